@@ -43,7 +43,8 @@ static const struct ux_option lookup_options[] = {
 };
 
 enum {
-	BATCH = UX_REMOTE_BATCH,
+	LOCAL_BATCH = 131072,   /* addresses that are sorted, so that each record is read once */
+	LOCAL_FRAMES = 4,       /* room for frames of an address; more are allocated when needed */
 	ALTERNATIVES_MOST = 64, /* alternative names of one function that are printed */
 	FLUSH_BYTES = 1 << 16,
 	TEXTS_MOST = 64 << 20, /* bytes of symbols in the batch for the server */
@@ -59,6 +60,14 @@ struct lookup_arg {
 
 UX_VEC(lookup_args, struct lookup_arg);
 
+/* A batch of lookups in a GSYM. The arrays are malloc'ed. */
+struct lookup_batch {
+	uint64_t *pcs;
+	struct ux_frame_span *spans;
+	struct ux_frame *frames;
+	size_t max; /* room in frames */
+};
+
 /* The state of the command. */
 struct lookup {
 	struct ux_symbol_source local;
@@ -67,7 +76,8 @@ struct lookup {
 	bool alternatives;
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
-	struct lookup_requests waiting; /* the batch for the server */
+	struct lookup_requests waiting; /* the batch: addresses not answered yet */
+	struct lookup_batch batch;      /* memory of a local batch */
 	struct ux_arena texts;          /* symbols in the batch */
 	struct ux_frames_out frames;
 	struct ux_out out;
@@ -84,24 +94,59 @@ static void lookup_deinit(struct lookup *l)
 	lookup_args_deinit(&l->given);
 	ux_gsym_names_deinit(&l->names);
 	lookup_requests_deinit(&l->waiting);
+	free(l->batch.pcs);
+	free(l->batch.spans);
+	free(l->batch.frames);
 	ux_arena_deinit(&l->texts);
 	ux_frames_out_deinit(&l->frames);
 	ux_out_deinit(&l->out);
 }
 
-static void lookup_local(struct lookup *l, uint64_t pc)
+static enum ux_code lookup_batch_reserve(struct lookup_batch *b, size_t n, size_t n_frames,
+					 struct ux_error *err)
 {
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
-	size_t n = 0;
-	struct ux_error err = UX_ERROR_INIT;
-	const struct ux_gsym *gsym = &l->local.gsym;
-	enum ux_code code = UX_ENOTFOUND;
-	if (gsym->n_functions > 0)
-		code = ux_gsym_lookup(gsym, pc, frames, ux_countof(frames), &n, &err);
-	if (code != UX_OK && code != UX_ENOTFOUND && l->first_bad.code == UX_OK)
-		l->first_bad = err;
+	uint64_t *pcs = reallocarray(b->pcs, n, sizeof(*b->pcs));
+	if (pcs)
+		b->pcs = pcs;
+	struct ux_frame_span *spans = reallocarray(b->spans, n, sizeof(*b->spans));
+	if (spans)
+		b->spans = spans;
+	if (!pcs || !spans)
+		return ux_error_nomem(err);
+	if (n_frames <= b->max)
+		return UX_OK;
+	free(b->frames);
+	b->frames = calloc(n_frames, sizeof(*b->frames));
+	b->max = b->frames ? n_frames : 0;
+	return b->frames ? UX_OK : ux_error_nomem(err);
+}
+
+/* Looks up all waiting addresses. *why describes the first damaged record. */
+static enum ux_code lookup_batch_read(struct lookup *l, struct ux_error *why, struct ux_error *err)
+{
+	struct lookup_batch *b = &l->batch;
+	size_t n = l->waiting.size;
+	UX_TRY(lookup_batch_reserve(b, n, n * LOCAL_FRAMES, err));
+	for (size_t i = 0; i < n; i++)
+		b->pcs[i] = l->waiting.data[i].address;
+	struct ux_gsym_batch batch = {.pcs = b->pcs, .n = n, .spans = b->spans};
+	enum ux_code code = UX_OK;
+	do {
+		*why = (struct ux_error)UX_ERROR_INIT;
+		UX_TRY(lookup_batch_reserve(b, n, batch.n_frames, err));
+		batch.frames = b->frames;
+		batch.max = b->max;
+		code = ux_gsym_batch(&l->local.gsym, &batch, why);
+	} while (code == UX_ELIMIT && batch.n_frames > b->max);
+	return code == UX_ECORRUPT || code == UX_OK ? UX_OK
+						    : ux_error_set(err, code, "%s", why->text);
+}
+
+static void lookup_write_local(struct lookup *l, uint64_t pc, const struct ux_frame *frames,
+			       size_t n)
+{
 	const char *others[ALTERNATIVES_MOST];
-	struct ux_answer answer = {.frames = frames, .n = code == UX_OK ? n : 0, .others = others};
+	struct ux_answer answer = {.frames = frames, .n = n, .others = others};
 	if (l->alternatives && answer.n > 0 &&
 	    ux_gsym_alternatives(&l->local.gsym, pc, others, ALTERNATIVES_MOST, &n, NULL) == UX_OK)
 		answer.n_others = ux_min(n, (size_t)ALTERNATIVES_MOST);
@@ -109,12 +154,27 @@ static void lookup_local(struct lookup *l, uint64_t pc)
 	ux_frames_out_write(&l->frames, pc, answer);
 }
 
+/* Answers the batch from the local GSYM. */
+static enum ux_code lookup_local(struct lookup *l, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(lookup_batch_read(l, &why, err));
+	if (why.code != UX_OK && l->first_bad.code == UX_OK)
+		l->first_bad = why;
+	for (size_t i = 0; i < l->waiting.size; i++) {
+		struct ux_frame_span s = l->batch.spans[i];
+		lookup_write_local(l, l->batch.pcs[i], l->batch.frames + s.first, s.n);
+		if (l->out.size >= FLUSH_BYTES)
+			UX_TRY(ux_flush(&l->out, err));
+	}
+	l->waiting.size = 0;
+	return UX_OK;
+}
+
 /* Sends the batch to the server and prints the answers. It is not a failure if the server does
  * not have the module. */
-static enum ux_code lookup_send(struct lookup *l, struct ux_error *err)
+static enum ux_code lookup_remote(struct lookup *l, struct ux_error *err)
 {
-	if (l->waiting.size == 0)
-		return UX_OK;
 	struct ux_error missing = UX_ERROR_INIT;
 	enum ux_code code = ux_remote_send(&l->remote, l->waiting.data, l->waiting.size, &missing);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
@@ -140,22 +200,27 @@ static enum ux_code lookup_send(struct lookup *l, struct ux_error *err)
 	return UX_OK;
 }
 
+/* Prints the answers of the batch. */
+static enum ux_code lookup_send(struct lookup *l, struct ux_error *err)
+{
+	if (l->waiting.size == 0)
+		return UX_OK;
+	return l->is_remote ? lookup_remote(l, err) : lookup_local(l, err);
+}
+
 static enum ux_code lookup_queue(struct lookup *l, struct ux_remote_address request,
 				 struct ux_error *err)
 {
 	l->requested++;
 	if (!lookup_requests_append(&l->waiting, request))
 		return ux_error_nomem(err);
-	return l->waiting.size < BATCH ? UX_OK : lookup_send(l, err);
+	size_t most = l->is_remote ? UX_REMOTE_BATCH : LOCAL_BATCH;
+	return l->waiting.size < most ? UX_OK : lookup_send(l, err);
 }
 
 static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux_error *err)
 {
-	if (l->is_remote)
-		return lookup_queue(l, (struct ux_remote_address){.address = address}, err);
-	l->requested++;
-	lookup_local(l, address);
-	return UX_OK;
+	return lookup_queue(l, (struct ux_remote_address){.address = address}, err);
 }
 
 /* Finds the pc of byte `off` of a function. The function is given by its name, or like "%21" by
@@ -207,6 +272,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 		return lookup_address(l, pc, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
+	UX_TRY(lookup_send(l, err));
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
 	l->requested++;

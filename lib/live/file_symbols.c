@@ -14,6 +14,10 @@ enum {
 	SECTIONS_MOST = 65536, /* code sections */
 };
 
+enum {
+	INDEX_MOST = 32 << 20 /* bytes of the index of records that are looked up again and again */
+};
+
 #define KERNEL_HALF ((uint64_t)1 << 63)
 
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s)
@@ -31,6 +35,7 @@ void ux_file_symbols_drop(struct ux_file_symbols *s)
 	for (size_t i = 0; i < s->n_sections; i++)
 		free(s->sections[i].name);
 	free(s->sections);
+	ux_gsym_index_free(&s->gsym);
 	ux_out_deinit(&s->built);
 	free(s);
 }
@@ -199,7 +204,8 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	s->has_dwarf = s->has_dwarf || options.debug_path;
 	UX_TRY(ux_extract(in->file, debug, &options, file_symbols_write_gsym, &s->built, &stats,
 			  err));
-	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
+	UX_TRY(ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err));
+	return ux_gsym_index_open(&s->gsym, INDEX_MOST, err);
 }
 
 enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,

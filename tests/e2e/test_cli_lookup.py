@@ -156,6 +156,41 @@ def test_many_addresses_are_all_answered_in_order(prog, gsym):
     assert [int(a["address"], 16) for a in lines(result)] == asked
 
 
+def test_a_large_batch_answers_as_single_addresses_do(prog, gsym):
+    """Unknown addresses, names, bad lines and damage between them keep their places."""
+    start, size = symbol(prog, "outer")
+    kinds = [f"{start + i:#x}" for i in range(size)] + ["0x1", "outer+0x2", "xyz", "nosuch+1"]
+    alone = {k: unhex("lookup", gsym, stdin=k + "\n").stdout for k in kinds}
+    asked = [kinds[i * 7 % len(kinds)] for i in range(3000)]
+    result = unhex("lookup", gsym, stdin="".join(a + "\n" for a in asked))
+    assert result.stdout == "".join(alone[a] for a in asked)
+
+
+def test_a_function_of_thousands_of_inlined_calls_is_looked_up_by_an_index(tmp_path):
+    """Once by one, as they come: each answer is read before the next address is sent."""
+    calls = 3000
+    source = ("static volatile int v;\n"
+              "static inline __attribute__((always_inline)) void g(int i) { v = i; }\n"
+              "int main(void) {\n" + "".join(f"g({i});\n" for i in range(calls)) + "return 0; }\n")
+    (tmp_path / "giant.c").write_text(source)
+    prog = tmp_path / "giant"
+    subprocess.run(["gcc", "-O1", "-g", "-o", prog, tmp_path / "giant.c"], check=True)
+    start, size = symbol(prog, "main")
+    asked = [start + i * (size // 50) for i in range(50)]
+    want = lines(unhex("lookup", prog, "--json", stdin="".join(f"{a}\n" for a in asked)))
+    assert sum(len(a["frames"]) == 2 for a in want) > 40
+    with subprocess.Popen([UNHEX, "lookup", prog, "--json"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as child:
+        got = []
+        for pc in asked:
+            child.stdin.write(f"{pc}\n".encode())
+            child.stdin.flush()
+            got.append(json.loads(child.stdout.readline()))
+        child.stdin.close()
+        assert child.wait(30) == 0
+    assert got == want
+
+
 def test_no_addresses_no_answers(gsym):
     result = unhex("lookup", gsym, stdin="")
     assert (result.returncode, result.stdout) == (0, "")
