@@ -15,7 +15,7 @@
 enum {
 	TRIES = 4,              /* attempts of a call, and of a chunk that makes no progress */
 	PAUSE_MS = 250,         /* before the second attempt; doubles each time */
-	PAUSE_MOST_MS = 10000,  /* upper bound for the server's Retry-After */
+	PAUSE_MOST_MS = 10000,  /* longest pause that no Retry-After asked for */
 	CALL_MS = 60000,        /* timeout of a call without a large body */
 	CHUNK_LEAST = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
 	CHUNK_MOST = 256 << 20,
@@ -38,11 +38,21 @@ void ux_push_client_close(struct ux_push_client *c)
 	c->http = NULL;
 }
 
-/* Waits before retry number `pauses`, which counts from 1. False when the deadline passes first. */
+/* What an answer says about a further attempt. */
+struct call_notes {
+	char word[32];          /* code in the error document; "" when there is none */
+	unsigned status;        /* HTTP status; 0: there was no answer */
+	unsigned retry_after_s; /* the server's Retry-After; 0: none */
+};
+
+/*
+ * Waits before retry number `pauses`, which counts from 1, and never less than the server asked
+ * for. False when the deadline passes first.
+ */
 static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
 {
-	int64_t ms = (int64_t)PAUSE_MS << ux_min(pauses - 1, 16U);
-	ms = ux_min(ux_max(ms, (int64_t)retry_after_s * 1000), (int64_t)PAUSE_MOST_MS);
+	int64_t ms = ux_min((int64_t)PAUSE_MS << ux_min(pauses - 1, 16U), (int64_t)PAUSE_MOST_MS);
+	ms = ux_max(ms, (int64_t)retry_after_s * 1000);
 	if (ux_clock_ms() + ms >= c->deadline_ms)
 		return false;
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
@@ -51,48 +61,47 @@ static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsign
 	return true;
 }
 
-/*
- * One attempt. Returns the document of a 2xx answer, or the error; word receives the code in the
- * error document.
- */
+/* One attempt. Returns the document of a 2xx answer, or the error. */
 static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
-			       json_t **ret, unsigned *ret_retry_after_s, char *word,
-			       size_t word_size, struct ux_error *err)
+			       json_t **ret, struct call_notes *notes, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	int64_t left = c->deadline_ms - ux_clock_ms();
-	word[0] = 0;
+	*notes = (struct call_notes){0};
 	if (left <= 0)
 		return ux_error_set(err, UX_EUNAVAILABLE, "no time is left to ask the server");
 	call.timeout_ms = call.timeout_ms ? ux_min(call.timeout_ms, left) : left;
 	UX_TRY(ux_http_client_call(c->http, &call, &answer, err));
-	*ret_retry_after_s = answer.retry_after_s;
-	ux_server_error_word(&answer, word, word_size);
+	notes->status = answer.status;
+	notes->retry_after_s = answer.retry_after_s;
+	ux_server_error_word(&answer, notes->word, sizeof(notes->word));
 	return ux_server_answer(&answer, ret, err);
 }
 
 /*
- * An earlier request of this process, whose connection broke, may still hold the upload or be
- * finishing it. That ends by itself, so the call is retried until the deadline.
+ * Will the same call succeed later, however often it has failed? An earlier request of this
+ * process, whose connection broke, may still hold the upload or be finishing it, which ends by
+ * itself. A server that limits its clients, or is being restarted, says when to come again.
  */
-static bool client_is_busy(const char *word)
+static bool client_is_busy(const struct call_notes *notes)
 {
-	return strcmp(word, "busy") == 0;
+	return strcmp(notes->word, "busy") == 0 || notes->status == 429 ||
+	       (notes->status == 503 && notes->retry_after_s > 0);
 }
 
-/* Retries client_try() while the server cannot be reached or is busy with this upload. */
+/* Repeats client_try() while the server cannot be reached or is busy. */
 static enum ux_code client_request(const struct ux_push_client *c, const struct ux_http_call *call,
-				   json_t **ret, char *word, size_t word_size, struct ux_error *err)
+				   json_t **ret, struct call_notes *notes, struct ux_error *err)
 {
-	for (unsigned tries = 1;; tries++) {
+	for (unsigned tries = 1, pauses = 1;; pauses++) {
 		struct ux_error why = UX_ERROR_INIT;
-		unsigned retry_after_s = 0;
-		enum ux_code code =
-			client_try(c, *call, ret, &retry_after_s, word, word_size, &why);
+		enum ux_code code = client_try(c, *call, ret, notes, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		bool again = client_is_busy(word) || (code == UX_EUNAVAILABLE && tries < TRIES);
-		if (again && client_pause(c, tries, retry_after_s))
+		bool busy = client_is_busy(notes);
+		bool again = busy || (code == UX_EUNAVAILABLE && tries < TRIES);
+		tries += !busy;
+		if (again && client_pause(c, pauses, notes->retry_after_s))
 			continue;
 		*err = err->code == UX_OK ? why : *err;
 		return code;
@@ -187,7 +196,7 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 {
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	ux_cleanup(answer_json_free) json_t *doc = NULL;
-	char word[32];
+	struct call_notes notes;
 	query_write(entries, n, force, &body);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {
@@ -198,7 +207,7 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 		.timeout_ms = CALL_MS,
 	};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = client_request(c, &call, &doc, word, sizeof(word), &why);
+	enum ux_code code = client_request(c, &call, &doc, &notes, &why);
 	if (code == UX_EINVAL) /* the server is not an unhex server: not an error of the caller */
 		return ux_error_set(err, UX_EUNSUPPORTED, "%s", why.text);
 	if (code != UX_OK) {
@@ -231,9 +240,9 @@ struct transfer {
 	struct ux_push_client *c;
 	const struct ux_push_upload *upload;
 	char uid[UID_SIZE];
-	uint64_t offset; /* bytes that the server has received */
-	uint64_t chunk;  /* chunk size in bytes */
-	char word[32];   /* code in the last error document */
+	uint64_t offset;         /* bytes that the server has received */
+	uint64_t chunk;          /* chunk size in bytes */
+	struct call_notes notes; /* of the last answer */
 };
 
 static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux_error *err)
@@ -255,7 +264,7 @@ static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_ca
 				     struct ux_error *err)
 {
 	ux_cleanup(answer_json_free) json_t *doc = NULL;
-	UX_TRY(client_request(t->c, call, &doc, t->word, sizeof(t->word), err));
+	UX_TRY(client_request(t->c, call, &doc, &t->notes, err));
 	return upload_read_state(t, doc, err);
 }
 
@@ -310,7 +319,6 @@ static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 {
 	ux_cleanup(answer_json_free) json_t *doc = NULL;
 	char path[96];
-	unsigned retry_after_s = 0;
 	struct ux_bytes bytes = t->upload->bytes;
 	size_t n = (size_t)ux_min(t->chunk, bytes.size - t->offset);
 	snprintf(path, sizeof(path), "/v1/uploads/%s?offset=%" PRIu64, t->uid, t->offset);
@@ -320,7 +328,7 @@ static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 		.type = "application/octet-stream",
 		.body = ux_bytes(bytes.data + t->offset, n),
 	};
-	UX_TRY(client_try(t->c, call, &doc, &retry_after_s, t->word, sizeof(t->word), err));
+	UX_TRY(client_try(t->c, call, &doc, &t->notes, err));
 	return upload_read_state(t, doc, err);
 }
 
@@ -351,8 +359,9 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 			continue;
 		}
 		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
-		tries += !client_is_busy(t->word);
-		if (!again || tries == TRIES || !client_pause(t->c, ++pauses, 0)) {
+		tries += !client_is_busy(&t->notes);
+		if (!again || tries == TRIES ||
+		    !client_pause(t->c, ++pauses, t->notes.retry_after_s)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
@@ -370,7 +379,7 @@ static enum ux_code upload_finish_once(struct transfer *t, struct ux_push_answer
 	char path[64];
 	snprintf(path, sizeof(path), "/v1/uploads/%s/finish", t->uid);
 	struct ux_http_call call = {.method = UX_METHOD_POST, .path = path};
-	UX_TRY(client_request(t->c, &call, &doc, t->word, sizeof(t->word), err));
+	UX_TRY(client_request(t->c, &call, &doc, &t->notes, err));
 	return answer_read_verdict(doc, ret, err);
 }
 
@@ -381,7 +390,8 @@ static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer
 	unsigned pauses = 0;
 	do {
 		UX_TRY(upload_finish_once(t, ret, err));
-	} while (ret->verdict == UX_PUSH_PENDING && client_pause(t->c, ++pauses, 0));
+	} while (ret->verdict == UX_PUSH_PENDING &&
+		 client_pause(t->c, ++pauses, t->notes.retry_after_s));
 	return UX_OK;
 }
 
@@ -399,7 +409,7 @@ static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *r
 		enum ux_code code = upload_wait_finish(t, ret, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		if (strcmp(t->word, "incomplete") != 0 || tries == TRIES) {
+		if (strcmp(t->notes.word, "incomplete") != 0 || tries == TRIES) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
@@ -413,7 +423,7 @@ enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_uploa
 	struct transfer t = {.c = c, .upload = upload};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = upload_transfer(&t, ret, &why);
-	if (code == UX_EINVAL && strcmp(t.word, "hash_mismatch") == 0) {
+	if (code == UX_EINVAL && strcmp(t.notes.word, "hash_mismatch") == 0) {
 		/*
 		 * The bytes were damaged in transit and the server has dropped them. Send them once
 		 * more from the start.
@@ -423,7 +433,7 @@ enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_uploa
 	}
 	if (code == UX_OK)
 		return UX_OK;
-	bool better = strcmp(t.word, "better_there") == 0;
+	bool better = strcmp(t.notes.word, "better_there") == 0;
 	if (better || code == UX_ECONFLICT || code == UX_EINVAL || code == UX_ELIMIT) {
 		ret->verdict = better ? UX_PUSH_BETTER_THERE : UX_PUSH_REFUSED;
 		answer_set_reason(ret, why.text);

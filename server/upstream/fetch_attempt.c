@@ -237,9 +237,9 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 		item->laters++;
 		item->not_before =
 			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MOST_S);
-	} else if (q->answer.outcome == UX_FETCH_FAILED) {
-		fetch->quiet_s =
-			ux_min(fetch->quiet_s, q->ours ? (int64_t)1 : f->options.times.failed);
+	} else if (!found) { /* no longer than the answer is valid */
+		fetch->quiet_s = ux_min(fetch->quiet_s,
+					q->ours ? (int64_t)1 : q->row.expires - q->row.asked);
 	}
 	if (found)
 		ux_fetcher_end(f, fetch, 0);

@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from apple import agree, compiled, fat, inside, link, linked, ours, run, text_of, theirs
+from http_api import Api
 from tool import fails, lines, unhex
 
 GO = """package main
@@ -334,6 +335,31 @@ def test_a_given_bundle_of_another_build_is_not_pushed(server, both, tmp_path):
     assert out.returncode == 1 and "UUIDs differ" in out.stdout + out.stderr
     assert pushed(server, "-e", alone, "-d", both["fat"].parent / "p.dSYM")[1] == [
         ("uploaded", uuid_of(alone, "x86_64"), "inlines")]
+
+
+def test_a_pair_of_two_uuids_is_refused_before_anything_is_extracted(server, both, tmp_path):
+    """A dry run extracts nothing, so no later check can stand in for this one."""
+    other = linked(tmp_path / "d", "x86_64", "-O1")
+    alone = shutil.copy(both["x86_64"], tmp_path / "alone")
+    wrong = ("push", "--dry-run", "-e", alone, "-d")
+    for debug in (other, other.parent / "p.dSYM"):
+        out = server.unhex(*wrong, debug)
+        assert out.returncode == 1 and "UUIDs differ" in out.stdout, out.stdout
+        out = server.unhex(*wrong, debug, "--allow-mismatch")
+        assert out.returncode == 0 and "would be uploaded" in out.stdout
+    out = server.unhex(*wrong, both["fat"].parent / "p.dSYM")
+    assert out.returncode == 0 and "would be uploaded" in out.stdout
+
+
+def test_the_server_takes_no_symbols_of_another_uuid(server, both, tmp_path):
+    other = linked(tmp_path / "d", "x86_64", "-O1")
+    assert unhex("extract", other, "-o", tmp_path / "other.gsym").returncode == 0
+    gsym = (tmp_path / "other.gsym").read_bytes()
+    api = Api(server)
+    mine = uuid_of(both["x86_64"], "x86_64")
+    assert api.upload([mine], gsym)[0] == 409
+    assert api("GET", f"/v1/modules/{mine}")[0] == 404
+    assert api.upload([uuid_of(other, "x86_64")], gsym)[0] == 200
 
 
 def test_an_object_of_mach_o_is_not_pushed(server, tmp_path):

@@ -153,6 +153,13 @@ def test_a_pair_of_two_builds_is_refused_unless_told_otherwise(server, prog, oth
     assert (status, told["status"]) == (1, "failed"), "whatever the server has"
 
 
+def test_a_pair_of_two_builds_is_refused_before_anything_is_extracted(server, prog, other):
+    exe, _ = stripped(prog, "first")
+    _, debug = stripped(other, "second")
+    status, (told,) = push(server, "--dry-run", "-e", exe, "-d", debug)
+    assert (status, told["status"]) == (1, "failed") and "build IDs differ" in told["reason"]
+
+
 def test_a_token_from_a_file(server, prog, tmp_path):
     path = tmp_path / "token"
     path.write_text(f"  {server.token} \r\n")
@@ -426,3 +433,51 @@ def test_a_server_that_refuses_the_question_is_status_3(breaker, prog):
         "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
                                     refuse(handler, 400, "bad"))})
     fails(unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port), 3, "HTTP 400")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("call", ["query", "announce", "put", "finish"])
+def test_a_server_that_says_when_to_come_again_is_not_asked_before(breaker, prog, call, status):
+    """Also more often than a server that says nothing would be tried."""
+    times, left = [], [2, 1, 1, 1, 1]
+
+    def later(handler, name, otherwise):
+        if name != call:
+            return otherwise(handler)
+        times.append(time.monotonic())
+        if not left:
+            return otherwise(handler)
+        handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        body = json.dumps({"error": {"code": "too_many", "message": "later"}}).encode()
+        handler.send_response(status)
+        handler.send_header("Retry-After", str(left.pop(0)))
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def post(handler):
+        name = {"/v1/query": "query", "/v1/uploads": "announce"}.get(handler.path, "finish")
+        return later(handler, name, Breaker.do_POST)
+    breaker.breaks = 0
+    breaker.RequestHandlerClass = type("Later", (Breaker,), {
+        "do_POST": post, "do_PUT": lambda handler: later(handler, "put", Breaker.do_PUT)})
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr + result.stdout
+    waits = [b - a for a, b in zip(times, times[1:])]
+    assert len(waits) == 5
+    assert all(wait > told - 0.1 for wait, told in zip(waits, [2, 1, 1, 1, 1])), waits
+
+
+def test_a_server_that_says_later_than_the_deadline_is_given_up_at_once(breaker, prog):
+    def post(handler):
+        handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        handler.send_response(503)
+        handler.send_header("Retry-After", "3600")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+    breaker.RequestHandlerClass = type("Closed", (Breaker,), {"do_POST": post})
+    started = time.monotonic()
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert time.monotonic() - started < SLACK
+    fails(result, 3, "503")

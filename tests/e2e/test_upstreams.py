@@ -332,6 +332,58 @@ def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
     assert told["state"] == "is asked"
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_upstream_that_says_when_to_come_again_is_left_alone_until_then(servers, stub, status):
+    """At the first answer, and for longer than after failures that say nothing."""
+    stub.otherwise = send(status, Retry_After="120")
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert get(s, f"/buildid/{'aa' * 20}/debuginfo")[0] == 404
+    asked = len(stub.asked)
+    assert asked == 1
+    (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+    assert "left alone" in told["state"] and 60 < told["left_alone_for_s"] <= 120
+    for i in range(5):
+        assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
+    assert len(stub.asked) == asked
+
+
+def test_an_absence_is_valid_for_as_long_as_the_upstream_says(servers, stub):
+    """As unhex servers say of a 404 that may only be temporary."""
+    stub.otherwise = send(404, Retry_After="2")
+    s = servers(own(stub.url, "stub", "debuginfod"), more=("--set", "upstream-absent=1h"))
+    path = f"/buildid/{'ab' * 20}/debuginfo"
+    began = time.monotonic()
+    assert get(s, path)[0] == 404
+    assert stub.count(path) == 1
+    deadline = time.monotonic() + PATIENCE
+    while stub.count(path) == 1 and time.monotonic() < deadline:
+        assert get(s, path)[0] == 404
+        time.sleep(0.1)
+    assert stub.count(path) == 2 and time.monotonic() - began >= 1
+
+
+def test_another_unhex_server_is_asked_again_when_it_says(servers, stub, prog, other):
+    """It is fetching the file itself: 503 with Retry-After, a few times."""
+    times = []
+    path = f"/v1/gsym/{build_id(prog)}"
+
+    def later(handler, s):
+        times.append(time.monotonic())
+        if len(times) < 3:
+            return send(503, Retry_After="2")(handler, s)
+        return forward(other)(handler, s)
+    stub.answers[path] = later
+    s = servers(own(stub.url, "stub"))
+    deadline = time.monotonic() + PATIENCE
+    while len(times) < 3 and time.monotonic() < deadline:
+        symbolize(s, build_id(prog), "0x1")
+        time.sleep(0.1)
+    waits = [b - a for a, b in zip(times, times[1:])]
+    assert len(waits) == 2 and all(wait > 1.9 for wait in waits), waits
+    (told,) = explain(s, build_id(prog))["upstreams"]
+    assert told["state"] == "is asked"
+
+
 def test_an_address_of_this_machine_must_be_allowed(servers, stub, prog):
     s = servers(f"debuginfod+{stub.url},name=inside")
     assert get(s, f"/buildid/{hex_id(prog)}/debuginfo")[0] == 404
