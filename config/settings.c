@@ -152,7 +152,12 @@ static const struct ux_setting rows[] = {
 	 "it have to move 32 KiB a second."},
 	{NULL, "stop", UX_SETTING_TIME, AT(stop_ms), "20s", 0, MS(3600), UX_SETTING_LIVE, NULL,
 	 "How long requests in flight may take when the server stops; then their connections are "
-	 "closed."},
+	 "closed. The process ends at the latest 10 seconds later."},
+	{NULL, "watchdog", UX_SETTING_TIME, AT(watchdog_ms), "3m", MS(1), MS(3600), UX_SETTING_LIVE,
+	 NULL,
+	 "How long a thread may be busy with one request, or with periodic work. Then /healthz "
+	 "answers 503 and systemd's watchdog is no longer notified, so that the server is "
+	 "restarted."},
 	{NULL, "open-modules", UX_SETTING_COUNT, AT(open_modules), "256", 1, 100000, 0, NULL,
 	 "Modules that stay mapped for lookups."},
 	/* extraction */

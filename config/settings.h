@@ -74,6 +74,7 @@ struct ux_settings {
 	uint64_t memory_bytes;
 	uint64_t idle_ms;
 	uint64_t slowest_rate;
+	uint64_t watchdog_ms;
 	uint64_t stop_ms;
 	uint64_t open_modules;
 

@@ -43,8 +43,9 @@ struct ux_connection {
 	 */
 	_Atomic int phase;
 	_Atomic int64_t since_ms;
-	_Atomic uint64_t moved; /* bytes of the body received */
-	_Atomic size_t held;    /* of the memory for requests */
+	_Atomic uint64_t moved;  /* bytes of the body received */
+	_Atomic size_t held;     /* of the memory for requests */
+	_Atomic int64_t busy_ms; /* since when a thread works on it; 0: none does */
 	/* Used only by the timers' thread. */
 	bool cut;
 	int64_t checked_since_ms; /* since_ms at the last check */
@@ -62,7 +63,8 @@ struct ux_connections {
 	pthread_mutex_t lock;
 	size_t n;
 	struct ux_connection *first;
-	_Atomic uint64_t n_cut; /* for statistics: no memory order needed */
+	_Atomic int64_t checked_ms; /* time of the last check: no memory order needed */
+	_Atomic uint64_t n_cut;     /* for statistics: no memory order needed */
 };
 
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
@@ -202,6 +204,7 @@ static void connections_on_timer(struct ux_timer *timer)
 	pthread_mutex_lock(&c->lock);
 	connections_cut_slow(c);
 	pthread_mutex_unlock(&c->lock);
+	atomic_store_explicit(&c->checked_ms, ux_clock_ms(), memory_order_relaxed);
 	ux_timer_start(c->timers, &c->timer, CHECK_MS);
 }
 
@@ -215,6 +218,7 @@ enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_ht
 	c->limits = *limits;
 	c->memory = memory;
 	c->timers = timers;
+	c->checked_ms = ux_clock_ms();
 	c->timer.fire = connections_on_timer;
 	pthread_mutex_init(&c->lock, NULL);
 	ux_timer_start(timers, &c->timer, CHECK_MS);
@@ -301,6 +305,33 @@ void ux_connection_moved(struct ux_connection *one, size_t bytes)
 {
 	if (one)
 		atomic_fetch_add_explicit(&one->moved, bytes, memory_order_relaxed);
+}
+
+void ux_connection_busy(struct ux_connection *one, bool busy)
+{
+	if (one)
+		atomic_store_explicit(&one->busy_ms, busy ? ux_clock_coarse_ms() : 0,
+				      memory_order_relaxed);
+}
+
+/* If the lock is taken for long, checks fail to happen, which is noticed too. */
+int64_t ux_connections_busy_ms(struct ux_connections *c)
+{
+	int64_t now = ux_clock_coarse_ms(), longest = 0;
+	if (pthread_mutex_trylock(&c->lock) != 0)
+		return 0;
+	for (struct ux_connection *one = c->first; one; one = one->next) {
+		int64_t since = atomic_load_explicit(&one->busy_ms, memory_order_relaxed);
+		if (since > 0)
+			longest = ux_max(longest, now - since);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return longest;
+}
+
+int64_t ux_connections_unchecked_ms(const struct ux_connections *c)
+{
+	return ux_clock_ms() - atomic_load_explicit(&c->checked_ms, memory_order_relaxed);
 }
 
 void ux_connection_holds(struct ux_connection *one, size_t bytes)

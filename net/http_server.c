@@ -301,9 +301,11 @@ static void *server_on_target(void *ctx, const char *target, struct MHD_Connecti
 	cv->server = ctx;
 	cv->timer.fire = conversation_on_timer;
 	cv->on = server_connection(connection);
+	ux_connection_busy(cv->on, true);
 	cv->target = strdup(target);
 	cv->raw_target = target;
 	server_count_in_flight(cv->server, 1);
+	ux_connection_busy(cv->on, false);
 	return cv;
 }
 
@@ -547,14 +549,10 @@ static enum MHD_Result conversation_begin(struct conversation *cv,
 	return cv->x.res.wait_ms > 0 ? conversation_queue(cv, connection) : MHD_YES;
 }
 
-static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *connection,
-					 const char *url, const char *method, const char *version,
-					 const char *data, size_t *size, void **state)
+static enum MHD_Result conversation_continue(struct conversation *cv,
+					     struct MHD_Connection *connection, const char *method,
+					     const char *version, const char *data, size_t *size)
 {
-	(void)ctx, (void)url;
-	struct conversation *cv = *state;
-	if (!cv || !cv->target)
-		return MHD_NO;
 	if (!cv->begun)
 		return conversation_begin(cv, connection, method, version);
 	if (*size == 0)
@@ -572,6 +570,21 @@ static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *conne
 	    cv->drained > EARLY_BYTES)
 		conversation_answer_early(cv, connection);
 	return cv->drained <= ux_http_limit(l, drain_bytes) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *connection,
+					 const char *url, const char *method, const char *version,
+					 const char *data, size_t *size, void **state)
+{
+	(void)ctx, (void)url;
+	struct conversation *cv = *state;
+	if (!cv || !cv->target)
+		return MHD_NO;
+	struct ux_connection *on = cv->on;
+	ux_connection_busy(on, true);
+	enum MHD_Result result = conversation_continue(cv, connection, method, version, data, size);
+	ux_connection_busy(on, false);
+	return result;
 }
 
 static enum ux_code server_open_work(struct ux_http_server *s, struct ux_error *err)
@@ -684,6 +697,24 @@ enum ux_code ux_http_listen_check(const char *listen, struct ux_error *err)
 bool ux_http_is_loopback(const char *listen)
 {
 	return ux_listen_is_loopback(listen);
+}
+
+int64_t ux_http_server_busy_ms(struct ux_http_server *s, const char **ret_what)
+{
+	const struct {
+		int64_t ms;
+		const char *what;
+	} all[] = {
+		{ux_work_queue_busy_ms(s->work), "a request on a thread that works"},
+		{ux_connections_busy_ms(s->connections), "a request on a thread with connections"},
+		{ux_connections_unchecked_ms(s->connections), "the thread for deadlines"},
+	};
+	size_t longest = 0;
+	for (size_t i = 1; i < ux_countof(all); i++)
+		if (all[i].ms > all[longest].ms)
+			longest = i;
+	*ret_what = all[longest].what;
+	return all[longest].ms;
 }
 
 void ux_http_server_quiesce(struct ux_http_server *s)

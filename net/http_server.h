@@ -54,6 +54,12 @@ bool ux_http_is_loopback(const char *listen);
  */
 void ux_http_server_quiesce(struct ux_http_server *s);
 
+/*
+ * How long one of its threads has been busy with one thing, in milliseconds: the longest of all. It
+ * is short unless that thread is stuck. *ret_what names what, as a static text. Any thread.
+ */
+int64_t ux_http_server_busy_ms(struct ux_http_server *s, const char **ret_what);
+
 /* Waits until no request is in flight, at most ms; returns the number that still are. */
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms);
 
@@ -144,6 +150,15 @@ void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase pha
 
 /* Counts received bytes of the body. */
 void ux_connection_moved(struct ux_connection *one, size_t bytes);
+
+/* A thread begins to work on the connection, or ends it. */
+void ux_connection_busy(struct ux_connection *one, bool busy);
+
+/* How long the thread that has been busy longest with one connection is, in milliseconds. */
+int64_t ux_connections_busy_ms(struct ux_connections *c);
+
+/* Milliseconds since the last check of all connections, which should be a second. */
+int64_t ux_connections_unchecked_ms(const struct ux_connections *c);
 
 /* Sets the bytes of memory that the request holds: see ux_request_hold(). */
 void ux_connection_holds(struct ux_connection *one, size_t bytes);

@@ -2,7 +2,10 @@
 /* The queue of work, fair between clients. */
 #include "work_queue.h"
 
+#include "clock.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * A client with jobs. In the ring if it may start one: jobs of it wait, and fewer than its share
@@ -17,6 +20,12 @@ struct ux_work_client {
 	bool in_ring;
 };
 
+struct work_thread {
+	struct ux_work_queue *queue;
+	pthread_t thread;
+	_Atomic int64_t since_ms; /* start of the job that it runs; 0: none. A hint: relaxed */
+};
+
 struct ux_work_queue {
 	struct ux_work_limits limits;
 	pthread_mutex_t lock; /* guards the fields below, up to threads */
@@ -26,7 +35,8 @@ struct ux_work_queue {
 	struct ux_work_counts counts;
 	bool stopping;
 	unsigned n_threads;
-	pthread_t threads[];
+	unsigned n_watched; /* threads that were started */
+	struct work_thread threads[];
 };
 
 /* --- clients, with the lock held -------------------------------------------------------------- */
@@ -110,7 +120,8 @@ static void work_queue_ended(struct ux_work_queue *q, struct ux_work_client *c)
 
 static void *work_queue_thread(void *ctx)
 {
-	struct ux_work_queue *q = ctx;
+	struct work_thread *self = ctx;
+	struct ux_work_queue *q = self->queue;
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
 		while (!q->turn && !q->stopping)
@@ -120,7 +131,9 @@ static void *work_queue_thread(void *ctx)
 		struct ux_work_client *c = NULL;
 		struct ux_work_job *job = work_queue_take(q, &c);
 		pthread_mutex_unlock(&q->lock);
+		atomic_store_explicit(&self->since_ms, ux_clock_ms(), memory_order_relaxed);
 		job->run(job, /* canceled= */ false);
+		atomic_store_explicit(&self->since_ms, 0, memory_order_relaxed);
 		pthread_mutex_lock(&q->lock);
 		work_queue_ended(q, c);
 	}
@@ -132,9 +145,12 @@ static enum ux_code work_queue_start(struct ux_work_queue *q, struct ux_error *e
 {
 	int r = 0;
 	while (q->n_threads < q->limits.threads && r == 0) {
-		r = pthread_create(&q->threads[q->n_threads], NULL, work_queue_thread, q);
+		struct work_thread *t = &q->threads[q->n_threads];
+		t->queue = q;
+		r = pthread_create(&t->thread, NULL, work_queue_thread, t);
 		q->n_threads += r == 0;
 	}
+	q->n_watched = q->n_threads;
 	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot start a thread");
 }
 
@@ -221,7 +237,18 @@ void ux_work_queue_stop(struct ux_work_queue *q)
 		job->run(job, /* canceled= */ true);
 	}
 	for (unsigned i = 0; i < n; i++)
-		pthread_join(q->threads[i], NULL);
+		pthread_join(q->threads[i].thread, NULL);
+}
+
+int64_t ux_work_queue_busy_ms(const struct ux_work_queue *q)
+{
+	int64_t now = ux_clock_ms(), longest = 0;
+	for (unsigned i = 0; i < q->n_watched; i++) {
+		int64_t since = atomic_load_explicit(&q->threads[i].since_ms, memory_order_relaxed);
+		if (since > 0)
+			longest = ux_max(longest, now - since);
+	}
+	return longest;
 }
 
 void ux_work_queue_close(struct ux_work_queue *q)

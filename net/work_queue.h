@@ -67,4 +67,7 @@ void ux_work_queue_stop(struct ux_work_queue *q);
 /* Stops and frees the queue. NULL is allowed. */
 void ux_work_queue_close(struct ux_work_queue *q);
 
+/* How long the job that has run longest has run, in milliseconds; 0: none runs. Any thread. */
+int64_t ux_work_queue_busy_ms(const struct ux_work_queue *q);
+
 #endif

@@ -17,6 +17,7 @@ struct ux_fetcher;
 struct ux_gate;
 struct ux_http_server;
 struct ux_module_cache;
+struct ux_watch;
 
 /* Limits on one request, in addition to the limits on bytes in net/. */
 enum {
@@ -109,7 +110,8 @@ struct ux_server {
 	/* what serves this; NULL until it does, set with release */
 	_Atomic(struct ux_http_server *) http;
 	struct ux_metrics metrics;
-	atomic_bool stopping; /* a hint that makes /readyz fail; no memory order needed */
+	struct ux_watch *watch; /* NULL: the threads are not watched */
+	atomic_bool stopping;   /* a hint that makes /readyz fail; no memory order needed */
 };
 
 /* Who can read a namespace without a key. */

@@ -7,6 +7,7 @@
 #include "upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
+#include "watch.h"
 
 enum {
 	DAY_S = 24 * 60 * 60
@@ -55,6 +56,7 @@ void ux_settings_apply(struct ux_running *r)
 	const struct ux_settings *s = r->settings;
 	ux_log_configure((enum ux_log_format)s->log_format, (enum ux_log_level)s->log_level);
 	reload_apply_limits(r);
+	ux_watch_set_limits(r->server->watch, (int64_t)s->watchdog_ms, (int64_t)s->stop_ms);
 	reload_apply_keeping(r->keeper, s);
 }
 

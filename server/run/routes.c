@@ -10,6 +10,7 @@
 #include "symbolize.h"
 #include "upload.h"
 #include "upstreams.h"
+#include "watch.h"
 
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true},
@@ -97,9 +98,20 @@ const struct ux_route ux_server_routes[] = {
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");
 
+/*
+ * The process answers and its threads make progress. A supervisor should restart it otherwise: no
+ * request brings a stuck thread back.
+ */
 enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 {
-	(void)req;
+	const char *what = "";
+	int64_t ms = 0;
+	if (!ux_watch_is_fine(ux_server_of(req)->watch, &what, &ms)) {
+		res->status = 503;
+		res->word = "stuck";
+		return ux_error_set(&req->err, UX_EUNAVAILABLE, "%s has taken %" PRId64 " seconds",
+				    what, ms / 1000);
+	}
 	res->type = "application/json";
 	res->body = UX_STR("{\"status\":\"ok\"}\n");
 	return UX_OK;

@@ -14,6 +14,7 @@
 #include "upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
+#include "watch.h"
 #include "pages.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@
 enum {
 	DESCRIPTORS = 64,       /* file descriptors for the index, logs, the lock and folders */
 	DESCRIPTORS_THREAD = 4, /* for each thread, besides its connections */
+	CONNECTIONS_LEAST = 16, /* with fewer the server is of no use */
 	STOP_STEP_MS = 50,      /* between checks for a second signal */
 };
 
@@ -105,20 +107,12 @@ static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 }
 
 /* Runs the periodic work, and reloads, until a signal asks to stop. */
-static void serve_wait_for_signal(struct ux_running *r, const sigset_t *set)
+static void serve_wait_for_signal(struct ux_running *r)
 {
-	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
-	const unsigned watchdog = ux_service_watchdog();
-	int64_t notified_s = 0;
 	int got = -1;
 	while (got < 0 || got == SIGHUP) {
 		ux_keeper_tick(r->keeper);
-		int64_t now_s = ux_clock_s();
-		if (watchdog > 0 && now_s - notified_s >= (int64_t)watchdog) {
-			ux_service_notify("WATCHDOG=1");
-			notified_s = now_s;
-		}
-		got = sigtimedwait(set, NULL, &tick);
+		got = ux_watch_wait(r->server->watch, UX_KEEPER_TICK_S * 1000);
 		if (got == SIGHUP)
 			ux_reload(r);
 	}
@@ -130,9 +124,8 @@ static void serve_wait_for_signal(struct ux_running *r, const sigset_t *set)
  * Then requests in flight get time to end, which a second signal cuts short. Then the remaining
  * connections are closed.
  */
-static void serve_stop(struct ux_running *r, struct ux_http_server *http, const sigset_t *set)
+static void serve_stop(struct ux_running *r, struct ux_http_server *http)
 {
-	const struct timespec none = {0};
 	uint64_t left_ms = r->settings->stop_ms;
 	unsigned in_flight = 1;
 	atomic_store_explicit(&r->server->stopping, true, memory_order_relaxed);
@@ -143,7 +136,8 @@ static void serve_stop(struct ux_running *r, struct ux_http_server *http, const 
 		unsigned step = (unsigned)ux_min(left_ms, (uint64_t)STOP_STEP_MS);
 		in_flight = ux_http_server_wait(http, step);
 		left_ms -= step;
-	} while (in_flight > 0 && left_ms > 0 && sigtimedwait(set, NULL, &none) < 0);
+	} while (in_flight > 0 && left_ms > 0 && ux_watch_wait(r->server->watch, 0) < 0);
+	ux_watch_set_server(r->server->watch, NULL);
 	ux_http_server_cut(http);
 	ux_log_line(in_flight > 0 ? "warning" : "info", "stopped", "cut=%u", in_flight);
 }
@@ -151,21 +145,34 @@ static void serve_stop(struct ux_running *r, struct ux_http_server *http, const 
 /*
  * Each connection may need a second descriptor, for a blob or an upload. Connections get the
  * descriptors that the index, the threads and the rest leave. The soft limit is raised to the hard
- * one.
+ * one. UX_EUNAVAILABLE: too few are left for a server to be of use.
  */
-static struct ux_http_limits serve_raise_limits(const struct ux_settings *settings)
+static enum ux_code serve_limit_connections(struct ux_http_limits *l, struct ux_error *err)
 {
-	struct ux_http_limits l = ux_limits_of_settings(settings);
-	rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * (rlim_t)l.threads;
+	/* threads serve connections, and as many run handlers */
+	const rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * 2 * (rlim_t)l->threads;
+	const rlim_t least = others + 2 * ux_min((rlim_t)l->connections, (rlim_t)CONNECTIONS_LEAST);
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
-		return l;
+		return UX_OK;
 	r.rlim_cur = r.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
-		return l;
-	rlim_t most = r.rlim_cur > others ? (r.rlim_cur - others) / 2 : 1;
-	l.connections = (unsigned)ux_min((rlim_t)l.connections, ux_max(most, (rlim_t)l.threads));
-	return l;
+		return UX_OK;
+	if (r.rlim_cur < least)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "the limit of open files is %" PRIu64
+				    "; the server needs %" PRIu64 " (ulimit -n, LimitNOFILE=)",
+				    (uint64_t)r.rlim_cur, (uint64_t)least);
+	rlim_t most = (r.rlim_cur - others) / 2;
+	if (most < l->connections) {
+		ux_log_line("warning", "limit",
+			    "connections=%" PRIu64 " instead_of=%u open_files=%" PRIu64
+			    " needed=%" PRIu64,
+			    (uint64_t)most, l->connections, (uint64_t)r.rlim_cur,
+			    (uint64_t)(others + 2 * (rlim_t)l->connections));
+		l->connections = (unsigned)most;
+	}
+	return UX_OK;
 }
 
 static void serve_log_extracted(void *ctx, const struct ux_extracted_one *one)
@@ -228,12 +235,14 @@ static void serve_report_ready(const struct ux_server *s, const char *address, b
 }
 
 static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char *dir,
-				       const sigset_t *set, struct ux_error *err)
+				       struct ux_error *err)
 {
 	struct ux_server *s = r->server;
 	struct ux_http_server *http = NULL;
 	struct ux_keeper keeper = ux_keeper_make(s);
-	struct ux_http_app app = ux_server_app(s, serve_raise_limits(r->settings));
+	struct ux_http_limits limits = ux_limits_of_settings(r->settings);
+	UX_TRY(serve_limit_connections(&limits, err));
+	struct ux_http_app app = ux_server_app(s, limits);
 	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
 	const struct ux_http_endpoint endpoint = {
 		.listen = r->settings->listen, .fd = fd, .tls = r->settings->tls_certificate};
@@ -243,6 +252,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open_at(&http, &endpoint, &app, err));
 	atomic_store_explicit(&s->http, http, memory_order_release);
+	ux_watch_set_server(s->watch, http);
 	/* Uses the actual address, since a host name might resolve differently a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),
@@ -250,9 +260,9 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	enum ux_code code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
 		serve_report_ready(s, address, endpoint.tls, dir, app.limits.connections);
-		serve_wait_for_signal(r, set);
+		serve_wait_for_signal(r);
 	}
-	serve_stop(r, http, set);
+	serve_stop(r, http);
 	ux_fetcher_close(atomic_exchange(&s->fetcher, NULL));
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
@@ -275,12 +285,15 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = ux_server_upstreams_open(s, r->settings, err);
 	if (code == UX_OK)
-		code = serve_until_signal(r, fd, dir, set, err);
+		code = ux_watch_open(&s->watch, set, err);
+	if (code == UX_OK)
+		code = serve_until_signal(r, fd, dir, err);
 	ux_fetcher_close(s->fetcher);
 	ux_extractor_stop(s->extractor);
 	ux_gate_destroy(s->gate);
 	ux_module_cache_destroy(s->cache);
 	ux_store_close(s->store);
+	ux_watch_close(ux_take(&s->watch)); /* after all that may take long */
 	return code;
 }
 

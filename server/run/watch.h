@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watching whether the threads of a running server make progress, and its end by a signal. */
+#ifndef UX_WATCH_H
+#define UX_WATCH_H
+
+#include "error.h"
+#include "http_server.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	/*
+	 * added to the time for requests in flight: for ending children, writing uses and closing
+	 * the index; then the process exits, whatever still runs
+	 */
+	UX_WATCH_END_MS = 10000,
+};
+
+/*
+ * A thread of its own takes the signals, so that they have an effect even when the main thread or a
+ * worker is stuck. While all threads make progress it tells the service manager so. Once a signal
+ * has asked the server to stop, it ends the process if that takes too long; nothing that was
+ * acknowledged is lost then, as after kill -9.
+ */
+struct ux_watch;
+
+/* signals: blocked in all threads; SIGHUP, and others that ask the server to stop. */
+enum ux_code ux_watch_open(struct ux_watch **ret, const sigset_t *signals, struct ux_error *err)
+	ux_must;
+
+/* NULL is allowed. No request may be served any more. */
+void ux_watch_close(struct ux_watch *w);
+
+/*
+ * stuck_ms: how long a thread may be busy with one thing. stop_ms: the time for requests in flight
+ * after the signal. Any thread.
+ */
+void ux_watch_set_limits(struct ux_watch *w, int64_t stuck_ms, int64_t stop_ms);
+
+/* The server whose threads are watched; NULL before it is freed. */
+void ux_watch_set_server(struct ux_watch *w, struct ux_http_server *http);
+
+/*
+ * Waits for a signal, at most ms. Returns its number, or -1. Called by the main thread, of which it
+ * is the heartbeat.
+ */
+int ux_watch_wait(struct ux_watch *w, unsigned ms);
+
+/*
+ * Do all threads make progress? If not, *ret_what says which does not, as a static text, and
+ * *ret_ms for how long. NULL is allowed and fine. Any thread.
+ */
+bool ux_watch_is_fine(struct ux_watch *w, const char **ret_what, int64_t *ret_ms);
+
+#endif
