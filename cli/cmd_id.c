@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "bytes.h"
+#include "core_file.h"
 #include "cubin.h"
 #include "dsym.h"
 #include "error.h"
@@ -382,6 +383,69 @@ static enum ux_code id_fatbin(const char *path, struct ux_bytes file, const stru
 	return id_gpu(path, file, v, out, err);
 }
 
+static void id_core_module(struct ux_out *out, const struct ux_core_module *m)
+{
+	char text[UX_ID_TEXT];
+	ux_out_fmt(out, "  0x%" PRIx64 "-0x%" PRIx64 " ", m->start, m->end);
+	ux_text(out, ux_bytes_cstr(m->path));
+	if (m->gnu.size > 0)
+		ux_out_fmt(out, " %s", ux_id_format(&m->gnu, text));
+	ux_out_u8(out, '\n');
+}
+
+static void id_core_module_json(struct ux_json *j, const struct ux_core_module *m)
+{
+	char text[UX_ID_TEXT];
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "file", m->path);
+	ux_json_key(j, "ids");
+	ux_json_array_begin(j);
+	if (m->gnu.size > 0)
+		ux_json_cstr(j, ux_id_format(&m->gnu, text));
+	ux_json_array_end(j);
+	snprintf(text, sizeof(text), "0x%" PRIx64, m->start);
+	ux_json_key_cstr(j, "start", text);
+	snprintf(text, sizeof(text), "0x%" PRIx64, m->end);
+	ux_json_key_cstr(j, "end", text);
+	ux_json_object_end(j);
+}
+
+/* Prints the files that were mapped in the process that left a core dump. */
+static enum ux_code id_core(const char *path, struct ux_bytes file, const struct id_values *v,
+			    struct ux_out *out, struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf core = {0};
+	ux_cleanup(ux_core_modules_deinit) struct ux_core_modules modules = {0};
+	UX_TRY(ux_elf_open(&core, file, err));
+	UX_TRY(ux_core_read_modules(&core, &modules, err));
+	if (v->json) {
+		struct ux_json j = ux_json_make(out);
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "file", path);
+		ux_json_key_cstr(&j, "kind", "core");
+		ux_json_key(&j, "modules");
+		ux_json_array_begin(&j);
+		for (size_t i = 0; i < modules.size; i++)
+			id_core_module_json(&j, &modules.data[i]);
+		ux_json_array_end(&j);
+		ux_json_object_end(&j);
+		ux_out_u8(out, '\n');
+		return ux_flush(out, err);
+	}
+	ux_text(out, ux_bytes_cstr(path));
+	ux_out_fmt(out, "\n  core dump, mapped files: %zu\n", modules.size);
+	size_t known = 0;
+	for (size_t i = 0; i < modules.size; i++)
+		known += modules.data[i].gnu.size > 0;
+	for (size_t i = 0; i < modules.size; i++)
+		if (modules.data[i].gnu.size > 0 || known == 0)
+			id_core_module(out, &modules.data[i]);
+	if (known > 0 && known < modules.size)
+		ux_out_fmt(out, "  and %zu files without a build ID (--json lists them)\n",
+			   modules.size - known);
+	return ux_flush(out, err);
+}
+
 static enum ux_code id_file(const char *path, const struct id_values *v,
 			    const struct ux_finder *finder, struct ux_out *out,
 			    struct ux_error *err)
@@ -389,6 +453,8 @@ static enum ux_code id_file(const char *path, const struct id_values *v,
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
+	if (ux_core_is(file.bytes))
+		return id_core(path, file.bytes, v, out, err);
 	if (ux_fatbin_is(file.bytes))
 		return id_fatbin(path, file.bytes, v, out, err);
 	UX_TRY(id_slices(path, file.bytes, v, finder, out, err));
@@ -438,7 +504,7 @@ const struct ux_command ux_cmd_id = {
 		"When a separate debug file is found, it is named, and the quality is that of both together.\n"
 		"A universal Mach-O file and a dSYM bundle are described slice by slice. A cubin has an alias\n"
 		"(cubin-crc:), by which CUPTI names it. Each piece of GPU code in a program or in a fat binary\n"
-		"is described, too.",
+		"is described, too. Of a core dump, the files that were mapped are listed with their build IDs.",
 	.examples = "  unhex id /usr/bin/python3\n"
 		    "  unhex id --json a.out | jq -r '.ids[]'",
 	.options = id_options,

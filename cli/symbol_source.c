@@ -3,9 +3,11 @@
 #include "symbol_source.h"
 
 #include "clock.h"
+#include "core_file.h"
 #include "cubin.h"
 #include "dsym.h"
 #include "elf_file.h"
+#include "file_kind.h"
 
 enum {
 	/* Bytes of the index of records that are looked up again and again: enough for any one
@@ -232,8 +234,16 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 
 static enum ux_code symbol_source_check_kind(struct ux_bytes file, struct ux_error *err)
 {
+	if (ux_core_is(file))
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "is a core dump, which has no symbols of its own; unhex id "
+				    "lists its modules");
 	if (ux_extract_supports(file))
 		return UX_OK;
+	const char *kind = ux_file_kind(file);
+	if (kind)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "is %s; expected an ELF, a Mach-O or a GSYM file", kind);
 	if (file.size < 4)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "is %zu bytes long; expected an ELF, a Mach-O or a GSYM file",

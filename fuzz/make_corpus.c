@@ -179,6 +179,30 @@ static void make_elf_corpus(void)
 	save_seed("elf", "nothing", UX_BYTES_NONE);
 }
 
+/* A core dump of one mapped file, whose first page, with a build ID, was dumped. */
+static void make_core_corpus(void)
+{
+	static const uint64_t files[] = {2, 0x1000, 0x10000, 0x11000, 0, 0x11000, 0x12000, 1};
+	struct make_elf m, image;
+	ux_cleanup(ux_out_deinit) struct ux_out note = {0};
+	put_words(&note, files, ux_countof(files));
+	ux_out_put(&note, "/bin/a\0/bin/a", 14);
+	make_elf_init(&image, 64, false);
+	image.no_sections = true;
+	add_notes(&image);
+	make_elf_init(&m, 64, false);
+	m.type = ET_CORE;
+	uint32_t list = make_elf_note(&m, "n", "CORE", 0x46494c45, ux_out_bytes(&note));
+	uint32_t page = make_elf_section(
+		&m, (struct make_section){
+			    .name = "l", .addr = 0x10000, .content = make_elf_finish(&image)});
+	make_elf_segment(&m, (struct make_segment){.type = PT_NOTE, .first = list, .last = list});
+	make_elf_segment(&m, (struct make_segment){.type = PT_LOAD, .first = page, .last = page});
+	save_seed("core", "two-mappings", make_elf_finish(&m));
+	make_elf_deinit(&m);
+	make_elf_deinit(&image);
+}
+
 static void make_id_corpus(void)
 {
 	static const struct {
@@ -245,6 +269,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	mkdir(root, 0777);
 	make_elf_corpus();
+	make_core_corpus();
 	make_id_corpus();
 	make_gsym_corpus();
 	make_cuda_corpus();

@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "cursor.h"
+#include "file_kind.h"
 
 /* --- header, section table and segment table of an ELF file ----------------------------------- */
 
@@ -38,6 +39,9 @@ enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err)
 {
 	if (ux_elf_is(file))
 		return UX_OK;
+	const char *kind = ux_file_kind(file);
+	if (kind)
+		return ux_error_set(err, UX_EUNSUPPORTED, "not an ELF file: it is %s", kind);
 	if (file.size < 4)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "not an ELF file: %zu bytes long, expected 7f 45 4c 46",
@@ -283,6 +287,16 @@ enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint3
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err)
 {
 	return ux_elf_open_bounded(elf, file, UINT32_MAX, err);
+}
+
+enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t most,
+			       struct ux_error *err)
+{
+	struct header h;
+	*elf = (struct ux_elf){.file = image};
+	UX_TRY(elf_read_ident(elf, err));
+	UX_TRY(elf_read_header(elf, &h, err));
+	return elf_load_segments(elf, &h, most, err);
 }
 
 void ux_elf_close(struct ux_elf *elf)

@@ -67,6 +67,13 @@ enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_err
  */
 enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t most,
 				 struct ux_error *err) ux_must;
+
+/*
+ * Opens the start of an ELF file as it is in memory: the header and at most `most` segments,
+ * without sections, which are not loaded. Codes as of ux_elf_open_bounded().
+ */
+enum ux_code ux_elf_open_image(struct ux_elf *elf, struct ux_bytes image, uint32_t most,
+			       struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 
 /* True when the first four bytes are ELF's magic. */

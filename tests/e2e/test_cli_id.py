@@ -82,3 +82,40 @@ def test_a_bad_file_among_good_ones_is_told_and_the_run_goes_on(prog, tmp_path):
 
 def test_a_missing_file(tmp_path):
     fails(unhex("id", tmp_path / "gone"), 1, "gone", "No such file")
+
+
+def test_a_core_dump_lists_its_modules(tmp_path):
+    prog = compile_c(tmp_path, source="int main(void) { __builtin_trap(); }\n")
+    subprocess.run(["gdb", "-q", "-batch", "-ex", "run", "-ex", f"generate-core-file {tmp_path}/core", prog],
+                   check=True, capture_output=True)
+    (core,) = lines(unhex("id", "--json", tmp_path / "core"))
+    assert core["kind"] == "core"
+    ours = {m["ids"][0].split(":")[1]: m for m in core["modules"] if m["ids"]}
+    listed = subprocess.run(["eu-unstrip", "-n", "--core", tmp_path / "core"], check=True, capture_output=True,
+                            text=True).stdout
+    theirs = {}
+    for line in listed.splitlines():
+        where, build_id, *_, name = line.split()
+        if not name.startswith(("linux-vdso", "[vdso")):  # memory of the kernel: no file was mapped
+            theirs[build_id.split("@")[0]] = where.split("+")[0]
+    assert {i: m["start"] for i, m in ours.items()} == theirs
+    assert any(m["file"] == str(prog) for m in ours.values())
+    text = unhex("id", tmp_path / "core").stdout
+    assert all(f"{m['file']} gnu:{i}" in text for i, m in ours.items())
+    fails(unhex("lookup", tmp_path / "core", "0x1"), 1, "core dump", "unhex id")
+
+
+@pytest.mark.parametrize("content,words", [
+    (b"PK\3\4" + bytes(60), "ZIP archive"),
+    (b"MZ" + bytes(60), "Windows program"),
+    (b"!<arch>\ndebian-binary   ", "Debian package"),
+    (b"!<arch>\nx.o/            ", "static library"),
+    (bytes(257) + b"ustar" + bytes(250), "tar archive"),
+    (b"\0asm\1\0\0\0", "WebAssembly"),
+    (b"#!/bin/sh\n", "script"),
+    (b"", "empty"),
+])
+def test_files_of_other_kinds_are_named(tmp_path, content, words):
+    (tmp_path / "file").write_bytes(content)
+    for command in (["id"], ["extract"], ["lookup"], ["explain"]):
+        fails(unhex(*command, tmp_path / "file"), 1, words)

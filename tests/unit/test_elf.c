@@ -233,12 +233,10 @@ static void a_bounded_reader_refuses_large_tables(void **state)
 static void what_is_no_elf_is_named(void **state)
 {
 	(void)state;
-	expect(UX_BYTES_NONE, UX_EUNSUPPORTED,
-	       "not an ELF file: 0 bytes long, expected 7f 45 4c 46");
+	expect(UX_BYTES_NONE, UX_EUNSUPPORTED, "not an ELF file: it is empty");
 	expect(UX_STR("abc"), UX_EUNSUPPORTED,
 	       "not an ELF file: 3 bytes long, expected 7f 45 4c 46");
-	expect(UX_STR("#!/bin/sh\n"), UX_EUNSUPPORTED,
-	       "not an ELF file: starts with 23 21 2f 62, expected 7f 45 4c 46");
+	expect(UX_STR("#!/bin/sh\n"), UX_EUNSUPPORTED, "not an ELF file: it is a script");
 	expect(UX_STR("\177ELF\2\1"), UX_ECORRUPT,
 	       "offset 0x0: ELF header ends too early: 16 bytes expected, 6 found");
 	expect(UX_STR("\177ELF\3\1\1\0\0\0\0\0\0\0\0\0"), UX_ECORRUPT,

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: the mapped files of a core dump. */
+#include "fuzz.h"
+
+#include "core_file.h"
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	struct ux_elf core;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_bytes file = ux_bytes(data, size);
+	(void)ux_core_is(file);
+	if (ux_elf_open(&core, file, NULL) != UX_OK)
+		return 0;
+	struct ux_core_modules modules = {0};
+	enum ux_code code = ux_core_read_modules(&core, &modules, &err);
+	fuzz_truths_of_error(code, &err, size);
+	fuzz_truth(modules.size <= UX_CORE_MODULES_MOST);
+	for (size_t i = 0; i < modules.size; i++) {
+		const char *path = modules.data[i].path;
+		fuzz_truth(fuzz_inside(ux_bytes(path, strlen(path) + 1), file));
+	}
+	ux_core_modules_deinit(&modules);
+	ux_elf_close(&core);
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Core dumps: which files were mapped in the process, and their build IDs. */
+#ifndef UX_CORE_FILE_H
+#define UX_CORE_FILE_H
+
+#include "elf_file.h"
+#include "id.h"
+#include "vec.h"
+
+enum {
+	UX_CORE_MODULES_MOST = 65536 /* the kernel's default limit is 65,530 mappings */
+};
+
+/* A file that was mapped. `path` points into the core dump. */
+struct ux_core_module {
+	const char *path;
+	uint64_t start;   /* address of its first mapping */
+	uint64_t end;     /* behind its last mapping */
+	struct ux_id gnu; /* size 0: it has none, or its first page was not dumped */
+};
+
+UX_VEC(ux_core_modules, struct ux_core_module);
+
+/* True for an ELF file of type ET_CORE. */
+bool ux_core_is(struct ux_bytes file);
+
+/*
+ * Reads the note NT_FILE (Linux, fs/binfmt_elf.c, "fill_files_note") and, in the dumped memory, the
+ * ELF header and the notes at the start of each mapped file. The modules are in the order of their
+ * addresses. UX_ENOTFOUND: there is no such note. UX_ECORRUPT: it is damaged. UX_ELIMIT: there are
+ * more than UX_CORE_MODULES_MOST files. *ret must be released also after a failure.
+ */
+enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modules *ret,
+				  struct ux_error *err) ux_must;
+
+#endif
