@@ -3,14 +3,12 @@
 #include "clock.h"
 #include "commands.h"
 
-#include "text.h"
 #include "json_out.h"
 #include "keys.h"
 #include "output.h"
 #include "store.h"
 #include "index.h"
 
-#include <time.h>
 #include <unistd.h>
 
 struct key_values {
@@ -51,7 +49,6 @@ static const struct ux_option key_options[] = {
 enum {
 	LIST_BUDGET = 256 << 20, /* bytes for all keys of a store */
 	DAY_S = 24 * 60 * 60,
-	YEARS_MOST = 1000,
 };
 
 static void key_scopes_json(struct ux_json *j, unsigned scopes)
@@ -133,61 +130,16 @@ static void key_job_deinit(struct key_job *job)
 
 static const struct ux_who key_actor = {.key_id = "", .from = "cli"};
 
-/* Parses a duration like "90d", "12h", "30m", "45s", or 0 without a unit, to seconds. */
-static bool key_parse_duration(const char *text, int64_t *ret)
-{
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = {{'d', DAY_S}, {'h', 3600}, {'m', 60}, {'s', 1}};
-	uint64_t n = 0;
-	size_t size = strlen(text);
-	if (strcmp(text, "0") == 0) {
-		*ret = 0;
-		return true;
-	}
-	for (size_t i = 0; i < ux_countof(units) && size > 1; i++) {
-		if (text[size - 1] != units[i].unit ||
-		    !ux_hex_parse_u64(ux_bytes(text, size - 1), /* hex= */ false, &n) ||
-		    n > (uint64_t)(YEARS_MOST * 366 * (int64_t)DAY_S / units[i].seconds))
-			continue;
-		*ret = (int64_t)n * units[i].seconds;
-		return true;
-	}
-	return false;
-}
-
-/* Parses a date like "2027-12-31" to the first second of that day in UTC. */
-static bool key_parse_day(const char *text, ux_time *ret)
-{
-	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%d", &tm);
-	if (!end || *end != '\0' || strlen(text) != strlen("2027-12-31"))
-		return false;
-	struct tm same = tm;
-	*ret = timegm(&same);
-	return same.tm_mday == tm.tm_mday &&
-	       same.tm_mon == tm.tm_mon; /* timegm() normalises days that do not exist */
-}
-
 static enum ux_code key_parse_expiry(const struct key_values *v, ux_time now, ux_time *ret,
 				     struct ux_error *err)
 {
-	int64_t seconds = 0;
 	*ret = v->days ? now + (ux_time)v->days * DAY_S : 0;
 	if (!v->expires)
 		return UX_OK;
 	if (v->days)
 		return ux_error_set(err, UX_EINVAL,
 				    "--days and --expires say the same; one is enough");
-	if (key_parse_duration(v->expires, &seconds) && seconds > 0)
-		*ret = now + seconds;
-	else if (!key_parse_day(v->expires, ret))
-		return ux_error_set(err, UX_EINVAL,
-				    "--expires is \"%.40s\"; expected 90d, 12h, 30m or 2027-12-31",
-				    v->expires);
-	return *ret > now ? UX_OK
-			  : ux_error_set(err, UX_EINVAL, "--expires %.40s is over", v->expires);
+	return ux_key_expiry_parse(v->expires, "--expires", now, ret, err);
 }
 
 static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
@@ -239,10 +191,7 @@ static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
 	struct ux_key key;
 	struct ux_index *ix = job->index;
 	int64_t overlap = 0;
-	if (!key_parse_duration(job->values->overlap, &overlap))
-		return ux_error_set(err, UX_EINVAL,
-				    "--overlap is \"%.40s\"; expected 0, 30m, 12h or 7d",
-				    job->values->overlap);
+	UX_TRY(ux_key_overlap_parse(job->values->overlap, "--overlap", &overlap, err));
 	UX_TRY(ux_key_rotate(ix, job->id, overlap, &key_actor, ux_clock_wall(), token, err));
 	UX_TRY(ix->keys.get(ix, job->id, &arena, &key, err));
 	if (job->values->json)
@@ -295,7 +244,8 @@ static int key_verb_run(key_verb_fn *verb, struct key_job *job)
 
 static int cmd_key_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct key_values v = {.scopes = "read,symbolize,upload", .overlap = "7d"};
+	struct key_values v = {.scopes = "read,symbolize,upload",
+			       .overlap = UX_KEY_OVERLAP_DEFAULT};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))

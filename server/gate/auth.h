@@ -206,4 +206,7 @@ int64_t ux_server_clock_ns(const struct ux_server *s);
 /* GET /v1/audit, GET /v1/whoami. */
 ux_handler_fn ux_handle_audit, ux_handle_whoami;
 
+/* GET and POST /v1/keys, POST /v1/keys/{id}/rotate, DELETE /v1/keys/{id}. */
+ux_handler_fn ux_handle_keys, ux_handle_key_create, ux_handle_key_rotate, ux_handle_key_revoke;
+
 #endif

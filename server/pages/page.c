@@ -14,6 +14,7 @@ static const struct {
 	[UX_PAGE_EXPLAIN] = {"/explain", "Explain"},
 	[UX_PAGE_UPLOADS] = {"/uploads", "Uploads"},
 	[UX_PAGE_STATUS] = {"/status", "Status"},
+	[UX_PAGE_KEYS] = {"/keys", "Keys"},
 };
 
 bool ux_page_accepted(const struct ux_request *req)
@@ -23,15 +24,25 @@ bool ux_page_accepted(const struct ux_request *req)
 	       memmem(accept.data, accept.size, "text/html", 9) != NULL;
 }
 
-static void page_put_navigation(struct ux_out *out, const struct ux_page *page)
+static bool page_is_shown(const struct ux_request *req, enum ux_page_section section)
 {
+	const struct ux_caller *caller = req->caller;
+	return section != UX_PAGE_KEYS || (caller && (caller->scopes & UX_SCOPE_ADMIN) != 0);
+}
+
+static void page_put_navigation(struct ux_request *req, const struct ux_page *page)
+{
+	struct ux_out *out = &req->out;
 	ux_out_cstr(out, "<nav aria-label=\"Main\"><ul>");
-	for (size_t i = UX_PAGE_MODULES; i < ux_countof(sections); i++)
+	for (size_t i = UX_PAGE_MODULES; i < ux_countof(sections); i++) {
+		if (!page_is_shown(req, (enum ux_page_section)i))
+			continue;
 		UX_HTML(out, "<li><a href=\"$\"$>$</a></li>", sections[i].path,
 			page->section == (enum ux_page_section)i
 				? UX_HTML_OURS(" aria-current=\"page\"")
 				: UX_HTML_OURS(""),
 			sections[i].word);
+	}
 	ux_out_cstr(out, "</ul></nav>\n");
 }
 
@@ -83,7 +94,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	ux_out_cstr(out,
 		    "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
 		    "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
-	page_put_navigation(out, page);
+	page_put_navigation(req, page);
 	if (page->section != UX_PAGE_HOME)
 		page_put_search(out, page);
 	page_put_caller(req);

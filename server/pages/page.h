@@ -137,6 +137,7 @@ enum ux_page_section {
 	UX_PAGE_EXPLAIN,
 	UX_PAGE_UPLOADS,
 	UX_PAGE_STATUS,
+	UX_PAGE_KEYS, /* of administrators */
 	UX_PAGE_ELSEWHERE
 };
 

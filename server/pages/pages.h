@@ -31,6 +31,12 @@ ux_handler_fn ux_web_uploads;
 /* GET /status: usage, namespaces, keys, health. */
 ux_handler_fn ux_web_status;
 
+/*
+ * /keys, for administrators: GET lists the keys, POST creates one; POST /keys/{id}/rotate and
+ * /keys/{id}/revoke. A session is accepted for them only from a page of this server.
+ */
+ux_handler_fn ux_web_keys, ux_web_key_create, ux_web_key_rotate, ux_web_key_revoke;
+
 /* GET and POST /sign-in, POST /sign-out: exchange a token for a session. */
 ux_handler_fn ux_web_sign_in_form, ux_web_sign_in, ux_web_sign_out;
 

@@ -54,7 +54,8 @@ REQUESTS = {
 
 NO_MODULE = {"/", "/healthz", "/readyz", "/metrics", "/v1/uploads", "/v1/uploads/{uid}", "/v1/uploads/{uid}/finish",
              "/v1/modules/{id}/pins/{label}", "/v1/audit", "/v1/whoami", "/uploads", "/status", "/sign-in",
-             "/sign-out", "/assets/{name}"}
+             "/sign-out", "/assets/{name}", "/v1/keys", "/v1/keys/{id}", "/v1/keys/{id}/rotate", "/keys",
+             "/keys/{id}/rotate", "/keys/{id}/revoke"}
 
 
 def test_each_route_is_listed_here():

@@ -229,6 +229,15 @@ static const struct recipe {
 	{UX_METHOD_GET, "/explain", "/explain?id=" ID "&addr=0x401007", "", "_start"},
 	{UX_METHOD_GET, "/uploads", "/uploads", "", "go:open"},
 	{UX_METHOD_GET, "/status", NULL, "", NULL},
+	/* keys, of which tests/e2e/test_keys.py shows what their admins may do */
+	{UX_METHOD_GET, "/v1/keys", "/v1/keys?namespace=theirs", "", "\"namespace\":\"theirs\""},
+	{UX_METHOD_POST, "/v1/keys", NULL, "", NULL},
+	{UX_METHOD_POST, "/v1/keys/{id}/rotate", NULL, "", NULL},
+	{UX_METHOD_DELETE, "/v1/keys/{id}", NULL, "", NULL},
+	{UX_METHOD_GET, "/keys", "/keys", "", "of theirs"},
+	{UX_METHOD_POST, "/keys", NULL, "", NULL},
+	{UX_METHOD_POST, "/keys/{id}/rotate", NULL, "", NULL},
+	{UX_METHOD_POST, "/keys/{id}/revoke", NULL, "", NULL},
 	{UX_METHOD_GET, "/sign-in", NULL, "", NULL},
 	{UX_METHOD_POST, "/sign-in", NULL, "", NULL},
 	{UX_METHOD_POST, "/sign-out", NULL, "", NULL},
@@ -287,7 +296,8 @@ static void sees_nothing(struct world *w, const struct recipe *r, const char *to
 
 static void strangers_ask(struct world *w, const char *admin)
 {
-	char by_path[UX_TOKEN_SIZE + 8];
+	char by_path[UX_TOKEN_SIZE + 8], of_default[UX_TOKEN_SIZE];
+	make_server_key(&w->s, UX_SCOPE_ADMIN, NULL, of_default);
 	snprintf(by_path, sizeof(by_path), "/k/%s", admin);
 	for (size_t i = 0; i < ux_server_route_count; i++) {
 		const struct recipe *r = recipe_of(&ux_server_routes[i]);
@@ -296,7 +306,7 @@ static void strangers_ask(struct world *w, const char *admin)
 		sees_nothing(w, r, NULL, "", NULL);
 		sees_nothing(w, r, w->ours, "", NULL);
 		sees_nothing(w, r, admin, "", NULL);
-		sees_nothing(w, r, w->s.admin, "", NULL); /* of the default namespace */
+		sees_nothing(w, r, of_default, "", NULL);
 		sees_nothing(w, r, NULL, by_path, NULL);
 		/* whoever asks for their namespace must be theirs */
 		if (strcmp(r->pattern, "/v1/whoami") == 0)

@@ -48,6 +48,8 @@ static const struct {
 	{"GET", "/uploads", ""},
 	{"GET", "/status", ""},
 	{"GET", "/sign-in?next=%2Fstatus", ""},
+	{"GET", "/keys", ""},
+	{"POST", "/keys", "namespace=default&read=on&expires=90d"},
 	{"GET", "/nowhere", ""},
 };
 
@@ -77,6 +79,12 @@ static void each_page_is_shown_and_keyed_where_reading_is(void **state)
 	struct make_server *s = *state;
 	for (size_t i = 0; i < ux_countof(pages); i++) {
 		bool gone = strcmp(pages[i].target, "/nowhere") == 0;
+		if (strcmp(pages[i].target, "/keys") == 0) { /* for administrators alone */
+			shows(s, pages[i].method, "/keys", NULL, pages[i].body, 401,
+			      "name=\"token\"");
+			shows(s, pages[i].method, "/keys", s->admin, pages[i].body, 200, "<h1");
+			continue;
+		}
 		shows(s, pages[i].method, pages[i].target, NULL, pages[i].body, gone ? 404 : 200,
 		      "<h1");
 	}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/keys: keys as JSON, in the same form as `unhex key --json`. */
+#include "auth.h"
+#include "json_out.h"
+#include "key_admin.h"
+#include "request_values.h"
+
+enum {
+	SCOPES_MOST = 16, /* entries of "scopes" */
+};
+
+static void key_routes_put_scopes(struct ux_json *j, unsigned scopes)
+{
+	char text[UX_SCOPES_TEXT];
+	ux_json_key(j, "scopes");
+	ux_json_array_begin(j);
+	for (unsigned bit = 1; bit <= UX_SCOPES_ALL; bit <<= 1)
+		if ((scopes & bit) != 0)
+			ux_json_cstr(j, ux_scopes_text(bit, text));
+	ux_json_array_end(j);
+}
+
+static void key_routes_put_time(struct ux_json *j, const char *name, ux_time t)
+{
+	char when[UX_TIME_TEXT];
+	if (t != 0)
+		ux_json_key_cstr(j, name, ux_time_text(t, when));
+}
+
+static void key_routes_put_count(struct ux_json *j, const char *name, uint64_t n, uint64_t least)
+{
+	if (n >= least)
+		ux_json_key_u64(j, name, n);
+}
+
+/* token: shown only in the answer that made it; NULL: none. */
+static void key_routes_put_key(struct ux_json *j, const struct ux_key *key, const char *token)
+{
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "id", key->id);
+	if (token)
+		ux_json_key_cstr(j, "token", token);
+	key_routes_put_scopes(j, key->scopes);
+	ux_json_key_cstr(j, "namespace", key->ns);
+	ux_json_key_cstr(j, "description", key->description);
+	key_routes_put_time(j, "created", key->created);
+	key_routes_put_count(j, "tokens", key->tokens, 2);
+	key_routes_put_count(j, "rate", key->rate, 1);
+	key_routes_put_count(j, "uploads", key->uploads, 1);
+	key_routes_put_time(j, "last_used", key->last_used);
+	key_routes_put_time(j, "expires", key->expires);
+	key_routes_put_time(j, "revoked", key->revoked);
+	ux_json_object_end(j);
+}
+
+static enum ux_code key_routes_answer(struct ux_request *req, struct ux_response *res,
+				      const struct ux_key *key, char token[UX_TOKEN_SIZE])
+{
+	struct ux_json j = ux_json_make(&req->out);
+	key_routes_put_key(&j, key, token);
+	explicit_bzero(token, UX_TOKEN_SIZE);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+enum ux_code ux_handle_keys(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_key_list list;
+	struct ux_bytes ns;
+	bool named = ux_request_query(req, "namespace", &ns); /* decoded, so NUL-terminated */
+	UX_TRY(ux_key_admin_list(req, named ? (const char *)ns.data : NULL, &list));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "keys");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < list.n; i++)
+		key_routes_put_key(&j, &list.keys[i], NULL);
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+static enum ux_code key_routes_read_scopes(const json_t *doc, unsigned *ret, struct ux_error *err)
+{
+	const json_t *list = NULL;
+	UX_TRY(ux_json_in_array(doc, "scopes", SCOPES_MOST, &list, err));
+	if (json_array_size(list) == 0)
+		return ux_error_set(err, UX_EINVAL, "\"scopes\" is empty; a key needs a scope");
+	*ret = 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+		unsigned bit = 0;
+		if (!word || strchr(word, ',') || !ux_scopes_parse(ux_bytes_cstr(word), &bit))
+			return ux_error_set(err, UX_EINVAL,
+					    "\"scopes\" holds %.40s; expected names of scopes",
+					    word ? word : ux_json_in_type(json_array_get(list, i)));
+		*ret |= bit;
+	}
+	return UX_OK;
+}
+
+/* The strings of the key live as long as the document. */
+static enum ux_code key_routes_read_key(const json_t *doc, struct ux_key *ret, struct ux_error *err)
+{
+	const char *expires = NULL;
+	*ret = (struct ux_key){.description = ""};
+	UX_TRY(key_routes_read_scopes(doc, &ret->scopes, err));
+	UX_TRY(ux_json_in_str(doc, "namespace", UX_INDEX_NS_BYTES, &ret->ns, err));
+	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &ret->description, err));
+	UX_TRY(ux_json_in_u64(doc, "rate", &ret->rate, err));
+	UX_TRY(ux_json_in_u64(doc, "uploads", &ret->uploads, err));
+	UX_TRY(ux_json_in_str(doc, "expires", UX_TIME_TEXT, &expires, err));
+	if (!expires)
+		return UX_OK;
+	return ux_key_expiry_parse(expires, "\"expires\"", ux_server_now(), &ret->expires, err);
+}
+
+enum ux_code ux_handle_key_create(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	struct ux_key key;
+	char token[UX_TOKEN_SIZE];
+	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
+	UX_TRY(key_routes_read_key(doc, &key, &req->err));
+	UX_TRY(ux_key_admin_create(req, &key, token));
+	res->status = 201;
+	return key_routes_answer(req, res, &key, token);
+}
+
+enum ux_code ux_handle_key_rotate(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	const char *overlap = UX_KEY_OVERLAP_DEFAULT;
+	struct ux_key key;
+	char token[UX_TOKEN_SIZE];
+	int64_t seconds = 0;
+	if (req->body.size > 0)
+		UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
+	UX_TRY(ux_json_in_str(doc, "overlap", UX_TIME_TEXT, &overlap, &req->err));
+	UX_TRY(ux_key_overlap_parse(overlap, "\"overlap\"", &seconds, &req->err));
+	UX_TRY(ux_key_admin_rotate(req, (const char *)req->params[0].data, seconds, &key, token));
+	return key_routes_answer(req, res, &key, token);
+}
+
+enum ux_code ux_handle_key_revoke(struct ux_request *req, struct ux_response *res)
+{
+	UX_TRY(ux_key_admin_revoke(req, (const char *)req->params[0].data));
+	res->status = 204;
+	return UX_OK;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Durations and dates of keys, as people write them. */
+#include "keys.h"
+
+#include "text.h"
+
+#include <time.h>
+
+enum {
+	DAY_S = 24 * 60 * 60,
+	YEARS_MOST = 1000,
+};
+
+bool ux_key_duration_parse(const char *text, int64_t *ret)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = {{'d', DAY_S}, {'h', 3600}, {'m', 60}, {'s', 1}};
+	uint64_t n = 0;
+	size_t size = strlen(text);
+	if (strcmp(text, "0") == 0) {
+		*ret = 0;
+		return true;
+	}
+	for (size_t i = 0; i < ux_countof(units) && size > 1; i++) {
+		if (text[size - 1] != units[i].unit ||
+		    !ux_hex_parse_u64(ux_bytes(text, size - 1), /* hex= */ false, &n) ||
+		    n > (uint64_t)(YEARS_MOST * 366 * (int64_t)DAY_S / units[i].seconds))
+			continue;
+		*ret = (int64_t)n * units[i].seconds;
+		return true;
+	}
+	return false;
+}
+
+/* Parses a date like "2027-12-31" to the first second of that day in UTC. */
+static bool key_day_parse(const char *text, ux_time *ret)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%d", &tm);
+	if (!end || *end != '\0' || strlen(text) != strlen("2027-12-31"))
+		return false;
+	struct tm same = tm;
+	*ret = timegm(&same);
+	return same.tm_mday == tm.tm_mday &&
+	       same.tm_mon == tm.tm_mon; /* timegm() normalises days that do not exist */
+}
+
+enum ux_code ux_key_expiry_parse(const char *text, const char *name, ux_time now, ux_time *ret,
+				 struct ux_error *err)
+{
+	int64_t seconds = 0;
+	if (ux_key_duration_parse(text, &seconds) && seconds > 0)
+		*ret = now + seconds;
+	else if (!key_day_parse(text, ret))
+		return ux_error_set(err, UX_EINVAL,
+				    "%s is \"%.40s\"; expected 90d, 12h, 30m or 2027-12-31", name,
+				    text);
+	return *ret > now ? UX_OK : ux_error_set(err, UX_EINVAL, "%s %.40s is over", name, text);
+}
+
+enum ux_code ux_key_overlap_parse(const char *text, const char *name, int64_t *ret,
+				  struct ux_error *err)
+{
+	if (ux_key_duration_parse(text, ret))
+		return UX_OK;
+	return ux_error_set(err, UX_EINVAL, "%s is \"%.40s\"; expected 0, 30m, 12h or 7d", name,
+			    text);
+}
