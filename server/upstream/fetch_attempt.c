@@ -70,11 +70,14 @@ static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
 	struct ux_upstream_paths paths;
+	struct ux_upstream_limits limits = q->f->options.limits;
+	if (q->item.artifact == UX_ARTIFACT_SOURCE)
+		limits.bytes = ux_min(limits.bytes, (uint64_t)UX_FETCH_SOURCE_MOST);
 	const struct ux_upstream_request request = {
 		.up = q->up,
 		.paths = &paths,
 		.hops = &q->fetch->hops,
-		.limits = &q->f->options.limits,
+		.limits = &limits,
 		.sink = attempt_write,
 		.first = attempt_claim,
 		.cancelled = attempt_is_cancelled,
@@ -108,6 +111,7 @@ static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 		.id = q->fetch->id,
 		.upstream = q->up->name,
 		.artifact = q->item.artifact,
+		.source = q->fetch->source,
 		.part = q->part,
 		.bytes = q->bytes.bytes,
 		.hash = ux_blob_hash_of(q->bytes.bytes),
@@ -115,6 +119,8 @@ static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 	q->row.size = q->bytes.bytes.size;
 	if (arrived.artifact != UX_ARTIFACT_SOURCE)
 		return q->f->options.arrived(q->f->options.ctx, &arrived, err);
+	if (q->f->options.source_arrived)
+		UX_TRY(q->f->options.source_arrived(q->f->options.ctx, &arrived, err));
 	q->row.has_blob = true;
 	q->row.blob = arrived.hash;
 	return UX_OK;

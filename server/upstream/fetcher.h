@@ -167,9 +167,10 @@ enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
 /* --- fetches ---------------------------------------------------------------------------------- */
 
 enum {
-	UX_FETCHES_MOST = 1024,   /* fetches that are queued or running */
-	UX_FETCHERS = 16,         /* concurrent requests, */
-	UX_FETCHERS_UPSTREAM = 6, /* and of those, requests to one upstream */
+	UX_FETCH_SOURCE_MOST = 64 << 20, /* size limit of a source file, as in a bundle */
+	UX_FETCHES_MOST = 1024,          /* fetches that are queued or running */
+	UX_FETCHERS = 16,                /* concurrent requests, */
+	UX_FETCHERS_UPSTREAM = 6,        /* and of those, requests to one upstream */
 	/* time that an upstream has before the next one is queried as well */
 	UX_FETCH_HEAD_START_MS = 800
 };
@@ -211,7 +212,8 @@ struct ux_arrived {
 	const char *ns;
 	const char *id;
 	const char *upstream;
-	enum ux_artifact artifact; /* never a source file */
+	enum ux_artifact artifact;
+	const char *source; /* path of a source file; otherwise NULL */
 	struct ux_blob_part *part;
 	struct ux_bytes bytes; /* the whole part; not verified */
 	struct ux_blob_hash hash;
@@ -243,7 +245,9 @@ struct ux_fetcher_options {
 	size_t n;
 	struct ux_fetch_times times;      /* zeroed: UX_FETCH_TIMES_DEFAULT applies */
 	struct ux_upstream_limits limits; /* zeroed fields default to 4 GiB, 10 minutes, 3 s */
-	ux_arrived_fn *arrived;
+	ux_arrived_fn *arrived; /* not for source files, which are stored with the answer */
+	/* called before a source file is stored; another code than UX_OK refuses it. NULL: none */
+	ux_arrived_fn *source_arrived;
 	void (*log)(void *ctx, const struct ux_fetch_event *event); /* NULL: none */
 	void *ctx;
 };

@@ -212,6 +212,7 @@ static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_
 		.limits = {.bytes = settings->upstream_bytes,
 			   .most_ms = (int64_t)settings->upstream_ms},
 		.arrived = ux_upstream_arrival,
+		.source_arrived = ux_upstream_source_check,
 		.log = upstreams_log,
 		.ctx = s,
 	};

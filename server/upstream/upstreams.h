@@ -27,6 +27,13 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 	ux_must;
 
 /*
+ * An ux_arrived_fn for source files: refuses what cannot be the file. Nothing proves that the rest
+ * is it, except the hash that some compilers write.
+ */
+enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *arrived,
+				      struct ux_error *err) ux_must;
+
+/*
  * Called with each result of the extractor: a file from an upstream that proved broken is removed,
  * so that other upstreams are queried; the supplementary file that a debug file lacks is fetched.
  */

@@ -307,6 +307,42 @@ def test_a_bad_upstream_costs_a_404_and_is_told_of(servers, stub, how):
         assert "in time" in said["says"]
 
 
+@pytest.mark.parametrize("garbage,says", [
+    (b"\n <!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>", "error page"),
+    (b"\xef\xbb\xbf<html><title>Sign in</title></html>", "error page"),
+    (b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>', "error page"),
+    (b"\x7fELF\x02\x01\x01\0\0\0", "not text"),
+    (b"\x1f\x8b\x08\0\0\0", "not text"),
+    (b"x" * ((64 << 20) + 1), ""),
+], ids=["page", "sign-in", "bucket", "binary", "packed", "large"])
+def test_a_source_that_cannot_be_one_is_not_kept(servers, stub, garbage, says):
+    name, path = "ab" * 20, f"/buildid/{'ab' * 20}/source/src/prog.c"
+    stub.answers[path] = send(200, garbage)
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert get(s, path)[0] == 404
+    (told,) = explain(s, f"gnu:{name}")["upstreams"]
+    (said,) = told["answers"]
+    assert said["outcome"] == "failed" and says in said["says"], said
+    assert get(s, path)[0] == 404
+    assert stub.count(path) == 1
+
+
+@pytest.mark.parametrize("ending,text", [
+    ("c", b"int main(void) { return 0; }\n"),
+    ("c", "int größe;\n".encode("utf-16")),
+    ("c", "int größe;\n".encode("latin-1")),
+    ("html", b"<!DOCTYPE html><html></html>"),
+    ("c", b"/* <html> */\n"),
+])
+def test_a_source_that_can_be_one_is_kept(servers, stub, ending, text):
+    path = f"/buildid/{'ab' * 20}/source/src/prog.{ending}"
+    stub.answers[path] = send(200, text)
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert fetched(s, path) == (200, text)
+    stub.otherwise = stub.answers[path] = send(404)
+    assert get(s, path) == (200, text)
+
+
 def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
     stub.otherwise = send(500)
     s = servers(own(stub.url, "stub", "debuginfod"))

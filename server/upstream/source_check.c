@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks of a source file that an upstream sent. A source has no identity of its own, so that an
+ * error page that was sent with status 200, or a file of another kind, would be kept and shown as
+ * the source. What the debug information knows of the file is compared; what it does not know, no
+ * check can tell.
+ */
+#include "upstreams.h"
+
+#include <strings.h>
+
+enum {
+	HEAD_BYTES = 512 /* of a page, in which its kind is recognized */
+};
+
+/* The ending of a path, without the dot; "" when it has none. */
+static const char *source_ending(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+	return dot ? dot + 1 : "";
+}
+
+/* Sources that may be, or begin as, a page of HTML. */
+static bool source_may_be_page(const char *path)
+{
+	static const char *const endings[] = {"html", "htm", "xhtml", "php", "vue", "svelte",
+					      "tmpl", "tpl", "jsp",   "asp", "erb", "ejs",
+					      "xml",  "xsl", "xslt",  "svg", "ui",  "in"};
+	for (size_t i = 0; i < ux_countof(endings); i++)
+		if (strcasecmp(source_ending(path), endings[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool source_begins(struct ux_bytes text, const char *word)
+{
+	size_t n = strlen(word);
+	return text.size >= n && strncasecmp((const char *)text.data, word, n) == 0;
+}
+
+/* The text behind white space and a byte order mark of UTF-8. */
+static struct ux_bytes source_head(struct ux_bytes text)
+{
+	static const char skipped[] = " \t\r\n\f\v\xef\xbb\xbf";
+	size_t at = 0;
+	while (at < text.size && at < HEAD_BYTES && text.data[at] != 0 &&
+	       strchr(skipped, (char)text.data[at]))
+		at++;
+	return ux_bytes(text.data + at, ux_min(text.size - at, (size_t)HEAD_BYTES));
+}
+
+/* An error page of a proxy or of a bucket. */
+static bool source_is_page(struct ux_bytes bytes)
+{
+	struct ux_bytes head = source_head(bytes);
+	return source_begins(head, "<!doctype html") || source_begins(head, "<html") ||
+	       (source_begins(head, "<?xml") &&
+		(memmem(head.data, head.size, "<Error>", 7) != NULL ||
+		 memmem(head.data, head.size, "<html", 5) != NULL));
+}
+
+/* Text of UTF-16 and UTF-32 has bytes of zero, and begins with a byte order mark. */
+static bool source_is_wide(struct ux_bytes bytes)
+{
+	return bytes.size >= 2 && ((bytes.data[0] == 0xff && bytes.data[1] == 0xfe) ||
+				   (bytes.data[0] == 0xfe && bytes.data[1] == 0xff));
+}
+
+enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *a, struct ux_error *err)
+{
+	(void)ctx;
+	if (a->bytes.size > UX_FETCH_SOURCE_MOST)
+		return ux_error_set(err, UX_ELIMIT, "what it sent as source has over %d bytes",
+				    UX_FETCH_SOURCE_MOST);
+	if (!source_is_wide(a->bytes) && memchr(a->bytes.data, 0, a->bytes.size))
+		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is not text");
+	if (!source_may_be_page(a->source) && source_is_page(a->bytes))
+		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is an error page");
+	return UX_OK;
+}
