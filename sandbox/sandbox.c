@@ -330,6 +330,21 @@ enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits
 	return sandbox_run_task(files, limits, program, &request, ret, err);
 }
 
+enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md5[UX_MD5_BYTES],
+				     const struct ux_sandbox_limits *limits, const char *program,
+				     struct ux_error *err)
+{
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_SOURCE};
+	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, -1};
+	struct ux_sandbox_found found;
+	if (snprintf(request.source, sizeof(request.source), "%s", path) >=
+	    (int)sizeof(request.source))
+		return ux_error_set(err, UX_EINVAL, "path of a source of over %d bytes",
+				    UX_PATH_BYTES - 1);
+	memcpy(request.md5, md5, sizeof(request.md5));
+	return sandbox_run_task(files, limits, program, &request, &found, err);
+}
+
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err)
 {

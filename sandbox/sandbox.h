@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "id.h"
+#include "source_hash.h"
 #include "unhex/quality.h"
 
 /* First argument with which a program runs as a child: main() must then call ux_sandbox_main(). */
@@ -88,6 +89,14 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits,
 				const char *program, struct ux_sandbox_found *ret,
 				struct ux_error *err) ux_must;
+
+/*
+ * Compares a source file with what the line tables of an ELF file know of it, in a confined child.
+ * path is canonical (path_canonical.h). Codes: those of ux_source_hash_check(), and as above.
+ */
+enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md5[UX_MD5_BYTES],
+				     const struct ux_sandbox_limits *limits, const char *program,
+				     struct ux_error *err) ux_must;
 
 /*
  * Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the

@@ -173,6 +173,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	switch ((enum ux_sandbox_task)t->request.task) {
 	case UX_SANDBOX_EXTRACT:
 	case UX_SANDBOX_INSPECT:
+	case UX_SANDBOX_SOURCE:
 		return UX_OK;
 	case UX_SANDBOX_UNPACK:
 		/* libarchive converts UTF-8 names to the character set of the locale. */
@@ -203,6 +204,37 @@ static enum ux_code task_disassemble(struct task *t, struct ux_error *err)
 	return task_sink(NULL, ux_out_bytes(&out), err);
 }
 
+static const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Is it the requested file? Paths are compared in full only when their last components agree. */
+static bool task_is_source(void *ctx, const char *comp_dir, const char *dir, const char *name)
+{
+	const struct task *t = ctx;
+	char text[UX_PATH_BYTES];
+	const char *path = NULL;
+	UX_ARENA(arena, 2 * UX_PATH_BYTES);
+	if (strcmp(path_base(name), path_base(t->request.source)) != 0)
+		return false;
+	bool folder = name[0] != '/' && dir;
+	bool build = folder && dir[0] != '/' && comp_dir;
+	int n = snprintf(text, sizeof(text), "%s%s%s%s%s", build ? comp_dir : "", build ? "/" : "",
+			 folder ? dir : "", folder ? "/" : "", name);
+	return n > 0 && n < (int)sizeof(text) &&
+	       ux_path_of_source(ux_bytes(text, (size_t)n), &arena, &path, NULL) == UX_OK &&
+	       strcmp(path, t->request.source) == 0;
+}
+
+static enum ux_code task_check_source(struct task *t, struct ux_error *err)
+{
+	t->request.source[sizeof(t->request.source) - 1] = '\0';
+	return ux_source_hash_check(t->files[UX_SANDBOX_EXE].bytes, t->request.md5, task_is_source,
+				    t, err);
+}
+
 static enum ux_code task_work(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
@@ -212,6 +244,8 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 		return task_disassemble(t, err);
 	case UX_SANDBOX_INSPECT:
 		return task_look_at(t, err);
+	case UX_SANDBOX_SOURCE:
+		return task_check_source(t, err);
 	case UX_SANDBOX_EXTRACT:
 		break;
 	}

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "id.h"
 #include "out.h"
+#include "path_canonical.h"
 #include "sandbox.h"
 
 #include <capstone/capstone.h>
@@ -23,6 +24,7 @@ enum ux_sandbox_task {
 	UX_SANDBOX_INSPECT,     /* inspect EXE */
 	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM is the output */
 	UX_SANDBOX_DISASSEMBLE, /* disassemble code of EXE */
+	UX_SANDBOX_SOURCE,      /* compare a source file with the line tables of EXE */
 };
 
 /* Parent and child are the same program, so both use the same layout of the messages. */
@@ -34,6 +36,9 @@ struct ux_sandbox_request {
 	uint32_t seconds;
 	uint32_t task;              /* enum ux_sandbox_task */
 	struct ux_code_range range; /* for UX_SANDBOX_DISASSEMBLE */
+	/* for UX_SANDBOX_SOURCE: canonical path and MD5 of the file */
+	char source[UX_PATH_BYTES];
+	uint8_t md5[UX_MD5_BYTES];
 };
 
 /* The input may have taken control of the child, so the parent checks every field. */

@@ -217,6 +217,7 @@ enum {
 enum {
 	DW_LNCT_path = 0x01,
 	DW_LNCT_directory_index = 0x02,
+	DW_LNCT_MD5 = 0x05,
 };
 
 #endif

@@ -89,6 +89,27 @@ ux_inline struct ux_code_lines ux_dwarf_lines_view(const struct ux_dwarf_lines *
 	};
 }
 
+/* --- MD5 sums of source files, dwarf_line_md5.c ----------------------------------------------- */
+
+/* A file of a line table. The texts point into the sections; each directory may be NULL. */
+struct ux_dwarf_source {
+	const char *comp_dir; /* directory 0 */
+	const char *dir;
+	const char *name;
+	const uint8_t *md5; /* 16 bytes */
+};
+
+typedef void ux_dwarf_source_fn(void *ctx, const struct ux_dwarf_source *source);
+
+/*
+ * Calls `each` for the files that have an MD5, in all line tables of version 5. Only .debug_line
+ * and the string sections are read. A damaged header costs the rest of its table. UX_ECORRUPT: the
+ * length of a table exceeds the section.
+ */
+enum ux_code ux_dwarf_sources_walk(const struct ux_dwarf_sections *sections,
+				   ux_dwarf_source_fn *each, void *ctx, struct ux_error *err)
+	ux_must;
+
 /* --- the program behind a header, dwarf_line_program.c ---------------------------------------- */
 
 /* The fields of the header that the line program needs. */

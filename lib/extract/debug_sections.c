@@ -166,6 +166,20 @@ enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned thr
 	return UX_OK;
 }
 
+enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
+					  struct ux_debug_sections *ret, struct ux_error *err)
+{
+	static const unsigned wanted =
+		1u << UX_DWARF_LINE | 1u << UX_DWARF_LINE_STR | 1u << UX_DWARF_STR;
+	struct dwarf_loader l = {.object = object, .out = ret};
+	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
+	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
+		if ((wanted >> dwarf_order[i] & 1) != 0)
+			UX_TRY(dwarf_load(&l, i, 0, err));
+	return UX_OK;
+}
+
 enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 {

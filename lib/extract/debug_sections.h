@@ -32,6 +32,12 @@ enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned thr
 				    const char *spill, struct ux_debug_sections *ret,
 				    struct ux_error *err) ux_must;
 
+/* Like ux_debug_sections_load(), but only .debug_line and the sections with its texts, on the
+ * calling thread. */
+enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
+					  struct ux_debug_sections *ret, struct ux_error *err)
+	ux_must;
+
 /* Like ux_debug_sections_load(), for the sections of a .dwo or .dwp file (dwarf_split.h), on the
  * calling thread. */
 enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,

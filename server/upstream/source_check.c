@@ -7,10 +7,13 @@
  */
 #include "upstreams.h"
 
+#include <nettle/md5.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum {
-	HEAD_BYTES = 512 /* of a page, in which its kind is recognized */
+	HEAD_BYTES = 512,       /* of a page, in which its kind is recognized */
+	MODULE_MOST = 64 << 20, /* memory for the rows of one module */
 };
 
 /* The ending of a path, without the dot; "" when it has none. */
@@ -67,9 +70,45 @@ static bool source_is_wide(struct ux_bytes bytes)
 				   (bytes.data[0] == 0xfe && bytes.data[1] == 0xff));
 }
 
+/* Opens the module's file with debug information; -1: the store has none. */
+static int source_open_debug(struct ux_store *s, const struct ux_arrived *a)
+{
+	UX_ARENA(arena, MODULE_MOST);
+	struct ux_module m;
+	int fd = -1;
+	if (s->index->modules.find(s->index, a->ns, a->id, &arena, &m, NULL) != UX_OK)
+		return -1;
+	const struct ux_candidate *c = ux_module_elf(&m, UX_HOLDS_DEBUG);
+	return c && ux_blobs_open(s->blobs, &c->blob, c->size, &fd, NULL) == UX_OK ? fd : -1;
+}
+
+/*
+ * Compares the file with the MD5 that the module's line tables have of it. Where the store has only
+ * a GSYM, or the compiler wrote no hashes, there is nothing to compare with.
+ */
+static enum ux_code source_check_hash(struct ux_store *s, const struct ux_arrived *a,
+				      struct ux_error *err)
+{
+	uint8_t md5[MD5_DIGEST_SIZE];
+	struct md5_ctx hash;
+	int fd = source_open_debug(s, a);
+	if (fd < 0)
+		return UX_OK;
+	md5_init(&hash);
+	md5_update(&hash, a->bytes.size, a->bytes.data);
+	md5_digest(&hash, sizeof(md5), md5);
+	enum ux_code code = ux_sandbox_check_source(fd, a->source, md5, &ux_inspect_limits,
+						    /* program= */ NULL, NULL);
+	close(fd);
+	return code == UX_ECONFLICT
+		       ? ux_error_set(err, UX_ECONFLICT,
+				      "what it sent as source is another version of the file")
+		       : UX_OK;
+}
+
 enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *a, struct ux_error *err)
 {
-	(void)ctx;
+	struct ux_server *s = ctx;
 	if (a->bytes.size > UX_FETCH_SOURCE_MOST)
 		return ux_error_set(err, UX_ELIMIT, "what it sent as source has over %d bytes",
 				    UX_FETCH_SOURCE_MOST);
@@ -77,5 +116,5 @@ enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *a, str
 		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is not text");
 	if (!source_may_be_page(a->source) && source_is_page(a->bytes))
 		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is an error page");
-	return UX_OK;
+	return source_check_hash(s->store, a, err);
 }

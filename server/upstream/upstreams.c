@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Limits of an inspection, which is short: it hashes the ends of the file and reads its notes. */
-static const struct ux_sandbox_limits inspect_limits = {
+const struct ux_sandbox_limits ux_inspect_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
 
 /* State while one fetched file is processed. */
@@ -77,7 +77,7 @@ static enum ux_code arrival_inspect_and_add(struct arrival *a, struct ux_error *
 	struct ux_store *s = a->server->store;
 	int fd = -1;
 	UX_TRY(ux_blobs_open(s->blobs, &a->from->hash, a->candidate.size, &fd, err));
-	enum ux_code code = ux_sandbox_inspect(fd, &inspect_limits, NULL, &a->found, err);
+	enum ux_code code = ux_sandbox_inspect(fd, &ux_inspect_limits, NULL, &a->found, err);
 	close(fd);
 	UX_TRY(code);
 	UX_TRY(arrival_check(a, err));

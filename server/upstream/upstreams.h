@@ -26,6 +26,9 @@ enum {
 enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, struct ux_error *err)
 	ux_must;
 
+/* Limits of the confined child that inspects what an upstream sent. */
+extern const struct ux_sandbox_limits ux_inspect_limits;
+
 /*
  * An ux_arrived_fn for source files: refuses what cannot be the file. Nothing proves that the rest
  * is it, except the hash that some compilers write.

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import Server
 from http_api import Api
-from tool import build_id, compile_c, lines, stripped, symbol, unhex
+from tool import SOURCE, build_id, compile_c, lines, stripped, symbol, unhex
 from upstream_stub import Stub, drip, endless, forward, hang, send
 
 PATIENCE = 60  # seconds: for a machine that is busy
@@ -341,6 +341,33 @@ def test_a_source_that_can_be_one_is_kept(servers, stub, ending, text):
     assert fetched(s, path) == (200, text)
     stub.otherwise = stub.answers[path] = send(404)
     assert get(s, path) == (200, text)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_source_of_another_version_is_known_by_its_hash(servers, stub, tmp_path, packed):
+    """clang writes the MD5 of each source file into line tables of DWARF 5."""
+    source = tmp_path / "prog.c"
+    source.write_text(SOURCE)
+    program = tmp_path / "prog"
+    subprocess.run(["clang-14", "-gdwarf-5", "-Wl,--build-id", *(["-gz"] if packed else []),
+                    source.name, "-o", program], cwd=tmp_path, check=True)
+    path = f"/buildid/{hex_id(program)}/source{source}"
+    stub.answers[path] = send(200, source.read_bytes() + b"// edited\n")
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert s.unhex("push", "--with-debuginfo", program).returncode == 0
+    assert get(s, path)[0] == 404
+    (told,) = explain(s, build_id(program))["upstreams"]
+    said = [a for a in told["answers"] if a["artifact"].startswith("source")]
+    assert [a["outcome"] for a in said] == ["failed"]
+    assert "another version" in said[0]["says"]
+    # A file of which the tables say nothing is taken, and so is the right one.
+    other = path.replace("prog.c", "other.c")
+    stub.answers[other] = send(200, b"int other;\n")
+    assert fetched(s, other) == (200, b"int other;\n")
+    right = servers(own(stub.url, "stub", "debuginfod"))
+    stub.answers[path] = send(200, source.read_bytes())
+    assert right.unhex("push", "--with-debuginfo", program).returncode == 0
+    assert fetched(right, path) == (200, source.read_bytes())
 
 
 def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
