@@ -8,6 +8,7 @@ import pathlib
 import select
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -102,9 +103,13 @@ class Browser:
 
 
 class Wire:
-    """A cable to the server, of a certain speed, that breaks after so many bytes until mended."""
+    """
+    A cable to the server, of a certain speed, that breaks after so many bytes until mended. A cable that breaks
+    silently ends no connection: no byte moves any more, as when a radio link or a translated address is lost.
+    """
 
-    def __init__(self, port, bytes_a_second, most):
+    def __init__(self, port, bytes_a_second, most, silent=False):
+        self.silent, self.cuts, self.over = silent, 0, threading.Event()
         self.port, self.pause, self.most = port, PIECE / bytes_a_second, most
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
@@ -126,8 +131,12 @@ class Wire:
                 threading.Thread(target=self.carry, args=(*ends, pause), daemon=True).start()
 
     def carry(self, source, sink, pause):
+        cuts = self.cuts
         try:
             while piece := source.recv(PIECE):
+                if self.silent and self.cuts > cuts:
+                    self.over.wait()
+                    break
                 sink.sendall(piece)
                 time.sleep(pause * len(piece) / PIECE)
                 with self.lock:
@@ -144,10 +153,15 @@ class Wire:
                 pass
 
     def cut(self):
-        self.whole = False
+        self.whole, self.cuts = False, self.cuts + 1
+        if self.silent and not self.over.is_set():
+            return
         for end in self.ends:
             try:
+                # With a reset: data in flight would keep a half-closed connection waiting for a window.
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 end.shutdown(socket.SHUT_RDWR)
+                end.close()
             except OSError:
                 pass
 
@@ -155,6 +169,7 @@ class Wire:
         self.whole = True
 
     def close(self):
+        self.over.set()
         self.cut()
         self.listener.close()
 

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import subprocess
+import types
 import urllib.parse
 
 import pytest
@@ -468,6 +469,26 @@ def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network
     assert "by <i>hand</i>" in page.text("main") and "inlines" in page.text("main")
     status, doc, _ = site.api("GET", f"/v1/modules/{build_id(big)}")
     assert status == 200 and {c["kind"] for c in doc["candidates"]} == {"executable", "gsym"}
+
+
+def test_an_upload_goes_on_when_the_network_is_lost_without_a_sign(open_page, tmp_path):
+    big = compile_c(tmp_path, "stalled")
+    with open(big, "ab") as f:
+        f.truncate(12 << 20)
+    server = Server(tmp_path / "server", environment={"UNHEX_IDLE": "5s"}).start()
+    wire = Wire(urllib.parse.urlsplit(server.url).port, 4 << 20, 3 << 20, silent=True)
+    try:
+        page = open_page(wire.url)
+        sign_in(page, types.SimpleNamespace(server=server), "/uploads", wire.url)
+        page.files("#files", big)
+        page.click("#form button")
+        wait_for(lambda: page.browser.pump(0.1) or not wire.whole, PATIENCE)
+        wire.mend()  # for new connections; on those from before no byte moves any more
+        page.wait("!!document.querySelector('#sending .good, #sending .bad')")
+        assert "done" in page.text("#sending"), page.text("#sending")
+    finally:
+        wire.close()
+        server.stop()
 
 
 def test_files_without_an_id_and_files_that_are_none_get_their_word(site, open_page, tmp_path):

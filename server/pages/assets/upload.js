@@ -6,11 +6,15 @@ const SLICE = 4 << 20; // bytes that are read and hashed at a time
 const NOTES_MOST = 1 << 20; // bytes of one section of notes
 const TRIES = 20; // without a byte of progress: some minutes
 const LOOK_AGAIN_MS = 1000;
+// A network can be lost without the browser noticing: no error, and no byte moves. A request that
+// does not move for so long is begun again; the server keeps what it has received.
+const STALLED_MS = 20000;
+const ANSWER_MS = 300000; // for an answer to a complete request: the server may have to check a file
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 
-// FIPS 180-4. The browser's own takes a file only whole, and is not there without TLS.
+// FIPS 180-4. The browser's own function needs the whole file at once, and is absent without TLS.
 class Sha256 {
 	static K = new Uint32Array([
 		0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
@@ -151,7 +155,7 @@ async function readElf(file, start) {
 	return {ids: [ids.gnu, ids.go].filter(Boolean), kind: code ? "executable" : "debuginfo"};
 }
 
-// A file without an ID of its own is known by its ends (docs/formats/ids.md).
+// The ID of a file that has none of its own: a hash of its first and last bytes (docs/formats/ids.md).
 async function fileId(file) {
 	const size = new DataView(new ArrayBuffer(8));
 	size.setBigUint64(0, BigInt(file.size));
@@ -168,7 +172,7 @@ async function identify(file) {
 	if (magic === "7f454c46") {
 		const elf = await readElf(file, start);
 		if (elf.ids.length === 0 && elf.kind === "debuginfo")
-			throw new Error("it has no build ID to say whose debug file it is");
+			throw new Error("it is a debug file without a build ID");
 		return elf.ids.length > 0 ? elf : {...elf, ids: [await fileId(file)]};
 	}
 	if (magic === "4d595347" && start[4] === 1 && start[7] > 0 && start[7] <= 20)
@@ -185,14 +189,15 @@ async function hashOf(file, progress) {
 	return hex(hash.digest());
 }
 
-// Where this server's paths begin: who came under /n/NAME/ stays there.
+// The prefix of this server's paths: links of a page under /n/NAME/ stay there.
 const base = location.pathname.replace(/\/uploads$/, "");
 
-// What the server answered; a failure of the network is status 0.
+// The answer of the server; a failure of the network is status 0.
 async function ask(method, path, body) {
 	try {
 		const answer = await fetch(base + path, {
 			method,
+			signal: AbortSignal.timeout(method === "GET" ? STALLED_MS : ANSWER_MS),
 			headers: body ? {"Content-Type": "application/json"} : {},
 			body: body && JSON.stringify(body),
 		});
@@ -202,14 +207,27 @@ async function ask(method, path, body) {
 	}
 }
 
-// Like ask() for bytes: this one tells on the way how many went.
+// Like ask() for bytes, with progress. Aborted when no byte moves any more.
 function put(path, blob, progress) {
 	return new Promise((done) => {
 		const x = new XMLHttpRequest();
+		let timer = 0;
+		const wait = (ms) => {
+			clearTimeout(timer);
+			timer = setTimeout(() => x.abort(), ms);
+		};
 		x.open("PUT", base + path);
 		x.responseType = "json";
-		x.upload.onprogress = (event) => progress(event.loaded);
-		x.onloadend = () => done({status: x.status, doc: x.response ?? {}});
+		x.upload.onprogress = (event) => {
+			wait(STALLED_MS);
+			progress(event.loaded);
+		};
+		x.upload.onload = () => wait(ANSWER_MS);
+		x.onloadend = () => {
+			clearTimeout(timer);
+			done({status: x.status, doc: x.response ?? {}});
+		};
+		wait(STALLED_MS);
 		x.send(blob);
 	});
 }
@@ -219,7 +237,7 @@ const wordsOf = (answer) =>
 const passing = (answer) => answer.status === 0 || answer.status === 429 || answer.status >= 500 ||
 	answer.status === 409 && ["busy", "incomplete"].includes(answer.doc?.error?.code);
 
-// Sends from where the server says that it is, again and again, as long as something arrives.
+// Sends from the offset that the server has, again and again, as long as there is progress.
 async function sendBytes(file, uid, chunk, progress) {
 	const path = `/v1/uploads/${uid}`;
 	for (let offset = 0, tries = 0; offset < file.size;) {
@@ -249,7 +267,7 @@ async function finish(uid) {
 	}
 }
 
-// The server reads ELF files in its own time.
+// Waits until the server has extracted an ELF file.
 async function settle(uid) {
 	for (let failures = 0;; ) {
 		const answer = await ask("GET", `/v1/uploads/${uid}`);
@@ -331,7 +349,7 @@ async function sendFile(file, options) {
 	}
 }
 
-// The server's list, as it is now; not while somebody is in it.
+// Shows the server's list as it is now, unless the focus is in it.
 async function refresh() {
 	const old = document.getElementById("running");
 	try {
@@ -341,7 +359,7 @@ async function refresh() {
 		if (answer.ok && fresh && !old.contains(document.activeElement))
 			old.replaceWith(document.adoptNode(fresh));
 	} catch {
-		// The next time, perhaps.
+		// It is tried again soon.
 	}
 }
 
@@ -368,7 +386,7 @@ function start() {
 		const files = Array.from(form.files.files);
 		button.disabled = true;
 		sending++;
-		for (const file of files) // one after the other: the line is as fast
+		for (const file of files) // one after the other is as fast
 			await sendFile(file, options);
 		sending--;
 		button.disabled = false;
