@@ -146,7 +146,8 @@ static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
 	const struct key_values *v = job->values;
-	ux_time now = ux_clock_wall();
+	ux_time now = 0;
+	UX_TRY(ux_store_key_now_of(job->index, &now, err));
 	struct ux_key key = {
 		.ns = v->ns, .description = v->description, .rate = v->rate, .uploads = v->uploads};
 	UX_TRY(key_parse_expiry(v, now, &key.expires, err));
@@ -181,7 +182,9 @@ static enum ux_code cmd_key_list(struct key_job *job, struct ux_error *err)
 
 static enum ux_code cmd_key_revoke(struct key_job *job, struct ux_error *err)
 {
-	return job->index->keys.revoke(job->index, job->id, &key_actor, ux_clock_wall(), err);
+	ux_time now = 0;
+	UX_TRY(ux_store_key_now_of(job->index, &now, err));
+	return job->index->keys.revoke(job->index, job->id, &key_actor, now, err);
 }
 
 static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
@@ -192,7 +195,9 @@ static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
 	struct ux_index *ix = job->index;
 	int64_t overlap = 0;
 	UX_TRY(ux_key_overlap_parse(job->values->overlap, "--overlap", &overlap, err));
-	UX_TRY(ux_key_rotate(ix, job->id, overlap, &key_actor, ux_clock_wall(), token, err));
+	ux_time now = 0;
+	UX_TRY(ux_store_key_now_of(ix, &now, err));
+	UX_TRY(ux_key_rotate(ix, job->id, overlap, &key_actor, now, token, err));
 	UX_TRY(ix->keys.get(ix, job->id, &arena, &key, err));
 	if (job->values->json)
 		key_write_json(&job->out, &key, token);

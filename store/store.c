@@ -2,6 +2,7 @@
 /* A store in one folder: DIR/index.sqlite, DIR/blobs, DIR/uploads, DIR/lock. */
 #include "store.h"
 
+#include "clock.h"
 #include "text.h"
 
 #include <errno.h>
@@ -107,7 +108,8 @@ enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *
 	return UX_OK;
 }
 
-static const char clock_name[] = "clock";
+/* Names of the stored numbers. */
+static const char clock_name[] = "clock", latest_name[] = "clock-latest";
 
 static void store_init(struct ux_store *s)
 {
@@ -116,15 +118,16 @@ static void store_init(struct ux_store *s)
 	pthread_mutex_init(&s->work_lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
-	ux_store_clock_init(&s->clock, 0);
+	ux_store_clock_init(&s->clock, 0, 0);
 }
 
 static enum ux_code store_set_clock(struct ux_store *s, struct ux_error *err)
 {
-	ux_time stored = 0;
+	ux_time stored = 0, latest = 0;
 	UX_TRY(s->index->number_get(s->index, clock_name, &stored, err));
+	UX_TRY(s->index->number_get(s->index, latest_name, &latest, err));
 	ux_store_clock_deinit(&s->clock);
-	ux_store_clock_init(&s->clock, stored);
+	ux_store_clock_init(&s->clock, stored, latest);
 	return UX_OK;
 }
 
@@ -204,6 +207,19 @@ ux_time ux_store_now(struct ux_store *s)
 	return ux_store_clock_now(&s->clock);
 }
 
+ux_time ux_store_key_now(struct ux_store *s)
+{
+	return ux_store_clock_latest(&s->clock);
+}
+
+enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_error *err)
+{
+	ux_time latest = 0;
+	UX_TRY(ix->number_get(ix, latest_name, &latest, err));
+	*ret = ux_max(latest, (ux_time)ux_clock_wall());
+	return UX_OK;
+}
+
 void ux_store_used(struct ux_store *s, const struct ux_module *m)
 {
 	const struct ux_touch touch = {m->number, ux_store_now(s)};
@@ -225,10 +241,21 @@ void ux_store_key_used(struct ux_store *s, const char *key_id)
 				 /* urgent= */ false);
 }
 
+static enum ux_code store_write_latest(struct ux_store *s, struct ux_error *err)
+{
+	ux_time latest = ux_store_key_now(s);
+	UX_TRY(s->index->number_put(s->index, latest_name, latest, err));
+	pthread_mutex_lock(&s->clock.lock);
+	s->clock.written = latest;
+	pthread_mutex_unlock(&s->clock.lock);
+	return UX_OK;
+}
+
 enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
 {
 	bool complete = false;
 	UX_TRY(s->index->number_put(s->index, clock_name, ux_store_now(s), err));
+	UX_TRY(store_write_latest(s, err));
 	UX_TRY(ux_last_use_flush(&s->key_use, s->index, &complete, err));
 	return ux_last_use_flush(&s->last_use, s->index, &complete, err);
 }

@@ -27,13 +27,29 @@ struct ux_store_clock {
 	ux_time at;           /* the time that it showed... */
 	int64_t mono;         /* ...at this second of the monotonic clock */
 	ux_time shown;        /* the last time that it showed */
+	ux_time latest;       /* the latest time that the machine's clock ever had... */
+	int64_t latest_mono;  /* ...at this second of the monotonic clock */
+	ux_time written;      /* `latest` as it was last written to the index */
 };
 
-/* stored: the time that was last written to the index; 0: never. */
-void ux_store_clock_init(struct ux_store_clock *c, ux_time stored);
+/* The times that were last written to the index; 0: never. */
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest);
 void ux_store_clock_deinit(struct ux_store_clock *c);
 
 ux_time ux_store_clock_now(struct ux_store_clock *c);
+
+/*
+ * The machine's time, which follows every leap forward but never goes back: while the machine's
+ * clock shows an earlier time than it has shown before, this one advances from the latest. So a key
+ * that has expired stays so.
+ */
+ux_time ux_store_clock_latest(struct ux_store_clock *c);
+
+/*
+ * Has the latest time leapt since it was last written? Then it has to be written soon, because
+ * after a crash it would go back to the written one.
+ */
+bool ux_store_clock_urgent(struct ux_store_clock *c);
 
 /*
  * False while it differs from the machine's clock by more than UX_CLOCK_AGREES. Then the ages of
@@ -130,8 +146,17 @@ void ux_store_close(struct ux_store *s);
  */
 enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err) ux_must;
 
-/* The time of the store's clock. All times in the index are of this clock. */
+/* The time of the store's clock. All times in the index are of this clock, but those of keys. */
 ux_time ux_store_now(struct ux_store *s);
+
+/* The time by which keys expire: ux_store_clock_latest(). */
+ux_time ux_store_key_now(struct ux_store *s);
+
+/*
+ * The same for a process that has only the index open: the machine's time, or a later one that the
+ * server of the folder has written.
+ */
+enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_error *err) ux_must;
 
 enum {
 	UX_STORE_USE_S = 600, /* seconds between two notes of repeated uses of an open module */
@@ -157,7 +182,7 @@ void ux_store_used_again(struct ux_store *s, int64_t module);
 void ux_store_key_used(struct ux_store *s, const char *key_id);
 
 /*
- * Writes the clock and the noted uses. Called once a minute, before closing, and when
+ * Writes the clocks and the noted uses. Called once a minute, before closing, and when
  * ux_last_use_urgent() returns true.
  */
 enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err) ux_must;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 enum {
+	LEAP_S = 120, /* that is not written yet; written once a minute, it lags by less */
 	REBASE_S = 60 /* a forward jump is tracked from the time at which it happened */
 };
 
@@ -23,9 +24,12 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
 	return ux_max(slow, ux_min(wall, fast));
 }
 
-void ux_store_clock_init(struct ux_store_clock *c, ux_time stored)
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest)
 {
 	pthread_mutex_init(&c->lock, NULL);
+	c->latest = ux_max(stored_latest, (ux_time)ux_clock_wall());
+	c->latest_mono = ux_clock_s();
+	c->written = stored_latest;
 	c->at = c->shown = ux_store_clock_resume(stored, ux_clock_wall());
 	c->mono = ux_clock_s();
 }
@@ -47,6 +51,26 @@ ux_time ux_store_clock_now(struct ux_store_clock *c)
 	now = c->shown = ux_max(now, c->shown);
 	pthread_mutex_unlock(&c->lock);
 	return now;
+}
+
+ux_time ux_store_clock_latest(struct ux_store_clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	int64_t mono = ux_clock_s();
+	ux_time latest = ux_max(c->latest + (mono - c->latest_mono), (ux_time)ux_clock_wall());
+	c->latest = latest;
+	c->latest_mono = mono;
+	pthread_mutex_unlock(&c->lock);
+	return latest;
+}
+
+bool ux_store_clock_urgent(struct ux_store_clock *c)
+{
+	ux_time latest = ux_store_clock_latest(c);
+	pthread_mutex_lock(&c->lock);
+	bool urgent = latest - c->written > LEAP_S;
+	pthread_mutex_unlock(&c->lock);
+	return urgent;
 }
 
 bool ux_store_clock_agrees(struct ux_store_clock *c)

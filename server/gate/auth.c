@@ -23,11 +23,6 @@ const struct ux_access ux_access_default = {
 	.uploads_all = 10000,
 };
 
-ux_time ux_server_now(void)
-{
-	return ux_clock_wall();
-}
-
 int64_t ux_server_clock_ns(const struct ux_server *s)
 {
 	if (s->clock_ns)
@@ -278,12 +273,13 @@ static enum ux_code auth_identify(struct ux_request *req, struct ux_response *re
 	bool by_header = auth_bearer_token(req, &token),
 	     by_path = !by_header && req->path_token.size > 0;
 	if (by_header || by_path) {
-		enum ux_code code = ux_key_check(s->store->index, by_path ? req->path_token : token,
-						 ux_server_now(), &req->arena, &key, &req->err);
+		enum ux_code code =
+			ux_key_check(s->store->index, by_path ? req->path_token : token,
+				     ux_store_key_now(s->store), &req->arena, &key, &req->err);
 		if (code != UX_OK)
 			return auth_unauthorized(res, code);
-	} else if (ux_session_key(&s->gate->sessions, s->store->index, req, ux_server_now(),
-				  &key) != UX_OK) {
+	} else if (ux_session_key(&s->gate->sessions, s->store->index, req,
+				  ux_store_key_now(s->store), &key) != UX_OK) {
 		return auth_open_caller(req, caller, requested ? requested : UX_NAMESPACE_DEFAULT);
 	}
 	ux_store_key_used(s->store, key.id);

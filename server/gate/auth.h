@@ -195,9 +195,6 @@ void ux_answer_complete(struct ux_request *req, struct ux_response *res);
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* Seconds since 1970. */
-ux_time ux_server_now(void);
-
 /* Nanoseconds of a monotonic clock. */
 int64_t ux_server_clock_ns(const struct ux_server *s);
 

@@ -105,7 +105,8 @@ enum ux_code ux_key_admin_create(struct ux_request *req, struct ux_key *spec,
 	if (spec->uploads == 0)
 		spec->uploads = self.uploads;
 	UX_TRY(key_admin_check_power(req, &self, spec));
-	return ux_key_create(key_admin_index(req), spec, &who, ux_server_now(), token, &req->err);
+	return ux_key_create(key_admin_index(req), spec, &who,
+			     ux_store_key_now(ux_server_of(req)->store), token, &req->err);
 }
 
 /* A key of another namespace does not exist for the caller. */
@@ -130,7 +131,8 @@ enum ux_code ux_key_admin_rotate(struct ux_request *req, const char *id, int64_t
 	UX_TRY(key_admin_find(req, &self, id, &key));
 	if (strcmp(key.id, self.id) != 0)
 		UX_TRY(key_admin_check_power(req, &self, &key));
-	UX_TRY(ux_key_rotate(ix, key.id, overlap_s, &who, ux_server_now(), token, &req->err));
+	UX_TRY(ux_key_rotate(ix, key.id, overlap_s, &who,
+			     ux_store_key_now(ux_server_of(req)->store), token, &req->err));
 	return ix->keys.get(ix, key.id, &req->arena, ret, &req->err);
 }
 
@@ -142,5 +144,6 @@ enum ux_code ux_key_admin_revoke(struct ux_request *req, const char *id)
 	UX_TRY(key_admin_self(req, &self));
 	UX_TRY(key_admin_find(req, &self, id, &key));
 	UX_TRY(key_admin_check_scopes(req, &self, key.scopes));
-	return ix->keys.revoke(ix, key.id, &who, ux_server_now(), &req->err);
+	return ix->keys.revoke(ix, key.id, &who, ux_store_key_now(ux_server_of(req)->store),
+			       &req->err);
 }

@@ -101,7 +101,8 @@ static enum ux_code key_routes_read_scopes(const json_t *doc, unsigned *ret, str
 }
 
 /* The strings of the key live as long as the document. */
-static enum ux_code key_routes_read_key(const json_t *doc, struct ux_key *ret, struct ux_error *err)
+static enum ux_code key_routes_read_key(const json_t *doc, ux_time now, struct ux_key *ret,
+					struct ux_error *err)
 {
 	const char *expires = NULL;
 	*ret = (struct ux_key){.description = ""};
@@ -113,7 +114,7 @@ static enum ux_code key_routes_read_key(const json_t *doc, struct ux_key *ret, s
 	UX_TRY(ux_json_in_str(doc, "expires", UX_TIME_TEXT, &expires, err));
 	if (!expires)
 		return UX_OK;
-	return ux_key_expiry_parse(expires, "\"expires\"", ux_server_now(), &ret->expires, err);
+	return ux_key_expiry_parse(expires, "\"expires\"", now, &ret->expires, err);
 }
 
 enum ux_code ux_handle_key_create(struct ux_request *req, struct ux_response *res)
@@ -122,7 +123,8 @@ enum ux_code ux_handle_key_create(struct ux_request *req, struct ux_response *re
 	struct ux_key key;
 	char token[UX_TOKEN_SIZE];
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(key_routes_read_key(doc, &key, &req->err));
+	UX_TRY(key_routes_read_key(doc, ux_store_key_now(ux_server_of(req)->store), &key,
+				   &req->err));
 	UX_TRY(ux_key_admin_create(req, &key, token));
 	res->status = 201;
 	return key_routes_answer(req, res, &key, token);

@@ -119,7 +119,7 @@ static enum ux_code page_keys_show(struct ux_request *req, struct ux_response *r
 {
 	struct ux_out *out = &req->out;
 	struct ux_key_list list;
-	ux_time now = ux_server_now();
+	ux_time now = ux_store_key_now(ux_server_of(req)->store);
 	UX_TRY(ux_key_admin_list(req, NULL, &list));
 	ux_page_begin(req, &page);
 	ux_out_cstr(out, "<h1>Keys</h1>\n");
@@ -162,7 +162,8 @@ static enum ux_code page_keys_read_form(struct ux_request *req, struct ux_key *r
 				    UX_INDEX_TEXT_BYTES);
 	if (!expires)
 		return UX_OK;
-	return ux_key_expiry_parse(expires, "the end", ux_server_now(), &ret->expires, &req->err);
+	return ux_key_expiry_parse(expires, "the end", ux_store_key_now(ux_server_of(req)->store),
+				   &ret->expires, &req->err);
 }
 
 enum ux_code ux_web_key_create(struct ux_request *req, struct ux_response *res)

@@ -91,8 +91,8 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 	UX_TRY(ux_form_read(req, &form));
 	struct ux_bytes next = sign_in_checked_next(ux_form_get(&form, "next"));
 	struct ux_bytes token = ux_page_trim(ux_form_get(&form, "token"));
-	enum ux_code code =
-		ux_key_check(s->store->index, token, ux_server_now(), &req->arena, &key, &why);
+	enum ux_code code = ux_key_check(s->store->index, token, ux_store_key_now(s->store),
+					 &req->arena, &key, &why);
 	if (code == UX_EDENIED)
 		return sign_in_reject(req, res, &why, next);
 	if (code != UX_OK) {
@@ -100,7 +100,8 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 		return code;
 	}
 	ux_token_id(token, token_id);
-	UX_TRY(ux_session_make(&s->gate->sessions, token_id, ux_server_now(), session, &req->err));
+	UX_TRY(ux_session_make(&s->gate->sessions, token_id, ux_store_key_now(s->store), session,
+			       &req->err));
 	ux_store_key_used(s->store, key.id);
 	UX_TRY(sign_in_put_cookie(req, res, session, UX_SESSION_SECONDS));
 	return ux_page_redirect(req, res, next);

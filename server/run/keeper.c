@@ -98,7 +98,9 @@ static void keeper_expire(struct ux_keeper *k)
 void ux_keeper_tick(struct ux_keeper *k)
 {
 	int64_t now = ux_clock_s();
-	if (now >= k->next_write || ux_last_use_urgent(&k->server->store->last_use)) {
+	struct ux_store *s = k->server->store;
+	if (now >= k->next_write || ux_last_use_urgent(&s->last_use) ||
+	    ux_store_clock_urgent(&s->clock)) {
 		keeper_write_uses(k);
 		k->next_write = now + WRITE_SECONDS;
 	}

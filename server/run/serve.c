@@ -72,7 +72,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 	};
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
-	s->metrics.start = ux_server_now();
+	s->metrics.start = ux_clock_wall();
 	s->routes = ux_server_routes;
 	s->n_routes = ux_server_route_count;
 	return app;
@@ -90,8 +90,9 @@ static void serve_block_signals(sigset_t *set)
 }
 
 /* The only time that this token is shown, since it is not stored. */
-static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
+static enum ux_code serve_first_key(struct ux_store *store, struct ux_error *err)
 {
+	struct ux_index *ix = store->index;
 	UX_ARENA(arena, (size_t)64 << 20);
 	struct ux_key_list keys;
 	struct ux_key key = {.scopes = UX_SCOPE_SERVER, .description = "made on the first start"};
@@ -100,7 +101,7 @@ static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 	UX_TRY(ix->keys.list(ix, &arena, &keys, err));
 	if (keys.n > 0)
 		return UX_OK;
-	UX_TRY(ux_key_create(ix, &key, &who, ux_server_now(), token, err));
+	UX_TRY(ux_key_create(ix, &key, &who, ux_store_key_now(store), token, err));
 	printf("unhex: admin key %s (shown only now)\n", token);
 	explicit_bzero(token, sizeof(token));
 	return UX_OK;
@@ -277,7 +278,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK)
-		code = serve_first_key(s->store->index, err);
+		code = serve_first_key(s->store, err);
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);
 	if (code == UX_OK)

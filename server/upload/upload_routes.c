@@ -187,12 +187,12 @@ static struct ux_upload_limits announce_limits(struct ux_request *req)
 {
 	const struct ux_access *a = ux_server_access(ux_server_of(req));
 	const struct ux_caller *caller = ux_caller_of(req);
-	return (struct ux_upload_limits){.of_key =
-						 caller->uploads ? caller->uploads : a->uploads_key,
-					 .all = a->uploads_all,
-					 .bytes_of_key = a->upload_bytes_key,
-					 .bytes_all = a->upload_bytes_all,
-					 .since = ux_server_now() - UX_UPLOAD_FRESH_S};
+	return (struct ux_upload_limits){
+		.of_key = caller->uploads ? caller->uploads : a->uploads_key,
+		.all = a->uploads_all,
+		.bytes_of_key = a->upload_bytes_key,
+		.bytes_all = a->upload_bytes_all,
+		.since = ux_store_now(ux_server_of(req)->store) - UX_UPLOAD_FRESH_S};
 }
 
 static enum ux_code announce_add(struct ux_request *req, struct ux_response *res,
@@ -223,7 +223,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 			       .file_name = "",
 			       .status = "",
 			       .reason = "",
-			       .created = ux_server_now()};
+			       .created = ux_store_now(ux_server_of(req)->store)};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(announce_read(req, doc, &up));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine's clock jumps under a running server, and between two runs of it"""
+import contextlib
+import signal
+import sqlite3
+import time
+
 import pytest
 
 from faults import Faults
@@ -86,3 +91,40 @@ def test_a_request_is_waited_for_whatever_the_clock_says(tmp_path, gsym):
     api.connection.send(gsym[10:])
     assert api.connection.getresponse().status == 200
     assert server.process.wait(60) == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_key_that_ended_by_the_clock_stays_so_when_the_clock_goes_back(tmp_path, how):
+    """In the same process, and after a restart or a crash."""
+    faults = Faults(tmp_path)
+    server = faults.server(tmp_path / "data").start()
+
+    def key(*args):
+        result = unhex("key", *args, "--data", server.data)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.strip()
+
+    def status(token):
+        return Api(server, token)("GET", "/v1/modules")[0]
+
+    try:
+        ending = key("create", "--scopes", "read,symbolize", "--expires", "12h")
+        forever = key("create", "--scopes", "read,symbolize")
+        kept = key("create", "--scopes", "read,symbolize", "--expires", "30d")
+        assert [status(t) for t in (ending, forever, kept)] == [200] * 3
+        faults.clock(DAY)
+        assert [status(t) for t in (ending, forever, kept)] == [401, 200, 200]
+        faults.clock(0)
+        assert [status(t) for t in (ending, forever, kept)] == [401, 200, 200]
+        with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as db:
+            wait_for(lambda: (db.execute("SELECT value FROM numbers WHERE name = 'clock-latest'").fetchone() or (0,))[0]
+                     > time.time() + DAY / 2)
+        faults.clock(-10 * YEAR)
+        server.stop(how)
+        server.start()
+        assert [status(t) for t in (ending, forever, kept)] == [401, 200, 200]
+        # Keys made now count from the latest time, and work.
+        assert status(key("create", "--scopes", "read,symbolize", "--expires", "1h")) == 200
+    finally:
+        faults.clock(0)
+        server.stop()

@@ -48,7 +48,8 @@ void make_server_key(struct make_server *s, unsigned scopes, const char *ns,
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_key key = {.scopes = scopes, .ns = ns};
 	const struct ux_who who = {.key_id = "", .from = "test"};
-	must(ux_key_create(s->store.index, &key, &who, ux_server_now(), token, &err), &err);
+	must(ux_key_create(s->store.index, &key, &who, ux_store_key_now(&s->store), token, &err),
+	     &err);
 }
 
 static void keep_field(const struct ux_response *res, const char *name, char *text, size_t size)
