@@ -68,7 +68,7 @@ static void explain_write_answer(struct ux_out *out, const json_t *a)
 	if (status > 0)
 		ux_out_fmt(out, " (status %" JSON_INTEGER_FORMAT ")", status);
 	explain_write_member(out, ", ", a, "says", "");
-	explain_write_member(out, ", asked ", a, "asked", "");
+	explain_write_member(out, ", queried ", a, "queried", "");
 	explain_write_member(out, ", not again before ", a, "not_again_before", "");
 	ux_out_cstr(out, "\n");
 }

@@ -98,6 +98,9 @@ static const struct ux_setting rows[] = {
 	{NULL, "cache", UX_SETTING_BYTES, AT(cache_bytes), "0", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Bytes kept of data that can be recreated (extracted, or fetched from upstreams); 0 means "
 	 "no limit."},
+	{NULL, "min-free", UX_SETTING_BYTES, AT(min_free_bytes), "64M", 0, 0, UX_SETTING_LIVE, NULL,
+	 "Bytes that uploads and fetched files leave free on the disk of the store, but at most a "
+	 "twentieth of the disk. Uploads that do not fit are answered with 507 (disk_full)."},
 	{NULL, "audit-days", UX_SETTING_COUNT, AT(audit_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
 	 "Days that entries of the audit log are kept; 0 keeps them forever."},
 	{NULL, "sweep-every", UX_SETTING_TIME, AT(sweep_every_ms), "1h", MS(1), 30 * DAY,

@@ -57,6 +57,7 @@ struct ux_settings {
 
 	uint64_t keep_days; /* 0: unlimited */
 	uint64_t cache_bytes;
+	uint64_t min_free_bytes;
 	uint64_t audit_days;
 	uint64_t sweep_every_ms;
 	uint64_t sweep_grace_ms;

@@ -56,6 +56,45 @@ static enum ux_code blob_list(struct ux_index *ix, const struct ux_blob_hash *af
 	return ret->rows ? UX_OK : ux_arena_fail(arena, err);
 }
 
+UX_SQL(sql_garbage_last, "SELECT coalesce(max(number), 0) FROM garbage");
+
+static enum ux_code blob_garbage_last(struct ux_index *ix, int64_t *ret, struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_garbage_last);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = ux_stmt_get_int(&st, 0);
+	return UX_OK;
+}
+
+UX_SQL(sql_garbage_page,
+       "SELECT hash FROM garbage WHERE number <= :upto ORDER BY number LIMIT :limit");
+
+static enum ux_code blob_garbage(struct ux_index *ix, int64_t upto, size_t limit,
+				 struct ux_arena *arena, struct ux_blob_rows *ret,
+				 struct ux_error *err)
+{
+	ux_cleanup(blob_rows_deinit) struct blob_rows v = {0};
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_garbage_page);
+	ux_stmt_bind_int(&st, ":upto", upto);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_blob_row r = {0};
+		UX_TRY(ux_stmt_get_bytes(&st, 0, r.hash.bytes, sizeof(r.hash.bytes), err));
+		if (!blob_rows_append(&v, r))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->more = v.size == limit;
+	ret->n = v.size;
+	ret->rows = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->rows ? UX_OK : ux_arena_fail(arena, err);
+}
+
 UX_SQL(sql_blob_users,
        "SELECT m.number, c.number, " UX_SQL_FIRST_ID
        ", c.kind, c.holds, c.file_name, c.origin_name FROM candidates c "
@@ -79,6 +118,20 @@ static enum ux_code blob_delete_from(struct ux_db *db, const struct ux_sql *whic
 	UX_STMT(st, db, which);
 	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
 	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_garbage_drop, "DELETE FROM garbage WHERE hash = :hash");
+
+static enum ux_code blob_collected(struct ux_index *ix, const struct ux_blob_row *rows, size_t n,
+				   struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(blob_delete_from(db, &sql_garbage_drop, &rows[i].hash, NULL, err));
+	return ux_tx_commit(&tx, err);
 }
 
 UX_SQL(sql_blob_lose_sources, "DELETE FROM sources WHERE blob = :hash");
@@ -124,6 +177,9 @@ void ux_blob_rows_init(struct ux_index *ix)
 {
 	ix->blobs.used = blob_used;
 	ix->blobs.list = blob_list;
+	ix->blobs.garbage = blob_garbage;
+	ix->blobs.garbage_last = blob_garbage_last;
+	ix->blobs.collected = blob_collected;
 	ix->blobs.users = blob_users;
 	ix->blobs.lose = blob_lose;
 	ix->blobs.verify = index_verify;

@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "file.h"
+#include "room.h"
 
 #include <stdatomic.h>
 
@@ -54,6 +55,7 @@ struct ux_blobs {
 	 */
 	enum ux_code (*part_open)(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 				  uint64_t *ret_size, struct ux_error *err);
+	/* On a full disk (ENOSPC) the part is emptied, since its bytes only make matters worse. */
 	enum ux_code (*part_write)(struct ux_blob_part *part, struct ux_bytes bytes,
 				   struct ux_error *err);
 	/*
@@ -93,6 +95,8 @@ struct ux_blobs {
 
 	/* Zeroed by the backend, which does not use it otherwise. */
 	struct ux_blobs_verified verified;
+	/* part_write() leaves this room free; borrowed; NULL: no limit. Set after opening. */
+	struct ux_room *room;
 };
 
 /*

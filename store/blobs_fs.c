@@ -113,26 +113,41 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 	return UX_OK;
 }
 
-static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
-			       struct ux_error *err)
-{
-	UX_TRY(ux_file_write(part->fd, bytes, err));
-	part->size += bytes.size;
-	return UX_OK;
-}
-
-static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
-			     struct ux_error *err)
-{
-	return ux_file_map_fd(part->fd, ret, err);
-}
-
 static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 {
 	if (ftruncate(part->fd, 0) != 0)
 		return ux_error_os(err, errno, "cannot empty upload %s", part->uid);
 	part->size = 0;
 	return UX_OK;
+}
+
+static enum ux_code part_append(struct ux_blob_part *part, struct ux_bytes bytes,
+				struct ux_error *err)
+{
+	struct ux_room *room = part->fs->base.room;
+	if (room)
+		UX_TRY(ux_room_check(room, bytes.size, err));
+	UX_TRY(ux_file_write(part->fd, bytes, err));
+	part->size += bytes.size;
+	return UX_OK;
+}
+
+static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
+			       struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = part_append(part, bytes, &why);
+	if (why.os_errno == ENOSPC || why.os_errno == EDQUOT)
+		(void)!part_reset(part, NULL);
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
+			     struct ux_error *err)
+{
+	return ux_file_map_fd(part->fd, ret, err);
 }
 
 static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])

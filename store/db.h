@@ -38,6 +38,7 @@ enum {
 
 struct ux_id_filter;
 struct ux_readers;
+struct ux_room;
 
 /* A connection, used by one thread at a time: the one that holds lock, or took it from a pool. */
 struct ux_db {
@@ -55,6 +56,7 @@ struct ux_db {
 	struct ux_readers *readers; /* the pool that it belongs to; NULL: none */
 	bool taken;                 /* guarded by the pool's lock, like the next one */
 	bool scans;                 /* taken for a query that may look at every row */
+	struct ux_room *room;       /* for writes; borrowed; NULL: not limited */
 };
 
 /* Opens the SQLite file, or creates it. A commit is on the disk before it returns. */

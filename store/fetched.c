@@ -7,8 +7,8 @@
 UX_VEC(fetched_rows, struct ux_fetched);
 
 /* Columns in the order in which fetched_read() reads them. */
-#define FETCHED_COLUMNS                                                                  \
-	"ns, upstream, id, artifact, outcome, status, reason, asked, expires, took_ms, " \
+#define FETCHED_COLUMNS                                                                    \
+	"ns, upstream, id, artifact, outcome, status, reason, queried, expires, took_ms, " \
 	"blob, size, file_name "
 
 UX_SQL(sql_fetched_drop, "DELETE FROM fetched WHERE ns = :ns AND id = :id AND artifact = :artifact "
@@ -27,7 +27,7 @@ static enum ux_code fetched_delete(struct ux_db *db, const struct ux_fetched *a,
 
 UX_SQL(sql_fetched_put,
        "INSERT INTO fetched (" FETCHED_COLUMNS ") "
-       "VALUES (:ns, :upstream, :id, :artifact, :outcome, :status, :reason, :asked, "
+       "VALUES (:ns, :upstream, :id, :artifact, :outcome, :status, :reason, :queried, "
        ":expires, :took_ms, :blob, :size, :file_name)");
 
 static enum ux_code fetched_insert(struct ux_db *db, const struct ux_fetched *a,
@@ -41,7 +41,7 @@ static enum ux_code fetched_insert(struct ux_db *db, const struct ux_fetched *a,
 	ux_stmt_bind_int(&st, ":outcome", a->outcome);
 	ux_stmt_bind_int(&st, ":status", a->status);
 	ux_stmt_bind_text(&st, ":reason", a->reason);
-	ux_stmt_bind_int(&st, ":asked", a->asked);
+	ux_stmt_bind_int(&st, ":queried", a->queried);
 	ux_stmt_bind_int(&st, ":expires", a->expires);
 	ux_stmt_bind_int(&st, ":took_ms", (int64_t)a->took_ms);
 	if (a->has_blob)
@@ -87,7 +87,7 @@ static enum ux_code fetched_read(struct ux_stmt *st, struct ux_arena *arena, str
 		.outcome = fetched_outcome(ux_stmt_get_int(st, 4)),
 		.status = (unsigned)ux_stmt_get_int(st, 5),
 		.reason = ux_stmt_get_text(st, 6, arena),
-		.asked = ux_stmt_get_int(st, 7),
+		.queried = ux_stmt_get_int(st, 7),
 		.expires = ux_stmt_get_int(st, 8),
 		.took_ms = (uint64_t)ux_stmt_get_int(st, 9),
 		.has_blob = !ux_stmt_is_null(st, 10),
@@ -118,7 +118,7 @@ static enum ux_code fetched_find(struct ux_index *ix, const char *ns, const char
 	ux_stmt_bind_text(&st, ":upstream", upstream);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? fetched_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "%.60s was not asked for that", upstream);
+		   : ux_error_set(err, UX_ENOTFOUND, "%.60s was not queried for that", upstream);
 }
 
 UX_SQL(sql_fetched_list,

@@ -88,6 +88,11 @@ void ux_index_own(struct ux_index *ix)
 	s->filter = s->writer.filter = f;
 }
 
+void ux_index_limit(struct ux_index *ix, struct ux_room *room)
+{
+	ux_index_writer(ix)->room = room;
+}
+
 bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id)
 {
 	const struct ux_id_filter *f = ux_index_sql_of(ix)->filter;

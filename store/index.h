@@ -15,7 +15,7 @@
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
 
 enum {
-	UX_INDEX_VERSION = 2,
+	UX_INDEX_VERSION = 3,
 	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
 	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
@@ -527,6 +527,19 @@ struct ux_index_blobs {
 	enum ux_code (*list)(struct ux_index *ix, const struct ux_blob_hash *after, size_t limit,
 			     struct ux_arena *arena, struct ux_blob_rows *ret,
 			     struct ux_error *err);
+	/*
+	 * Lists up to limit blobs that have lost their last row, and whose files have not been
+	 * removed since, in that order. Their sizes are 0. upto: numbers of the list, see
+	 * garbage_last.
+	 */
+	enum ux_code (*garbage)(struct ux_index *ix, int64_t upto, size_t limit,
+				struct ux_arena *arena, struct ux_blob_rows *ret,
+				struct ux_error *err);
+	/* The number of the blob that was last added to that list; 0: it is empty. */
+	enum ux_code (*garbage_last)(struct ux_index *ix, int64_t *ret, struct ux_error *err);
+	/* Removes blobs from that list. */
+	enum ux_code (*collected)(struct ux_index *ix, const struct ux_blob_row *rows, size_t n,
+				  struct ux_error *err);
 	/* Lists up to limit candidates that have the blob, in any state and namespace. */
 	enum ux_code (*users)(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
 			      struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
@@ -600,7 +613,7 @@ struct ux_fetched {
 	enum ux_fetch_outcome outcome;
 	unsigned status;    /* HTTP status; 0: none */
 	const char *reason; /* shown by explain */
-	ux_time asked;
+	ux_time queried;
 	ux_time expires; /* after this time the upstream is queried again */
 	uint64_t took_ms;
 	bool has_blob; /* found, and stored outside of the candidates: a source file or a section */
@@ -981,6 +994,9 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
  * no memory for the filter, queries are made as before.
  */
 void ux_index_own(struct ux_index *ix);
+
+/* From now on writes empty the reserve of a disk that is nearly full. room is borrowed. */
+void ux_index_limit(struct ux_index *ix, struct ux_room *room);
 
 enum {
 	UX_TIME_TEXT = 32 /* size of a time's text, with the NUL */

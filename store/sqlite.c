@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "glob.h"
+#include "room.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -120,6 +121,7 @@ enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err
 			   "PRAGMA journal_mode = WAL;"
 			   "PRAGMA synchronous = FULL;"
 			   "PRAGMA foreign_keys = ON;"
+			   "PRAGMA temp_store = MEMORY;"
 			   "PRAGMA trusted_schema = OFF;",
 			   err);
 }
@@ -135,8 +137,7 @@ enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_err
 	/* There may be several, so each has half a MiB of pages instead of 2 MiB. */
 	return sqlite_exec(db,
 			   "PRAGMA query_only = ON;"
-			   "PRAGMA cache_size = -512;"
-			   "PRAGMA temp_store = MEMORY;",
+			   "PRAGMA cache_size = -512;",
 			   err);
 }
 
@@ -207,8 +208,20 @@ static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_
 	return &db->prepared[i];
 }
 
+/*
+ * Called before each write outside of a transaction, and before each transaction of writes. On a
+ * disk that is nearly full, the log is copied into the database and truncated, which needs the
+ * least room.
+ */
+static void sqlite_make_room(struct ux_db *db)
+{
+	if (db->room && sqlite3_get_autocommit(db->sqlite) && ux_room_release(db->room))
+		sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
 {
+	sqlite_make_room(db);
 	struct ux_db_prepared *p = sqlite_prepared(db, sql);
 	struct ux_stmt st = {.db = db, .sql = sql};
 	if (!p->handle) {

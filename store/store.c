@@ -91,8 +91,13 @@ static enum ux_code store_open_all(struct ux_store *s, const char *dir, struct u
 {
 	UX_TRY(store_make_folders(dir, err));
 	UX_TRY(store_lock_folder(s, dir, err));
+	UX_TRY(ux_room_open(&s->room, dir, err));
+	(void)ux_room_release(&s->room); /* opening the index writes some pages */
 	UX_TRY(ux_store_open_index(dir, &s->index, err));
-	return ux_blobs_fs_open(&s->blobs, dir, err);
+	ux_index_limit(s->index, &s->room);
+	UX_TRY(ux_blobs_fs_open(&s->blobs, dir, err));
+	s->blobs->room = &s->room;
+	return UX_OK;
 }
 
 enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err)
@@ -113,7 +118,7 @@ static const char clock_name[] = "clock", latest_name[] = "clock-latest";
 
 static void store_init(struct ux_store *s)
 {
-	*s = (struct ux_store){.lock_fd = -1};
+	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
 	pthread_mutex_init(&s->commit_lock, NULL);
 	pthread_mutex_init(&s->work_lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
@@ -194,12 +199,13 @@ void ux_store_close(struct ux_store *s)
 		s->index->close(s->index);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
+	ux_room_close(&s->room);
 	ux_last_use_deinit(&s->last_use);
 	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->work_lock);
 	pthread_mutex_destroy(&s->commit_lock);
-	*s = (struct ux_store){.lock_fd = -1};
+	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
 }
 
 ux_time ux_store_now(struct ux_store *s)
@@ -254,6 +260,7 @@ static enum ux_code store_write_latest(struct ux_store *s, struct ux_error *err)
 enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
 {
 	bool complete = false;
+	ux_room_restore(&s->room);
 	UX_TRY(s->index->number_put(s->index, clock_name, ux_store_now(s), err));
 	UX_TRY(store_write_latest(s, err));
 	UX_TRY(ux_last_use_flush(&s->key_use, s->index, &complete, err));
@@ -299,6 +306,8 @@ enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bo
 	struct sweep sw = {s, grace_s, dry_run, ret};
 	if (!dry_run)
 		UX_TRY(s->index->uploads.expire(s->index, now - grace_s, &ret->uploads, err));
+	if (!dry_run)
+		UX_TRY(ux_store_collect_all(s, &ret->blobs, err));
 	UX_TRY(s->blobs->each_part(s->blobs, store_sweep_part, &sw, err));
 	return s->blobs->each_blob(s->blobs, store_sweep_blob, &sw, err);
 }

@@ -5,6 +5,7 @@
 
 #include "blobs.h"
 #include "index.h"
+#include "room.h"
 
 #include <pthread.h>
 
@@ -111,7 +112,11 @@ struct ux_store {
 	/* uses of modules; written by ux_store_tick(), like those of keys */
 	struct ux_last_use last_use;
 	struct ux_last_use key_use;
-	int lock_fd; /* lock of the only server of this folder; -1: not locked */
+	struct ux_room room; /* on the disk */
+	/* of ux_store_collect(): the garbage up to this number... */
+	int64_t collect_upto;
+	int64_t collect_s; /* ...is removed at this second of the monotonic clock */
+	int lock_fd;       /* lock of the only server of this folder; -1: not locked */
 };
 
 /*
@@ -190,10 +195,10 @@ enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err) ux_must;
 /*
  * Commits. A row that names a blob is written after the blob is durable, and the sweep never runs
  * between the two. These functions are the only way to write such rows. The caller owns the part
- * before and after the call; NULL means that the blob is already stored. If the row is refused
- * (UX_ECONFLICT, UX_ELIMIT, UX_ADD_POORER), the blob is removed unless another row names it. After
- * any other failure the blob is garbage, which the sweep removes. Any thread. Codes: those of the
- * named index function, and of blobs->part_commit().
+ * before and after the call; NULL means that the blob is already stored, which is checked:
+ * otherwise UX_ENOTFOUND. If the row is refused (UX_ECONFLICT, UX_ELIMIT, UX_ADD_POORER), the blob
+ * is removed unless another row names it. After any other failure the blob is garbage, which the
+ * sweep removes. Any thread. Codes: those of the named index function, and of blobs->part_commit().
  */
 
 /*
@@ -239,6 +244,29 @@ enum ux_code ux_store_commit_blob(struct ux_store *s, struct ux_blob_part *part,
 /* Removes a blob that no row names; with dry_run, only checks. *ret_dropped: no row named it. */
 enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *hash, bool dry_run,
 				bool *ret_dropped, struct ux_error *err) ux_must;
+
+enum {
+	/* seconds for which a blob without a row stays, for requests that have read the row before
+	 */
+	UX_STORE_COLLECT_S = 10
+};
+
+/*
+ * Removes a module. The files of blobs that no other module has follow in UX_STORE_COLLECT_S, but
+ * at once while the disk is full. Codes: those of modules.remove.
+ */
+enum ux_code ux_store_remove_module(struct ux_store *s, const char *ns, const char *id,
+				    const struct ux_who *who, struct ux_error *err) ux_must;
+
+/*
+ * Removes the files of blobs that lost their last row (blobs.garbage) UX_STORE_COLLECT_S ago, by
+ * the calls of this function, or at any time if the disk is full. Called once a second, by one
+ * thread. *ret: how many. May run concurrently with other work.
+ */
+enum ux_code ux_store_collect(struct ux_store *s, uint64_t *ret, struct ux_error *err) ux_must;
+
+/* Removes all these files now. */
+enum ux_code ux_store_collect_all(struct ux_store *s, uint64_t *ret, struct ux_error *err) ux_must;
 
 /* Removes a damaged blob and every row that names it (blobs.lose). */
 enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,

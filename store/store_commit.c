@@ -4,6 +4,10 @@
  */
 #include "store.h"
 
+#include "clock.h"
+
+#include <unistd.h>
+
 /* State of one commit; commit_end() releases it on every path. */
 struct commit {
 	struct ux_store *store;
@@ -26,7 +30,27 @@ static void commit_end(struct commit *c)
 		(void)!b->part_remove(b, c->uid, NULL);
 }
 
-/* Holds off the sweep until commit_end(). part NULL: the blob is already stored. */
+/*
+ * Checked under the lock: nothing removes the blob until the row is written. It may have been
+ * removed since the caller saw it, when the last module that had it was deleted.
+ */
+static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
+{
+	int fd = -1;
+	uint64_t size = 0;
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_blobs *b = c->store->blobs;
+	enum ux_code code = b->open(b, c->hash, &fd, &size, &why);
+	if (code == UX_OK)
+		close(fd);
+	else if (code == UX_ENOTFOUND)
+		return ux_error_set(err, UX_ENOTFOUND, "the blob has been removed meanwhile");
+	else if (err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+/* Holds off the sweep until commit_end(). part NULL: a blob is not committed. */
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
 	pthread_mutex_lock(&c->store->commit_lock);
@@ -35,6 +59,14 @@ static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, st
 		UX_TRY(c->store->blobs->part_commit(part, c->hash, err));
 	c->durable = true;
 	return UX_OK;
+}
+
+/* The same for a row of a blob. part NULL: it is already stored. */
+static enum ux_code commit_begin_row(struct commit *c, struct ux_blob_part *part,
+				     struct ux_error *err)
+{
+	UX_TRY(commit_begin(c, part, err));
+	return part ? UX_OK : commit_check_stored(c, err);
 }
 
 /* The same for bytes in memory, which are written before the lock is taken. */
@@ -101,7 +133,7 @@ enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *par
 	enum ux_code code = UX_OK;
 	{
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &up->hash};
-		UX_TRY(commit_begin(&c, part, err));
+		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
 		commit_drop_refused(&c, code, ret);
 	}
@@ -118,7 +150,7 @@ enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *
 	enum ux_code code = UX_OK;
 	{
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &cand->blob};
-		UX_TRY(commit_begin(&c, part, err));
+		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->modules.add(s->index, what, cand, who, ux_store_now(s), ret, err);
 		commit_drop_refused(&c, code, ret);
 	}
@@ -179,6 +211,73 @@ enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *h
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
 	UX_TRY(commit_begin(&c, NULL, err));
 	return commit_drop_unused(s, hash, dry_run, ret_dropped, err);
+}
+
+enum {
+	COLLECT_PAGE = 256, /* blobs that are removed before their rows */
+	COLLECT_BUDGET = 1 << 20
+};
+
+static enum ux_code collect_page(struct ux_store *s, int64_t upto, bool *ret_more, uint64_t *ret,
+				 struct ux_error *err)
+{
+	UX_ARENA(arena, COLLECT_BUDGET);
+	struct ux_blob_rows page;
+	UX_TRY(s->index->blobs.garbage(s->index, upto, COLLECT_PAGE, &arena, &page, err));
+	for (size_t i = 0; i < page.n; i++) {
+		bool dropped = false;
+		UX_TRY(ux_store_drop_blob(s, &page.rows[i].hash, /* dry_run= */ false, &dropped,
+					  err));
+		*ret += dropped;
+	}
+	*ret_more = page.more;
+	return page.n > 0 ? s->index->blobs.collected(s->index, page.rows, page.n, err) : UX_OK;
+}
+
+static enum ux_code collect_upto(struct ux_store *s, int64_t upto, uint64_t *ret,
+				 struct ux_error *err)
+{
+	bool more = true;
+	*ret = 0;
+	while (more)
+		UX_TRY(collect_page(s, upto, &more, ret, err));
+	return UX_OK;
+}
+
+enum ux_code ux_store_collect_all(struct ux_store *s, uint64_t *ret, struct ux_error *err)
+{
+	return collect_upto(s, INT64_MAX, ret, err);
+}
+
+static bool collect_is_urgent(struct ux_store *s)
+{
+	struct ux_room_state now;
+	return ux_room_get(&s->room, &now, NULL) == UX_OK && !now.accepts;
+}
+
+enum ux_code ux_store_collect(struct ux_store *s, uint64_t *ret, struct ux_error *err)
+{
+	int64_t now = ux_clock_s();
+	*ret = 0;
+	if (collect_is_urgent(s))
+		return ux_store_collect_all(s, ret, err);
+	if (now < s->collect_s)
+		return UX_OK;
+	if (s->collect_upto > 0)
+		UX_TRY(collect_upto(s, s->collect_upto, ret, err));
+	s->collect_s = now + UX_STORE_COLLECT_S;
+	return s->index->blobs.garbage_last(s->index, &s->collect_upto, err);
+}
+
+/* If the files cannot be removed now, the next collection removes them. */
+enum ux_code ux_store_remove_module(struct ux_store *s, const char *ns, const char *id,
+				    const struct ux_who *who, struct ux_error *err)
+{
+	uint64_t n = 0;
+	UX_TRY(s->index->modules.remove(s->index, ns, id, who, ux_store_now(s), err));
+	if (collect_is_urgent(s))
+		(void)!ux_store_collect_all(s, &n, NULL);
+	return UX_OK;
 }
 
 enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,

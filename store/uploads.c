@@ -165,17 +165,18 @@ static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_
 	return upload_find_row(db, uid, arena, ret, err);
 }
 
-UX_SQL(sql_upload_list,
-       "SELECT uid FROM uploads WHERE ns = :ns AND (CASE WHEN state IN (0, 3) THEN 1 ELSE 0 END) = :running "
-       "ORDER BY updated DESC, uid LIMIT :limit");
+UX_SQL(sql_upload_running, "SELECT uid FROM uploads WHERE ns = :ns AND state IN (0, 3) "
+			   "ORDER BY updated DESC, uid LIMIT :limit");
+
+UX_SQL(sql_upload_ended, "SELECT uid FROM uploads WHERE ns = :ns AND state NOT IN (0, 3) "
+			 "ORDER BY updated DESC, uid LIMIT :limit");
 
 static enum ux_code upload_list_uids(struct ux_db *db, const char *ns, bool running, size_t limit,
 				     struct ux_arena *arena, const char ***ret, size_t *ret_n,
 				     struct ux_error *err)
 {
-	UX_STMT(st, db, &sql_upload_list);
+	UX_STMT(st, db, running ? &sql_upload_running : &sql_upload_ended);
 	ux_stmt_bind_text(&st, ":ns", ns);
-	ux_stmt_bind_int(&st, ":running", running);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)ux_min(limit, (size_t)INT64_MAX));
 	return ux_stmt_read_texts(&st, arena, ret, ret_n, err);
 }

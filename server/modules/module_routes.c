@@ -134,7 +134,6 @@ enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-/* Blobs are removed later by the sweep, when nothing refers to them. */
 enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -142,8 +141,7 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	UX_TRY(modules_find(req, &m));
 	const char *ns = ux_caller_of(req)->ns;
 	const struct ux_who who = ux_who_of(req);
-	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who,
-					       ux_store_now(s->store), &req->err));
+	UX_TRY(ux_store_remove_module(s->store, ns, m.ids[0], &who, &req->err));
 	ux_module_cache_evict(s->cache, ns, (const char *const *)m.ids, m.n_ids);
 	res->status = 204;
 	return UX_OK;

@@ -115,7 +115,7 @@ static void page_explain_put_upstream_answer(struct ux_out *out, const json_t *a
 	page_explain_put_member(out, a, "outcome", "", "");
 	page_explain_put_member(out, a, "status", "status ", "");
 	page_explain_put_member(out, a, "says", "", "");
-	page_explain_put_member(out, a, "asked", "asked ", "");
+	page_explain_put_member(out, a, "queried", "queried ", "");
 	page_explain_put_member(out, a, "took_ms", "in ", " ms");
 	page_explain_put_member(out, a, "not_again_before", "not again before ", "");
 	ux_out_cstr(out, "</li>\n");

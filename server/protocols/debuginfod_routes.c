@@ -291,7 +291,7 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
 						  .blob_size = a->size,
 						  .size = a->size,
 						  .name = path,
-						  .created = a->asked};
+						  .created = a->queried};
 		if (a->has_blob)
 			return debuginfod_answer(req, res, &f);
 	}

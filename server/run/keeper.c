@@ -40,6 +40,15 @@ static void keeper_write_uses(struct ux_keeper *k)
 		keeper_log_failure("uses", &err);
 }
 
+/* Removes the files of what was deleted some seconds ago. */
+static void keeper_collect(struct ux_keeper *k)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	uint64_t n = 0;
+	if (ux_store_collect(k->server->store, &n, &err) != UX_OK)
+		keeper_log_failure("sweep", &err);
+}
+
 static void keeper_sweep(struct ux_keeper *k)
 {
 	struct ux_store *s = k->server->store;
@@ -104,6 +113,7 @@ void ux_keeper_tick(struct ux_keeper *k)
 		keeper_write_uses(k);
 		k->next_write = now + WRITE_SECONDS;
 	}
+	keeper_collect(k);
 	if (now < k->next_sweep)
 		return;
 	keeper_retain(k);

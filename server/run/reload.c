@@ -58,6 +58,8 @@ void ux_settings_apply(struct ux_running *r)
 	reload_apply_limits(r);
 	ux_watch_set_limits(r->server->watch, (int64_t)s->watchdog_ms, (int64_t)s->stop_ms);
 	reload_apply_keeping(r->keeper, s);
+	atomic_store_explicit(&r->server->store->room.min_free, s->min_free_bytes,
+			      memory_order_relaxed);
 }
 
 /* The changed keys, logged once all of them are in force. */

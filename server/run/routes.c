@@ -134,6 +134,19 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 
 /* --- monitoring ------------------------------------------------------------------------------- */
 
+static void metrics_put_disk(struct ux_request *req)
+{
+	struct ux_room_state room;
+	if (ux_room_get(&ux_server_of(req)->store->room, &room, NULL) != UX_OK)
+		return;
+	ux_metrics_one(&req->out, "unhex_disk_free_bytes", "gauge",
+		       "Free bytes of the store's file system.", room.free_bytes);
+	ux_metrics_one(&req->out, "unhex_disk_bytes", "gauge",
+		       "Size of the store's file system in bytes.", room.total_bytes);
+	ux_metrics_one(&req->out, "unhex_disk_least_free_bytes", "gauge",
+		       "Free bytes below which uploads are refused.", room.least_bytes);
+}
+
 /* Metrics that are read from the index at each scrape. Those that fail are omitted. */
 static void metrics_put_index(struct ux_request *req)
 {
@@ -182,6 +195,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	metrics_put_work(s, &req->out);
 	ux_upstreams_metrics(s, &req->out);
 	metrics_put_index(req);
+	metrics_put_disk(req);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
 }
 
@@ -195,7 +209,8 @@ static enum ux_code ready_refuse(struct ux_response *res, enum ux_code code)
 /*
  * Ready means that the index answers and that the server is not stopping; only connections that are
  * already open see the latter. /healthz checks less, since a restart does not help against, for
- * example, a full disk.
+ * example, a full disk. On a full disk the server is ready, since it still answers; the document
+ * says that it takes no uploads.
  */
 enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 {
@@ -208,7 +223,10 @@ enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 	enum ux_code code = ix->namespaces.usage(ix, NULL, &usage, &req->err);
 	if (code != UX_OK)
 		return ready_refuse(res, code);
+	struct ux_room_state room;
+	bool accepts = ux_room_get(&s->store->room, &room, NULL) == UX_OK && room.accepts;
 	res->type = "application/json";
-	res->body = UX_STR("{\"status\":\"ready\"}\n");
+	res->body = accepts ? UX_STR("{\"status\":\"ready\",\"uploads\":\"accepted\"}\n")
+			    : UX_STR("{\"status\":\"ready\",\"uploads\":\"disk_full\"}\n");
 	return UX_OK;
 }

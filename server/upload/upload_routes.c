@@ -226,6 +226,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 			       .created = ux_store_now(ux_server_of(req)->store)};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(announce_read(req, doc, &up));
+	UX_TRY(ux_room_check(&ux_server_of(req)->store->room, up.size, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
 	UX_TRY(ux_upload_uid_make(up.uid, &req->err));
 	UX_TRY(announce_add(req, res, &up));
@@ -322,8 +323,8 @@ static void incoming_close(void *ctx)
 	in->blobs->part_close(in->part);
 }
 
-static enum ux_code incoming_check_room(struct ux_request *req, struct ux_response *res,
-					const struct incoming *in, uint64_t offset)
+static enum ux_code incoming_check_offset(struct ux_request *req, struct ux_response *res,
+					  const struct incoming *in, uint64_t offset)
 {
 	if (offset != in->offset) {
 		ux_upload_offset_field(req, res, in->offset);
@@ -337,6 +338,20 @@ static enum ux_code incoming_check_room(struct ux_request *req, struct ux_respon
 				    " on are more than the %" PRIu64 " announced",
 				    req->content_length, offset, in->size);
 	return UX_OK;
+}
+
+/*
+ * Refuses a body that would not leave enough room on the disk, before any of it is read. The bytes
+ * that the upload already has are dropped, as they are when the disk is full while they are
+ * written.
+ */
+static enum ux_code incoming_check_disk(struct ux_request *req, const struct incoming *in)
+{
+	uint64_t rest = ux_min(req->content_length, in->size - in->offset);
+	enum ux_code code = ux_room_check(&ux_server_of(req)->store->room, rest, &req->err);
+	if (code != UX_OK)
+		(void)!in->blobs->part_reset(in->part, NULL);
+	return code;
 }
 
 enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *res)
@@ -353,7 +368,9 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 	in->size = up.size;
 	enum ux_code code = incoming_read_offset(req, &up, &offset);
 	if (code == UX_OK)
-		code = incoming_check_room(req, res, in, offset);
+		code = incoming_check_offset(req, res, in, offset);
+	if (code == UX_OK)
+		code = incoming_check_disk(req, in);
 	if (code == UX_OK)
 		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
 	else /* close the part at once, so that a rejected body does not block other requests */

@@ -139,7 +139,7 @@ static enum ux_code attempt_record(struct attempt *q, struct ux_error *err)
 	row->outcome = q->answer.outcome;
 	row->status = q->answer.status;
 	row->reason = q->answer.reason;
-	row->asked = now;
+	row->queried = now;
 	row->expires = ux_fetch_expires(&q->f->options.times, row->outcome, now);
 	if (row->outcome == UX_FETCH_ABSENT && q->answer.retry_s > 0)
 		row->expires = ux_min(row->expires, now + (ux_time)q->answer.retry_s);
@@ -306,7 +306,7 @@ void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
 		.outcome = UX_FETCH_FAILED,
 		.status = 200,
 		.reason = reason,
-		.asked = now,
+		.queried = now,
 		.expires = ux_fetch_expires(&f->options.times, UX_FETCH_ABSENT, now),
 		.file_name = "",
 	};

@@ -31,7 +31,7 @@ static void explain_answer(struct explanation *t, const struct ux_fetched *a)
 		ux_json_key_u64(j, "status", a->status);
 	if (t->details)
 		ux_json_key_cstr(j, "says", a->reason);
-	ux_json_key_cstr(j, "asked", ux_time_text(a->asked, text));
+	ux_json_key_cstr(j, "queried", ux_time_text(a->queried, text));
 	ux_json_key_u64(j, "took_ms", a->took_ms);
 	if (a->expires > t->now)
 		ux_json_key_cstr(j, "not_again_before", ux_time_text(a->expires, text));

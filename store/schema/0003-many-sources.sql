@@ -1,4 +1,4 @@
--- Candidates of several kinds and states; use, pins and marks; what upstreams said; source files;
+-- Candidates of several kinds and states; use, pins and marks; answers of upstreams; source files;
 -- jobs; namespaces with quotas; keys with several tokens; the audit.
 ALTER TABLE modules ADD COLUMN last_used INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE modules ADD COLUMN marked INTEGER NOT NULL DEFAULT 0;
@@ -14,7 +14,7 @@ CREATE TABLE pins (
 ) STRICT, WITHOUT ROWID;
 
 -- state: 0 ready, 1 pending, 2 failed. origin: 0 upload, 1 upstream, 2 crawl. parent: what it was
--- extracted from. cached: can be had again, so it counts against no quota. holds: UX_HOLDS_*.
+-- extracted from. cached: can be made or fetched again, so it counts against no quota. holds: UX_HOLDS_*.
 ALTER TABLE candidates ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE candidates ADD COLUMN reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE candidates ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
@@ -85,7 +85,7 @@ CREATE TABLE fetched (
 CREATE INDEX fetched_by_expiry ON fetched (expires);
 CREATE INDEX fetched_of_blob ON fetched (blob) WHERE blob IS NOT NULL;
 
--- A row of blobs says that somebody refers to it: the sweep takes the bytes of all others.
+-- A blob has a row while a candidate, a source or an answer refers to it.
 DROP TRIGGER candidates_gone;
 CREATE VIEW blobs_referred AS
 	SELECT blob FROM candidates UNION ALL SELECT blob FROM sources
@@ -143,7 +143,7 @@ BEGIN
 	WHERE ns = NEW.ns;
 END;
 
--- failed: nobody takes it any more.
+-- failed: it is never leased again.
 CREATE TABLE jobs (
 	number INTEGER PRIMARY KEY AUTOINCREMENT,
 	kind TEXT NOT NULL,
@@ -163,7 +163,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (kind, next, number) WHERE failed = 0;
 CREATE INDEX jobs_of_candidate ON jobs (candidate) WHERE candidate IS NOT NULL;
 
--- reading: 0 as the server was told, 1 open, 2 keyed. retention_s: -1 as the server was told.
+-- reading: 0 by the server's setting, 1 open, 2 keyed. retention_s: -1 by the server's setting.
 CREATE TABLE namespaces (
 	name TEXT NOT NULL PRIMARY KEY,
 	reading INTEGER NOT NULL DEFAULT 0,

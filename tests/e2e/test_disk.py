@@ -7,10 +7,13 @@ import hashlib
 import json
 import os
 import random
+import re
+import signal
 import sqlite3
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -179,6 +182,87 @@ def test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room(tmp_pat
         assert listed(api) == there | {attempt.name}
     finally:
         assert server.stop() == 0
+
+
+def disk_of(server, inside):
+    """/readyz and /metrics on the disk, and its free bytes."""
+    status, doc, _ = Api(server)("GET", "/readyz")
+    assert status == 200
+    request = urllib.request.Request(server.url + "/metrics", headers={"Authorization": f"Bearer {server.token}"})
+    with urllib.request.urlopen(request) as answer:
+        values = dict(re.findall(r"^(unhex_disk_\w+) (\d+)$", answer.read().decode(), re.M))
+    free = int(subprocess.run([*inside, "stat", "-f", "-c", "%a", server.data], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout) * 4096
+    assert abs(int(values["unhex_disk_free_bytes"]) - free) < 1 << 20
+    return doc["uploads"], free, int(values["unhex_disk_least_free_bytes"])
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_full_disk_is_mended_by_a_delete(tmp_path, prog, gsym, restart):
+    """Uploads stop before the last bytes. Then another program takes those, too, and a delete still works."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    root = os.geteuid() == 0
+    # The file system outlives the server.
+    holder = subprocess.Popen(["unshare", *(["-m"] if root else ["-Ur", "-m"]), "sh", "-c",
+                               f"mount -t tmpfs -o size=24m none {disk} && echo ready && exec sleep 600"],
+                              stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "ready\n"
+    inside = ["nsenter", "-t", str(holder.pid), *(["-m"] if root else ["-m", "-U", "--preserve-credentials"])]
+    server = Server(disk / "data", around=tuple(inside)).start()
+    try:
+        api, there = Api(server), []
+        data = gsym + bytes(300000 - len(gsym))
+        for n in range(1000):
+            uuid = uuid_of(n)
+            attempt = Attempt(api, f"gnu:{uuid.hex()}", with_uuid(data, uuid))
+            status, doc = attempt.go_on()
+            if status != 200:
+                break
+            there.append(attempt.name)
+        assert status == 507 and doc["error"]["code"] == "disk_full" and len(there) > 10, doc
+        uploads, free, least = disk_of(server, inside)
+        assert free >= least > 1 << 20, (free, least)
+        # What came of the last one is gone: nothing of an upload is left.
+        parts = subprocess.run([*inside, "find", server.data / "uploads", "-type", "f", "-size", "+0"], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout
+        assert parts == ""
+        # Now the disk is full to the last byte.
+        subprocess.run([*inside, "sh", "-c", f"cat /dev/zero > {disk}/other 2>/dev/null"], check=False)
+        uploads, free, _ = disk_of(server, inside)
+        assert uploads == "disk_full" and free == 0
+        if restart:
+            assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+            server.start()
+            api = Api(server)
+            assert disk_of(server, inside)[0] == "disk_full"
+        status, doc = Attempt(api, "gnu:" + uuid_of(-1).hex(), with_uuid(gsym, uuid_of(-1))).go_on()
+        assert status == 507, doc
+        start = symbol(prog, "outer")[0]
+        status, doc, _ = api("GET", f"/v1/symbolize/{there[0]}?addr={start}")
+        assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+        # A key can be revoked, and modules deleted; each gives its bytes back at once.
+        key = subprocess.run([*inside, UNHEX, "key", "create", "--scopes", "read", "--data", server.data], check=False,
+                             stdout=subprocess.PIPE, text=True)
+        assert key.returncode == 0 and key.stdout.startswith("ux_")
+        gone = there[:len(there) // 2]
+        for name in gone:
+            status, doc, _ = api("DELETE", f"/v1/modules/{name}")
+            assert status == 204, (name, doc)
+        # At once while the disk is full, then in some seconds.
+        assert disk_of(server, inside)[0] == "accepted"
+        wait_for(lambda: disk_of(server, inside)[1] > len(gone) * 300000 * 0.8)
+        uploads, free, least = disk_of(server, inside)
+        assert Attempt(api, gone[0], with_uuid(data, uuid_of(0))).go_on()[0] == 200
+        assert listed(api) == set(there[len(gone):]) | {gone[0]}
+        print(f"{len(there)} uploads fit; {least >> 10} KiB stayed free; {len(gone)} deletes gave {free >> 10} KiB back")
+        assert server.stop() == 0
+        subprocess.run([*inside, UNHEX, "store", "check", "--data", server.data], check=True,
+                       stdout=subprocess.DEVNULL)
+    finally:
+        server.stop()
+        holder.kill()
+        holder.wait()
 
 
 def test_a_folder_that_is_read_only_is_said_at_the_start(faults, tmp_path, prog, gsym):

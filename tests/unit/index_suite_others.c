@@ -192,7 +192,7 @@ static void answers_of_upstreams_are_remembered_until_they_expire(struct ux_inde
 				    .outcome = UX_FETCH_ABSENT,
 				    .status = 404,
 				    .reason = "not found",
-				    .asked = 10,
+				    .queried = 10,
 				    .expires = 100,
 				    .took_ms = 3,
 				    .file_name = ""};
