@@ -3,7 +3,7 @@
 #ifndef UX_KEYS_H
 #define UX_KEYS_H
 
-#include "index.h"
+#include "index_access.h"
 
 enum ux_scope {
 	UX_SCOPE_READ = 1 << 0,

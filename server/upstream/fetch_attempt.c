@@ -245,7 +245,7 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MOST_S);
 	} else if (!found) { /* no longer than the answer is valid */
 		fetch->quiet_s = ux_min(fetch->quiet_s,
-					q->ours ? (int64_t)1 : q->row.expires - q->row.asked);
+					q->ours ? (int64_t)1 : q->row.expires - q->row.queried);
 	}
 	if (found)
 		ux_fetcher_end(f, fetch, 0);
