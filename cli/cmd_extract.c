@@ -2,6 +2,7 @@
 /* unhex extract: makes a GSYM file from a binary. */
 #include "commands.h"
 
+#include "dash_file.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
@@ -40,7 +41,7 @@ static const struct ux_option extract_options[] = {
 	 "take the symbols from this unstripped or .debug file, or dSYM bundle"},
 	UX_FIND_OPTIONS(struct extract_values, find),
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct extract_values, output), "FILE",
-	 "where to write [name of the input + .gsym, in the current folder]"},
+	 "where to write, or - [name of the input + .gsym, in the current folder]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct extract_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct extract_values, gpu), "WHICH",
@@ -63,15 +64,15 @@ static const struct ux_option extract_options[] = {
 
 static enum ux_code extract_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
-	const struct ux_file_new *f = ctx;
-	return ux_file_write(f->fd, bytes, err);
+	const int *fd = ctx;
+	return ux_file_write(*fd, bytes, err);
 }
 
 static enum ux_code extract_write_at(void *ctx, uint64_t off, struct ux_bytes bytes,
 				     struct ux_error *err)
 {
-	const struct ux_file_new *f = ctx;
-	return ux_file_write_at(f->fd, off, bytes, err);
+	const int *fd = ctx;
+	return ux_file_write_at(*fd, off, bytes, err);
 }
 
 /* Returns the default output path, malloc'ed. It consists of the base name of the input, the
@@ -180,12 +181,16 @@ struct extract_job {
 	struct ux_finder finder;
 	struct ux_symbol_files files; /* found by a search, not given on the command line */
 	struct ux_file_new file;
+	struct ux_dash_file stdin_file;  /* the input "-" */
+	struct ux_dash_file stdout_file; /* the output "-" */
 	struct ux_extract_stats stats;
 };
 
 static void extract_job_deinit(struct extract_job *job)
 {
 	ux_file_new_deinit(&job->file);
+	ux_dash_file_close(&job->stdin_file);
+	ux_dash_file_close(&job->stdout_file);
 	ux_sigbus_remove(NULL);
 	ux_file_unmap(&job->exe);
 	ux_file_unmap(&job->debug);
@@ -224,6 +229,19 @@ static enum ux_code extract_check_output(const struct extract_job *job, const ch
 	return UX_OK;
 }
 
+/* Opens the file that is written: beside the output, to be renamed, or without a name, to be copied
+ * to standard output when it is complete. */
+static enum ux_code extract_open_output(struct extract_job *job, const char *output,
+					struct ux_error *err)
+{
+	if (ux_dash_is(output))
+		return ux_dash_file_create(&job->stdout_file, err);
+	UX_TRY(extract_check_output(job, output, err));
+	UX_TRY(ux_file_new_open(&job->file, output, err));
+	ux_sigbus_remove(job->file.temp);
+	return UX_OK;
+}
+
 /* Extracts the input to the output. After a failure *ret_subject is the file that it concerns. */
 static enum ux_code cmd_extract_file(struct extract_job *job, const struct extract_values *v,
 				     const char *input, const char *output,
@@ -244,8 +262,9 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.debug_path = v->debug,
 	};
 	*ret_subject = input;
+	UX_TRY(ux_dash_file_read(&job->stdin_file, input, &how.path, err));
 	ux_sigbus_reading(v->debug ? v->debug : input);
-	UX_TRY(ux_dsym_map(input, UX_BYTES_NONE, &job->exe, err));
+	UX_TRY(ux_dsym_map(how.path, UX_BYTES_NONE, &job->exe, err));
 	if (v->debug) {
 		*ret_subject = v->debug;
 		UX_TRY(ux_dsym_map(v->debug, job->exe.bytes, &job->debug, err));
@@ -260,14 +279,13 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		how.debug_path = job->files.debug.path;
 	struct ux_bytes debug = v->debug ? job->debug.bytes : job->files.debug.file.bytes;
 	*ret_subject = output;
-	UX_TRY(extract_check_output(job, output, err));
-	UX_TRY(ux_file_new_open(&job->file, output, err));
-	ux_sigbus_remove(job->file.temp);
+	UX_TRY(extract_open_output(job, output, err));
+	int fd = ux_dash_is(output) ? job->stdout_file.fd : job->file.fd;
 	*ret_subject = input;
-	UX_TRY(ux_extract(job->exe.bytes, debug, &how, extract_write, &job->file, &job->stats,
-			  err));
+	UX_TRY(ux_extract(job->exe.bytes, debug, &how, extract_write, &fd, &job->stats, err));
 	*ret_subject = output;
-	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+	return ux_dash_is(output) ? ux_dash_file_print(&job->stdout_file, err)
+				  : ux_file_new_commit(&job->file, /* sync= */ false, err);
 }
 
 static void extract_values_deinit(struct extract_values *v)
@@ -290,21 +308,32 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 				      v.memory, MEMORY_LEAST >> 20);
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
+	if (!v.output && ux_dash_is(args.items[0]))
+		return ux_usage_error(cmd, "the input has no name that the output could get; "
+					   "expected -o");
+	bool to_stdout = v.output && ux_dash_is(v.output);
+	if (to_stdout && v.json)
+		return ux_usage_error(cmd, "--json and the output cannot both be standard output");
 	extract_tune_malloc();
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : extract_output_name(args.items[0], v.gpu);
-	ux_cleanup(extract_job_deinit) struct extract_job job = {.file = UX_FILE_NEW_INIT};
+	ux_cleanup(extract_job_deinit) struct extract_job job = {.file = UX_FILE_NEW_INIT,
+								 .stdin_file = UX_DASH_FILE_INIT,
+								 .stdout_file = UX_DASH_FILE_INIT};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
 	enum ux_code code = name ? cmd_extract_file(&job, &v, args.items[0], name, &subject, &err)
 				 : ux_error_nomem(&err);
+	if (code != UX_OK && v.json)
+		ux_json_failure(&out, args.items[0], &err);
 	if (code != UX_OK)
-		return ux_print_error(subject, &err);
+		return ux_finish(&out, ux_print_error(subject, &err));
 	extract_warn_damage(args.items[0], &job.stats);
 	extract_warn_sources(args.items[0], &job.stats);
 	extract_warn_split(args.items[0], &job.stats);
-	cmd_extract_report(&out, name, v.json, &job.stats);
+	if (!to_stdout)
+		cmd_extract_report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);
 }
 

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "core_file.h"
 #include "cubin.h"
+#include "dash_file.h"
 #include "dsym.h"
 #include "error.h"
 #include "extract.h"
@@ -451,8 +452,11 @@ static enum ux_code id_file(const char *path, const struct id_values *v,
 			    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
+	const char *readable = NULL;
+	UX_TRY(ux_dash_file_read(&input, path, &readable, err));
 	ux_sigbus_reading(path);
-	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
+	UX_TRY(ux_dsym_map(readable, UX_BYTES_NONE, &file, err));
 	if (ux_core_is(file.bytes))
 		return id_core(path, file.bytes, v, out, err);
 	if (ux_fatbin_is(file.bytes))
@@ -486,11 +490,13 @@ static int cmd_id_run(const struct ux_command *cmd, int argc, char **argv)
 		if (id_file(args.items[i], &v, &finder, &out, &err) == UX_OK)
 			continue;
 		ux_print_error(args.items[i], &err);
+		if (v.json)
+			ux_json_failure(&out, args.items[i], &err);
 		failed++;
 	}
 	if (failed > 0 && args.n > 1)
 		ux_print_message("%zu of %zu files failed", failed, args.n);
-	return failed > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
+	return ux_finish(&out, failed > 0 ? UX_EXIT_SOME : UX_EXIT_DONE);
 }
 
 const struct ux_command ux_cmd_id = {

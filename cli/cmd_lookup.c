@@ -5,6 +5,7 @@
 #include "input.h"
 #include "common_options.h"
 #include "cubin.h"
+#include "dash_file.h"
 #include "frames_out.h"
 #include "gsym_reader.h"
 #include "gsym_names.h"
@@ -56,6 +57,8 @@ UX_VEC(lookup_requests, struct ux_remote_address);
 struct lookup_arg {
 	const char *symbol; /* NAME+OFFSET; NULL: use `address` */
 	uint64_t address;
+	bool has_hex; /* the text has decimal digits alone, and may be meant as hexadecimal */
+	uint64_t hex;
 };
 
 UX_VEC(lookup_args, struct lookup_arg);
@@ -347,9 +350,13 @@ static bool lookup_is_small(const struct lookup *l)
 static enum ux_code lookup_load(struct lookup *l, struct ux_error *err)
 {
 	uint64_t pcs[UX_SYMBOL_PART_PCS];
+	size_t n = 0;
 	for (size_t i = 0; i < l->given.size; i++)
-		pcs[i] = l->given.data[i].address;
-	return ux_symbol_source_load(&l->local, pcs, l->given.size, err);
+		pcs[n++] = l->given.data[i].address;
+	for (size_t i = 0; i < l->given.size && n < UX_SYMBOL_PART_PCS; i++)
+		if (l->given.data[i].has_hex) /* for lookup_hint_hex() */
+			pcs[n++] = l->given.data[i].hex;
+	return ux_symbol_source_load(&l->local, pcs, n, err);
 }
 
 /* Opens a file of that name; if there is none, the name is taken as the ID of a module on the
@@ -405,20 +412,50 @@ static int lookup_finish(struct lookup *l, const char *subject)
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
+/* Prints a hint for an address that was not found as the decimal number that it is, but would be as
+ * a hexadecimal one: a listing of a disassembler or profiler has no 0x. */
+static void lookup_hint_hex(const struct lookup *l, const struct lookup_arg *a)
+{
+	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	size_t n = 0;
+	if (l->is_remote || !a->has_hex || l->local.gsym.n_functions == 0 ||
+	    ux_gsym_lookup(&l->local.gsym, a->hex, frames, ux_countof(frames), &n, NULL) != UX_OK)
+		return;
+	ux_print_message("%" PRIu64 " was read as decimal, and nothing is there; for 0x%" PRIx64
+			 " write 0x or use --hex",
+			 a->address, a->hex);
+}
+
+static enum ux_code lookup_given(struct lookup *l, struct ux_error *err)
+{
+	for (size_t i = 0; i < l->given.size; i++) {
+		const struct lookup_arg *a = &l->given.data[i];
+		uint64_t before = l->found;
+		UX_TRY(a->symbol ? lookup_symbol(l, ux_bytes_cstr(a->symbol), err)
+				 : lookup_address(l, a->address, err));
+		if (l->found == before)
+			lookup_hint_hex(l, a);
+	}
+	return UX_OK;
+}
+
 static int lookup_run(struct lookup *l, const char *name, struct lookup_values *v)
 {
 	static struct ux_server_selection server;
+	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
 	struct ux_error err = UX_ERROR_INIT;
-	if (lookup_open(l, name, v, &server, &err) != UX_OK)
-		return lookup_failed(l, name, &err);
-	enum ux_code code = UX_OK;
-	for (size_t i = 0; i < l->given.size && code == UX_OK; i++) {
-		const struct lookup_arg *w = &l->given.data[i];
-		code = w->symbol ? lookup_symbol(l, ux_bytes_cstr(w->symbol), &err)
-				 : lookup_address(l, w->address, &err);
-	}
-	if (l->given.size == 0)
+	const char *path = NULL;
+	if (ux_dash_file_read(&input, name, &path, &err) != UX_OK)
+		return lookup_failed(l, NULL, &err);
+	if (lookup_open(l, path, v, &server, &err) != UX_OK)
+		return lookup_failed(l, path == name ? name : UX_DASH_INPUT, &err);
+	enum ux_code code = lookup_given(l, &err);
+	if (l->given.size == 0) {
+		if (isatty(STDIN_FILENO))
+			ux_print_message("lookup: reading addresses from the terminal, one a line; "
+					 "Ctrl-D ends");
 		code = lookup_stdin(l, v->answer.hex, &err);
+	}
 	if (code == UX_OK)
 		code = lookup_send(l, &err);
 	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &err);
@@ -434,7 +471,10 @@ static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args 
 		uint64_t off;
 		if (lookup_parse_symbol(text, &name, &off))
 			word.symbol = args->items[i];
-		else if (!ux_hex_parse_u64(text, hex, &word.address))
+		else if (ux_hex_parse_u64(text, hex, &word.address))
+			word.has_hex = !hex && ux_hex_parse_u64(text, true, &word.hex) &&
+				       word.hex != word.address;
+		else
 			return ux_usage_error(cmd,
 					      "\"%.64s\" is no address; expected 0x..., decimal, "
 					      "hexadecimal with --hex, or FUNCTION+OFFSET",
@@ -460,6 +500,9 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file or ID given");
+	if (args.n == 1 && ux_dash_is(args.items[0]))
+		return ux_usage_error(cmd, "the file is standard input, so that the addresses must "
+					   "be arguments");
 	if (!ux_answer_mode(cmd, &v.answer, &mode, &status))
 		return status;
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,

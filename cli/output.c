@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include "file.h"
+#include "json_out.h"
 #include "text.h"
 
 #include <stdarg.h>
@@ -50,6 +51,17 @@ int ux_print_error(const char *subject, const struct ux_error *err)
 	ux_text(&out, ux_bytes_cstr(ux_error_format(err, text, sizeof(text))));
 	text_to_stderr(&out);
 	return ux_exit_of(err->code);
+}
+
+void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", path);
+	ux_json_key_cstr(&j, "error", ux_error_format(err, text, sizeof(text)));
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
 }
 
 void ux_print_message(const char *fmt, ...)

@@ -21,6 +21,12 @@ int ux_exit_of(enum ux_code code);
 /* Prints "unhex: subject: error" to stderr, escaped; returns ux_exit_of(). subject may be NULL. */
 int ux_print_error(const char *subject, const struct ux_error *err);
 
+/*
+ * Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, also one
+ * that failed.
+ */
+void ux_json_failure(struct ux_out *out, const char *path, const struct ux_error *err);
+
 /* Prints "unhex: ..." to stderr. */
 void ux_print_message(const char *fmt, ...) ux_printf(1, 2);
 

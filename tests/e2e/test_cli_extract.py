@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex extract"""
+import json
 import os
+import subprocess
 import re
 import shutil
 
 import pytest
 
-from tool import compile_c, fails, lines, stripped, symbol, unhex
+from tool import UNHEX, compile_c, fails, lines, stripped, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +117,33 @@ def test_a_bound_on_memory_does_not_change_the_bytes(prog, tmp_path):
     assert unhex("extract", prog, "-o", tmp_path / "a").returncode == 0
     assert unhex("extract", prog, "--memory", "256M", "-o", tmp_path / "b").returncode == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_dash_is_standard_input_and_output(tmp_path):
+    prog = compile_c(tmp_path)
+    assert unhex("extract", prog, "-o", tmp_path / "named.gsym").returncode == 0
+    whole = (tmp_path / "named.gsym").read_bytes()
+    for redirected in (f"{UNHEX} extract - -o - < {prog}", f"cat {prog} | {UNHEX} extract - -o -"):
+        done = subprocess.run(["sh", "-c", redirected], capture_output=True, check=True)
+        assert (done.stdout, done.stderr) == (whole, b"")
+    done = subprocess.run(["sh", "-c", f"cat {prog} | {UNHEX} lookup - main+0"], capture_output=True, check=True)
+    assert b" main at " in done.stdout
+    done = subprocess.run(["sh", "-c", f"cat {prog} | {UNHEX} id --json -"], capture_output=True, check=True)
+    assert json.loads(done.stdout)["ids"] == lines(unhex("id", "--json", prog))[0]["ids"]
+    fails(unhex("extract", "-", stdin=""), 2, "-o")
+    fails(unhex("lookup", "-", stdin=""), 2, "arguments")
+    fails(unhex("extract", prog, "-o", "-", "--json"), 2, "--json")
+    failed = subprocess.run(["sh", "-c", f"echo text | {UNHEX} extract - -o -"], capture_output=True, check=False)
+    assert (failed.returncode, failed.stdout) == (1, b""), "nothing was written"
+
+
+def test_a_failure_is_an_object_with_json(tmp_path):
+    (tmp_path / "text").write_text("text")
+    prog = compile_c(tmp_path)
+    result = unhex("extract", "--json", tmp_path / "text", "-o", tmp_path / "x")
+    assert result.returncode == 1
+    (line,) = lines(result)
+    assert line["file"] == str(tmp_path / "text") and "not an ELF" in line["error"]
+    result = unhex("id", "--json", tmp_path / "text", prog)
+    assert [("error" in line, line["file"]) for line in lines(result)] == [
+        (True, str(tmp_path / "text")), (False, str(prog))]

@@ -216,3 +216,13 @@ def test_a_name_that_is_neither_file_nor_id():
 def test_an_id_needs_a_server():
     result = unhex("lookup", "gnu:0123456789", "1", "--url", "http://127.0.0.1:1")
     fails(result, 3, "127.0.0.1:1")
+
+
+def test_a_decimal_address_that_is_hexadecimal_gets_a_hint(prog):
+    main = int(lines(unhex("lookup", "--json", prog, "main+0"))[0]["address"], 16)
+    digits = next(f"{a:x}" for a in range(main, main + 64) if f"{a:x}".isdigit())
+    result = unhex("lookup", prog, digits)
+    assert result.returncode == 1 and "??" in result.stdout
+    assert "--hex" in result.stderr and f"0x{digits}" in result.stderr
+    assert unhex("lookup", prog, "0x" + digits).stderr == ""
+    assert "--hex" not in unhex("lookup", prog, "99999999999").stderr
