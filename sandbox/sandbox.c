@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -116,22 +117,119 @@ static enum ux_code child_move_files(struct child *c, const int *files, struct u
 	return UX_OK;
 }
 
-static enum ux_code child_start(struct child *c, const int *files, const char *program,
-				struct ux_error *err)
+/* Makes the socket of a child, which is connected to c->talk, and closes it afterwards. */
+static enum ux_code child_make_socket(struct child *c, int *ret, struct ux_error *err)
 {
 	int pair[2];
-	UX_TRY(child_move_files(c, files, err));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
 	c->talk = pair[0];
-	int child_socket =
-		fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
+	*ret = fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
 	close(pair[1]);
-	if (child_socket < 0)
-		return ux_error_os(err, errno, "cannot make a socket for a child");
-	enum ux_code code = child_spawn(c, program, child_socket, err);
+	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a socket for a child");
+}
+
+/* Executes a program for the child and sends it the request. */
+static enum ux_code child_start(struct child *c, const struct ux_sandbox_request *request,
+				const char *program, struct ux_error *err)
+{
+	int child_socket = -1;
+	UX_TRY(child_make_socket(c, &child_socket, err));
+	enum ux_code code = child_spawn(c, program ? program : "/proc/self/exe", child_socket, err);
 	close(child_socket);
+	UX_TRY(code);
+	/* If it has ended already, waiting for its reply will tell why. */
+	(void)!send(c->talk, request, sizeof(*request), MSG_NOSIGNAL);
+	return UX_OK;
+}
+
+struct ux_fork_server {
+	pthread_mutex_t lock; /* guards the process */
+	char *program;        /* NULL: this one */
+	struct child process; /* pid 0: it is not running */
+};
+
+static const struct child no_child = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
+
+static void fork_server_end(struct ux_fork_server *f)
+{
+	child_deinit(&f->process);
+	f->process = no_child;
+}
+
+static enum ux_code fork_server_begin(struct ux_fork_server *f, struct ux_error *err)
+{
+	const struct ux_sandbox_request request = {.size = sizeof(request),
+						   .task = UX_SANDBOX_FORKS};
+	return f->process.pid > 0 ? UX_OK : child_start(&f->process, &request, f->program, err);
+}
+
+enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *program,
+				  struct ux_error *err)
+{
+	struct ux_fork_server *f = calloc(1, sizeof(*f));
+	if (!f)
+		return ux_error_nomem(err);
+	pthread_mutex_init(&f->lock, NULL);
+	f->process = no_child;
+	f->program = program ? strdup(program) : NULL;
+	enum ux_code code =
+		program && !f->program ? ux_error_nomem(err) : fork_server_begin(f, err);
+	if (code == UX_OK)
+		*ret = f;
+	else
+		ux_fork_server_stop(f);
 	return code;
+}
+
+void ux_fork_server_stop(struct ux_fork_server *f)
+{
+	if (!f)
+		return;
+	fork_server_end(f);
+	pthread_mutex_destroy(&f->lock);
+	free(f->program);
+	free(f);
+}
+
+/* The pid of a new child, or a negative errno; 0: the fork server has died. */
+static int64_t fork_server_request(struct ux_fork_server *f,
+				   const struct ux_sandbox_request *request, int child_socket,
+				   const int *files)
+{
+	int64_t pid = 0;
+	ssize_t n = 0;
+	if (!ux_fork_request_send(f->process.talk, request, child_socket, files))
+		return 0;
+	do
+		n = recv(f->process.talk, &pid, sizeof(pid), 0);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(pid) && pid <= INT_MAX ? pid : 0;
+}
+
+/* Has the child forked. A fork server that has died is started again, once. */
+static enum ux_code child_fork(struct child *c, struct ux_fork_server *f,
+			       const struct ux_sandbox_request *request, struct ux_error *err)
+{
+	int child_socket = -1;
+	int64_t pid = 0;
+	UX_TRY(child_make_socket(c, &child_socket, err));
+	enum ux_code code = UX_OK;
+	pthread_mutex_lock(&f->lock);
+	for (unsigned i = 0; i < 2 && code == UX_OK && pid == 0; i++) {
+		code = fork_server_begin(f, err);
+		pid = code == UX_OK ? fork_server_request(f, request, child_socket, c->moved) : 0;
+		if (pid == 0)
+			fork_server_end(f);
+	}
+	pthread_mutex_unlock(&f->lock);
+	close(child_socket);
+	UX_TRY(code);
+	if (pid <= 0)
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot fork a child: %s",
+				    pid < 0 ? strerror((int)-pid) : "its server has died");
+	c->pid = (pid_t)pid;
+	return UX_OK;
 }
 
 enum waited {
@@ -159,7 +257,7 @@ static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_lim
 
 /* The error for a child that ended without a reply. */
 static enum ux_code child_end_error(struct child *c, const struct ux_sandbox_limits *l,
-				    struct ux_error *err)
+				    bool *ret_out_of_time, struct ux_error *err)
 {
 	int status = 0;
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
@@ -168,7 +266,9 @@ static enum ux_code child_end_error(struct child *c, const struct ux_sandbox_lim
 	if (!WIFSIGNALED(status))
 		return ux_error_set(err, UX_ECORRUPT, "reading it ended with status %d",
 				    WEXITSTATUS(status));
-	if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
+	/* The kernel ends it by SIGKILL for the limit of processor time, and for lack of memory. */
+	*ret_out_of_time = WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL;
+	if (*ret_out_of_time)
 		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s or too much memory",
 				    l->seconds);
 	return ux_error_set(err, UX_ECORRUPT, "reading it ended by signal %d (%s)",
@@ -259,10 +359,11 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 	struct ux_sandbox_reply got;
 	ssize_t n = recv(c->talk, &got, sizeof(got), MSG_TRUNC);
 	if (n <= 0)
-		return child_end_error(c, limits, err);
+		return child_end_error(c, limits, &ret->out_of_time, err);
 	if (n != (ssize_t)sizeof(got) || !reply_clean(&got, c->moved[UX_SANDBOX_EXE]))
 		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
 	*ret = got.found;
+	ret->out_of_time = false;
 	if (got.err.code == UX_OK)
 		return UX_OK;
 	if (got.err.code == UX_ENOMEM)
@@ -276,10 +377,10 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 	return got.err.code;
 }
 
-/* Completes the request, which has the task, by the limits and the files, and sends it. */
-static enum ux_code child_send_request(struct child *c, const int *files,
-				       const struct ux_sandbox_limits *limits,
-				       struct ux_sandbox_request request, struct ux_error *err)
+/* Completes the request, which has the task, by the limits and the files. */
+static struct ux_sandbox_request sandbox_request(const int *files,
+						 const struct ux_sandbox_limits *limits,
+						 struct ux_sandbox_request request)
 {
 	request.size = sizeof(request);
 	request.memory = limits->memory;
@@ -287,9 +388,7 @@ static enum ux_code child_send_request(struct child *c, const int *files,
 	request.seconds = limits->seconds;
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
 		request.files |= (uint32_t)(files[i] >= 0) << i;
-	if (send(c->talk, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request))
-		return UX_OK;
-	return child_end_error(c, limits, err);
+	return request;
 }
 
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
@@ -302,12 +401,16 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 				     const struct ux_sandbox_request *request,
 				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
-	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
-	UX_TRY(child_start(&c, files, program ? program : "/proc/self/exe", err));
-	UX_TRY(child_send_request(&c, files, limits, *request, err));
+	ux_cleanup(child_deinit) struct child c = no_child;
+	const struct ux_sandbox_request whole = sandbox_request(files, limits, *request);
+	*ret = (struct ux_sandbox_found){0};
+	UX_TRY(child_move_files(&c, files, err));
+	UX_TRY(limits->forks ? child_fork(&c, limits->forks, &whole, err)
+			     : child_start(&c, &whole, program, err));
 	enum waited waited = child_wait_reply(&c, limits);
 	if (waited == WAITED_STOP)
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
+	ret->out_of_time = waited == WAITED_TIME;
 	if (waited == WAITED_TIME)
 		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
 	return child_read_reply(&c, limits, ret, err);

@@ -37,7 +37,28 @@ struct ux_sandbox_limits {
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */
 	const int *stop;
+	/* forks the child; NULL: a program is executed for each child */
+	struct ux_fork_server *forks;
 };
+
+/*
+ * A process that is loaded once and forks each child, which saves the time to load a program: most
+ * of what a small file costs. It reads no file. Each child still reads the files of one task, is
+ * confined before, and is waited for, bounded and ended as one that was executed; but all children
+ * have the same layout of addresses.
+ */
+struct ux_fork_server;
+
+/*
+ * program as of ux_sandbox_extract(). The calling thread must live until the process ends or
+ * ux_fork_server_stop() was called, since children end with it. A fork server that has died is
+ * started again by the next task.
+ */
+enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *program,
+				  struct ux_error *err) ux_must;
+
+/* No task may use it any more. NULL is allowed. */
+void ux_fork_server_stop(struct ux_fork_server *f);
 
 enum {
 	UX_SANDBOX_HAS_CODE = 1 << 0,    /* it is not a debug file */
@@ -60,6 +81,7 @@ struct ux_sandbox_found {
 	struct ux_id supplementary;
 	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
 	uint64_t split_missing;   /* units whose .dwo file was not available */
+	bool out_of_time;         /* set with UX_ELIMIT: more seconds may help */
 };
 
 /*

@@ -175,6 +175,8 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_INSPECT:
 	case UX_SANDBOX_SOURCE:
 		return UX_OK;
+	case UX_SANDBOX_FORKS:
+		break;
 	case UX_SANDBOX_UNPACK:
 		/* libarchive converts UTF-8 names to the character set of the locale. */
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -247,6 +249,7 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_SOURCE:
 		return task_check_source(t, err);
 	case UX_SANDBOX_EXTRACT:
+	case UX_SANDBOX_FORKS: /* task_load_library() has refused it */
 		break;
 	}
 	return task_extract(t, err);
@@ -254,8 +257,7 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 
 static enum ux_code task_run(struct task *t, struct ux_error *err)
 {
-	ssize_t n = read(UX_SANDBOX_SOCKET, &t->request, sizeof(t->request));
-	if (n != (ssize_t)sizeof(t->request) || t->request.size != sizeof(t->request))
+	if (t->request.size != sizeof(t->request))
 		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d",
 				    UX_SANDBOX_SOCKET);
 	UX_TRY(task_map_files(t, err));
@@ -270,6 +272,11 @@ int ux_sandbox_main(void)
 	t.reply.size = sizeof(t.reply);
 	t.reply.err = (struct ux_error)UX_ERROR_INIT;
 	t.reply.found.lost = (struct ux_error)UX_ERROR_INIT;
+	ssize_t n = read(UX_SANDBOX_SOCKET, &t.request, sizeof(t.request));
+	if (n != (ssize_t)sizeof(t.request))
+		t.request.size = 0;
+	else if (t.request.task == UX_SANDBOX_FORKS && !ux_fork_server_loop(&t.request))
+		return 0;
 	enum ux_code code = task_run(&t, &t.reply.err);
 	t.reply.err.code = code;
 	if (write(UX_SANDBOX_SOCKET, &t.reply, sizeof(t.reply)) != (ssize_t)sizeof(t.reply))

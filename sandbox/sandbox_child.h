@@ -25,6 +25,7 @@ enum ux_sandbox_task {
 	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM is the output */
 	UX_SANDBOX_DISASSEMBLE, /* disassemble code of EXE */
 	UX_SANDBOX_SOURCE,      /* compare a source file with the line tables of EXE */
+	UX_SANDBOX_FORKS,       /* fork children for requests: ux_fork_server_loop() */
 };
 
 /* Parent and child are the same program, so both use the same layout of the messages. */
@@ -47,6 +48,19 @@ struct ux_sandbox_reply {
 	struct ux_error err; /* code UX_OK: success */
 	struct ux_sandbox_found found;
 };
+
+/*
+ * Sends a request to a fork server, with the socket that is the child's UX_SANDBOX_SOCKET and the
+ * files that the request names. It answers with the child's pid (int64_t), or a negative errno.
+ */
+bool ux_fork_request_send(int to, const struct ux_sandbox_request *request, int talk,
+			  const int *files) ux_must;
+
+/*
+ * The fork server's work. True in each child, which has its descriptors and *ret; false in the fork
+ * server when no more requests come.
+ */
+bool ux_fork_server_loop(struct ux_sandbox_request *ret) ux_must;
 
 struct ux_confine_limits {
 	/* bytes; 0: no limit. Not used with sanitizers, whose shadow memory is larger */

@@ -166,6 +166,97 @@ static enum ux_code play_reply(const struct ux_sandbox_reply *reply, struct ux_e
 	return code;
 }
 
+static void a_fork_server_gives_what_a_program_gives(void **state)
+{
+	(void)state;
+	struct ux_fork_server *forks = NULL;
+	struct ux_sandbox_limits limits = plenty;
+	struct ux_sandbox_found found, want;
+	struct ux_mapping a = {0}, b = {0};
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file(),
+	    out2 = temp_file();
+	int nothing = memory_file(UX_STR("no binary"));
+	assert_int_equal(ux_fork_server_start(&forks, NULL, NULL), UX_OK);
+	limits.forks = forks;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(ux_sandbox_inspect(nothing, &limits, NULL, &found, NULL),
+				 UX_EUNSUPPORTED);
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files2[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out2};
+	assert_int_equal(ux_sandbox_extract(files, &limits, NULL, &found, NULL), UX_OK);
+	assert_int_equal(ux_sandbox_extract(files2, &plenty, NULL, &want, NULL), UX_OK);
+	assert_int_equal(found.gsym_bytes, want.gsym_bytes);
+	assert_memory_equal(&found.ids, &want.ids, sizeof(found.ids));
+	assert_int_equal(ux_file_map_fd(out, &a, NULL), UX_OK);
+	assert_int_equal(ux_file_map_fd(out2, &b, NULL), UX_OK);
+	assert_true(ux_bytes_eq(a.bytes, b.bytes));
+	ux_file_unmap(&a);
+	ux_file_unmap(&b);
+	ux_fork_server_stop(forks);
+	close(nothing);
+	close(exe);
+	close(out);
+	close(out2);
+}
+
+/* Which program has the one child of this process that is left; 0: it has none. */
+static pid_t only_child(void)
+{
+	char path[64], text[64] = "";
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+	close(fd);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static void a_fork_server_that_died_is_started_again(void **state)
+{
+	(void)state;
+	struct ux_fork_server *forks = NULL;
+	struct ux_sandbox_limits limits = plenty;
+	struct ux_sandbox_found found;
+	int nothing = memory_file(UX_STR("no binary"));
+	assert_int_equal(ux_fork_server_start(&forks, NULL, NULL), UX_OK);
+	limits.forks = forks;
+	pid_t first = only_child();
+	assert_true(first > 0);
+	assert_int_equal(kill(first, SIGKILL), 0);
+	assert_int_equal(ux_sandbox_inspect(nothing, &limits, NULL, &found, NULL), UX_EUNSUPPORTED);
+	assert_true(only_child() > 0 && only_child() != first);
+	ux_fork_server_stop(forks);
+	assert_int_equal(only_child(), 0);
+	close(nothing);
+}
+
+/* A child that a fork server forked is confined and bounded as one that was executed. */
+static void a_forked_child_is_ended_at_its_time(void **state)
+{
+	(void)state;
+	struct ux_fork_server *forks = NULL;
+	struct ux_sandbox_limits limits = plenty;
+	struct ux_sandbox_found found;
+	int stop[2], exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	assert_int_equal(pipe(stop), 0);
+	assert_int_equal(ux_fork_server_start(&forks, NULL, NULL), UX_OK);
+	limits.forks = forks;
+	limits.stop = &stop[0];
+	assert_int_equal(write(stop[1], "x", 1), 1);
+	assert_int_equal(ux_sandbox_extract(files, &limits, NULL, &found, NULL), UX_EUNAVAILABLE);
+	limits.stop = NULL;
+	limits.output = 100;
+	assert_int_equal(ux_sandbox_extract(files, &limits, NULL, &found, NULL), UX_ELIMIT);
+	assert_false(found.out_of_time);
+	ux_fork_server_stop(forks);
+	assert_int_equal(only_child(), 0);
+	close(stop[0]);
+	close(stop[1]);
+	close(exe);
+	close(out);
+}
+
 static void what_a_child_reports_is_validated(void **state)
 {
 	(void)state;
@@ -329,6 +420,9 @@ int main(int argc, char **argv)
 		UX_TEST(output_over_the_limit_is_said),
 		UX_TEST(a_child_that_dies_costs_only_itself),
 		UX_TEST(a_child_that_says_nonsense_is_not_believed),
+		UX_TEST(a_fork_server_gives_what_a_program_gives),
+		UX_TEST(a_fork_server_that_died_is_started_again),
+		UX_TEST(a_forked_child_is_ended_at_its_time),
 		UX_TEST(what_a_child_reports_is_validated),
 		UX_TEST(a_child_that_never_answers_is_ended),
 		UX_TEST(the_child_sees_its_files_and_nothing_else),
