@@ -50,6 +50,7 @@ struct ux_db {
 	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;
+	bool lazy; /* commits do not wait for the disk: ux_tx_begin_lazy() */
 	/* time of the monotonic clock at which a statement is interrupted; 0: never */
 	int64_t deadline_ns;
 	uint32_t limit_ms;          /* the same as a duration, for the message */
@@ -146,6 +147,11 @@ struct ux_tx {
 	bool open;
 };
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
+/*
+ * Begins a transaction that survives a crash of the process, but not a power cut: its commit does
+ * not wait for the disk. For what is only repeated when it is lost, like the lease of a job.
+ */
+enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 /* Begins a transaction for reads of one consistent snapshot. It needs no commit. */
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;

@@ -137,7 +137,7 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 	struct ux_job job;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_TRY(job_find_due(db, kind, now, arena, &job, err));
 	UX_TRY(job_lease(db, &job, owner, now + lease_s, err));
 	UX_TRY(ux_tx_commit(&tx, err));
@@ -177,7 +177,7 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 	bool found = false;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_TRY(job_find_turn(db, turn, turn->after, now, arena, &found, &job, err));
 	if (!found && turn->after[0] != '\0') /* from the first namespace on */
 		UX_TRY(job_find_turn(db, turn, "", now, arena, &found, &job, err));
@@ -190,8 +190,9 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 }
 
 /*
- * Runs a statement that only the owner of the lease may run. time and reason are NULL if the
- * statement has no such parameter.
+ * Runs a statement that only the owner of the lease may run. When a power cut loses it, the job is
+ * run again, and finds that nothing is left to do. time and reason are NULL if the statement has no
+ * such parameter.
  */
 static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *which,
 				     int64_t number, const char *owner, const ux_time *time,
@@ -200,6 +201,8 @@ static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *w
 	struct ux_db *db = ux_index_writer(ix);
 	uint64_t n = 0;
 	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_STMT(st, db, which);
 	ux_stmt_bind_int(&st, ":number", number);
 	ux_stmt_bind_text(&st, ":owner", owner);
@@ -208,6 +211,7 @@ static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *w
 	if (reason)
 		ux_stmt_bind_text(&st, ":reason", reason);
 	UX_TRY(ux_stmt_run(&st, &n, err));
+	UX_TRY(ux_tx_commit(&tx, err));
 	return n > 0 ? UX_OK
 		     : ux_error_set(err, UX_ECONFLICT, "job %" PRId64 " is not %.60s's", number,
 				    owner);

@@ -367,9 +367,21 @@ static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struc
 	return ux_stmt_run(&st, NULL, err);
 }
 
+/* Whether commits of this connection wait until the disk has them. */
+static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error *err)
+{
+	if (db->lazy == lazy)
+		return UX_OK;
+	UX_TRY(sqlite_exec(db, lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
+			   err));
+	db->lazy = lazy;
+	return UX_OK;
+}
+
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
 {
 	*tx = (struct ux_tx){.db = db};
+	UX_TRY(sqlite_be_lazy(db, false, err)); /* in case that the last ux_tx_end() failed to */
 	UX_TRY(sqlite_run(db, &sql_begin, err));
 	tx->open = true;
 	return UX_OK;
@@ -379,6 +391,15 @@ enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_erro
 {
 	*tx = (struct ux_tx){.db = db};
 	UX_TRY(sqlite_run(db, &sql_begin_read, err));
+	tx->open = true;
+	return UX_OK;
+}
+
+enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+{
+	*tx = (struct ux_tx){.db = db};
+	UX_TRY(sqlite_be_lazy(db, true, err));
+	UX_TRY(sqlite_run(db, &sql_begin, err));
 	tx->open = true;
 	return UX_OK;
 }
@@ -396,4 +417,6 @@ void ux_tx_end(struct ux_tx *tx)
 		tx->db->deadline_ns = 0; /* the end of a transaction is not interrupted */
 	if (tx->open && sqlite_run(tx->db, &sql_rollback, NULL) == UX_OK)
 		tx->open = false;
+	if (tx->db && !tx->open)
+		(void)!sqlite_be_lazy(tx->db, false, NULL);
 }

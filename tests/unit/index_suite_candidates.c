@@ -456,6 +456,48 @@ static void gsym_extracted_again_replaces_the_earlier_one(struct ux_index *ix)
 	assert_int_equal(ux_module_best(&m, UX_KIND_GSYM)->blob.bytes[0], 0xf2);
 }
 
+/* The candidate whose job is taken next; 0: none is due. */
+static int64_t taken(struct ux_index *ix, enum ux_job_lane lane, const char *owner, ux_time now,
+		     int64_t *ret_job)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job = {0};
+	const struct ux_job_turn turn = {
+		.kind = UX_JOB_EXTRACT, .owner = owner, .lane = lane, .after = ""};
+	if (ix->jobs.take_turn(ix, &turn, now, 60, &arena, &job, NULL) != UX_OK)
+		return 0;
+	*ret_job = job.number;
+	return job.candidate;
+}
+
+static void small_files_come_first_and_modules_one_at_a_time(struct ux_index *ix)
+{
+	static const uint64_t sizes[] = {30 << 20, 100, (64 << 20) + 1, 5 << 20};
+	static const char *const of[] = {"gnu:5e01", "gnu:5e02", "gnu:5e03", "gnu:5e02"};
+	struct ux_add_result r;
+	int64_t number[4], job = 0, quick = 0;
+	for (unsigned i = 0; i < ux_countof(sizes); i++) {
+		struct ux_candidate c = pending_elf((uint8_t)(0xc1 + i));
+		const char *ids[] = {of[i]};
+		c.size = sizes[i];
+		c.kind = i == 3 ? UX_KIND_DEBUGINFO : c.kind;
+		assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_OK);
+		number[i] = r.candidate;
+	}
+	assert_int_equal(taken(ix, UX_JOB_QUICK, "a", 9000, &quick), number[1]);
+	/* The debug file of the same module waits, although it is smaller. */
+	assert_int_equal(taken(ix, UX_JOB_QUICK, "b", 9000, &job), number[0]);
+	assert_int_equal(taken(ix, UX_JOB_QUICK, "c", 9000, &job), 0);
+	assert_int_equal(ix->jobs.done(ix, quick, "a", NULL), UX_OK);
+	assert_int_equal(taken(ix, UX_JOB_QUICK, "c", 9000, &job), number[3]);
+	assert_int_equal(taken(ix, UX_JOB_SLOW, "d", 9000, &job), number[2]);
+	assert_int_equal(taken(ix, UX_JOB_SLOW, "e", 9000, &job), 0);
+	for (unsigned i = 0; i < ux_countof(sizes); i++)
+		assert_int_equal(
+			ix->modules.candidate_remove(ix, number[i], &index_tester, 9000, NULL),
+			UX_OK);
+}
+
 void index_candidates_conform(struct ux_index *ix)
 {
 	elf_is_pending_until_it_is_settled(ix);
@@ -469,4 +511,5 @@ void index_candidates_conform(struct ux_index *ix)
 	what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(ix);
 	files_that_refer_to_each_other_do_not_work_for_ever(ix);
 	gsym_extracted_again_replaces_the_earlier_one(ix);
+	small_files_come_first_and_modules_one_at_a_time(ix);
 }
