@@ -164,6 +164,9 @@ static const struct ux_setting rows[] = {
 	{NULL, "open-modules", UX_SETTING_COUNT, AT(open_modules), "256", 1, 100000, 0, NULL,
 	 "Modules that stay mapped for lookups."},
 	/* extraction */
+	{NULL, "extract-workers", UX_SETTING_COUNT, AT(extract_workers), "0", 0, 256, 0, NULL,
+	 "Uploaded files that are extracted at a time; 0 means one for each processor, at least 2. "
+	 "Namespaces take turns. With at least 2, one is kept for files that take less than 15 s."},
 	{NULL, "extract-memory", UX_SETTING_BYTES, AT(extract_memory), "2G", M(64), 0, 0, NULL,
 	 "Memory for the extraction of one uploaded file, in addition to the file."},
 	{NULL, "extract-output", UX_SETTING_BYTES, AT(extract_output), "2G", M(1), 0, 0, NULL,

@@ -79,6 +79,7 @@ struct ux_settings {
 	uint64_t stop_ms;
 	uint64_t open_modules;
 
+	uint64_t extract_workers;
 	uint64_t extract_memory;
 	uint64_t extract_output;
 	uint64_t extract_ms;

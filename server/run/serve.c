@@ -26,10 +26,12 @@
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS = 64,       /* file descriptors for the index, logs, the lock and folders */
-	DESCRIPTORS_THREAD = 4, /* for each thread, besides its connections */
-	CONNECTIONS_LEAST = 16, /* with fewer the server is of no use */
-	STOP_STEP_MS = 50,      /* between checks for a second signal */
+	DESCRIPTORS = 64,          /* file descriptors for the index, logs, the lock and folders */
+	DESCRIPTORS_THREAD = 4,    /* for each thread, besides its connections */
+	CONNECTIONS_LEAST = 16,    /* with fewer the server is of no use */
+	EXTRACT_WORKERS_LEAST = 2, /* so that a short job need not wait for a long one */
+	DESCRIPTORS_WORKER = 16,   /* for each extraction: files, their duplicates, a socket */
+	STOP_STEP_MS = 50,         /* between checks for a second signal */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -143,15 +145,24 @@ static void serve_stop(struct ux_running *r, struct ux_http_server *http)
 	ux_log_line(in_flight > 0 ? "warning" : "info", "stopped", "cut=%u", in_flight);
 }
 
+static unsigned serve_extract_workers(const struct ux_settings *settings)
+{
+	if (settings->extract_workers != 0)
+		return (unsigned)settings->extract_workers;
+	return (unsigned)ux_max(sysconf(_SC_NPROCESSORS_ONLN), (long)EXTRACT_WORKERS_LEAST);
+}
+
 /*
  * Each connection may need a second descriptor, for a blob or an upload. Connections get the
  * descriptors that the index, the threads and the rest leave. The soft limit is raised to the hard
  * one. UX_EUNAVAILABLE: too few are left for a server to be of use.
  */
-static enum ux_code serve_limit_connections(struct ux_http_limits *l, struct ux_error *err)
+static enum ux_code serve_limit_connections(struct ux_http_limits *l, unsigned workers,
+					    struct ux_error *err)
 {
 	/* threads serve connections, and as many run handlers */
-	const rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * 2 * (rlim_t)l->threads;
+	const rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * 2 * (rlim_t)l->threads +
+			      DESCRIPTORS_WORKER * (rlim_t)workers;
 	const rlim_t least = others + 2 * ux_min((rlim_t)l->connections, (rlim_t)CONNECTIONS_LEAST);
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
@@ -201,6 +212,7 @@ static enum ux_code serve_open_extractor(struct ux_server *s, const struct ux_se
 						 .output = settings->extract_output,
 						 .seconds = ux_seconds_of(settings->extract_ms)};
 	const struct ux_extractor_options options = {.limits = limits,
+						     .workers = serve_extract_workers(settings),
 						     .scratch = getenv("TMPDIR"),
 						     .log = serve_log_extracted,
 						     .log_ctx = s};
@@ -242,7 +254,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	struct ux_http_server *http = NULL;
 	struct ux_keeper keeper = ux_keeper_make(s);
 	struct ux_http_limits limits = ux_limits_of_settings(r->settings);
-	UX_TRY(serve_limit_connections(&limits, err));
+	UX_TRY(serve_limit_connections(&limits, serve_extract_workers(r->settings), err));
 	struct ux_http_app app = ux_server_app(s, limits);
 	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
 	const struct ux_http_endpoint endpoint = {

@@ -14,6 +14,11 @@ enum {
 	ARENA_MOST = 16 << 20,
 	LEASE_SPARE_S = 120, /* added to the child's time limit */
 	RETRY_S = 60,        /* before the second attempt; doubles for each further one */
+	/*
+	 * seconds of processor time for a job of the quick lane; one that needs more begins anew in
+	 * the slow lane
+	 */
+	QUICK_S = 15,
 };
 
 /* State of one job. */
@@ -21,6 +26,9 @@ struct work {
 	const struct ux_extract_env *x;
 	struct ux_arena arena;
 	struct ux_job job;
+	struct ux_sandbox_limits limits;
+	bool quick;    /* the limit of time is that of the quick lane */
+	bool too_slow; /* and was exceeded */
 	struct ux_candidate candidate;
 	struct ux_idle of; /* the module of the candidate */
 	struct ux_module module;
@@ -135,10 +143,25 @@ static enum ux_code extract_empty_output(const struct work *w, struct ux_error *
 	return UX_OK;
 }
 
+/*
+ * Of a quick job that ran out of time makes a failure that is transient: the job goes on in the
+ * slow lane. Returns code.
+ */
+static enum ux_code extract_check_time(struct work *w, enum ux_code code, struct ux_error *err)
+{
+	if (code == UX_OK || !w->quick || !w->found.out_of_time)
+		return code;
+	w->too_slow = true;
+	if (err)
+		err->os_errno = ETIME;
+	return code;
+}
+
 static enum ux_code extract_run_child_once(struct work *w, struct ux_error *err)
 {
-	return ux_sandbox_extract(w->files, &w->x->options->limits, w->x->options->program,
-				  &w->found, err);
+	return extract_check_time(
+		w, ux_sandbox_extract(w->files, &w->limits, w->x->options->program, &w->found, err),
+		err);
 }
 
 /* Opens the supplementary file that the namespace has under the ID which the child found. */
@@ -215,7 +238,7 @@ static enum ux_code extract_job_run_child(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = extract_run_child(w, &why);
-	if (code != UX_OK && w->files[UX_SANDBOX_DEBUG] >= 0)
+	if (code != UX_OK && w->files[UX_SANDBOX_DEBUG] >= 0 && !w->too_slow)
 		return extract_job_run_alone(w, err);
 	if (code != UX_OK && err)
 		*err = why;
@@ -327,7 +350,7 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
-	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, o->limits, o->program,
+	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, w->limits, o->program,
 					     w->files[UX_SANDBOX_GSYM], &why);
 	if (code == UX_OK)
 		return extract_settle(w, err);
@@ -411,7 +434,7 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
-	enum ux_code code = ux_sandbox_inspect(w->files[UX_SANDBOX_EXE], &o->limits, o->program,
+	enum ux_code code = ux_sandbox_inspect(w->files[UX_SANDBOX_EXE], &w->limits, o->program,
 					       &w->found, &why);
 	if (code == UX_OK) {
 		w->found.ids.size = 0; /* the IDs are those that were announced */
@@ -532,25 +555,52 @@ static void extract_job_run(struct work *w)
 		/* the failure was caused by stopping: the next server does the job */
 	} else if (w->x->is_stopping(w->x->ctx)) {
 		(void)!ix->jobs.release(ix, w->x->owner, NULL);
+	} else if (w->too_slow) {
+		(void)!ix->jobs.slow_down(ix, w->job.number, w->x->owner, NULL);
 	} else {
 		extract_retry(w, &why);
 	}
 	extract_job_report(w, &why, code);
 }
 
+/* Takes the job whose turn it is in the first lane that has one. */
+static enum ux_code extract_job_take(struct work *w, int64_t lease_s)
+{
+	const struct ux_extract_env *x = w->x;
+	struct ux_index *ix = x->store->index;
+	enum ux_code code = UX_ENOTFOUND;
+	pthread_mutex_lock(&x->turns->lock);
+	for (size_t i = 0; i < x->n_lanes && code == UX_ENOTFOUND; i++) {
+		char *after = x->turns->after[x->lanes[i]];
+		const struct ux_job_turn turn = {.kind = UX_JOB_EXTRACT,
+						 .owner = x->owner,
+						 .lane = x->lanes[i],
+						 .after = after};
+		code = ix->jobs.take_turn(ix, &turn, extract_now(w), lease_s, &w->arena, &w->job,
+					  NULL);
+		if (code == UX_OK)
+			snprintf(after, sizeof(x->turns->after[0]), "%s", w->job.ns);
+	}
+	pthread_mutex_unlock(&x->turns->lock);
+	return code;
+}
+
 bool ux_extract_job_step(const struct ux_extract_env *x)
 {
-	ux_cleanup(extract_work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
-	struct ux_index *ix = x->store->index;
+	const struct ux_sandbox_limits *limits = &x->options->limits;
+	ux_cleanup(extract_work_deinit) struct work w = {
+		.x = x, .files = UX_SANDBOX_NO_FILES, .limits = *limits};
 	/*
 	 * A pair is read twice when the two files do not match, and each time twice when the
 	 * supplementary file cannot be used.
 	 */
-	int64_t lease = 8 * (int64_t)x->options->limits.seconds + LEASE_SPARE_S;
+	int64_t lease = 8 * (int64_t)limits->seconds + LEASE_SPARE_S;
 	ux_arena_init(&w.arena, ARENA_MOST);
-	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, extract_now(&w), lease, &w.arena, &w.job,
-			  NULL) != UX_OK)
+	if (extract_job_take(&w, lease) != UX_OK)
 		return false;
+	w.limits.forks = x->forks;
+	w.quick = !w.job.slow && limits->seconds > QUICK_S;
+	w.limits.seconds = w.quick ? QUICK_S : limits->seconds;
 	extract_job_run(&w);
 	return true;
 }

@@ -7,12 +7,24 @@
 #include "sandbox.h"
 #include "store.h"
 
+#include <pthread.h>
+
+/* Whose turn it is: the namespace of the last job of each lane. Shared by all workers. */
+struct ux_extract_turns {
+	pthread_mutex_t lock; /* guards `after` */
+	char after[2][UX_INDEX_TEXT_BYTES + 1];
+};
+
 /* The environment of a job. */
 struct ux_extract_env {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	const struct ux_extractor_options *options;
-	const char *owner;              /* name under which jobs are leased */
+	struct ux_extract_turns *turns;
+	struct ux_fork_server *forks;  /* NULL: a program is executed for each child */
+	const char *owner;             /* name under which jobs are leased */
+	const enum ux_job_lane *lanes; /* lanes of which jobs are taken, the first one first */
+	size_t n_lanes;
 	bool (*is_stopping)(void *ctx); /* true: a job that fails is released instead of retried */
 	void *ctx;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extractor's thread and its queue. */
+/* The extractor's threads and their queue. */
 #include "clock.h"
 #include "extract_job.h"
 
@@ -14,17 +14,27 @@ enum {
 
 static const char owner[] = "extractor";
 
+struct worker {
+	struct ux_extractor *x;
+	pthread_t thread;
+	bool express;    /* takes no slow jobs */
+	bool slow_first; /* changes with each job, so that no lane waits for the other one */
+	uint64_t seen;   /* of ux_extractor.wakes */
+};
+
 struct ux_extractor {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	struct ux_extractor_options options;
-	pthread_t thread;
-	bool started;
-	pthread_mutex_t lock; /* guards the two flags */
+	struct ux_extract_turns turns;
+	struct ux_fork_server *forks;
+	struct worker *workers;
+	unsigned n_started;
+	pthread_mutex_t lock; /* guards `wakes` and `stopping` */
 	pthread_cond_t changed;
-	bool woken;
+	uint64_t wakes; /* how often jobs were queued */
 	bool stopping;
-	int stop_fd; /* an eventfd that stops a running child */
+	int stop_fd; /* an eventfd that stops the running children */
 };
 
 static bool extractor_is_stopping(void *ctx)
@@ -36,17 +46,30 @@ static bool extractor_is_stopping(void *ctx)
 	return stopping;
 }
 
-bool ux_extractor_step(struct ux_extractor *x)
+static bool worker_step(struct worker *w)
 {
+	static const enum ux_job_lane lanes[] = {UX_JOB_SLOW, UX_JOB_QUICK, UX_JOB_SLOW};
+	struct ux_extractor *x = w->x;
 	const struct ux_extract_env env = {
 		.store = x->store,
 		.cache = x->cache,
 		.options = &x->options,
+		.turns = &x->turns,
+		.forks = x->forks,
 		.owner = owner,
+		.lanes = lanes + (w->express || !w->slow_first),
+		.n_lanes = w->express ? 1 : 2,
 		.is_stopping = extractor_is_stopping,
 		.ctx = x,
 	};
+	w->slow_first = !w->slow_first;
 	return ux_extract_job_step(&env);
+}
+
+bool ux_extractor_step(struct ux_extractor *x)
+{
+	struct worker w = {.x = x};
+	return worker_step(&w);
 }
 
 /* Seconds until the next job is due. */
@@ -60,27 +83,28 @@ static int64_t extractor_idle_seconds(struct ux_extractor *x)
 }
 
 /* False: the extractor is stopping. */
-static bool extractor_wait(struct ux_extractor *x)
+static bool worker_wait(struct worker *w)
 {
+	struct ux_extractor *x = w->x;
 	int64_t seconds = extractor_idle_seconds(x);
 	struct timespec until = ux_clock_timespec(ux_clock_ns() + seconds * UX_CLOCK_NS_IN_S);
 	int r = 0;
 	pthread_mutex_lock(&x->lock);
-	while (!x->woken && !x->stopping && r == 0)
+	while (x->wakes == w->seen && !x->stopping && r == 0)
 		r = pthread_cond_timedwait(&x->changed, &x->lock, &until);
-	x->woken = false;
+	w->seen = x->wakes;
 	bool go_on = !x->stopping;
 	pthread_mutex_unlock(&x->lock);
 	return go_on;
 }
 
-static void *extractor_run(void *ctx)
+static void *worker_run(void *ctx)
 {
-	struct ux_extractor *x = ctx;
+	struct worker *w = ctx;
 	do {
-		while (!extractor_is_stopping(x) && ux_extractor_step(x))
+		while (!extractor_is_stopping(w->x) && worker_step(w))
 			;
-	} while (extractor_wait(x));
+	} while (worker_wait(w));
 	return NULL;
 }
 
@@ -89,8 +113,8 @@ static void extractor_wake(void *ctx)
 {
 	struct ux_extractor *x = ctx;
 	pthread_mutex_lock(&x->lock);
-	x->woken = true;
-	pthread_cond_signal(&x->changed);
+	x->wakes++;
+	pthread_cond_broadcast(&x->changed);
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -116,6 +140,23 @@ static void extractor_init_locks(struct ux_extractor *x)
 	pthread_cond_init(&x->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&x->lock, NULL);
+	pthread_mutex_init(&x->turns.lock, NULL);
+}
+
+static enum ux_code extractor_begin(struct ux_extractor *x, struct ux_error *err)
+{
+	x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (x->stop_fd < 0)
+		return ux_error_os(err, errno, "cannot make an eventfd");
+	x->options.limits.stop = &x->stop_fd;
+	x->options.workers = ux_max(x->options.workers, 1U);
+	x->workers = calloc(x->options.workers, sizeof(*x->workers));
+	if (!x->workers)
+		return ux_error_nomem(err);
+	/* A program that is not this one may be no fork server. */
+	if (!x->options.program)
+		UX_TRY(ux_fork_server_start(&x->forks, NULL, err));
+	return extractor_resume(x, err);
 }
 
 enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store,
@@ -129,10 +170,8 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 	x->cache = cache;
 	x->options = *options;
 	extractor_init_locks(x);
-	x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	x->options.limits.stop = &x->stop_fd;
-	enum ux_code code = x->stop_fd < 0 ? ux_error_os(err, errno, "cannot make an eventfd")
-					   : extractor_resume(x, err);
+	x->stop_fd = -1;
+	enum ux_code code = extractor_begin(x, err);
 	if (code != UX_OK) {
 		ux_extractor_stop(x);
 		return code;
@@ -144,10 +183,14 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 {
-	int r = pthread_create(&x->thread, NULL, extractor_run, x);
-	if (r != 0)
-		return ux_error_os(err, r, "cannot start the thread that extracts");
-	x->started = true;
+	for (unsigned i = 0; i < x->options.workers; i++) {
+		struct worker *w = &x->workers[i];
+		*w = (struct worker){.x = x, .express = i == 0 && x->options.workers > 1};
+		int r = pthread_create(&w->thread, NULL, worker_run, w);
+		if (r != 0)
+			return ux_error_os(err, r, "cannot start a thread that extracts");
+		x->n_started++;
+	}
 	return UX_OK;
 }
 
@@ -157,7 +200,7 @@ void ux_extractor_interrupt(struct ux_extractor *x)
 		return;
 	pthread_mutex_lock(&x->lock);
 	x->stopping = true;
-	pthread_cond_signal(&x->changed);
+	pthread_cond_broadcast(&x->changed);
 	pthread_mutex_unlock(&x->lock);
 	if (x->stop_fd >= 0)
 		(void)!eventfd_write(x->stop_fd, 1);
@@ -169,11 +212,14 @@ void ux_extractor_stop(struct ux_extractor *x)
 		return;
 	ux_store_on_work(x->store, NULL, NULL);
 	ux_extractor_interrupt(x);
-	if (x->started)
-		pthread_join(x->thread, NULL);
+	for (unsigned i = 0; i < x->n_started; i++)
+		pthread_join(x->workers[i].thread, NULL);
+	ux_fork_server_stop(x->forks);
+	pthread_mutex_destroy(&x->turns.lock);
 	pthread_cond_destroy(&x->changed);
 	pthread_mutex_destroy(&x->lock);
 	if (x->stop_fd >= 0)
 		close(x->stop_fd);
+	free(x->workers);
 	free(x);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extractor: a thread that extracts GSYMs from uploaded files, one job at a time. */
+/* The extractor: workers that extract GSYMs from uploaded files, each one job at a time. */
 #ifndef UX_EXTRACTOR_H
 #define UX_EXTRACTOR_H
 
@@ -29,6 +29,7 @@ struct ux_extracted_one {
 
 struct ux_extractor_options {
 	struct ux_sandbox_limits limits; /* of one extraction */
+	unsigned workers;                /* threads; 0: one */
 	const char *program;             /* executable that runs the child; NULL: this program */
 	/* folder for temporary output files, which are unlinked; NULL: /var/tmp */
 	const char *scratch;
@@ -45,6 +46,10 @@ struct ux_extractor_options {
  * A job survives a crash and is run again. A failure that was caused by the input makes the
  * candidate failed, with the reason. A failure for lack of memory or disk space is retried, with
  * increasing delays.
+ *
+ * Namespaces take turns, and in a namespace small files come first (index.h, take_turn). A job that
+ * is not done within some seconds begins anew in the slow lane, of which the first of several
+ * workers takes no jobs: so a short job never waits for a long one of another namespace.
  */
 struct ux_extractor;
 
@@ -56,7 +61,7 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 			       const struct ux_extractor_options *options, struct ux_error *err)
 	ux_must;
 
-/* Starts its thread. */
+/* Starts its threads. */
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
 
 /*
@@ -64,7 +69,7 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux
  */
 void ux_extractor_interrupt(struct ux_extractor *x);
 
-/* Interrupts the extractor, waits for its thread, and frees everything. NULL is allowed. */
+/* Interrupts the extractor, waits for its threads, and frees everything. NULL is allowed. */
 void ux_extractor_stop(struct ux_extractor *x);
 
 /* Runs one due job in the caller's thread. False: no job is due. */
