@@ -38,8 +38,12 @@ COUNT = 60
 # Limits on one run of a test: so many times what it took without a defect, and at least so long.
 TIME_FACTOR = 5
 TIME_LEAST = 15
+# For each defect, of end-to-end tests together.
+E2E_SECONDS = 40
 MEMORY_MOST = 8 << 30
 FILE_MOST = 2 << 30
+
+PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 # The end-to-end tests of a folder; the longest path that a file begins with counts.
 E2E = {
@@ -402,6 +406,36 @@ __attribute__((constructor)) static void mutate_begin(void)
 """
 
 
+# A plugin of pytest: writes down which statements each end-to-end test ran, and how long it took.
+PLUGIN = """import json
+import os
+import time
+
+import pytest
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    item.mutate_passed = getattr(item, "mutate_passed", True) and outcome.get_result().passed
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    begin = time.monotonic()
+    yield
+    with open(os.environ["MUTATE_MARKS"], "r+b") as marks:
+        seen = marks.read()
+        marks.seek(0)
+        marks.write(bytes(len(seen)))
+    if getattr(item, "mutate_passed", False):
+        seconds = time.monotonic() - begin
+        ran = [i for i, byte in enumerate(seen) if byte]
+        with open(os.environ["MUTATE_TESTS"], "a", encoding="utf-8") as out:
+            out.write(json.dumps([f"{item.fspath}::{item.name}", seconds, ran]) + "\\n")
+"""
+
+
 def probe_places(text):
     """Where a block's statements begin: (place, the end of the block), in the order of the text."""
     body = Body(text)
@@ -414,6 +448,11 @@ def probe_places(text):
             if brace is not None and brace in body.closing and body.is_block(brace) and body.word(i + 1) != ":":
                 places.append((token.start, body.tokens[body.closing[brace]].start))
     return places
+
+
+def clear_marks(path, n):
+    with open(path, "wb") as marks:
+        marks.write(bytes(max(n, 1)))
 
 
 def probed(text, places, path):
@@ -563,28 +602,28 @@ class Build:
         if path in self.covered:
             return self.covered[path]
         stem = os.path.splitext(os.path.basename(path))[0]
-        commands = {t: [p] for t, p in self.tests.items() if os.path.basename(path) in self.linked[t]}
-        if e2e:
-            commands.update((t, self.e2e_command(t)) for t in self.e2e_of(path))
         file = os.path.join(self.tree, path)
         with open(file, encoding="utf-8") as source:
             text = source.read()
-        self.places[path] = probe_places(text)
+        places = self.places[path] = probe_places(text)
         seen = os.path.join(self.dir, "mutate-seen")
         found = {}
         try:
             with open(file, "w", encoding="utf-8") as target:
-                target.write(probed(text, self.places[path], seen))
-            for test, command in commands.items():
-                with open(seen, "wb") as marks:
-                    marks.write(bytes(max(len(self.places[path]), 1)))
-                status, output = self.ninja(self.target_of(test))
-                if status != 0:
-                    sys.exit(f"mutate: {path} does not build with marks, which is a defect of this tool: {output}")
-                self.times[test] = self.time_of(test, command)
+                target.write(probed(text, places, seen))
+            for test, program in self.tests.items():
+                if os.path.basename(path) not in self.linked[test]:
+                    continue
+                self.build_marked(path, program)
+                clear_marks(seen, len(places))
+                self.times[test] = self.time_of(test, [program])
                 with open(seen, "rb") as marks:
                     if self.times[test] is not None:
                         found[test] = {n for n, byte in enumerate(marks.read()) if byte}
+            if e2e and self.e2e_of(path):
+                self.build_marked(path, os.path.join(self.dir, "cli/unhex"))
+                clear_marks(seen, len(places))
+                found.update(self.run_marked_e2e(path, seen))
         finally:
             with open(file, "w", encoding="utf-8") as target:
                 target.write(text)
@@ -597,8 +636,28 @@ class Build:
         self.covered[path] = {t: found[t] for t in sorted(found, key=rank) if found[t]}
         return self.covered[path]
 
-    def target_of(self, test):
-        return self.tests.get(test, os.path.join(self.dir, "cli/unhex"))
+    def build_marked(self, path, program):
+        status, output = self.ninja(program)
+        if status != 0:
+            sys.exit(f"mutate: {path} does not build with marks, which is a defect of this tool: {output}")
+
+    def run_marked_e2e(self, path, seen):
+        """{end-to-end test: numbers of the statements that it runs}; their times go to self.times."""
+        told = os.path.join(self.dir, "mutate-tests")
+        with open(os.path.join(self.dir, "mutate_plugin.py"), "w", encoding="utf-8") as plugin:
+            plugin.write(PLUGIN)
+        if os.path.exists(told):
+            os.unlink(told)
+        env = {"MUTATE_MARKS": seen, "MUTATE_TESTS": told, "PYTHONPATH": self.dir}
+        files = [os.path.join(self.tree, "tests/e2e", name + ".py") for name in self.e2e_of(path)]
+        self.run_test([*PYTEST, "-p", "mutate_plugin", *files], 1800, env)
+        found = {}
+        with open(told, encoding="utf-8") as lines:
+            for line in lines:
+                test, seconds, ran = json.loads(line)
+                self.times[test] = seconds
+                found[test] = set(ran)
+        return found
 
     def time_of(self, name, command):
         begin = time.monotonic()
@@ -608,7 +667,7 @@ class Build:
             return None
         return time.monotonic() - begin
 
-    def run_test(self, command, limit):
+    def run_test(self, command, limit, more_env=()):
         """None when it passed; otherwise what shows that it did not."""
 
         def restrict():
@@ -619,7 +678,7 @@ class Build:
         scratch = os.path.join(self.tree, "build", "scratch")
         shutil.rmtree(scratch, ignore_errors=True)
         os.makedirs(scratch)
-        env = dict(os.environ, TMPDIR=scratch, UNHEX=os.path.join(self.dir, "cli/unhex"))
+        env = dict(os.environ, TMPDIR=scratch, UNHEX=os.path.join(self.dir, "cli/unhex"), **dict(more_env))
         with open(os.path.join(self.dir, "test-output"), "w+b") as output:
             with subprocess.Popen(
                 [*self.unshare, "--", *command],
@@ -673,22 +732,33 @@ class Build:
         folder = max((f for f in E2E if path.startswith(f)), key=len, default=None)
         return E2E[folder].split() if folder else []
 
-    def e2e_command(self, name):
-        file = os.path.join(self.tree, "tests/e2e", name + ".py")
-        return ["/usr/bin/python3", "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", file]
-
     def noticed_by(self, mutant, covering):
         """(the test that notices what is planted now, how); (None, why) when no test does."""
         probe = probe_of(self.places[mutant.path], mutant.start) if mutant.function else None
         tests = [t for t, seen in covering.items() if probe is None or probe in seen]
         for test in tests:
-            status, _ = self.ninja(self.target_of(test))
-            if status != 0:
+            if test not in self.tests:
+                break
+            if self.ninja(self.tests[test])[0] != 0:
                 return None, "build"
-            command = [self.tests[test]] if test in self.tests else self.e2e_command(test)
-            outcome = self.run_test(command, max(TIME_LEAST, TIME_FACTOR * self.times[test]))
+            outcome = self.run_test([self.tests[test]], max(TIME_LEAST, TIME_FACTOR * self.times[test]))
             if outcome:
                 return test, outcome
+        e2e = [t for t in tests if t not in self.tests]
+        if e2e:
+            if self.ninja(os.path.join(self.dir, "cli/unhex"))[0] != 0:
+                return None, "build"
+            # The quickest ones, in one run; the rest adds little.
+            spent = 0
+            chosen = []
+            for test in e2e:
+                spent += self.times[test]
+                if chosen and spent > E2E_SECONDS:
+                    break
+                chosen.append(test)
+            outcome = self.run_test([*PYTEST, "-x", *chosen], max(60, TIME_FACTOR * spent))
+            if outcome:
+                return "end-to-end", outcome
         return None, None if tests else "no test runs it"
 
     def planted(self, mutant):
