@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,6 +49,7 @@ static int opens(void)
 }
 
 static int big_file = -1;
+static __rlimit_resource_t limit_kept;
 
 static int allocates(void)
 {
@@ -273,6 +275,35 @@ static void a_confined_process_has_its_limits(void **state)
 	close(wait_for[1]);
 }
 
+/* Without the right to raise a limit again. */
+static int cannot_be_limited(void)
+{
+	const struct rlimit low = {5, 5};
+	const struct ux_confine_limits l = {.file_size = 1000, .cpu_seconds = 20};
+	struct ux_error err = UX_ERROR_INIT;
+	if (setrlimit(limit_kept, &low) != 0 ||
+	    (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
+		return 1;
+	return ux_confine(&l, &err) != UX_OK && strstr(err.text, "cannot set resource limit") ? 0
+											      : 2;
+}
+
+static void a_limit_that_cannot_be_set_is_an_error(void **state)
+{
+	(void)state;
+	static const __rlimit_resource_t limits[] = {RLIMIT_CPU, RLIMIT_FSIZE};
+	for (size_t i = 0; i < ux_countof(limits); i++) {
+		limit_kept = limits[i];
+		fflush(NULL);
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(cannot_be_limited());
+		int status = 0;
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 static int writes_too_much(void)
 {
 	static uint8_t bytes[2000];
@@ -328,6 +359,7 @@ int main(void)
 		UX_TEST(a_confined_process_can_only_compute),
 		UX_TEST(every_other_system_call_is_refused),
 		UX_TEST(a_confined_process_has_its_limits),
+		UX_TEST(a_limit_that_cannot_be_set_is_an_error),
 		UX_TEST(a_write_over_the_limit_fails_and_ends_nothing),
 		UX_TEST(a_confined_process_ends_with_its_parent),
 	};
