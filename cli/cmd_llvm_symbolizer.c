@@ -345,7 +345,7 @@ static void symbolizer_answer_data(struct symbolizer *r, struct ux_symbolizer_mo
 				   const struct ux_symbolizer_query *q)
 {
 	const struct ux_listed_symbol *symbol =
-		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
+		ux_symbol_list_data_at(ux_symbolizer_symbols(module), q->pc);
 	struct ux_declaration declared;
 	bool known = symbol && r->options.print.style != UX_SYMBOLIZER_JSON &&
 		     ux_symbolizer_declaration(module, symbol, &declared);
@@ -383,8 +383,11 @@ static void symbolizer_answer_code(struct symbolizer *r, struct ux_symbolizer_mo
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	size_t n = ux_drop_in_frames(&module->file, q->pc, frames, ux_countof(frames));
-	const struct ux_listed_symbol *symbol =
-		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
+	const struct ux_symbol_list *list = ux_symbolizer_symbols(module);
+	const struct ux_listed_symbol *symbol = ux_symbol_list_at(list, q->pc);
+	/* the same number is an offset in a data section of a relocatable file */
+	if (symbol && !symbol->is_code && n > 0 && list->elf.type == ET_REL)
+		symbol = NULL;
 	if (symbol && r->options.print.functions == UX_SYMBOLIZER_LINKAGE)
 		n = symbolizer_apply_symbol(r, symbol, q->pc, frames, n, &name);
 	/* Without inlined calls LLVM's own style prints the name of the outermost function, and

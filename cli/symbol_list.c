@@ -4,11 +4,18 @@
 
 #include "elf_symbols.h"
 #include "order.h"
+#include "packed_file.h"
 
 /* Whether the name is neither that of a mapping symbol ($x, $d) nor an assembler label (.L1). */
 static bool symbol_is_named(const char *name)
 {
 	return *name != 0 && *name != '$' && strncmp(name, ".L", 2) != 0;
+}
+
+/* How much higher the addresses of code are inside than those that users see (elf_file.h). */
+static uint64_t symbol_bias(const struct ux_elf *elf)
+{
+	return elf->type == ET_REL ? UX_ELF_LAYOUT_BASE : 0;
 }
 
 static enum ux_code symbol_list_read(struct ux_symbol_list *l, const struct ux_elf *elf,
@@ -29,7 +36,7 @@ static enum ux_code symbol_list_read(struct ux_symbol_list *l, const struct ux_e
 		if (!is_code && !is_data)
 			continue;
 		struct ux_listed_symbol made = {
-			.start = is_code ? ux_elf_symbol_pc(elf, s) : s->value,
+			.start = is_code ? ux_elf_symbol_pc(elf, s) - symbol_bias(elf) : s->value,
 			.size = s->size,
 			.name = s->name,
 			.file = s->bind == STB_LOCAL ? file : "",
@@ -54,16 +61,40 @@ static int symbols_by_start(const void *x, const void *y)
 	return 0;
 }
 
+static void symbol_list_sort(struct ux_listed_symbol *symbols, size_t n)
+{
+	if (n > 1)
+		ux_sort_by_start(symbols, n, sizeof(*symbols), symbols_by_start);
+}
+
+/* Moves the code of a relocatable file to the front. */
+static void symbol_list_part(struct ux_symbol_list *l)
+{
+	l->n_first = l->symbols.size;
+	if (l->elf.type != ET_REL)
+		return;
+	l->n_first = 0;
+	for (size_t i = 0; i < l->symbols.size; i++) {
+		struct ux_listed_symbol s = l->symbols.data[i];
+		if (!s.is_code)
+			continue;
+		l->symbols.data[i] = l->symbols.data[l->n_first];
+		l->symbols.data[l->n_first++] = s;
+	}
+}
+
 enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
 {
 	UX_TRY(ux_file_map(path, &l->file, err));
+	UX_TRY(ux_packed_open(&l->file, err));
 	if (!ux_elf_is(l->file.bytes) || ux_elf_open(&l->elf, l->file.bytes, NULL) != UX_OK)
 		return UX_OK;
 	UX_TRY(symbol_list_read(l, &l->elf, ".symtab", err));
 	if (l->symbols.size == 0)
 		UX_TRY(symbol_list_read(l, &l->elf, ".dynsym", err));
-	ux_sort_by_start(l->symbols.data, l->symbols.size, sizeof(*l->symbols.data),
-			 symbols_by_start);
+	symbol_list_part(l);
+	symbol_list_sort(l->symbols.data, l->n_first);
+	symbol_list_sort(l->symbols.data + l->n_first, l->symbols.size - l->n_first);
 	return UX_OK;
 }
 
@@ -75,9 +106,11 @@ void ux_symbol_list_close(struct ux_symbol_list *l)
 	*l = (struct ux_symbol_list){0};
 }
 
-const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc)
+/* The search in one part of the list, [first, end). */
+static const struct ux_listed_symbol *symbol_list_search(const struct ux_symbol_list *l,
+							 size_t first, size_t end, uint64_t pc)
 {
-	size_t lo = 0, hi = l->symbols.size;
+	size_t lo = first, hi = end;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (l->symbols.data[mid].start <= pc)
@@ -85,8 +118,20 @@ const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l,
 		else
 			hi = mid;
 	}
-	const struct ux_listed_symbol *last = lo > 0 ? &l->symbols.data[lo - 1] : NULL;
+	const struct ux_listed_symbol *last = lo > first ? &l->symbols.data[lo - 1] : NULL;
 	return last && (last->size == 0 || pc - last->start < last->size) ? last : NULL;
+}
+
+const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc)
+{
+	const struct ux_listed_symbol *s = symbol_list_search(l, 0, l->n_first, pc);
+	return s ? s : symbol_list_search(l, l->n_first, l->symbols.size, pc);
+}
+
+const struct ux_listed_symbol *ux_symbol_list_data_at(const struct ux_symbol_list *l, uint64_t pc)
+{
+	const struct ux_listed_symbol *s = symbol_list_search(l, l->n_first, l->symbols.size, pc);
+	return s ? s : symbol_list_search(l, 0, l->n_first, pc);
 }
 
 const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,

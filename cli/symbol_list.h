@@ -32,22 +32,30 @@ UX_VEC(ux_listed_symbols, struct ux_listed_symbol);
 struct ux_symbol_list {
 	struct ux_mapping file;
 	struct ux_elf elf;
+	/* by start; of a relocatable file the code first, since its data sections begin at 0 too */
 	struct ux_listed_symbols symbols;
+	size_t n_first; /* symbols of the first part: all of a linked file, the code of another */
 };
 
 /*
  * Reads the functions and variables of .symtab, or of .dynsym if there is no .symtab;
  * llvm-symbolizer takes its names from the same tables. The list of a file that is not ELF is
- * empty. Returns the codes of ux_file_map().
+ * empty. A compressed file is decompressed. Returns the codes of ux_file_map().
  */
 enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
 	ux_must;
 void ux_symbol_list_close(struct ux_symbol_list *l);
 
-/* Returns the last symbol that starts at or before pc if it contains pc or has no size, else
- * NULL. Of several symbols at one address it is the largest, and of equally large ones the last in
- * the table. */
+/*
+ * Returns the last symbol that starts at or before pc if it contains pc or has no size, else NULL.
+ * Of several symbols at one address it is the largest, and of equally large ones the last in the
+ * table. In a relocatable file, whose sections all begin at 0, pc counts as in lookups and names
+ * code; a variable is returned only where there is no code.
+ */
 const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
+
+/* As ux_symbol_list_at(), for a request for data: in a relocatable file variables come first. */
+const struct ux_listed_symbol *ux_symbol_list_data_at(const struct ux_symbol_list *l, uint64_t pc);
 
 /* Returns the first symbol with that name, preferring a global one; NULL when there is none. */
 const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,

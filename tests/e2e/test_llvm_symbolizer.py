@@ -298,3 +298,26 @@ def test_a_sanitizers_report_is_the_one_that_llvm_makes(buggy, program, bug, wor
     assert ours == theirs
     for word in words:
         assert word in ours
+
+
+def test_addresses_of_a_kernel_module_are_those_of_its_code(tmp_path):
+    """Its variables lie at the same numbers, and LLVM names some of its code after them."""
+    (tmp_path / "x.c").write_text("int table[4096] = {1};\n" + "".join(
+        f"__attribute__((noinline)) int f{i}(int x) {{ return x * table[{i}] + {i}; }}\n"
+        for i in range(20)))
+    for command in (["gcc", "-g", "-O1", "-c", "x.c"], ["ld", "-r", "--build-id", "-o", "x.ko", "x.o"],
+                    ["xz", "-k", "x.ko"], ["strip", "-g", "-o", "y.ko", "x.ko"]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    nm = [line.split() for line in subprocess.run(["nm", "-S", tmp_path / "x.ko"], check=True,
+                                                  capture_output=True, text=True).stdout.splitlines()]
+    code = {a: w[3] for w in nm if w[2] == "T" for a in range(int(w[0], 16), sum(
+        int(part, 16) for part in w[:2]))}
+    assert len(code) > 100
+    for name in ("x.ko", "x.ko.xz", "y.ko"):
+        out = unhex("llvm-symbolizer", "--output-style=JSON", "-e", tmp_path / name,
+                    *map(hex, code)).stdout
+        told = [o["Symbol"][-1]["FunctionName"] for o in json.loads(out)]
+        assert told == list(code.values()), name
+    # What only a variable covers, and what asks for one.
+    out = unhex("llvm-symbolizer", "-e", tmp_path / "x.ko", "0x3000", "DATA 0x10").stdout
+    assert [line for line in out.splitlines() if line == "table"] == ["table"] * 2
