@@ -45,8 +45,11 @@ class Client:
 
 
 def upload_hostile(server):
-    """Uploads a function that is costly to read; returns what makes bodies that make the server read it."""
-    data, addresses = KINDS["long_line_table"](bytes(range(20)))
+    """Uploads a function that is costly to read, and returns what makes bodies that make the server read it.
+
+    It has more inlined calls than the index of a GSYM takes, so that each new address costs the whole record.
+    """
+    data, addresses = KINDS["many_calls"](bytes(range(20)), count=(1 << 20) + 16)
     assert Api(server).upload([NAME], data)[0] == 200
     return lambda modules: costly_body(list(addresses), modules)
 
