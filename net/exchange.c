@@ -121,6 +121,7 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 			.app = app->ctx},
 	};
 	ux_arena_init(&x->req.arena, ux_http_limit(&app->limits, arena_bytes));
+	ux_request_answer_begin(&x->req);
 	enum ux_code code = exchange_parse_target(&x->req, target);
 	if (code != UX_OK) {
 		exchange_answer_error(x, code);

@@ -112,6 +112,37 @@ enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
 		 : UX_OK;
 }
 
+/*
+ * What alone is more than a client may hold is too large at any time; what is too much beside other
+ * requests may fit later.
+ */
+static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes)
+{
+	struct ux_request *req = ux_container_of(q, struct ux_request, answer);
+	size_t all = req->body.size + bytes, most = req->answer_most;
+	if (req->memory) {
+		size_t share = atomic_load_explicit(&req->memory->most, memory_order_relaxed) / 2;
+		most = ux_min(most, ux_max(share, (size_t)UX_HTTP_SMALL));
+	}
+	if (all > most)
+		return ux_error_set(&req->err, UX_ELIMIT,
+				    "the answer is over the limit of %zu bytes; ask for less",
+				    most);
+	return all > req->held ? ux_request_hold(req, all) : UX_OK;
+}
+
+void ux_request_answer_begin(struct ux_request *req)
+{
+	req->answer = (struct ux_out_quota){.may = answer_may_have};
+	req->answer_most = UX_ANSWER_MOST;
+	req->out.quota = &req->answer;
+}
+
+void ux_request_answer_most(struct ux_request *req, size_t bytes)
+{
+	req->answer_most = bytes;
+}
+
 /* A resource kept for the request; allocated in the request's arena. */
 struct ux_kept {
 	struct ux_kept *older;

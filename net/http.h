@@ -112,7 +112,13 @@ struct ux_request {
 	size_t n_params;
 	struct ux_body_sink sink; /* set by a route's begin() */
 	struct ux_arena arena;
-	struct ux_out out;             /* buffer for a body of unknown size */
+	struct ux_out out; /* buffer for a body of unknown size */
+	/*
+	 * limit of `out` and of every other buffer from which the answer is made, which counts them
+	 * as held by the request while they grow; see ux_request_answer_most()
+	 */
+	struct ux_out_quota answer;
+	size_t answer_most;
 	struct ux_error err;           /* error of the handler, which becomes the answer */
 	struct ux_http_memory *memory; /* shared by all requests; NULL: memory is not counted */
 	size_t held;                   /* bytes of it held by this request: see ux_request_hold() */
@@ -173,6 +179,20 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
 
 /* The same for a body that is being received. */
 enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes) ux_must;
+
+enum {
+	/*
+	 * Bytes of the buffers of one answer, unless a handler sets less. An answer with the names
+	 * of a hundred thousand addresses takes a fifth of it.
+	 */
+	UX_ANSWER_MOST = 256 << 20
+};
+
+/* Starts the limit on the answer's buffers. Called by the driver of the exchange. */
+void ux_request_answer_begin(struct ux_request *req);
+
+/* Sets the limit of this answer; above it, its buffers fail with UX_ELIMIT. */
+void ux_request_answer_most(struct ux_request *req, size_t bytes);
 
 /*
  * Keeps a resource that the answer refers to until the answer was sent or the client disconnected:

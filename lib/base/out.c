@@ -11,6 +11,8 @@ enum {
 void ux_out_deinit(struct ux_out *out)
 {
 	free(out->data);
+	if (out->quota)
+		out->quota->bytes -= out->cap;
 	*out = (struct ux_out){0};
 }
 
@@ -24,13 +26,29 @@ uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size)
 {
 	uint8_t *data = out->data;
 	*ret_size = out->size;
-	*out = (struct ux_out){.swap = out->swap};
+	if (out->quota)
+		out->quota->bytes -= out->cap;
+	*out = (struct ux_out){.swap = out->swap, .quota = out->quota};
 	return data;
 }
 
 enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err)
 {
-	return out->failed ? ux_error_nomem(err) : UX_OK;
+	if (!out->failed)
+		return UX_OK;
+	return out->quota && out->quota->code != UX_OK ? out->quota->code : ux_error_nomem(err);
+}
+
+/* Asks the quota for a larger capacity. */
+static bool out_may_have(struct ux_out *out, size_t cap)
+{
+	struct ux_out_quota *q = out->quota;
+	enum ux_code code = q ? q->may(q, q->bytes - out->cap + cap) : UX_OK;
+	if (code != UX_OK)
+		q->code = code;
+	else if (q)
+		q->bytes += cap - out->cap;
+	return code == UX_OK;
 }
 
 bool ux_out_grow(struct ux_out *out, size_t n)
@@ -47,9 +65,14 @@ bool ux_out_grow(struct ux_out *out, size_t n)
 	size_t cap = ux_max(out->cap, (size_t)FIRST_CAP);
 	while (cap < want)
 		cap = cap > SIZE_MAX / 2 ? want : cap * 2;
-	uint8_t *data = realloc(out->data, cap);
-	if (!data)
+	if (!out_may_have(out, cap))
 		goto fail;
+	uint8_t *data = realloc(out->data, cap);
+	if (!data) {
+		if (out->quota)
+			out->quota->bytes -= cap - out->cap;
+		goto fail;
+	}
 	out->data = data;
 	out->cap = cap;
 	return true;

@@ -6,6 +6,18 @@
 #include "bytes.h"
 #include "error.h"
 
+/* A limit on the memory of several buffers together. */
+struct ux_out_quota {
+	/*
+	 * May the buffers have `bytes` bytes from now on? Any code but UX_OK is kept in `code`, and
+	 * makes the buffer that wanted to grow fail; the owner keeps the message. Called before a
+	 * buffer grows, which is rare.
+	 */
+	enum ux_code (*may)(struct ux_out_quota *q, size_t bytes);
+	size_t bytes; /* capacity of all buffers */
+	enum ux_code code;
+};
+
 /*
  * Owns data, which is malloc'ed. Zeroed is a valid empty buffer in the machine's byte order. With
  * `counting` no bytes are stored and only size grows, so that the same code can compute the size of
@@ -18,6 +30,7 @@ struct ux_out {
 	bool swap; /* write integers in the other byte order */
 	bool counting;
 	bool failed; /* out of memory: everything that is written afterwards is lost */
+	struct ux_out_quota *quota; /* NULL: memory is the only limit */
 };
 
 void ux_out_deinit(struct ux_out *out);
@@ -28,6 +41,7 @@ void ux_out_reset(struct ux_out *out);
 /* Moves the bytes out; the caller frees them. NULL when empty. */
 uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size);
 
+/* UX_ENOMEM when the buffer has failed, or the code of its quota, whose owner has the message. */
 enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err) ux_must;
 
 static inline struct ux_bytes ux_out_bytes(const struct ux_out *out)

@@ -23,7 +23,6 @@ struct ux_watch;
 enum {
 	UX_SYMBOLIZE_ADDRESSES_MOST = 100000,
 	UX_SYMBOLIZE_MODULES_MOST = 10000,
-	UX_SYMBOLIZE_ANSWER_MOST = 256 << 20, /* bytes of JSON */
 	/* functions that are read to find some by name; takes a second */
 	UX_SYMBOLIZE_NAMES_MOST = 8 << 20,
 	UX_QUERY_MOST = 10000, /* IDs or modules */

@@ -12,6 +12,11 @@
 #include "modules.h"
 #include "upstreams.h"
 
+enum {
+	/* bytes; the page for people also needs a tree of it */
+	ANSWER_MOST = 16 << 20
+};
+
 /* State of one explanation. */
 struct explain {
 	struct ux_request *req;
@@ -65,6 +70,8 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 	else
 		out->failed = true;
 	ux_frame_cache_unref(cache);
+	if (e->code == UX_OK)
+		e->code = ux_out_status(out, &e->req->err);
 }
 
 /*
@@ -234,6 +241,7 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	struct explain e = {.req = req, .j = ux_json_make(&req->out), .work = ux_request_work(req)};
 	struct ux_json *j = &e.j;
 	const char *id = NULL;
+	ux_request_answer_most(req, ANSWER_MOST);
 	UX_TRY(explain_read_addr(&e));
 	UX_TRY(explain_find(&e, &id));
 	ux_json_object_begin(j);

@@ -10,7 +10,7 @@ enum {
 	LINES_MOST = 5000,
 	ADDRESSES_MOST = 5000,
 	MODULES_MOST = 64,      /* modules of one text, which are open at the same time */
-	ANSWER_MOST = 32 << 20, /* bytes of HTML */
+	ANSWER_MOST = 64 << 20, /* bytes of HTML and of plain text */
 	/* files of the same name that are checked for belonging to one module */
 	SAME_NAME_MOST = 32
 };
@@ -239,10 +239,8 @@ static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
 	if (parsed->more)
 		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
 	ux_out_cstr(out, "</li>\n");
-	if (out->size + p->text.size > ANSWER_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the answer is over %d bytes",
-				    ANSWER_MOST);
-	return ux_request_hold(req, req->body.size + out->cap + p->text.cap);
+	UX_TRY(ux_out_status(&p->text, &req->err));
+	return ux_out_status(out, &req->err);
 }
 
 static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste_line_fn *fn)
@@ -351,7 +349,11 @@ enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 	struct paste *p = ux_arena_new(&req->arena, struct paste);
 	if (!p)
 		return ux_arena_fail(&req->arena, &req->err);
-	*p = (struct paste){.req = req, .work = ux_request_work(req), .return_addresses = ra};
+	*p = (struct paste){.req = req,
+			    .work = ux_request_work(req),
+			    .return_addresses = ra,
+			    .text.quota = &req->answer};
+	ux_request_answer_most(req, ANSWER_MOST);
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	enum ux_code code = UX_OK;

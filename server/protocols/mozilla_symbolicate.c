@@ -63,13 +63,6 @@ static void symbolicate_put_hex(struct ux_json *j, const char *key, uint64_t v)
 	ux_json_key_cstr(j, key, text);
 }
 
-/* Checks the limits on this answer and on the memory of all requests. */
-static enum ux_code symbolicate_check_size(struct symbolicate_work *w)
-{
-	return ux_symbolize_bound(w->req, w->j.out->size + w->texts.size,
-				  w->j.out->cap + w->texts.cap);
-}
-
 /* --- the members of one frame ----------------------------------------------------------------- */
 
 /*
@@ -137,8 +130,7 @@ static enum ux_code symbolicate_put_entry(struct symbolicate_work *w, const stru
 	symbolicate_put_members(&j, r->cache, frame, e->offset - w->offsets[i], w->offsets[i]);
 	e->text_size = w->texts.size - e->text;
 	ux_json_object_end(&j);
-	UX_TRY(ux_out_status(&w->texts, &w->req->err));
-	return symbolicate_check_size(w);
+	return ux_out_status(&w->texts, &w->req->err);
 }
 
 /* --- a window of frames ----------------------------------------------------------------------- */
@@ -214,7 +206,7 @@ static enum ux_code symbolicate_flush(struct symbolicate_work *w)
 			ux_json_array_end(&w->j);
 		else
 			symbolicate_put_frame(w, e);
-		UX_TRY(symbolicate_check_size(w));
+		UX_TRY(ux_out_status(w->j.out, &w->req->err));
 	}
 	w->n = 0;
 	ux_out_reset(&w->texts);
@@ -320,7 +312,7 @@ enum ux_code ux_handle_symbolicate_v5(struct ux_request *req, struct ux_response
 	w->req = req;
 	w->work = ux_request_work(req);
 	w->j = ux_json_make(&req->out);
-	w->texts = (struct ux_out){0};
+	w->texts = (struct ux_out){.quota = &req->answer};
 	w->n = 0;
 	enum ux_code code = symbolicate_jobs(w, doc);
 	ux_out_deinit(&w->texts);

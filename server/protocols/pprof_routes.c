@@ -87,16 +87,15 @@ static enum ux_code pprof_put_lines(struct ux_request *req, const struct ux_reso
 				    const uint64_t *pcs, const uint32_t *frames, size_t n)
 {
 	struct ux_out *out = &req->out;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !out->failed; i++) {
 		if (frames[i] == 0)
 			continue;
 		struct ux_bytes name = ux_frame_cache_text(r->cache, frames[i]).function;
 		ux_out_fmt(out, "0x%" PRIx64 "\t", pcs[i]);
 		ux_out_put(out, name.data, name.size);
 		ux_out_u8(out, '\n');
-		UX_TRY(ux_symbolize_bound(req, out->size, out->cap));
 	}
-	return UX_OK;
+	return ux_out_status(out, &req->err);
 }
 
 enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *res)

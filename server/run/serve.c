@@ -18,6 +18,7 @@
 #include "pages.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -32,6 +33,8 @@ enum {
 	EXTRACT_WORKERS_LEAST = 2, /* so that a short job need not wait for a long one */
 	DESCRIPTORS_WORKER = 16,   /* for each extraction: files, their duplicates, a socket */
 	STOP_STEP_MS = 50,         /* between checks for a second signal */
+	MAPPED_LEAST = 2 << 20,    /* bytes that are returned to the system when they are freed */
+	KEPT_MOST = 8 << 20,       /* freed bytes that malloc() keeps, for each of its arenas */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -325,6 +328,17 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
 	return s->tls_certificate ? ux_tls_load(s->tls_certificate, s->tls_key, err) : UX_OK;
 }
 
+/*
+ * By default, malloc() raises both limits to 32 MiB and more when large buffers are freed. Then the
+ * buffers of a few large answers stay in fragmented arenas: 290 MiB after answers that were bounded
+ * by 32.
+ */
+static void serve_tune_malloc(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+}
+
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,
 			   struct ux_error *err)
 {
@@ -342,6 +356,7 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	if (code == UX_OK)
 		code = ux_access_apply(&s, settings, err);
 	serve_block_signals(&set);
+	serve_tune_malloc();
 	if (code == UX_OK && !settings->data)
 		code = ux_store_default_dir(&default_dir, err);
 	const char *dir = default_dir ? default_dir : settings->data;

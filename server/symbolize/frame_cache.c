@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "demangle.h"
 #include "map.h"
+#include "text.h"
 
 #include <pthread.h>
 
@@ -307,6 +308,34 @@ static bool cached_text_is_plain(struct ux_bytes text)
 	return plain;
 }
 
+/* Replaces a text by a copy in the cache's memory, which is followed by `mark`. */
+static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, struct ux_bytes mark)
+{
+	size_t before = m->arena.used, size = text->size + mark.size;
+	if (m->bytes + size > UX_FRAME_CACHE_MOST)
+		return false;
+	char *copy = ux_arena_array(&m->arena, char, size + 1);
+	frame_cache_charge(m, m->arena.used - before);
+	if (!copy)
+		return false;
+	memcpy(copy, text->data, text->size);
+	memcpy(copy + text->size, mark.data, mark.size);
+	copy[size] = '\0';
+	*text = ux_bytes(copy, size);
+	return true;
+}
+
+/* Cuts a text that is too long, at the beginning of a character. */
+static bool frame_cache_cut(struct ux_frame_cache *m, struct ux_bytes *text)
+{
+	const struct ux_bytes mark = UX_STR(UX_FRAME_TEXT_CUT);
+	size_t size = UX_FRAME_TEXT_MOST - mark.size;
+	for (unsigned i = 0; i < UX_UTF8_MOST && (text->data[size] & 0xc0) == 0x80; i++)
+		size--;
+	text->size = size;
+	return frame_cache_copy(m, text, mark);
+}
+
 /* Replaces a linkage name by a copy of its demangled form, if they differ. */
 static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text)
 {
@@ -315,13 +344,8 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	struct ux_bytes made = ux_out_bytes(&m->name);
 	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is used as it is */
 		return true;
-	size_t before = m->arena.used;
-	if (m->bytes + made.size > UX_FRAME_CACHE_MOST)
-		return false;
-	const char *copy = ux_arena_strndup(&m->arena, made.data, made.size);
-	frame_cache_charge(m, m->arena.used - before);
-	*text = ux_bytes(copy, made.size);
-	return copy != NULL;
+	*text = made;
+	return made.size > UX_FRAME_TEXT_MOST || frame_cache_copy(m, text, UX_STR(""));
 }
 
 /* The map's slot of the number for a key, 0 for a new one. NULL: no room. */
@@ -350,10 +374,10 @@ static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, boo
 	if (!number)
 		return false;
 	if (*number == 0) {
-		struct ux_bytes text = ux_bytes_cstr(s);
+		struct ux_bytes text = ux_bytes(s, strnlen(s, UX_FRAME_TEXT_MOST + 1));
 		if (function && m->mode != UX_DEMANGLE_NONE && !frame_cache_demangle(m, &text))
 			return false;
-		if (text.size > UINT32_MAX)
+		if (text.size > UX_FRAME_TEXT_MOST && !frame_cache_cut(m, &text))
 			return false;
 		struct ux_cached_text *t =
 			frame_cache_append(m, &m->lists.texts, sizeof(*t), number);

@@ -31,7 +31,15 @@ enum {
 		/* approximate limit of all caches of a server; above it, old ones are evicted */
 		72 << 20,
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
+	/*
+	 * Longest text: names of functions, demangled, and the two parts of a path. A longer one is
+	 * cut and ends with UX_FRAME_TEXT_CUT. Files may have one name as long as the file in 257
+	 * frames of each address.
+	 */
+	UX_FRAME_TEXT_MOST = 8192,
 };
+
+#define UX_FRAME_TEXT_CUT "...[cut]"
 
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */

@@ -39,12 +39,48 @@ enum {
 	POOLED_MOST = 4 << 20 /* largest memory of a reply that is put into the pool */
 };
 
-struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all)
+/* The buffers of a reply. */
+static struct ux_out *frame_reply_table(struct ux_frame_reply *w, size_t i)
+{
+	struct ux_wire_reply *r = &w->reply;
+	struct ux_out *const tables[] = {&r->strings, &r->files, &r->frames, &r->modules,
+					 &r->addresses};
+	return i < ux_countof(tables) ? tables[i] : NULL;
+}
+
+/* Replaces the quota of all tables. */
+static void frame_reply_set_quota(struct ux_frame_reply *w, struct ux_out_quota *quota)
+{
+	struct ux_out *table = NULL;
+	for (size_t i = 0; (table = frame_reply_table(w, i)); i++) {
+		if (table->quota)
+			table->quota->bytes -= table->cap;
+		table->quota = quota;
+		if (quota)
+			quota->bytes += table->cap;
+	}
+}
+
+enum ux_code ux_frame_reply_status(const struct ux_frame_reply *w, struct ux_error *err)
+{
+	const struct ux_wire_reply *r = &w->reply;
+	UX_TRY(ux_out_status(&r->strings, err));
+	UX_TRY(ux_out_status(&r->files, err));
+	UX_TRY(ux_out_status(&r->frames, err));
+	UX_TRY(ux_out_status(&r->modules, err));
+	return ux_out_status(&r->addresses, err);
+}
+
+struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
+					       struct ux_out_quota *quota)
 {
 	pthread_mutex_lock(&all->lock);
 	struct ux_frame_reply *w = all->n > 0 ? all->kept[--all->n] : NULL;
 	pthread_mutex_unlock(&all->lock);
-	return w ? w : calloc(1, sizeof(*w));
+	w = w ? w : calloc(1, sizeof(*w));
+	if (w)
+		frame_reply_set_quota(w, quota);
+	return w;
 }
 
 static size_t frame_reply_map_bytes(const struct ux_frame_reply_map *map)
@@ -70,6 +106,7 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 {
 	if (!w)
 		return;
+	frame_reply_set_quota(w, NULL);
 	bool kept = frame_reply_bytes_of(w) <= POOLED_MOST;
 	if (kept) {
 		ux_frame_reply_reset(w);

@@ -50,14 +50,21 @@ struct ux_frame_reply_pool {
 	size_t n;
 };
 
-/* Takes an empty reply, which must be put back; NULL: memory is short. */
-struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all);
+/*
+ * Takes an empty reply, which must be put back; NULL: memory is short. The quota counts its tables
+ * until then; NULL: nothing does.
+ */
+struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
+					       struct ux_out_quota *quota);
 /* NULL is allowed. */
 void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_reply *w);
 void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all);
 
 /* Starts using another cache, so the map is cleared. */
 void ux_frame_reply_reset(struct ux_frame_reply *w);
+
+/* The code of ux_out_status() of the first table that has failed. */
+enum ux_code ux_frame_reply_status(const struct ux_frame_reply *w, struct ux_error *err) ux_must;
 
 /* Appends n addresses with these innermost frames (0: none). False when memory is short. */
 bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m,

@@ -27,16 +27,6 @@ static bool symbolize_is_over(const struct symbolize_work *w)
 	return w->end_ms != 0 && (uint64_t)ux_clock_ms() >= w->end_ms;
 }
 
-enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
-{
-	if (ux_unlikely(size > UX_SYMBOLIZE_ANSWER_MOST))
-		return ux_error_set(&req->err, UX_ELIMIT,
-				    "the answer is over %d bytes; ask for fewer addresses",
-				    UX_SYMBOLIZE_ANSWER_MOST);
-	size_t bytes = req->body.size + cap;
-	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
-}
-
 /* --- modules ---------------------------------------------------------------------------------- */
 
 /* Opens the module from the store; resets `why`. */

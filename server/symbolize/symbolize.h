@@ -110,12 +110,6 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *r
 			  enum ux_code *ret_first) ux_must;
 
 /*
- * Checks the limits on the size of one answer and on the memory held by all requests. The answer
- * has `size` bytes so far, and its buffers have room for `cap`. UX_ELIMIT, UX_EUNAVAILABLE.
- */
-enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap) ux_must;
-
-/*
  * Calls ux_module_cache_get(), and for a module that the store lacks (UX_ENOTFOUND),
  * ux_server.missing. UX_EUNAVAILABLE: the module may become available; *ret_retry_s is the number
  * of seconds after which the client should retry, 0 for all other codes. wait_ms: how long the call

@@ -51,16 +51,13 @@ static enum ux_code json_form_put(void *ctx, const struct ux_resolver *r, const 
 	};
 	struct json_form *f = ctx;
 	struct ux_out *out = f->frames;
-	size_t size = out == &f->later ? f->j.out->size : 0;
-	size_t cap = out == &f->later ? f->j.out->cap : 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !out->failed; i++) {
 		if (i + AHEAD < n)
 			ux_frame_cache_prefetch(r->cache, frames[i + AHEAD]);
 		if (f->any)
 			ux_out_u8(out, ',');
 		f->any = true;
 		ux_frame_cache_json(r->cache, frames[i], out);
-		UX_TRY(ux_symbolize_bound(f->req, size + out->size, cap + out->cap));
 	}
 	return ux_out_status(out, &f->req->err);
 }
@@ -90,8 +87,8 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
-							   .j = ux_json_make(&req->out)};
+	ux_cleanup(json_form_deinit) struct json_form f = {
+		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	enum ux_code first = UX_OK;
 	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->err));
 	ux_json_object_begin(&f.j);
@@ -127,8 +124,7 @@ static enum ux_code compact_form_put(void *ctx, const struct ux_resolver *r, con
 		ux_frame_reply_reset(f->wire);
 	if (!ux_frame_reply_add(f->wire, r->cache, frames, n))
 		return ux_error_nomem(&f->req->err);
-	size_t size = ux_wire_reply_size(&f->wire->reply);
-	return ux_symbolize_bound(f->req, size, 3 * size); /* it is copied at the end */
+	return ux_frame_reply_status(f->wire, &f->req->err);
 }
 
 static void compact_form_end(void *ctx, const struct ux_module_answer *s)
@@ -151,7 +147,7 @@ static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_r
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request = {0};
 	struct ux_frame_reply_pool *wires = ux_module_cache_replies(ux_server_of(req)->cache);
 	ux_cleanup(compact_form_deinit) struct compact_form f = {
-		.req = req, .wires = wires, .wire = ux_frame_reply_pool_get(wires)};
+		.req = req, .wires = wires, .wire = ux_frame_reply_pool_get(wires, &req->answer)};
 	enum ux_code first = UX_OK;
 	if (!f.wire)
 		return ux_error_nomem(&req->err);
@@ -200,8 +196,8 @@ enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response 
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
-							   .j = ux_json_make(&req->out)};
+	ux_cleanup(json_form_deinit) struct json_form f = {
+		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	struct ux_requested_module module = {.id = req->params[0]};
 	struct ux_bytes list;
 	enum ux_code first = UX_OK;

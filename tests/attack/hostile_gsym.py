@@ -84,6 +84,16 @@ def line_table(rows, line=1, file=1):
     return sleb(0) + sleb(0) + uleb(line) + bytes([1]) + uleb(file) + bytes([special]) * rows + b"\0"
 
 
+def nested_calls(size, names, file=1):
+    """Inlined calls, each over the whole function and inside the one before."""
+    out = bytearray()
+    for depth, name in enumerate(names):
+        leaf = depth == len(names) - 1
+        out += uleb(1) + uleb(0) + uleb(size) + bytes([0 if leaf else 1]) + struct.pack("<I", name)
+        out += uleb(file if depth else 0) + uleb(depth)
+    return bytes(out) + b"\0" * (len(names) - 1)
+
+
 def sibling_calls(count, name, file=1):
     """A function of `count` bytes with an inlined call at each of them."""
     out = bytearray(uleb(1) + uleb(0) + uleb(count) + b"\1" + struct.pack("<I", name) + uleb(0) + uleb(0))
@@ -91,6 +101,25 @@ def sibling_calls(count, name, file=1):
     for at in range(count):
         out += uleb(1) + uleb(at) + uleb(1) + tail
     return bytes(out) + b"\0"
+
+
+def deep_frames(uuid, depth=255, length=4 << 20):
+    """Every address has `depth` frames, whose names all are the same `length` bytes."""
+    w = Writer(uuid)
+    name, file = w.string("n" * length), w.file("d" * 4000, "b")
+    w.function(BASE, 4096, name, line_table(16, file=file), nested_calls(4096, [name] * depth, file))
+    return w.bytes(), range(BASE, BASE + 400)
+
+
+def ends_of_one_name(uuid, functions=400, depth=255, length=4 << 20):
+    """Every frame of every function has a name of its own, each an end of one string that has to be escaped."""
+    w = Writer(uuid)
+    name = w.string(b"\1" * length)
+    file = w.file(b"\2" * 100000, b"\3" * 100000)
+    for i in range(functions):
+        names = [name + i * depth + k for k in range(depth)]
+        w.function(BASE + 16 * i, 16, names[0], line_table(8, file=file), nested_calls(16, names, file))
+    return w.bytes(), range(BASE, BASE + 16 * functions, 16)
 
 
 def long_line_table(uuid, rows=16 << 20):
@@ -141,4 +170,4 @@ def colliding_addresses(uuid):
 
 
 KINDS = {f.__name__: f for f in
-         (long_line_table, many_calls, hostile_names, colliding_addresses)}
+         (deep_frames, ends_of_one_name, long_line_table, many_calls, hostile_names, colliding_addresses)}

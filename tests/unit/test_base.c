@@ -231,6 +231,34 @@ static enum ux_code write_much(void *ctx)
 	return code;
 }
 
+static enum ux_code may_have_4096(struct ux_out_quota *q, size_t bytes)
+{
+	(void)q;
+	return bytes <= 4096 ? UX_OK : UX_ELIMIT;
+}
+
+static void writers_share_a_quota_and_give_back_what_they_had(void **state)
+{
+	(void)state;
+	static const char text[1024] = "";
+	struct ux_out_quota quota = {.may = may_have_4096};
+	struct ux_out one = {.quota = &quota}, other = {.quota = &quota};
+	ux_out_put(&one, text, sizeof(text));
+	ux_out_put(&other, text, sizeof(text));
+	assert_int_equal(quota.bytes, one.cap + other.cap);
+	assert_int_equal(ux_out_status(&one, NULL), UX_OK);
+	for (unsigned i = 0; i < 4; i++)
+		ux_out_put(&other, text, sizeof(text));
+	assert_int_equal(ux_out_status(&other, NULL), UX_ELIMIT);
+	assert_int_equal(quota.bytes, one.cap + other.cap);
+	assert_true(quota.bytes <= 4096);
+	ux_out_deinit(&other);
+	assert_int_equal(quota.bytes, one.cap);
+	size_t size = 0;
+	free(ux_out_steal(&one, &size));
+	assert_int_equal(quota.bytes, 0);
+}
+
 static void writer_latches_out_of_memory(void **state)
 {
 	(void)state;
@@ -635,6 +663,7 @@ int main(void)
 		UX_TEST(align_and_seek_count_from_the_range),
 		UX_TEST(writer_counts_what_it_would_write),
 		UX_TEST(writer_latches_out_of_memory),
+		UX_TEST(writers_share_a_quota_and_give_back_what_they_had),
 		UX_TEST(arena_obeys_its_budget_and_rewinds),
 		UX_TEST(vector_grows_and_steals),
 		UX_TEST(map_keeps_every_key),

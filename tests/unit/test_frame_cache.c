@@ -102,6 +102,39 @@ static void names_that_json_has_to_escape_are_escaped(void **state)
 }
 
 /* Distinct names that fill a cache: texts of 200 bytes, demangled so that they are copied. */
+static void names_that_are_too_long_are_cut_at_a_character_and_say_so(void **state)
+{
+	enum {
+		LONG = 1 << 20
+	};
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	char *name = calloc(1, LONG + 1);
+	memset(name, 'n', LONG);
+	const struct ux_frame frame = {.function = name, .dir = name + 1, .base = "b"};
+	struct ux_frame_text text = ux_frame_cache_text(m, add(m, 1, &frame, 1));
+	const size_t mark = strlen(UX_FRAME_TEXT_CUT), kept = UX_FRAME_TEXT_MOST - mark;
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST);
+	assert_int_equal(text.dir.size, UX_FRAME_TEXT_MOST);
+	assert_memory_equal(text.function.data, name, kept);
+	assert_memory_equal(text.function.data + kept, UX_FRAME_TEXT_CUT, mark + 1);
+	/* The longest name that is kept. */
+	const struct ux_frame whole = {
+		.function = name + LONG - UX_FRAME_TEXT_MOST, .dir = "", .base = ""};
+	text = ux_frame_cache_text(m, add(m, 2, &whole, 1));
+	assert_ptr_equal(text.function.data, whole.function);
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST);
+	/* The cut would be inside of a character of three bytes. */
+	memcpy(name + 2 + kept - 2, "\xe2\x82\xac", 3);
+	const struct ux_frame euro = {.function = name + 2, .dir = "", .base = ""};
+	text = ux_frame_cache_text(m, add(m, 3, &euro, 1));
+	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST - 2);
+	assert_memory_equal(text.function.data + kept - 2, UX_FRAME_TEXT_CUT, mark);
+	ux_frame_cache_unref(m);
+	free(name);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 static void full_memo_says_so_and_keeps_what_it_has(void **state)
 {
 	(void)state;
@@ -240,6 +273,7 @@ static void each_failed_allocation_is_no_worse_than_a_full_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_that_are_too_long_are_cut_at_a_character_and_say_so),
 		UX_TEST(address_is_known_once_it_was_added),
 		UX_TEST(return_address_is_looked_up_a_byte_before),
 		UX_TEST(address_knows_how_far_it_is_in_its_function),

@@ -850,9 +850,17 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 		n += snprintf(body + n, sizeof(body) - (size_t)n, ",4198400");
 	snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
 	json_decref(post(s, "/v1/symbolize", body, 200));
+	/* What alone is more than a client's share is too large; beside other requests it may wait.
+	 */
+	const size_t most = s->server.memory.most;
 	s->server.memory.most = 16384;
-	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "at once");
+	refused(post(s, "/v1/symbolize", body, 413), "too_large", "ask for less");
 	assert_int_equal(s->server.memory.used, 0);
+	s->server.memory.most = most;
+	s->server.memory.used = most;
+	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "at once");
+	assert_int_equal(s->server.memory.used, most);
+	s->server.memory.used = 0;
 }
 
 /* Whatever fails at whatever step: what was acknowledged answers, nothing else is visible. */
