@@ -6,14 +6,18 @@ cd "$(dirname "$0")/.." || exit 2
 
 local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
+release_checks='release lto debian-13'
+# What takes little time and needs nothing but what builds.
+quick_checks='format layers tree unit'
 
 case ${1-} in
 --list)
 	# shellcheck disable=SC2086 # words, one a line
-	printf '%s\n' $local_checks $sanitizer_checks
+	printf '%s\n' $local_checks $sanitizer_checks $release_checks
 	exit 0
 	;;
---all) checks="$local_checks $sanitizer_checks" ;;
+--all) checks="$local_checks $sanitizer_checks $release_checks" ;;
+quick) checks=$quick_checks ;;
 '') checks=$local_checks ;;
 *) checks=$* ;;
 esac
@@ -183,12 +187,32 @@ check_tsan() {
 		one tsan-threads timeout 900 tools/threads.sh build-tsan/cli/unhex
 }
 
+# As a packager builds: with the optimizer's warnings, and with link-time optimization.
+check_release() {
+	build release build-release --buildtype=release && meson_tests release build-release --suite unit
+}
+
+check_lto() {
+	build lto build-lto --buildtype=release -Db_lto=true && meson_tests lto build-lto --suite unit
+}
+
+# The other release of Debian, bare: installs what it needs there, builds as a packager, and tests.
+check_debian_13() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== debian-13: skipped: debootstrap and chroot need root\n'
+		return
+	}
+	one debian-13 tools/debian.sh trixie sh -c './dev test quick &&
+		{ [ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Dwerror=true \
+			-Dtests=disabled; } && ninja -C build-release --quiet'
+}
+
 for check in $checks; do
-	case " $local_checks $sanitizer_checks " in
-	*" $check "*) "check_$check" ;;
+	case " $local_checks $sanitizer_checks $release_checks " in
+	*" $check "*) "check_$(printf %s "$check" | tr - _)" ;;
 	*)
 		printf 'checks: no check is named %s; there are: %s\n' "$check" \
-			"$local_checks $sanitizer_checks" >&2
+			"$local_checks $sanitizer_checks $release_checks, or quick: $quick_checks" >&2
 		exit 2
 		;;
 	esac
