@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdatomic.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Splits "a=1&b=2" and decodes names and values. */
@@ -245,10 +246,22 @@ static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 			    "the body is over the limit of %" PRIu64 " bytes", x->body_most);
 }
 
+/* Bodies are read as they are: packed ones could be endless, and no handler unpacks them. */
+static enum ux_code exchange_check_coding(struct ux_request *req)
+{
+	struct ux_bytes v;
+	if (!ux_request_header(req, "Content-Encoding", &v) ||
+	    (v.size == 8 && strncasecmp((const char *)v.data, "identity", 8) == 0))
+		return UX_OK;
+	return ux_error_set(&req->err, UX_EINVAL,
+			    "the body has a Content-Encoding; send it without one");
+}
+
 static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	UX_TRY(exchange_read_content_length(req));
+	UX_TRY(exchange_check_coding(req));
 	if (req->method == UX_METHOD_OPTIONS)
 		return exchange_answer_options(x);
 	UX_TRY(exchange_find_route(x));

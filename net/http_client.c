@@ -36,6 +36,7 @@ struct transfer {
 	size_t answer_most;
 	uint64_t sent;     /* bytes of the body sent */
 	uint64_t received; /* bytes of the answer received */
+	bool encoded;      /* see client_is_encoded() */
 	bool too_big;
 	bool silent; /* nothing was received for too long */
 	bool enough; /* an error document exceeds its limit */
@@ -147,6 +148,17 @@ void ux_http_answer_deinit(struct ux_http_answer *answer)
 	ux_out_deinit(&answer->body);
 }
 
+/*
+ * The client asks for no coding, and unpacks none. An answer that has one is refused at its first
+ * byte: it is not the file that was requested, and could be endless.
+ */
+static bool client_is_encoded(CURL *curl)
+{
+	struct curl_header *h = NULL;
+	return curl_easy_header(curl, "Content-Encoding", 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
+	       strcasecmp(h->value, "identity") != 0;
+}
+
 static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
@@ -156,6 +168,9 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 		t->too_big = true;
 		return 0;
 	}
+	t->encoded = t->encoded || (t->received == 0 && client_is_encoded(t->curl));
+	if (t->encoded)
+		return 0;
 	t->received += bytes;
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (t->call->sink && status == 200) {
@@ -368,6 +383,11 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 	if (t->too_big)
 		return ux_error_set(err, UX_ELIMIT, "the answer of %.60s is over %zu bytes", c->url,
 				    t->answer_most);
+	if (t->encoded)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the answer of %.60s has a Content-Encoding, which was not "
+				    "requested",
+				    c->url);
 	if (t->sink_code != UX_OK) {
 		if (err && err->code == UX_OK)
 			*err = t->sink_err;

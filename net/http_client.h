@@ -83,7 +83,7 @@ void ux_http_answer_deinit(struct ux_http_answer *answer);
 /*
  * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, a broken connection, or a TLS error;
  * the message says which and names the server, never the token. UX_EDENIED: the address is not
- * allowed. UX_ELIMIT: the answer is too large.
+ * allowed. UX_ELIMIT: the answer is too large. UX_EUNSUPPORTED: it has a Content-Encoding.
  */
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
 				 struct ux_http_answer *ret, struct ux_error *err) ux_must;

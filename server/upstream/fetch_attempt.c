@@ -6,6 +6,7 @@
 
 enum {
 	ARENA = 1 << 20,
+	MAGIC = 4,       /* bytes by which a format is recognized */
 	LATER_MOST_S = 5 /* longest Retry-After of another unhex server that is honoured */
 };
 
@@ -27,6 +28,7 @@ struct attempt {
 	int64_t began_ms;
 	uint64_t took_ms;
 	uint64_t size;
+	uint8_t start[MAGIC];
 	bool ours; /* the failure was caused by this machine */
 };
 
@@ -51,9 +53,35 @@ static bool attempt_is_cancelled(void *ctx)
 	return attempt_is_beaten(q) || atomic_load_explicit(&q->f->stopping, memory_order_relaxed);
 }
 
+/*
+ * The first bytes must be those of the format: what is something else is not received to its end,
+ * which it may not have.
+ */
+static enum ux_code attempt_check_start(struct attempt *q, struct ux_bytes bytes,
+					struct ux_error *err)
+{
+	static const char *const formats[][2] = {
+		[UX_ARTIFACT_GSYM] = {"GSYM", "MYSG"}, /* by byte order */
+		[UX_ARTIFACT_DEBUGINFO] = {"\177ELF", "\177ELF"},
+		[UX_ARTIFACT_EXECUTABLE] = {"\177ELF", "\177ELF"},
+	};
+	const enum ux_artifact artifact = q->item.artifact;
+	size_t n = q->size < MAGIC ? ux_min(MAGIC - (size_t)q->size, bytes.size) : 0;
+	memcpy(q->start + ux_min((size_t)MAGIC, q->size), bytes.data, n);
+	if (n == 0 || q->size + n < MAGIC || artifact == UX_ARTIFACT_SOURCE ||
+	    memcmp(q->start, formats[artifact][0], MAGIC) == 0 ||
+	    memcmp(q->start, formats[artifact][1], MAGIC) == 0)
+		return UX_OK;
+	return ux_error_set(err, UX_ECORRUPT,
+			    "the file begins with %02x %02x %02x %02x; expected %s file",
+			    q->start[0], q->start[1], q->start[2], q->start[3],
+			    artifact == UX_ARTIFACT_GSYM ? "a GSYM" : "an ELF");
+}
+
 static enum ux_code attempt_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct attempt *q = ctx;
+	UX_TRY(attempt_check_start(q, bytes, err));
 	q->size += bytes.size;
 	return q->f->store->blobs->part_write(q->part, bytes, err);
 }

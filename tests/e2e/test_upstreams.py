@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from conftest import Server
 from http_api import Api
 from tool import SOURCE, build_id, compile_c, lines, stripped, symbol, unhex
-from upstream_stub import Stub, drip, endless, forward, hang, send
+from upstream_stub import Stub, drip, endless, endless_gzip, endless_text, forward, hang, send
 
 PATIENCE = 60  # seconds: for a machine that is busy
 
@@ -305,6 +305,17 @@ def test_a_bad_upstream_costs_a_404_and_is_told_of(servers, stub, how):
     assert said["outcome"] == "failed" and said["says"]
     if how is hang:
         assert "in time" in said["says"]
+
+
+@pytest.mark.parametrize("how,says", [(endless_gzip, "Content-Encoding"), (endless_text, "begins with 6e 6f 20 45")])
+def test_an_answer_without_end_that_is_no_file_holds_a_request_for_a_moment(servers, stub, how, says):
+    stub.otherwise = how
+    s = servers(own(stub.url, "bad", "debuginfod"))
+    name, begun = "ce" * 20, time.monotonic()
+    assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
+    assert time.monotonic() - begun < 20
+    (told,) = explain(s, f"gnu:{name}")["upstreams"]
+    assert {a["outcome"] for a in told["answers"]} == {"failed"} and says in told["answers"][0]["says"], told
 
 
 @pytest.mark.parametrize("garbage,says", [

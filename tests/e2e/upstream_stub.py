@@ -4,6 +4,7 @@ import http.client
 import http.server
 import threading
 import urllib.parse
+import zlib
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -71,6 +72,26 @@ def endless(handler, stub):
     handler.end_headers()
     while not stub.over.is_set():
         handler.wfile.write(b"\x7fELF" * 16384)
+    handler.close_connection = True
+
+
+def endless_gzip(handler, stub):
+    """Zeros without end, a thousandth as large on the wire."""
+    packer = zlib.compressobj(9, wbits=31)
+    handler.send_response(200)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.end_headers()
+    while not stub.over.is_set():
+        handler.wfile.write(packer.compress(bytes(1 << 20)))
+    handler.close_connection = True
+
+
+def endless_text(handler, stub):
+    """What is no file of any format, without end."""
+    handler.send_response(200)
+    handler.end_headers()
+    while not stub.over.is_set():
+        handler.wfile.write(b"no ELF file " * 4096)
     handler.close_connection = True
 
 

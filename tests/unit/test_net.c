@@ -351,6 +351,25 @@ static void answers_that_are_not_read_count(void **state)
 	assert_int_equal(memory.used, 0);
 }
 
+static void packed_bodies_are_refused_before_they_come(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *coding;
+		bool refused;
+	} cases[] = {{"gzip", true}, {"br", true}, {"gzip, identity", true}, {"Identity", false}};
+	struct ux_http_app app = app_make(NULL);
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_exchange x;
+		ux_exchange_init(&x, &app, STR("POST"), STR("/say"));
+		ux_exchange_header(&x, STR("Content-Encoding"), STR(cases[i].coding));
+		ux_exchange_begin(&x);
+		assert_int_equal(x.refused, cases[i].refused);
+		assert_int_equal(x.res.status, cases[i].refused ? 400 : 0);
+		ux_exchange_deinit(&x, true);
+	}
+}
+
 static void bodies_have_the_limit_of_their_route(void **state)
 {
 	(void)state;
@@ -756,6 +775,7 @@ int main(void)
 		UX_TEST(requests_together_have_a_bound_on_memory),
 		UX_TEST(one_client_holds_at_most_half_of_the_memory),
 		UX_TEST(answers_that_are_not_read_count),
+		UX_TEST(packed_bodies_are_refused_before_they_come),
 		UX_TEST(bodies_have_the_limit_of_their_route),
 		UX_TEST(client_that_vanishes_closes_the_sink_once),
 		UX_TEST(json_puts_commas_where_they_belong),
