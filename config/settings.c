@@ -53,6 +53,11 @@ static const struct ux_setting rows[] = {
 	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
 	 "The least severe level that is logged. Requests are logged as info, or as error if their "
 	 "status is 500 or more."},
+	{NULL, "log-sample", UX_SETTING_COUNT, AT(log_sample), "1", 0, 1000000, UX_SETTING_LIVE,
+	 NULL,
+	 "Of so many requests that succeeded one is logged, chosen at random, with sample=N in its "
+	 "line; 0: none. Requests with a status of 400 or more, and answers that did not reach the "
+	 "client, are always logged."},
 	/* access and rates */
 	{NULL, "trusted-proxies", UX_SETTING_LIST, AT(trusted_proxies), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,

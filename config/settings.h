@@ -43,6 +43,7 @@ struct ux_settings {
 
 	unsigned log_format;                    /* enum ux_log_format */
 	unsigned log_level;                     /* enum ux_log_level */
+	uint64_t log_sample;                    /* of so many successful requests one is logged */
 	struct ux_setting_list trusted_proxies; /* networks, in the syntax of ux_networks_add() */
 	struct ux_setting_list origins;
 	uint64_t rate_key; /* requests a second */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log line of a request. */
 #include "event_log.h"
+#include "hash.h"
 #include "json_out.h"
 #include "route.h"
 #include "routes.h"
+
+#include <stdatomic.h>
 
 enum {
 	QUOTED = 400,             /* room for a quoted text from a client */
@@ -74,14 +77,34 @@ static void access_log_put_error(struct ux_out *out, const struct ux_error *err)
 	access_log_put_quoted(out, " error=", ux_bytes_cstr(text));
 }
 
+/* A setting of the process, read once for each request, so no memory order is needed. */
+static atomic_uint sample_of = 1;
+
+void ux_log_sample(unsigned n)
+{
+	atomic_store_explicit(&sample_of, n, memory_order_relaxed);
+}
+
+/* An answer that did not reach its client is not a success, whatever its status. */
+static bool access_log_is_sampled_out(const struct ux_request *req, const struct ux_response *res,
+				      bool sent, unsigned of)
+{
+	if (!sent || res->status >= 400 || of == 1)
+		return false;
+	return of == 0 || ux_hash_u64(req->id) % of != 0;
+}
+
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us)
 {
 	(void)ctx;
 	ux_cleanup(ux_out_deinit) struct ux_out shown = {0}, out = {0};
 	const struct ux_caller *caller = req->caller;
+	unsigned of = atomic_load_explicit(&sample_of, memory_order_relaxed);
 	char from[UX_ADDRESS_TEXT];
 	const char *key = caller && caller->key_id[0] != '\0' ? caller->key_id : "-";
+	if (access_log_is_sampled_out(req, res, sent, of))
+		return;
 	ux_out_grow(&out, LINE_MOSTLY);
 	ux_log_path(req->path, &shown);
 	access_log_put_word(&out, "request=", req->name);
@@ -95,6 +118,8 @@ void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_res
 	access_log_put_word(&out, " key=", key);
 	access_log_put_word(&out,
 			    " from=", caller ? caller->from : ux_address_text(&req->peer, from));
+	if (of > 1 && sent && res->status < 400)
+		access_log_put_number(&out, " sample=", of);
 	access_log_put_error(&out, &req->err);
 	ux_log_text(res->status >= 500 ? "error" : "info", "request", ux_out_bytes(&out));
 }

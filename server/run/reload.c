@@ -4,6 +4,7 @@
 
 #include "auth.h"
 #include "event_log.h"
+#include "routes.h"
 #include "upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
@@ -55,6 +56,7 @@ void ux_settings_apply(struct ux_running *r)
 {
 	const struct ux_settings *s = r->settings;
 	ux_log_configure((enum ux_log_format)s->log_format, (enum ux_log_level)s->log_level);
+	ux_log_sample((unsigned)s->log_sample);
 	reload_apply_limits(r);
 	ux_watch_set_limits(r->server->watch, (int64_t)s->watchdog_ms, (int64_t)s->stop_ms);
 	reload_apply_keeping(r->keeper, s);

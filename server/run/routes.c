@@ -193,6 +193,9 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		       "Bytes of bodies and answers that requests keep now.",
 		       atomic_load_explicit(&s->memory.used, memory_order_relaxed));
 	metrics_put_work(s, &req->out);
+	ux_metrics_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
+		       "What they may keep together: the setting memory.",
+		       atomic_load_explicit(&s->memory.most, memory_order_relaxed));
 	ux_upstreams_metrics(s, &req->out);
 	metrics_put_index(req);
 	metrics_put_disk(req);

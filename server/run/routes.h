@@ -13,6 +13,12 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 
 ux_handler_fn ux_handle_health, ux_handle_ready, ux_handle_metrics;
 
+/*
+ * Logs one of n requests that succeeded (1: each; 0: none), chosen by a hash of the request's
+ * number, so that no pattern of requests is left out. Others are always logged. Any thread.
+ */
+void ux_log_sample(unsigned n);
+
 /* Logs a request and its answer; see log in struct ux_http_app. Never logs tokens or queries. */
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);

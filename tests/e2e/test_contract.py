@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder itself: what it finds in a log, and what it complains about."""
+import re
+
 import pytest
 
 from contract import Contract, check_answer, check_log, contract, requests_of
+from tool import ROOT
 
 LINE = ('time=2026-11-21T17:08:00.384Z level=info event=request request=x method={} path="{}" status={} sent=yes '
         'duration_us=1 in=0 out=1 key=- from=127.0.0.1')
@@ -41,3 +44,15 @@ def test_a_route_that_is_more_exact_goes_first():
     both = Contract({"paths": {"/a/{x}": {"get": {"n": 1}}, "/a/b": {"get": {"n": 2}}}})
     assert both.operation("GET", "/a/b") == ("/a/b", {"n": 2}) and both.operation("GET", "/a/c")[0] == "/a/{x}"
     assert contract().operation("GET", "/a/b/c") == (None, None)
+
+
+def test_every_word_of_an_error_in_the_sources_is_in_the_document():
+    """Also of errors that no test meets: a field `word` is set, or the table of codes has it."""
+    words = set()
+    for folder in ("net", "server"):
+        for source in (ROOT / folder).rglob("*.c"):
+            text = source.read_text()
+            words |= set(re.findall(r'\bword = (?:[^;"]*\? )?"([a-z_]+)"', text))
+    words |= set(re.findall(r'\{\d{3}, "([a-z_]+)"\}', (ROOT / "net/http.c").read_text())) - {"ok"}
+    assert {"pending", "disk_full", "not_found"} <= words
+    assert words - contract().error_codes() == set()

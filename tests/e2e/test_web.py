@@ -553,6 +553,13 @@ def test_each_page_is_for_everybody(site, open_page, look):
     page.during(lambda: page.click("form.paste button"))
     checked(page, "stack", LOOKS if look else None)
     narrow(page, "stack")
+    page.goto(site.url + "/keys")
+    page.fill("#description", "of a browser")
+    page.during(lambda: page.click("form[action='/keys'] button"))
+    assert re.fullmatch(r"ux_[a-z2-7]{52}", page.eval("document.querySelector('.token .hash code').innerText"))
+    page.eval("document.querySelectorAll('details').forEach(d => d.open = true)")
+    checked(page, "keys", LOOKS if look else None)
+    narrow(page, "keys")
 
 
 def test_light_and_dark_are_what_the_system_asks_for(site, open_page):
