@@ -352,7 +352,7 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 		UX_TRY(ux_job_add_extract(db, what->ns, r->candidate, now, err));
 	if (r->add == UX_ADD_NEW && r->state == UX_CANDIDATE_READY &&
 	    (c->holds & UX_HOLDS_DEBUG) != 0)
-		UX_TRY(ux_supplementary_arrived(db, m->number, now, &r->queued, err));
+		UX_TRY(ux_supplementary_arrived(db, m->number, c->forced, now, &r->queued, err));
 	return module_changed(db, m->number, now, err);
 }
 
@@ -565,7 +565,8 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 	UX_TRY(ux_supplementary_put(db, p->of.ns, c.number, s, now, err));
 	/* Only new files: two that refer to each other would be extracted again for ever. */
 	if (p->candidate.state == UX_CANDIDATE_PENDING && (s->holds & UX_HOLDS_DEBUG) != 0)
-		UX_TRY(ux_supplementary_arrived(db, m.number, now, &r->queued, err));
+		UX_TRY(ux_supplementary_arrived(db, m.number, p->candidate.forced, now, &r->queued,
+						err));
 	return ux_uploads_settle(db, c.number, UX_UPLOAD_DONE, "uploaded", "", now, err);
 }
 

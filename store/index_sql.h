@@ -158,11 +158,12 @@ enum ux_code ux_supplementary_put(struct ux_db *db, const char *ns, int64_t cand
 	ux_must;
 
 /*
- * Queues the candidates that were extracted without a file of this module, which has one now. *ret:
+ * Queues the candidates that were extracted without a file of this module, which has one now. With
+ * forced also those that were extracted with another one of it, which may have been damaged. *ret:
  * how many.
  */
-enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, ux_time now, uint64_t *ret,
-				      struct ux_error *err) ux_must;
+enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, bool forced, ux_time now,
+				      uint64_t *ret, struct ux_error *err) ux_must;
 
 /* Writes an entry of the audit log; detail may be NULL. */
 enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time now, const char *ns,

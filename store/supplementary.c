@@ -62,14 +62,15 @@ UX_SQL(sql_supplementary_jobs,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
        "SELECT 'extract', s.candidate || '+supplementary', s.ns, s.candidate, "
        "'" UX_JOB_AGAIN "', :now, :now FROM ids i JOIN supplementary s ON s.ns = i.ns "
-       "AND s.id = i.id WHERE i.module = :module AND s.state <> 1 "
+       "AND s.id = i.id WHERE i.module = :module AND (s.state <> 1 OR :forced) "
        "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
 
-enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, ux_time now, uint64_t *ret,
-				      struct ux_error *err)
+enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, bool forced, ux_time now,
+				      uint64_t *ret, struct ux_error *err)
 {
 	UX_STMT(st, db, &sql_supplementary_jobs);
 	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_int(&st, ":forced", forced);
 	ux_stmt_bind_int(&st, ":now", now);
 	return ux_stmt_run(&st, ret, err);
 }

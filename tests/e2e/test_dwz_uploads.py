@@ -136,6 +136,43 @@ def test_what_was_extracted_without_it_is_extracted_again_when_it_comes(server, 
     assert "??" not in named
 
 
+def test_a_damaged_one_costs_its_names_and_is_replaced_by_force(server, tree, tmp_path):
+    good = (tree / "common.debug").read_bytes()
+    sections = subprocess.run(["readelf", "-SW", tree / "common.debug"], check=True,
+                              capture_output=True, text=True).stdout
+    (info,) = [line.split("]")[1].split() for line in sections.splitlines()
+               if " .debug_info " in line]
+    start, size = int(info[3], 16), int(info[4], 16)
+    bad = tmp_path / "bad.debug"
+    bad.write_bytes(good[:start] + bytes(size) + good[start + size:])
+    shutil.copy(debug_of(tree, "one"), tmp_path / "one.debug")
+    assert push(server, bad)[0]["status"] == "uploaded"
+    (told,) = push(server, "--debug-dir", "", "-e", tree / "one.bin", "-d", tmp_path / "one.debug")
+    assert told["status"] == "uploaded", told
+    addresses = [hex(a) for a in code_addresses(tree / "one")]
+    poor = server.unhex("lookup", build_id(tree / "one"), *addresses).stdout
+    assert "one.cc" in poor
+    push(server, "--force", tree / "common.debug")
+    wait_for(lambda: gsym(server, tree, "one") == extracted(tree, "one", tmp_path))
+
+
+def test_a_file_of_another_namespace_is_not_used(server, tree, tmp_path):
+    def key(namespace):
+        out = unhex("key", "create", "--data", server.data, "--namespace", namespace, "--scopes",
+                    "read,symbolize,upload", "--json")
+        assert out.returncode == 0, out.stderr
+        return {"UNHEX_TOKEN": lines(out)[0]["token"]}
+    ours, theirs = key("ours"), key("theirs")
+    result = server.unhex("push", "--with-debuginfo", tree / "common.debug", env=theirs)
+    assert result.returncode == 0, result.stdout + result.stderr
+    shutil.copy(debug_of(tree, "one"), tmp_path / "one.debug")
+    result = server.unhex("push", "--with-debuginfo", "--debug-dir", "", "-e", tree / "one.bin",
+                          "-d", tmp_path / "one.debug", env=ours)
+    assert result.returncode == 0, result.stdout + result.stderr
+    advice = Api(server, ours["UNHEX_TOKEN"])("GET", f"/v1/explain/{build_id(tree / 'one')}")[1]
+    assert any(build_id(tree / "common.debug") in a for a in advice["advice"]), advice
+
+
 def test_without_whole_files_there_is_nothing_of_it_to_send(server, tree):
     result = server.unhex("push", tree / "common.debug")
     assert result.returncode == 1 and "--with-debuginfo uploads it" in result.stdout

@@ -381,6 +381,25 @@ static void what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(st
 	(void)settled_with(ix, "gnu:d5", 0xd5, "gnu:ddd", UX_SUPPLEMENTARY_UNUSABLE);
 	(void)settled_with(ix, "gnu:d6", 0xd6, "gnu:ddd", UX_SUPPLEMENTARY_USED);
 	no_job_is_due(ix);
+	/* Other bytes of it are, when they were forced. */
+	struct ux_candidate forced = pending_elf(0xd8);
+	struct ux_add_result again;
+	struct ux_settled sup = measured(UX_QUALITY_LINES, NULL);
+	const char *of[] = {"gnu:ddd"};
+	forced.kind = sup.kind = UX_KIND_DEBUGINFO;
+	sup.holds = UX_HOLDS_DEBUG;
+	assert_int_equal(index_add_to(ix, "dwz", of, 1, forced, true, NULL, &again), UX_OK);
+	finish_job(ix, again.candidate);
+	assert_int_equal(ix->modules.settle(ix, again.candidate, &sup, 2150, &again, NULL), UX_OK);
+	assert_int_equal(again.queued, 4);
+	while (again.queued-- > 0) {
+		struct ux_job job;
+		assert_int_equal(
+			ix->jobs.take(ix, UX_JOB_EXTRACT, "t", 9000, 60, &arena, &job, NULL),
+			UX_OK);
+		assert_int_equal(ix->jobs.done(ix, job.number, "t", NULL), UX_OK);
+	}
+	no_job_is_due(ix);
 	/* A file that came without an upload and is ready at once counts too. */
 	struct ux_candidate c = pending_elf(0xd7);
 	const char *ids[] = {"gnu:eee"};
