@@ -14,6 +14,7 @@
 struct ux_access;
 struct ux_extractor;
 struct ux_fetcher;
+struct ux_finisher;
 struct ux_gate;
 struct ux_http_server;
 struct ux_module_cache;
@@ -85,6 +86,8 @@ struct ux_server {
 	_Atomic(struct ux_fetcher *) fetcher;
 	/* threads blocked on fetches; only used as a bound, so no memory order is needed */
 	atomic_uint waiting;
+	/* finishes large uploads; NULL: the handler does, in its thread */
+	struct ux_finisher *finisher;
 	/* extracts uploaded ELF files; NULL: they are not accepted */
 	struct ux_extractor *extractor;
 	/*

@@ -28,7 +28,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", ux_handle_upload_data, ux_handle_upload_begin,
 	 UX_SCOPE_UPLOAD, "send bytes"},
 	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", ux_handle_upload_finish, NULL, UX_SCOPE_UPLOAD,
-	 "check it and make it a candidate", .body = UX_BODY_SMALL},
+	 "check it and make it a candidate", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_POST, "/v1/symbolize", ux_handle_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
 	 "names of many addresses", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/symbolize/{id}", ux_handle_symbolize_one, NULL, UX_SCOPE_SYMBOLIZE,

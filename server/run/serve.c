@@ -8,6 +8,7 @@
 #include "routes.h"
 #include "extractor.h"
 #include "fetcher.h"
+#include "finisher.h"
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
@@ -31,10 +32,12 @@ enum {
 	DESCRIPTORS_THREAD = 4,    /* for each thread, besides its connections */
 	CONNECTIONS_LEAST = 16,    /* with fewer the server is of no use */
 	EXTRACT_WORKERS_LEAST = 2, /* so that a short job need not wait for a long one */
-	DESCRIPTORS_WORKER = 16,   /* for each extraction: files, their duplicates, a socket */
-	STOP_STEP_MS = 50,         /* between checks for a second signal */
-	MAPPED_LEAST = 2 << 20,    /* bytes that are returned to the system when they are freed */
-	KEPT_MOST = 8 << 20,       /* freed bytes that malloc() keeps, for each of its arenas */
+	FINISHERS_LEAST = 2,       /* threads that hash and verify large uploads */
+	FINISHERS_MOST = 16,
+	DESCRIPTORS_WORKER = 16, /* for each extraction: files, their duplicates, a socket */
+	STOP_STEP_MS = 50,       /* between checks for a second signal */
+	MAPPED_LEAST = 2 << 20,  /* bytes that are returned to the system when they are freed */
+	KEPT_MOST = 8 << 20,     /* freed bytes that malloc() keeps, for each of its arenas */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -222,6 +225,13 @@ static enum ux_code serve_open_extractor(struct ux_server *s, const struct ux_se
 	return ux_extractor_open(&s->extractor, s->store, s->cache, &options, err);
 }
 
+static enum ux_code serve_open_finisher(struct ux_server *s, struct ux_error *err)
+{
+	long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+	threads = ux_min(ux_max(threads, (long)FINISHERS_LEAST), (long)FINISHERS_MOST);
+	return ux_finisher_open(&s->finisher, (unsigned)threads, ux_finish_upload, s, err);
+}
+
 static bool serve_is_open(enum ux_reading reading, const char *address)
 {
 	switch (reading) {
@@ -299,12 +309,15 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = serve_open_extractor(s, r->settings, err);
 	if (code == UX_OK)
+		code = serve_open_finisher(s, err);
+	if (code == UX_OK)
 		code = ux_server_upstreams_open(s, r->settings, err);
 	if (code == UX_OK)
 		code = ux_watch_open(&s->watch, set, err);
 	if (code == UX_OK)
 		code = serve_until_signal(r, fd, dir, err);
 	ux_fetcher_close(s->fetcher);
+	ux_finisher_close(s->finisher);
 	ux_extractor_stop(s->extractor);
 	ux_gate_destroy(s->gate);
 	ux_module_cache_destroy(s->cache);

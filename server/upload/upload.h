@@ -11,6 +11,15 @@
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must;
 
 /*
+ * Finds an upload of the namespace and, if it is open, opens its part. *ret_word: the code of the
+ * error document, or unchanged. Otherwise as ux_upload_hold().
+ */
+enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid,
+			    struct ux_arena *arena, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size,
+			    const char **ret_word, struct ux_error *err) ux_must;
+
+/*
  * Finds the upload and, if it is open, opens its part, which the caller closes; until then no other
  * request can write to it or end it. *ret_part is NULL for an upload that has ended. UX_ECONFLICT
  * with the code "busy": another request has the part open, so the client may retry.

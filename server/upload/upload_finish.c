@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: makes a candidate of the uploaded bytes. */
-#include "bundle.h"
-#include "module_cache.h"
-#include "upload_check.h"
+#include "finisher.h"
 #include "upload.h"
-#include "extractor.h"
 
-/* State of one finish. It holds the part, so no other finish of this upload runs. */
-struct finish {
-	struct ux_server *server;
-	struct ux_who who;
-	struct ux_upload up;
-	struct ux_blob_part *part;
-	struct ux_mapping mapping;
+enum {
+	SMALL = 1 << 20,    /* bytes of an upload that the handler finishes itself */
+	PARK_MS = 30 * 1000 /* of a request that waits; it is woken earlier */
 };
-
-static void finish_deinit(struct finish *f)
-{
-	ux_file_unmap(&f->mapping);
-	if (f->part)
-		f->server->store->blobs->part_close(f->part);
-}
 
 /* The candidate that the upload became, if it still exists. */
 static const struct ux_candidate *finish_candidate(struct ux_request *req,
@@ -86,91 +72,86 @@ static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_respon
 	return ux_error_set(&req->err, finish_code_of(up->status), "%s", up->reason);
 }
 
-/*
- * Ends the upload as failed, since these bytes can never be accepted. If that cannot be written,
- * the next finish has the same result.
- */
-static enum ux_code finish_give_up(struct ux_request *req, struct finish *f, enum ux_code code)
+/* State that a request keeps between the calls of its handler. */
+struct finish_wait {
+	struct ux_finish_waiter waiter;
+	struct ux_finisher *finisher;
+	struct ux_request *req;
+};
+
+static void finish_wait_wake(void *ctx)
 {
-	struct ux_store *s = f->server->store;
-	if (s->index->uploads.give_up(s->index, f->up.uid, ux_http_code_word(code), req->err.text,
-				      ux_store_now(f->server->store), NULL) == UX_OK)
-		(void)!s->blobs->part_remove(s->blobs, f->up.uid, NULL);
-	return code;
+	struct finish_wait *w = ctx;
+	ux_request_wake(w->req);
 }
 
-static enum ux_code finish_check_bytes(struct ux_request *req, struct ux_response *res,
-				       struct finish *f, uint64_t size)
+static void finish_wait_end(void *ctx)
 {
-	struct ux_blobs *b = f->server->store->blobs;
-	if (size != f->up.size) {
-		res->word = "incomplete";
-		ux_upload_offset_field(req, res, size);
-		return ux_error_set(&req->err, UX_ECONFLICT,
-				    "%" PRIu64 " of %" PRIu64 " bytes are there", size, f->up.size);
+	struct finish_wait *w = ctx;
+	ux_finisher_leave(w->finisher, &w->waiter);
+	free(w);
+}
+
+/* The state of this request; NULL: there is no memory. */
+static struct finish_wait *finish_wait_of(struct ux_request *req)
+{
+	if (req->end == finish_wait_end)
+		return req->end_ctx;
+	struct finish_wait *w = req->end ? NULL : calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->req = req;
+	w->finisher = ux_server_of(req)->finisher;
+	w->waiter = (struct ux_finish_waiter){.wake = finish_wait_wake, .ctx = w};
+	ux_request_on_end(req, finish_wait_end, w);
+	return w;
+}
+
+/* Has a thread of the finisher do it. True: the request is parked until it is done. */
+static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_request *what,
+			     struct ux_finish_outcome *ret)
+{
+	struct finish_wait *w = finish_wait_of(req);
+	enum ux_finish_state state =
+		w ? ux_finisher_join(w->finisher, what, &w->waiter) : UX_FINISH_FULL;
+	if (state == UX_FINISH_WAITING && ux_request_park(req, PARK_MS))
+		return true;
+	if (state == UX_FINISH_DONE) {
+		*ret = w->waiter.outcome;
+		return false;
 	}
-	UX_TRY(b->part_map(f->part, &f->mapping, &req->err));
-	struct ux_blob_hash hash = ux_blob_hash_of(f->mapping.bytes);
-	if (memcmp(&hash, &f->up.hash, sizeof(hash)) == 0)
-		return UX_OK;
-	ux_file_unmap(&f->mapping); /* before the part is truncated */
-	UX_TRY(b->part_reset(f->part, &req->err));
-	char text[2 * UX_BLOB_HASH_SIZE + 1];
-	ux_blob_hash_text(&hash, text);
-	res->word = "hash_mismatch";
-	return ux_error_set(&req->err, UX_ECORRUPT,
-			    "the bytes have SHA-256 %.16s..., not the one announced", text);
+	ret->word = "busy";
+	ret->code = ux_error_set(&ret->err, UX_ECONFLICT,
+				 "other uploads are being finished; ask again");
+	return false;
 }
 
-/* A GSYM is verified here; other kinds are checked later by the confined child. */
-static enum ux_code finish_check_kind(struct ux_request *req, struct finish *f,
-				      struct ux_candidate *c)
+static enum ux_code finish_answer_failed(struct ux_request *req, struct ux_response *res,
+					 const struct ux_finish_outcome *out)
 {
-	if (c->kind == UX_KIND_GSYM)
-		return ux_upload_check(f->mapping.bytes, (const char *const *)f->up.ids,
-				       f->up.n_ids, f->up.claim, &c->quality, &c->counts,
-				       &req->err);
-	c->state = UX_CANDIDATE_PENDING;
-	return c->kind == UX_KIND_SOURCES ? ux_bundle_check(f->mapping.bytes, &req->err)
-					  : ux_sandbox_check(f->mapping.bytes, &req->err);
-}
-
-static enum ux_code finish_commit(struct ux_request *req, struct ux_response *res, struct finish *f)
-{
-	struct ux_add_result result;
-	struct ux_candidate c = {.blob = f->up.hash,
-				 .size = f->up.size,
-				 .kind = f->up.kind,
-				 .claim = f->up.claim,
-				 .reason = "",
-				 .origin_name = "",
-				 .description = f->up.description,
-				 .file_name = f->up.file_name,
-				 .key_id = f->up.key_id};
-	enum ux_code code = finish_check_kind(req, f, &c);
-	if (code != UX_OK)
-		return code == UX_ENOMEM ? code : finish_give_up(req, f, code);
-	code = ux_store_commit_upload(f->server->store, f->part, &f->up, &c, &f->who, &result,
-				      &req->err);
-	if (code == UX_ELIMIT)
-		res->word = "over_quota";
-	if (code == UX_ECONFLICT || code == UX_ELIMIT)
-		return finish_give_up(req, f, code);
-	if (code == UX_OK)
-		ux_module_cache_evict_id(f->server->cache, f->up.ns, f->up.ids[0]);
-	return code;
+	req->err = out->err;
+	res->word = out->word;
+	if (out->has_offset)
+		ux_upload_offset_field(req, res, out->offset);
+	return out->code;
 }
 
 enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(finish_deinit) struct finish f = {.server = ux_server_of(req),
-						     .who = ux_who_of(req)};
-	uint64_t size = 0;
-	UX_TRY(ux_upload_hold(req, res, &f.up, &f.part, &size));
-	if (f.part) {
-		UX_TRY(finish_check_bytes(req, res, &f, size));
-		UX_TRY(finish_commit(req, res, &f));
-		UX_TRY(ux_upload_of(req, &f.up));
-	}
-	return finish_answer_ended(req, res, &f.up);
+	struct ux_server *s = ux_server_of(req);
+	struct ux_upload up;
+	struct ux_finish_outcome out = {.err = UX_ERROR_INIT};
+	UX_TRY(ux_upload_of(req, &up));
+	if (up.state != UX_UPLOAD_OPEN)
+		return finish_answer_ended(req, res, &up);
+	const struct ux_finish_request what = {
+		.ns = up.ns, .uid = up.uid, .size = up.size, .who = ux_who_of(req)};
+	if (up.size <= SMALL || !s->finisher || !req->waits)
+		ux_finish_upload(s, &what, &out);
+	else if (finish_elsewhere(req, &what, &out))
+		return UX_OK;
+	if (out.code != UX_OK)
+		return finish_answer_failed(req, res, &out);
+	UX_TRY(ux_upload_of(req, &up));
+	return finish_answer_ended(req, res, &up);
 }

@@ -10,44 +10,65 @@
 
 #include <unistd.h>
 
-enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
+static enum ux_code upload_find(struct ux_server *s, const char *ns, const char *uid,
+				struct ux_arena *arena, struct ux_upload *ret, struct ux_error *err)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	const char *uid = (const char *)req->params[0].data; /* decoded, so NUL-terminated */
-	if (!ux_upload_uid_valid(req->params[0]))
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
-	UX_TRY(ix->uploads.find(ix, uid, &req->arena, ret, &req->err));
-	if (strcmp(ret->ns, ux_caller_of(req)->ns) != 0)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
+	struct ux_index *ix = s->store->index;
+	if (!ux_upload_uid_valid(ux_bytes_cstr(uid)))
+		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
+	UX_TRY(ix->uploads.find(ix, uid, arena, ret, err));
+	if (strcmp(ret->ns, ns) != 0)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
 	return UX_OK;
 }
 
-enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
-			    struct ux_blob_part **ret_part, uint64_t *ret_size)
+/* The upload that the path names, which is decoded, so NUL-terminated; "" for an invalid name. */
+static const char *upload_uid(const struct ux_request *req)
 {
-	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	return ux_upload_uid_valid(req->params[0]) ? (const char *)req->params[0].data : "";
+}
+
+enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
+{
+	return upload_find(ux_server_of(req), ux_caller_of(req)->ns, upload_uid(req), &req->arena,
+			   ret, &req->err);
+}
+
+enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid,
+			    struct ux_arena *arena, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size,
+			    const char **ret_word, struct ux_error *err)
+{
+	struct ux_blobs *b = s->store->blobs;
 	struct ux_blob_part *part = NULL;
 	*ret_part = NULL;
-	UX_TRY(ux_upload_of(req, ret));
+	UX_TRY(upload_find(s, ns, uid, arena, ret, err));
 	if (ret->state != UX_UPLOAD_OPEN)
 		return UX_OK;
-	enum ux_code code = b->part_open(b, ret->uid, &part, ret_size, &req->err);
+	enum ux_code code = b->part_open(b, ret->uid, &part, ret_size, err);
 	if (code == UX_ECONFLICT)
-		res->word = "busy";
+		*ret_word = "busy";
 	if (code != UX_OK)
 		return code;
 	/*
 	 * Checked again, since another request may have ended the upload before this one held the
 	 * part.
 	 */
-	code = ux_upload_of(req, ret);
+	code = upload_find(s, ns, uid, arena, ret, err);
 	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
 		*ret_part = part;
 		return UX_OK;
 	}
 	b->part_close(part);
 	/* Opening the part created an empty one. */
-	return code == UX_OK ? b->part_remove(b, ret->uid, &req->err) : code;
+	return code == UX_OK ? b->part_remove(b, ret->uid, err) : code;
+}
+
+enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size)
+{
+	return ux_upload_open(ux_server_of(req), ux_caller_of(req)->ns, upload_uid(req),
+			      &req->arena, ret, ret_part, ret_size, &res->word, &req->err);
 }
 
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,

@@ -60,8 +60,9 @@ def test_a_table_of_sections_takes_no_memory_of_the_server(server, watched):
             concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         statuses = list(pool.map(section, range(2 * AT_ONCE)))
     assert set(statuses) == {404}
+    grown = watched.peak - before
     with watched.request("code of many sections"):
         status, doc, _ = api("POST", "/asm/v1", {"name": "x", "codeId": build_id.hex(), "debugName": "x",
                                                  "startAddress": "0x0", "size": "0x10"})
     assert status < 500, doc
-    assert watched.peak - before <= GROWTH_MOST
+    assert max(grown, watched.peak - before) <= GROWTH_MOST

@@ -19,7 +19,7 @@ class Watched:
         self.pid = server.process.pid
         self.slowest = 0.0
         self.lost = 0
-        self.peak = 0  # bytes of anonymous memory, the most in any request
+        self.peak = 0  # bytes of anonymous memory, the most since watch_memory()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._probe, daemon=True)
         self.thread.start()
@@ -51,22 +51,30 @@ class Watched:
             return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon"))
 
     @contextlib.contextmanager
-    def request(self, what):
-        """Bounds what happens inside."""
-        self.slowest, self.lost = 0.0, 0
-        cpu, memory, peak, done = self.cpu(), self.anonymous(), [0], threading.Event()
+    def watch_memory(self):
+        """Keeps the most anonymous memory in `peak`, and starts the figures of /healthz anew."""
+        self.slowest, self.lost, self.peak = 0.0, 0, self.anonymous()
+        done = threading.Event()
 
         def sample():
             while not done.wait(0.01):
-                peak[0] = max(peak[0], self.anonymous())
+                self.peak = max(self.peak, self.anonymous())
 
         sampler = threading.Thread(target=sample, daemon=True)
         sampler.start()
-        yield
-        done.set()
-        sampler.join()
-        self.peak = max(self.peak, peak[0])
-        spent, grown = self.cpu() - cpu, max(0, peak[0] - memory)
+        try:
+            yield
+        finally:
+            done.set()
+            sampler.join()
+
+    @contextlib.contextmanager
+    def request(self, what):
+        """Bounds what happens inside."""
+        cpu, memory = self.cpu(), self.anonymous()
+        with self.watch_memory():
+            yield
+        spent, grown = self.cpu() - cpu, max(0, self.peak - memory)
         print(f"{what}: {spent:.2f} s of processor time, {grown >> 20} MiB, /healthz within {self.slowest:.2f} s")
         assert self.server.process.poll() is None, f"{what}: the server ended"
         assert not self.lost, f"{what}: {self.lost} probes of /healthz were not answered"
