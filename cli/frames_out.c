@@ -4,11 +4,16 @@
 
 #include "json_out.h"
 #include "output.h"
+#include "text.h"
 
 #include <unistd.h>
 
 enum {
-	TEXTS_BUDGET = 256 << 20 /* bytes of rendered names; the cache is cleared when it is full */
+	TEXTS_BUDGET =
+		256 << 20, /* bytes of rendered names; the cache is cleared when it is full */
+	/* bytes of a name or of a part of a path; files may name each of 257 frames by all they
+	 * have */
+	TEXT_MOST = 64 << 10,
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out)
@@ -32,30 +37,47 @@ void ux_frames_out_reset(struct ux_frames_out *w)
 	ux_arena_init(&w->arena, TEXTS_BUDGET);
 }
 
+/* The text as it is printed: one that is too long is cut, in `cut`. */
+static struct ux_bytes frames_text(struct ux_out *cut, struct ux_bytes text)
+{
+	if (!ux_text_cut(&text, TEXT_MOST))
+		return text;
+	ux_out_reset(cut);
+	ux_out_put(cut, text.data, text.size);
+	ux_out_cstr(cut, UX_TEXT_CUT);
+	return ux_out_bytes(cut);
+}
+
 /* Renders the text of a key, quoted or escaped for the output, to w->scratch. */
 static void frames_render(struct ux_frames_out *w, struct ux_text_key key)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0}, cut_a = {0}, cut_b = {0};
 	ux_out_reset(&w->scratch);
 	struct ux_json json = ux_json_make(&w->scratch);
-	struct ux_bytes a = ux_bytes_cstr(key.a);
+	struct ux_bytes a = ux_bytes(key.a, strnlen(key.a, TEXT_MOST + 1)), b = UX_BYTES_NONE;
+	if (key.b) {
+		a = frames_text(&cut_a, a);
+		b = frames_text(&cut_b, ux_bytes(key.b, strnlen(key.b, TEXT_MOST + 1)));
+	}
 	if (key.b && w->json) {
-		ux_json_path(&json, a, ux_bytes_cstr(key.b));
+		ux_json_path(&json, a, b);
 		return;
 	}
 	if (key.b) {
 		ux_text(&w->scratch, a);
 		if (a.size > 0 && a.data[a.size - 1] != '/')
 			ux_out_u8(&w->scratch, '/');
-		ux_text(&w->scratch, ux_bytes_cstr(key.b));
+		ux_text(&w->scratch, b);
 		return;
 	}
 	ux_demangle(a, w->demangle, &plain);
 	w->scratch.failed = w->scratch.failed || plain.failed;
+	struct ux_bytes name = frames_text(&cut_a, ux_out_bytes(&plain));
+	w->scratch.failed = w->scratch.failed || cut_a.failed;
 	if (w->json)
-		ux_json_str(&json, ux_out_bytes(&plain));
+		ux_json_str(&json, name);
 	else
-		ux_text(&w->scratch, ux_out_bytes(&plain));
+		ux_text(&w->scratch, name);
 }
 
 /* Adds w->scratch to the cache; false when it is full. */

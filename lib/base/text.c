@@ -110,6 +110,17 @@ size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad)
 	return good == n ? n : 0;
 }
 
+bool ux_text_cut(struct ux_bytes *text, size_t most)
+{
+	if (text->size <= most)
+		return false;
+	size_t size = most - (sizeof(UX_TEXT_CUT) - 1);
+	for (unsigned i = 1; i < UX_UTF8_MOST && (text->data[size] & 0xc0) == 0x80; i++)
+		size--;
+	text->size = size;
+	return true;
+}
+
 size_t ux_utf8_printable_size(struct ux_bytes s)
 {
 	size_t n = ux_utf8_size(s, NULL);

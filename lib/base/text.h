@@ -78,6 +78,15 @@ enum {
  */
 size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad) ux_must;
 
+/* Behind a text that was cut because it is too long. */
+#define UX_TEXT_CUT "...[cut]"
+
+/*
+ * If the text has more than `most` bytes, shortens it at the beginning of a character, so that it
+ * has at most `most` bytes with UX_TEXT_CUT behind it, and returns true.
+ */
+bool ux_text_cut(struct ux_bytes *text, size_t most);
+
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 

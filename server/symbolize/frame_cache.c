@@ -325,17 +325,6 @@ static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, st
 	return true;
 }
 
-/* Cuts a text that is too long, at the beginning of a character. */
-static bool frame_cache_cut(struct ux_frame_cache *m, struct ux_bytes *text)
-{
-	const struct ux_bytes mark = UX_STR(UX_FRAME_TEXT_CUT);
-	size_t size = UX_FRAME_TEXT_MOST - mark.size;
-	for (unsigned i = 0; i < UX_UTF8_MOST && (text->data[size] & 0xc0) == 0x80; i++)
-		size--;
-	text->size = size;
-	return frame_cache_copy(m, text, mark);
-}
-
 /* Replaces a linkage name by a copy of its demangled form, if they differ. */
 static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text)
 {
@@ -377,7 +366,8 @@ static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, boo
 		struct ux_bytes text = ux_bytes(s, strnlen(s, UX_FRAME_TEXT_MOST + 1));
 		if (function && m->mode != UX_DEMANGLE_NONE && !frame_cache_demangle(m, &text))
 			return false;
-		if (text.size > UX_FRAME_TEXT_MOST && !frame_cache_cut(m, &text))
+		if (ux_text_cut(&text, UX_FRAME_TEXT_MOST) &&
+		    !frame_cache_copy(m, &text, UX_STR(UX_TEXT_CUT)))
 			return false;
 		struct ux_cached_text *t =
 			frame_cache_append(m, &m->lists.texts, sizeof(*t), number);

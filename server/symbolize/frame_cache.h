@@ -33,13 +33,11 @@ enum {
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 	/*
 	 * Longest text: names of functions, demangled, and the two parts of a path. A longer one is
-	 * cut and ends with UX_FRAME_TEXT_CUT. Files may have one name as long as the file in 257
+	 * cut and ends with UX_TEXT_CUT. Files may have one name as long as the file in 257
 	 * frames of each address.
 	 */
 	UX_FRAME_TEXT_MOST = 8192,
 };
-
-#define UX_FRAME_TEXT_CUT "...[cut]"
 
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */

@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "frame_cache.h"
+#include "text.h"
 
 #include <pthread.h>
 
@@ -113,11 +114,11 @@ static void names_that_are_too_long_are_cut_at_a_character_and_say_so(void **sta
 	memset(name, 'n', LONG);
 	const struct ux_frame frame = {.function = name, .dir = name + 1, .base = "b"};
 	struct ux_frame_text text = ux_frame_cache_text(m, add(m, 1, &frame, 1));
-	const size_t mark = strlen(UX_FRAME_TEXT_CUT), kept = UX_FRAME_TEXT_MOST - mark;
+	const size_t mark = strlen(UX_TEXT_CUT), kept = UX_FRAME_TEXT_MOST - mark;
 	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST);
 	assert_int_equal(text.dir.size, UX_FRAME_TEXT_MOST);
 	assert_memory_equal(text.function.data, name, kept);
-	assert_memory_equal(text.function.data + kept, UX_FRAME_TEXT_CUT, mark + 1);
+	assert_memory_equal(text.function.data + kept, UX_TEXT_CUT, mark + 1);
 	/* The longest name that is kept. */
 	const struct ux_frame whole = {
 		.function = name + LONG - UX_FRAME_TEXT_MOST, .dir = "", .base = ""};
@@ -129,7 +130,7 @@ static void names_that_are_too_long_are_cut_at_a_character_and_say_so(void **sta
 	const struct ux_frame euro = {.function = name + 2, .dir = "", .base = ""};
 	text = ux_frame_cache_text(m, add(m, 3, &euro, 1));
 	assert_int_equal(text.function.size, UX_FRAME_TEXT_MOST - 2);
-	assert_memory_equal(text.function.data + kept - 2, UX_FRAME_TEXT_CUT, mark);
+	assert_memory_equal(text.function.data + kept - 2, UX_TEXT_CUT, mark);
 	ux_frame_cache_unref(m);
 	free(name);
 	assert_int_equal(atomic_load(&all), 0);

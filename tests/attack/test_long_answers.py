@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names as long as their file: every form of an answer has a bound, and says where it applied."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from hostile_gsym import BASE, KINDS
+from http_api import Api
+from test_uploads_against_routes import debug_id
+from tool import UNHEX
+
+NAME = "gnu:" + bytes(range(20)).hex()
+CUT = "...[cut]"
+TEXT_MOST = 8192  # bytes of a name in an answer of the server
+PRINTED_MOST = 64 << 10  # bytes of a name that the command prints
+
+
+@pytest.fixture
+def deep(server):
+    """255 frames at each address, whose names all have 4 MiB."""
+    api = Api(server)
+    assert api.upload([NAME], KINDS["deep_frames"](bytes(range(20)))[0])[0] == 200
+    return api
+
+
+def assert_cut(name):
+    assert len(name) == TEXT_MOST and name.endswith(CUT) and set(name[:-len(CUT)]) == {"n"}
+
+
+def test_long_names_are_cut_with_a_mark_in_every_form(deep):
+    status, doc, _ = deep("GET", f"/v1/symbolize/{NAME}?addr={BASE:#x}")
+    assert status == 200 and len(doc["frames"][0]) == 255
+    for frame in doc["frames"][0]:
+        assert_cut(frame["function"])
+    status, doc, _ = deep("GET", f"/v1/explain/{NAME}?addr={BASE:#x}")
+    assert status == 200
+    assert_cut(doc["candidates"][0]["frames"][0]["function"])
+    status, doc, _ = deep("POST", "/symbolicate/v5", {"jobs": [{"memoryMap": [["x", debug_id(NAME)]],
+                                                              "stacks": [[[0, 0]]]}]})
+    frame = doc["results"][0]["stacks"][0][0]
+    assert status == 200 and len(frame["inlines"]) == 254
+    for one in (frame, *frame["inlines"]):
+        assert_cut(one["function"])
+    deep.connection.request("POST", f"/pprof/{NAME}/symbol", hex(BASE))
+    assert_cut(deep.connection.getresponse().read().decode().split("\t")[1].rstrip())
+    deep.connection.request("POST", "/symbolize", f"id={NAME}&text={BASE:#x}")
+    page = deep.connection.getresponse().read().decode()
+    assert "n" + CUT in page and "n" * TEXT_MOST not in page
+
+
+def test_an_answer_over_its_bound_says_so(deep):
+    addresses = [BASE + i for i in range(400)]
+    for method, path, body in (
+            ("POST", "/v1/symbolize", {"modules": [{"id": NAME, "addresses": addresses}]}),
+            ("POST", "/symbolicate/v5", {"jobs": [{"memoryMap": [["x", debug_id(NAME)]],
+                                                   "stacks": [[[0, a - BASE] for a in addresses]]}]})):
+        assert "ask for less" in deep.refused(413, "too_large", method, path, body)
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("--demangle", "none")])
+def test_the_command_prints_cut_names_in_little_memory(tmp_path, how):
+    path = tmp_path / "deep.gsym"
+    path.write_bytes(KINDS["deep_frames"](bytes(range(20)))[0])
+    with open(tmp_path / "out", "wb") as out:
+        process = subprocess.Popen([UNHEX, "lookup", path, hex(BASE), *how], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+    text = (tmp_path / "out").read_text()
+    assert status == 0
+    assert text.count(CUT) == 255 and "n" * PRINTED_MOST not in text
+    assert usage.ru_maxrss << 10 < 128 << 20
+    if how == ("--json",):
+        assert len(json.loads(text)["frames"]) == 255
