@@ -4,6 +4,7 @@
 
 #include "auth.h"
 #include "event_log.h"
+#include "module_cache.h"
 #include "routes.h"
 #include "upstreams.h"
 #include "service_manager.h"
@@ -41,6 +42,7 @@ static void reload_apply_limits(struct ux_running *r)
 	ux_http_limits_change(r->limits, &next);
 	atomic_store_explicit(&r->server->upload_most, next.upload_bytes, memory_order_relaxed);
 	atomic_store_explicit(&r->server->memory.most, next.memory_bytes, memory_order_relaxed);
+	ux_module_cache_limit(r->server->cache, next.memory_bytes);
 }
 
 static void reload_apply_keeping(struct ux_keeper *k, const struct ux_settings *s)

@@ -302,8 +302,10 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	UX_TRY(ux_store_open(s->store, dir, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
-	if (code == UX_OK)
+	if (code == UX_OK) {
+		ux_module_cache_limit(s->cache, r->settings->memory_bytes);
 		code = serve_first_key(s->store, err);
+	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);
 	if (code == UX_OK)

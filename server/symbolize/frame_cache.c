@@ -45,6 +45,7 @@ struct ux_frame_cache {
 	atomic_size_t *all;    /* a sum, so no memory order is needed */
 	pthread_rwlock_t lock; /* guards lists and the fields below */
 	size_t bytes;          /* total size */
+	size_t most;           /* its limit */
 	/* hash table with open addressing; the size is a power of two */
 	struct address_slot *addresses;
 	size_t addresses_cap, n_addresses;
@@ -76,8 +77,7 @@ static void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_
 		return NULL;
 	if (!l->pieces[piece]) {
 		size_t bytes = ((size_t)UX_FRAME_CACHE_PIECE << piece) * size;
-		l->pieces[piece] =
-			m->bytes + bytes <= UX_FRAME_CACHE_MOST ? calloc(1, bytes) : NULL;
+		l->pieces[piece] = m->bytes + bytes <= m->most ? calloc(1, bytes) : NULL;
 		if (!l->pieces[piece])
 			return NULL;
 		frame_cache_charge(m, bytes);
@@ -106,9 +106,15 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&m->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
-	ux_arena_init(&m->arena, UX_FRAME_CACHE_MOST);
+	ux_frame_cache_limit(m, UX_FRAME_CACHE_MOST);
 	frame_cache_charge(m, sizeof(*m));
 	return m;
+}
+
+void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most)
+{
+	m->most = most;
+	ux_arena_init(&m->arena, most);
 }
 
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m)
@@ -221,7 +227,7 @@ static void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t
 {
 	*ret_cap = cap ? 2 * cap : FIRST_SLOTS;
 	size_t bytes = *ret_cap * size;
-	if (m->bytes + bytes - cap * size > UX_FRAME_CACHE_MOST)
+	if (m->bytes + bytes - cap * size > m->most)
 		return NULL;
 	void *table = calloc(1, bytes);
 	if (table)
@@ -312,7 +318,7 @@ static bool cached_text_is_plain(struct ux_bytes text)
 static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, struct ux_bytes mark)
 {
 	size_t before = m->arena.used, size = text->size + mark.size;
-	if (m->bytes + size > UX_FRAME_CACHE_MOST)
+	if (m->bytes + size > m->most)
 		return false;
 	char *copy = ux_arena_array(&m->arena, char, size + 1);
 	frame_cache_charge(m, m->arena.used - before);
@@ -343,8 +349,7 @@ static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached
 {
 	bool fresh = false;
 	size_t cap = map->cap;
-	if (m->bytes + cap * sizeof(*map->entries) > UX_FRAME_CACHE_MOST &&
-	    map->size >= cap - cap / 4)
+	if (m->bytes + cap * sizeof(*map->entries) > m->most && map->size >= cap - cap / 4)
 		return NULL;
 	uint32_t *at = cached_numbers_insert(map, key, &fresh);
 	frame_cache_charge(m, (map->cap - cap) * sizeof(*map->entries));
@@ -422,7 +427,7 @@ static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t 
 {
 	bool fresh = false;
 	size_t cap = m->far_offsets.cap;
-	if (m->bytes + cap * sizeof(*m->far_offsets.entries) > UX_FRAME_CACHE_MOST)
+	if (m->bytes + cap * sizeof(*m->far_offsets.entries) > m->most)
 		return false;
 	uint64_t *at = cached_offsets_insert(&m->far_offsets, pc, &fresh);
 	frame_cache_charge(m, (m->far_offsets.cap - cap) * sizeof(*m->far_offsets.entries));

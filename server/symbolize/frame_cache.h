@@ -26,10 +26,7 @@
 struct ux_frame_cache;
 
 enum {
-	UX_FRAME_CACHE_MOST = 24 << 20, /* size limit of one cache in bytes */
-	UX_FRAME_CACHES_MOST =
-		/* approximate limit of all caches of a server; above it, old ones are evicted */
-		72 << 20,
+	UX_FRAME_CACHE_MOST = 24 << 20, /* default size limit of one cache in bytes */
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 	/*
 	 * Longest text: names of functions, demangled, and the two parts of a path. A longer one is
@@ -60,6 +57,9 @@ struct ux_cached_frame {
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
+
+/* Sets the size limit, before the cache is used. */
+void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most);
 
 /* The memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);

@@ -9,6 +9,13 @@
 
 enum {
 	INDEX_ARENA = 16 << 20, /* memory for one module's row */
+	/*
+	 * Frame caches and indexes may have this part of the memory of all requests, within these
+	 * bounds. An index is of use from a few thousand addresses on.
+	 */
+	MEMORY_SHARE = 4,
+	MEMORY_LEAST = 8 << 20,
+	MEMORY_MOST = 256 << 20,
 };
 
 struct ux_open_module {
@@ -25,7 +32,15 @@ struct ux_open_module {
 	pthread_mutex_t lock;        /* guards the names of the candidates */
 	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
 	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
-	atomic_size_t *frame_bytes; /* points to the sum in the cache */
+	/* bytes of the candidates' indexes that the sum has; a sum, so no memory order is needed */
+	atomic_size_t index_bytes;
+	struct ux_module_memory *memory; /* that of the cache */
+};
+
+/* No memory order is needed: it is a sum, and its limit. */
+struct ux_module_memory {
+	atomic_size_t bytes; /* of the frame caches and indexes of all modules, approximately */
+	atomic_size_t most;  /* above it, those of old modules are evicted */
 };
 
 struct ux_module_cache {
@@ -33,7 +48,7 @@ struct ux_module_cache {
 	struct ux_row_cache *rows;
 	pthread_mutex_t lock;               /* guards the fields below */
 	struct ux_frame_reply_pool replies; /* has its own lock */
-	atomic_size_t frame_bytes;          /* sum over all modules; no memory order needed */
+	struct ux_module_memory memory;
 	/*
 	 * number of evictions so far: a module that was read before an eviction is not added after
 	 * it
@@ -75,6 +90,28 @@ const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_mo
 	return &m->candidates[i];
 }
 
+/* The share of one module's frame cache, and of one index, in the memory of all. */
+enum {
+	FRAMES_SHARE = 2,
+	INDEX_SHARE = 4,
+};
+
+static size_t module_memory_share(const struct ux_module_memory *memory, size_t share)
+{
+	return atomic_load_explicit(&memory->most, memory_order_relaxed) / share;
+}
+
+/* Adds to the sum what the indexes have grown by since it was last called. */
+static void module_charge_indexes(struct ux_open_module *m)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < m->n; i++)
+		bytes += ux_gsym_index_bytes(&m->candidates[i].gsym);
+	size_t before = atomic_exchange_explicit(&m->index_bytes, bytes, memory_order_relaxed);
+	/* a difference below 0 wraps, and so does the sum */
+	atomic_fetch_add_explicit(&m->memory->bytes, bytes - before, memory_order_relaxed);
+}
+
 static void module_cache_module_ref(struct ux_open_module *m)
 {
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
@@ -82,9 +119,16 @@ static void module_cache_module_ref(struct ux_open_module *m)
 
 void ux_open_module_unref(struct ux_open_module *m)
 {
-	if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
+	if (!m)
 		return;
+	module_charge_indexes(m);
+	if (atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	atomic_fetch_sub_explicit(&m->memory->bytes,
+				  atomic_load_explicit(&m->index_bytes, memory_order_relaxed),
+				  memory_order_relaxed);
 	for (size_t i = 0; i < m->n; i++) {
+		ux_gsym_index_free(&m->candidates[i].gsym);
 		ux_gsym_names_deinit(&m->candidates[i].names);
 		ux_file_unmap(&m->candidates[i].mapping);
 	}
@@ -102,8 +146,12 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 	pthread_mutex_lock(&m->frames_lock);
 	if (full && m->frames[mode] == full)
 		old = ux_take(&m->frames[mode]);
-	if (!m->frames[mode])
-		m->frames[mode] = ux_frame_cache_create(mode, m->frame_bytes);
+	if (!m->frames[mode]) {
+		m->frames[mode] = ux_frame_cache_create(mode, &m->memory->bytes);
+		if (m->frames[mode])
+			ux_frame_cache_limit(m->frames[mode],
+					     module_memory_share(m->memory, FRAMES_SHARE));
+	}
 	if (m->frames[mode])
 		cache = ux_frame_cache_ref(m->frames[mode]);
 	pthread_mutex_unlock(&m->frames_lock);
@@ -124,6 +172,26 @@ static size_t module_cache_drop_frames(struct ux_open_module *m)
 		ux_frame_cache_unref(cache);
 	}
 	return bytes;
+}
+
+/*
+ * Replaces the indexes of a module by empty ones, unless a request uses it. The lock of the cache
+ * must be held: no request can begin to use it then. Returns their size.
+ */
+static size_t module_cache_drop_indexes(struct ux_open_module *m)
+{
+	size_t before = atomic_load_explicit(&m->index_bytes, memory_order_relaxed);
+	if (before == 0 || atomic_load_explicit(&m->refs, memory_order_acquire) > 1)
+		return 0;
+	for (size_t i = 0; i < m->n; i++) {
+		struct ux_gsym *g = &m->candidates[i].gsym;
+		ux_gsym_index_free(g);
+		/* without memory for an index it has none */
+		(void)!ux_gsym_index_open(g, module_memory_share(m->memory, INDEX_SHARE), NULL);
+	}
+	module_charge_indexes(m);
+	size_t after = atomic_load_explicit(&m->index_bytes, memory_order_relaxed);
+	return before - ux_min(before, after);
 }
 
 static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_t *budget,
@@ -180,10 +248,23 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 		return ux_error_nomem(err);
 	}
 	c->store = store;
+	ux_module_cache_limit(c, MEMORY_MOST);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->replies.lock, NULL);
 	*ret = c;
 	return UX_OK;
+}
+
+void ux_module_cache_limit(struct ux_module_cache *c, uint64_t memory)
+{
+	uint64_t most = ux_max(ux_min(memory / MEMORY_SHARE, (uint64_t)MEMORY_MOST),
+			       (uint64_t)MEMORY_LEAST);
+	atomic_store_explicit(&c->memory.most, (size_t)most, memory_order_relaxed);
+}
+
+size_t ux_module_cache_bytes(const struct ux_module_cache *c)
+{
+	return atomic_load_explicit(&c->memory.bytes, memory_order_relaxed);
 }
 
 void ux_module_cache_destroy(struct ux_module_cache *c)
@@ -209,15 +290,16 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 }
 
 /*
- * Evicts the frame caches of the least recently used modules until half of the limit is left, so
- * that this is rare.
+ * Evicts the frame caches and indexes of the least recently used modules until half of the limit is
+ * left, so that this is rare.
  */
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
-	size_t all = atomic_load_explicit(&c->frame_bytes, memory_order_relaxed), gone = 0;
+	size_t all = ux_module_cache_bytes(c), gone = 0;
+	size_t most = module_memory_share(&c->memory, 2);
 	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
-	for (; m && all > gone + UX_FRAME_CACHES_MOST / 2; m = ux_cache_next(&c->modules, m))
-		gone += module_cache_drop_frames(*m);
+	for (; m && all > gone + most; m = ux_cache_next(&c->modules, m))
+		gone += module_cache_drop_frames(*m) + module_cache_drop_indexes(*m);
 }
 
 /*
@@ -229,7 +311,7 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
-	if (atomic_load_explicit(&c->frame_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
+	if (ux_module_cache_bytes(c) > module_memory_share(&c->memory, 1))
 		module_cache_evict_frames(c);
 	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(k), 0);
 	if (at) {
@@ -271,6 +353,9 @@ static enum ux_code module_cache_open_candidate(struct ux_module_cache *c,
 	ret->quality = from->quality;
 	UX_TRY(ux_blobs_map(c->store->blobs, &from->blob, from->size, &ret->mapping, err));
 	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
+	if (code == UX_OK)
+		code = ux_gsym_index_open(&ret->gsym, module_memory_share(&c->memory, INDEX_SHARE),
+					  err);
 	if (code != UX_OK)
 		ux_file_unmap(&ret->mapping);
 	return code;
@@ -319,7 +404,7 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	atomic_init(&m->refs, 1);
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_mutex_init(&m->frames_lock, NULL);
-	m->frame_bytes = &c->frame_bytes;
+	m->memory = &c->memory;
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
 		if (module_cache_is_ready(&row.candidates[i]) &&
 		    module_cache_open_candidate(c, &row.candidates[i], &m->candidates[m->n],

@@ -62,7 +62,17 @@ struct ux_module_cache;
 /* Creates a cache of at most `most` open modules, which evicts the least recently used one. */
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
 				    size_t most, struct ux_error *err) ux_must;
+
+/*
+ * Sets the memory of all requests, of which frame caches and indexes of open modules may have a
+ * part in addition. It applies to modules that are opened, and caches that are created, from then
+ * on. Any thread.
+ */
+void ux_module_cache_limit(struct ux_module_cache *c, uint64_t memory);
 void ux_module_cache_destroy(struct ux_module_cache *c);
+
+/* The memory of the frame caches and indexes of all modules. Any thread. */
+size_t ux_module_cache_bytes(const struct ux_module_cache *c);
 
 /*
  * Opens the module that an ID (canonical) names, and notes the use. UX_ENOTFOUND: there is no such

@@ -341,6 +341,95 @@ static void what_was_remembered_yields_to_what_is_better(void **state)
 	ux_out_deinit(&less);
 }
 
+/* --- large functions -------------------------------------------------------------------------- */
+
+enum {
+	CALLS = 2000, /* inlined calls of the large function, 8 bytes each */
+};
+
+static void upload_large(struct make_server *s)
+{
+	static struct ux_code_inline calls[CALLS];
+	static struct ux_gsym_range ranges[CALLS];
+	static struct ux_gsym_row rows[CALLS];
+	UX_ARENA(arena, 1 << 20);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		ranges[i] = (struct ux_gsym_range){8 * i, 8 * i + 4};
+		rows[i] = (struct ux_gsym_row){8 * i, 10 + i, 0};
+		calls[i] = (struct ux_code_inline){
+			.name = 7, .call_line = i, .depth = 1, .range_first = i, .range_count = 1};
+	}
+	struct ux_gsym_function large = {.start = 0x401000,
+					 .size = 8 * CALLS,
+					 .name = 1,
+					 .rows = rows,
+					 .n_rows = CALLS,
+					 .inlines = calls,
+					 .n_inlines = CALLS,
+					 .ranges = ranges};
+	struct ux_out out = names_only(&arena, &large, 1, UX_STR("\0large\0call\0"));
+	upload(s, example_id, ux_out_bytes(&out), "");
+	ux_out_deinit(&out);
+}
+
+/* Requests `n` addresses from the large function's byte `off` on, and checks the frames. */
+static void expect_large(struct make_server *s, size_t off, size_t n, const char *mode)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	json_t *doc = NULL;
+	ux_out_fmt(&body, "{\"demangle\":\"%s\",\"modules\":[{\"id\":\"%s\",\"addresses\":[", mode,
+		   example_id);
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(&body, "%s%zu", i ? "," : "", 0x401000 + off + i);
+	ux_out_cstr(&body, "]}]}");
+	ux_out_u8(&body, 0);
+	const json_t *frames =
+		json_object_get(first_module(s, (const char *)body.data, &doc), "frames");
+	assert_int_equal(json_array_size(frames), n);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *of = json_array_get(frames, i);
+		bool inlined = (off + i) % 8 < 4;
+		assert_int_equal(json_array_size(of), 1 + inlined);
+		assert_string_equal(text_of(json_array_get(of, 0), "function"),
+				    inlined ? "call" : "large");
+	}
+	json_decref(doc);
+}
+
+/* New addresses of a large function come from an index, whose memory is counted. */
+static void new_addresses_of_a_large_function_use_an_index(void **state)
+{
+	struct make_server *s = *state;
+	upload_large(s);
+	expect_large(s, 0, 1, "none");
+	size_t before = ux_module_cache_bytes(s->server.cache);
+	for (size_t i = 1; i < 10; i++) {
+		expect_large(s, i * 16, 4, "none");    /* a few: one by one */
+		expect_large(s, i * 1000, 20, "none"); /* a batch */
+	}
+	size_t after = ux_module_cache_bytes(s->server.cache);
+	assert_true(after > before + CALLS * 16);
+	assert_true(after < before + CALLS * 64);
+}
+
+/* All caches and indexes together stay within their part of the memory setting. */
+static void caches_stay_within_their_memory(void **state)
+{
+	static const char *const modes[] = {"none", "short", "full", "templates-elided"};
+	struct make_server *s = *state;
+	const size_t most = 8 << 20;
+	ux_module_cache_limit(s->server.cache, 16 << 20);
+	upload_large(s);
+	size_t highest = 0;
+	for (size_t i = 0; i < 4 * ux_countof(modes); i++) {
+		for (size_t off = 0; off < 8 * CALLS; off += 8 * CALLS / 4)
+			expect_large(s, off, 8 * CALLS / 4, modes[i % ux_countof(modes)]);
+		highest = ux_max(highest, ux_module_cache_bytes(s->server.cache));
+	}
+	assert_true(highest > 1 << 20);
+	assert_true(highest < most + most / 2);
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 /* Takes longer than anybody waits. */
@@ -628,6 +717,8 @@ int main(void)
 		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
 		SERVER_TEST(compact_questions_over_their_limit_are_refused),
 		SERVER_TEST(what_was_remembered_yields_to_what_is_better),
+		SERVER_TEST(new_addresses_of_a_large_function_use_an_index),
+		SERVER_TEST(caches_stay_within_their_memory),
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
 		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),
 		SERVER_TEST(frames_of_many_stacks_are_as_of_each_alone),
