@@ -20,6 +20,7 @@ struct store_values {
 	unsigned quota_modules;
 	const char *reading;
 	const char *upstreams;
+	bool copy;
 	bool json;
 };
 
@@ -46,6 +47,8 @@ static const struct ux_option store_options[] = {
 	 "limit: who reads without a key: open (all), keyed (none), served [stays]"},
 	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct store_values, upstreams), "NAMES",
 	 "limit: who is asked for what is missing, in order: a,b; all; none [stays]"},
+	{"copy", 0, UX_OPTION_FLAG, offsetof(struct store_values, copy), NULL,
+	 "backup, restore: copy files even where links to them would do"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
 	 "one object a line"},
 };
@@ -62,6 +65,7 @@ struct store_job {
 	bool open;
 	const struct store_values *values;
 	char **operands; /* after the verb */
+	char *dir;       /* the server's folder; malloc'ed */
 	struct ux_out out;
 	int status;
 };
@@ -71,6 +75,7 @@ static void store_job_deinit(struct store_job *job)
 	if (job->open)
 		ux_store_close(&job->store);
 	ux_out_deinit(&job->out);
+	free(job->dir);
 }
 
 static const struct ux_who store_actor = {.key_id = "", .from = "cli"};
@@ -354,6 +359,77 @@ static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 	return ix->namespaces.put(ix, &ns, &store_actor, ux_store_now(&job->store), err);
 }
 
+/* backup and restore */
+
+static void store_backup_report(void *ctx, const char *hash, const char *words)
+{
+	struct store_job *job = ctx;
+	job->status = UX_EXIT_SOME;
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(&job->out);
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "sha256", hash);
+		ux_json_key_cstr(&j, "reason", words);
+		ux_json_object_end(&j);
+		ux_out_u8(&job->out, '\n');
+		return;
+	}
+	ux_out_fmt(&job->out, "%s  ", hash);
+	ux_text(&job->out, ux_bytes_cstr(words));
+	ux_out_u8(&job->out, '\n');
+}
+
+static void store_backup_sum(struct store_job *job, const struct ux_backup_sum *sum)
+{
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(&job->out);
+		ux_json_object_begin(&j);
+		ux_json_key_u64(&j, "blobs", sum->blobs);
+		ux_json_key_u64(&j, "bytes", sum->bytes);
+		ux_json_key_u64(&j, "linked", sum->linked);
+		ux_json_key_u64(&j, "copied", sum->copied);
+		ux_json_key_u64(&j, "copied_bytes", sum->copied_bytes);
+		ux_json_key_u64(&j, "deleted", sum->deleted);
+		ux_json_key_u64(&j, "pruned", sum->pruned);
+		ux_json_key_u64(&j, "problems", sum->problems);
+		ux_json_object_end(&j);
+		ux_out_u8(&job->out, '\n');
+		return;
+	}
+	ux_out_fmt(&job->out, "%" PRIu64 " blobs of ", sum->blobs);
+	ux_text_size(&job->out, sum->bytes);
+	ux_out_fmt(&job->out, ": %" PRIu64 " linked, %" PRIu64 " copied (", sum->linked,
+		   sum->copied);
+	ux_text_size(&job->out, sum->copied_bytes);
+	ux_out_fmt(&job->out, "), %" PRIu64 " no longer needed; %" PRIu64 " problems\n",
+		   sum->pruned, sum->problems);
+}
+
+static enum ux_code store_copy(struct store_job *job, const char *from, const char *to, bool fresh,
+			       struct ux_error *err)
+{
+	const struct ux_backup_how how = {.copy = job->values->copy,
+					  .fresh = fresh,
+					  .now = ux_store_now(&job->store),
+					  .report = store_backup_report,
+					  .ctx = job};
+	struct ux_backup_sum sum;
+	UX_TRY(ux_store_copy(&job->store, from, to, &how, &sum, err));
+	store_backup_sum(job, &sum);
+	return UX_OK;
+}
+
+static enum ux_code store_backup(struct store_job *job, struct ux_error *err)
+{
+	return store_copy(job, job->dir, job->operands[0], /* fresh= */ false, err);
+}
+
+/* The store that was opened is the backup. */
+static enum ux_code store_restore(struct store_job *job, struct ux_error *err)
+{
+	return store_copy(job, job->operands[0], job->dir, /* fresh= */ true, err);
+}
+
 /* the command */
 
 typedef enum ux_code store_verb_fn(struct store_job *job, struct ux_error *err);
@@ -363,8 +439,9 @@ static const struct store_verb {
 	store_verb_fn *fn;
 	size_t operands;
 } store_verbs[] = {
-	{"check", store_check, 0}, {"sweep", store_sweep, 0}, {"pin", store_pin, 2},
-	{"unpin", store_unpin, 2}, {"usage", store_usage, 0}, {"limit", store_limit, 1},
+	{"check", store_check, 0},   {"sweep", store_sweep, 0},     {"pin", store_pin, 2},
+	{"unpin", store_unpin, 2},   {"usage", store_usage, 0},     {"limit", store_limit, 1},
+	{"backup", store_backup, 1}, {"restore", store_restore, 1},
 };
 
 /* Whether a verb removes data, which requires exclusive access to the directory. */
@@ -376,10 +453,11 @@ static bool store_verb_is_exclusive(const struct store_verb *verb, const struct 
 static enum ux_code store_job_open(struct store_job *job, const struct store_verb *verb,
 				   struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *dir = NULL;
 	if (!job->values->data)
-		UX_TRY(ux_store_default_dir(&dir, err));
-	const char *chosen = dir ? dir : job->values->data;
+		UX_TRY(ux_store_default_dir(&job->dir, err));
+	else if (!(job->dir = strdup(job->values->data)))
+		return ux_error_nomem(err);
+	const char *chosen = verb->fn == store_restore ? job->operands[0] : job->dir;
 	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* never creates a directory */
 	if (store_verb_is_exclusive(verb, job->values)) {
 		ux_store_close(&job->store);
@@ -416,13 +494,16 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 		if (strcmp(store_verbs[i].name, args.items[0]) == 0)
 			verb = &store_verbs[i];
 	if (!verb)
-		return ux_usage_error(cmd, "first comes check, sweep, pin, unpin, usage or limit");
+		return ux_usage_error(
+			cmd,
+			"first comes check, sweep, pin, unpin, usage, limit, backup or restore");
 	if (args.n - 1 > verb->operands)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
 	if (args.n - 1 < verb->operands)
 		return ux_usage_error(cmd, "%s needs %s", verb->name,
-				      verb->operands == 1 ? "the name of a namespace"
-							  : "the ID of a module and a label");
+				      verb->operands == 2       ? "the ID of a module and a label"
+				      : verb->fn == store_limit ? "the name of a namespace"
+								: "the folder of the backup");
 	ux_cleanup(store_job_deinit) struct store_job job = {.values = &v,
 							     .operands = args.items + 1};
 	return store_verb_run(&job, verb);
@@ -431,14 +512,17 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_store = {
 	.name = "store",
 	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
-		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]",
+		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]\n"
+		 "backup DIR [options]\nrestore DIR [options]",
 	.line = "checks, sweeps and pins what a server keeps in its folder",
 	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
 		"status 1 says that something is wrong. sweep does at once what the server does by\n"
 		"the hour: modules that nobody used are marked and, after the grace time, removed;\n"
 		"pinned ones stay. limit sets quotas of a namespace and how long it keeps modules;\n"
-		"what is not said has no limit, or the server's --keep-days. All works while the\n"
-		"server runs, but check --repair, and sweep without --dry-run.",
+		"what is not said has no limit, or the server's --keep-days. backup copies the\n"
+		"store to DIR, or adds to an earlier backup there what is new; restore makes a store\n"
+		"from a backup. All works while the server runs, but check --repair, sweep without\n"
+		"--dry-run, and restore.",
 	.examples = "  unhex store check\n"
 		    "  unhex store limit team --quota 50G --keep-days 90\n"
 		    "  unhex store sweep --dry-run",

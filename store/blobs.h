@@ -134,4 +134,12 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 /* The file system backend: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Creates the folders. */
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err) ux_must;
 
+/*
+ * Makes a blob of one folder a blob of another one, by a link to the same file: blobs are never
+ * modified. Both are of the file system backend. The link is on the disk when this returns.
+ * UX_EUNSUPPORTED: the folders are on different file systems, or theirs has no such links.
+ */
+enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
+			      const struct ux_blob_hash *hash, struct ux_error *err) ux_must;
+
 #endif

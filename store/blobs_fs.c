@@ -250,6 +250,37 @@ static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *h
 	return UX_OK;
 }
 
+static enum ux_code blobs_fs_link_failed(const char *name, struct ux_error *err)
+{
+	bool cannot = errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP ||
+		      errno == ENOSYS;
+	return cannot ? ux_error_set(err, UX_EUNSUPPORTED, "a blob cannot be linked")
+		      : ux_error_os(err, errno, "cannot link blob %s", name);
+}
+
+/* The link gets its name by a rename, so that it replaces a file of the name. */
+enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
+			      const struct ux_blob_hash *hash, struct ux_error *err)
+{
+	struct blobs_fs *a = blobs_fs_of(from), *b = blobs_fs_of(to);
+	char path[BLOB_PATH], uid[UX_UPLOAD_UID_SIZE];
+	ux_cleanup(blobs_fs_close_fd) int folder = -1;
+	const char *name = path + 6;
+	blob_path(hash, path);
+	UX_TRY(ux_upload_uid_make(uid, err));
+	UX_TRY(blob_folder(b, path, &folder, err));
+	if (linkat(a->blobs, path, b->uploads, uid, 0) != 0)
+		return blobs_fs_link_failed(name, err);
+	if (renameat(b->uploads, uid, folder, name) != 0 || fsync(folder) != 0) {
+		enum ux_code code = ux_error_os(err, errno, "cannot link blob %s", name);
+		(void)unlinkat(b->uploads, uid, 0);
+		return code;
+	}
+	/* Still there if both names were links to one file. */
+	(void)unlinkat(b->uploads, uid, 0);
+	return UX_OK;
+}
+
 /* time() may lag behind the file system's clock by a tick, so ages are clamped to 0. */
 static int64_t blobs_fs_age(const struct stat *st)
 {

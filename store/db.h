@@ -82,6 +82,9 @@ enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err) ux_must;
 /* Sets the error of the last failure: UX_ENOMEM, UX_EUNAVAILABLE (busy), otherwise UX_EIO. */
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
 
+/* Copies the database as of now to a new file, with the bytes on the disk. */
+enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+
 /* Runs the integrity check of the database. UX_EIO: the message says what is wrong. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 

@@ -99,6 +99,12 @@ bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id)
 	return !f || ux_id_filter_may_have(f, ns, id);
 }
 
+static enum ux_code index_copy(struct ux_index *ix, const char *path, struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_LONG, err);
+	return ux_db_copy(db, path, err);
+}
+
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
 {
 	struct ux_index_sql *s = calloc(1, sizeof(*s));
@@ -106,6 +112,7 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
 		return ux_error_nomem(err);
 	s->base.version = UX_INDEX_VERSION;
 	s->base.close = index_close;
+	s->base.copy = index_copy;
 	ux_modules_init(&s->base);
 	ux_candidates_init(&s->base);
 	ux_retention_init(&s->base);

@@ -777,6 +777,12 @@ struct ux_index {
 				   struct ux_error *err);
 	enum ux_code (*number_put)(struct ux_index *ix, const char *name, int64_t value,
 				   struct ux_error *err);
+	/*
+	 * Copies the index as of now to a new file, which replaces an earlier one of that path.
+	 * Other threads and processes go on reading and writing. The copy is on the disk when this
+	 * returns.
+	 */
+	enum ux_code (*copy)(struct ux_index *ix, const char *path, struct ux_error *err);
 	void (*close)(struct ux_index *ix);
 };
 

@@ -7,8 +7,10 @@
 #include "room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
@@ -186,6 +188,50 @@ enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
 	if (version < ux_schema_count)
 		UX_TRY(sqlite_exec(db, text, err));
 	return ux_tx_commit(&tx, err);
+}
+
+/* Removes a database and the files beside it. */
+static enum ux_code sqlite_remove(const char *path, struct ux_error *err)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	for (size_t i = 0; i < ux_countof(suffixes); i++) {
+		ux_cleanup(ux_free_ptr) char *name = NULL;
+		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0) {
+			name = NULL;
+			return ux_error_nomem(err);
+		}
+		if (unlink(name) != 0 && errno != ENOENT)
+			return ux_error_os(err, errno, "cannot remove %s", name);
+	}
+	return UX_OK;
+}
+
+/* All pages in one step: a snapshot, while the writer goes on in its log. */
+static enum ux_code sqlite_copy_pages(struct ux_db *db, struct ux_db *to, struct ux_error *err)
+{
+	UX_TRY(sqlite_exec(to, "PRAGMA synchronous = FULL", err));
+	sqlite3_backup *copy = sqlite3_backup_init(to->sqlite, "main", db->sqlite, "main");
+	if (!copy)
+		return ux_db_fail(to, err);
+	(void)sqlite3_backup_step(copy, /* all pages */ -1);
+	return sqlite3_backup_finish(copy) == SQLITE_OK ? UX_OK : ux_db_fail(to, err);
+}
+
+enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err)
+{
+	struct ux_db to = {0};
+	UX_TRY(sqlite_remove(path, err));
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot make %s", path);
+	close(fd);
+	int rc = sqlite3_open_v2(path, &to.sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
+	enum ux_code code = rc == SQLITE_OK ? sqlite_copy_pages(db, &to, err)
+			    : to.sqlite     ? ux_db_fail(&to, err)
+					    : ux_error_nomem(err);
+	sqlite3_close(to.sqlite);
+	return code;
 }
 
 /* The first line of the result is "ok" or describes what is wrong. */

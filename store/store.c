@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char index_name[] = "index.sqlite";
+
 enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 {
 	const char *data = getenv("XDG_DATA_HOME");
@@ -87,10 +89,36 @@ static enum ux_code store_lock_folder(struct ux_store *s, const char *dir, struc
 	return UX_OK;
 }
 
+static enum ux_code store_has_file(const char *dir, const char *name, bool *ret,
+				   struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s/%s", dir, name) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	*ret = access(path, F_OK) == 0;
+	return UX_OK;
+}
+
+static enum ux_code store_check_finished(const char *dir, struct ux_error *err)
+{
+	bool index = false, unfinished = false;
+	UX_TRY(store_has_file(dir, index_name, &index, err));
+	UX_TRY(store_has_file(dir, UX_STORE_UNFINISHED, &unfinished, err));
+	return index || !unfinished
+		       ? UX_OK
+		       : ux_error_set(
+				 err, UX_ECONFLICT,
+				 "a backup or restore to %.100s was not finished; run it again",
+				 dir);
+}
+
 static enum ux_code store_open_all(struct ux_store *s, const char *dir, struct ux_error *err)
 {
 	UX_TRY(store_make_folders(dir, err));
 	UX_TRY(store_lock_folder(s, dir, err));
+	UX_TRY(store_check_finished(dir, err));
 	UX_TRY(ux_room_open(&s->room, dir, err));
 	(void)ux_room_release(&s->room); /* opening the index writes some pages */
 	UX_TRY(ux_store_open_index(dir, &s->index, err));
@@ -160,14 +188,33 @@ enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error 
 	return code;
 }
 
+static enum ux_code store_open_target(struct ux_store *s, const char *dir, bool fresh,
+				      struct ux_error *err)
+{
+	bool index = false;
+	UX_TRY(store_make_folders(dir, err));
+	UX_TRY(store_lock_folder(s, dir, err));
+	UX_TRY(store_has_file(dir, index_name, &index, err));
+	if (index && fresh)
+		return ux_error_set(err, UX_ECONFLICT, "%.100s has a store already", dir);
+	return ux_blobs_fs_open(&s->blobs, dir, err);
+}
+
+enum ux_code ux_store_open_target(struct ux_store *s, const char *dir, bool fresh,
+				  struct ux_error *err)
+{
+	store_init(s);
+	enum ux_code code = store_open_target(s, dir, fresh, err);
+	if (code != UX_OK)
+		ux_store_close(s);
+	return code;
+}
+
 static enum ux_code store_check_folder(const char *dir, struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *path = NULL;
-	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
-		path = NULL;
-		return ux_error_nomem(err);
-	}
-	if (access(path, F_OK) != 0)
+	bool index = false;
+	UX_TRY(store_has_file(dir, index_name, &index, err));
+	if (!index)
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "no index.sqlite in %.100s; expected a folder of unhex serve",
 				    dir);

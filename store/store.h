@@ -358,6 +358,48 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 /* "idle", "marked", "swept", "evicted". */
 const char *ux_retained_name(enum ux_retained what);
 
+/* How a store is copied. */
+struct ux_backup_how {
+	bool copy;   /* copy the files of blobs even where links to them would do */
+	bool fresh;  /* the folder must not have a store yet */
+	ux_time now; /* for the audit log of the copy */
+	/* called for each blob that is lost or damaged; may be NULL */
+	void (*report)(void *ctx, const char *hash, const char *words);
+	void *ctx;
+};
+
+struct ux_backup_sum {
+	uint64_t blobs; /* that the copy has, with those that it had before */
+	uint64_t bytes;
+	uint64_t linked; /* by this run */
+	uint64_t copied; /* by this run */
+	uint64_t copied_bytes;
+	uint64_t deleted;  /* from the store while the copy was made; the copy does not have them */
+	uint64_t pruned;   /* blobs that only an earlier copy in the folder had */
+	uint64_t problems; /* lost and damaged blobs, which the copy does not have */
+};
+
+/* The name of an index that is not complete yet. A folder that has only that is no store. */
+#define UX_STORE_UNFINISHED "index.sqlite.new"
+
+/*
+ * Copies a store to another folder, for a backup or from one: the index as of now, then every blob
+ * that it names, each compared with its hash. The store may be in use by a server. If the folder
+ * has an earlier copy, only new blobs are copied, and it stays valid until the new one is complete;
+ * the process may be killed at any time. UX_ECONFLICT: a server or another copy uses the folder, or
+ * `fresh` is set and it has a store. UX_EINVAL: it is the store's own folder.
+ */
+enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const char *dir,
+			   const struct ux_backup_how *how, struct ux_backup_sum *ret,
+			   struct ux_error *err) ux_must;
+
+/*
+ * Opens and locks the folder that a store is copied to, without an index. fresh: UX_ECONFLICT if it
+ * has one.
+ */
+enum ux_code ux_store_open_target(struct ux_store *s, const char *dir, bool fresh,
+				  struct ux_error *err) ux_must;
+
 enum ux_check_problem {
 	UX_CHECK_MISSING, /* a blob that the index refers to does not exist */
 	UX_CHECK_SIZE,    /* the size of the file differs from that in the index */

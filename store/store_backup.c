@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Backup and restore: one store is copied into the folder of another.
+ *
+ * The index is copied as "index.sqlite.new", then every blob that it names, and then it is renamed.
+ * So at any time the folder has the earlier copy with all its blobs, or the new one; or, before the
+ * first copy is complete, no index at all.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <nettle/sha2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PAGE = 1000, /* rows of blobs read at a time */
+	PAGE_BUDGET = 4 << 20,
+	COPY_BYTES = 256 << 10,
+	PATH_BYTES = 4096
+};
+
+/* State of one copy. */
+struct backup {
+	struct ux_index *from_index;
+	struct ux_blobs *from;
+	struct ux_store to; /* only its folder, lock and blobs are open */
+	struct ux_index *copy;
+	const char *dir;
+	const struct ux_backup_how *how;
+	struct ux_backup_sum *sum;
+};
+
+static void backup_end(struct backup *b)
+{
+	if (b->copy)
+		b->copy->close(b->copy);
+	ux_store_close(&b->to);
+}
+
+static void backup_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static enum ux_code backup_path(const struct backup *b, const char *name, char path[PATH_BYTES],
+				struct ux_error *err)
+{
+	int n = snprintf(path, PATH_BYTES, "%s/%s", b->dir, name);
+	return n > 0 && n < PATH_BYTES
+		       ? UX_OK
+		       : ux_error_set(err, UX_EINVAL, "the path of the folder is too long");
+}
+
+/* Copies from the current position of fd into a part of the backup, and hashes what it copies. */
+static enum ux_code backup_copy_bytes(struct backup *b, int fd, struct ux_blob_part *part,
+				      struct ux_blob_hash *ret, struct ux_error *err)
+{
+	struct sha256_ctx ctx;
+	ssize_t n = 0;
+	ux_cleanup(ux_free_ptr) uint8_t *buf = malloc(COPY_BYTES);
+	if (!buf)
+		return ux_error_nomem(err);
+	sha256_init(&ctx);
+	do {
+		n = read(fd, buf, COPY_BYTES);
+		if (n <= 0)
+			continue;
+		sha256_update(&ctx, (size_t)n, buf);
+		UX_TRY(b->to.blobs->part_write(part, ux_bytes(buf, (size_t)n), err));
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		return ux_error_os(err, errno, "cannot read a blob");
+	sha256_digest(&ctx, sizeof(ret->bytes), ret->bytes);
+	return UX_OK;
+}
+
+static enum ux_code backup_check_hash(const struct ux_blob_hash *found,
+				      const struct ux_blob_hash *expected, struct ux_error *err)
+{
+	return memcmp(found, expected, sizeof(*found)) == 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECORRUPT, "the bytes have another hash");
+}
+
+static enum ux_code backup_copy_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
+				     struct ux_error *err)
+{
+	struct ux_blobs *to = b->to.blobs;
+	struct ux_blob_part *part = NULL;
+	struct ux_blob_hash found;
+	char uid[UX_UPLOAD_UID_SIZE];
+	uint64_t size = 0;
+	UX_TRY(ux_upload_uid_make(uid, err));
+	UX_TRY(to->part_open(to, uid, &part, &size, err));
+	enum ux_code code = backup_copy_bytes(b, fd, part, &found, err);
+	if (code == UX_OK)
+		code = backup_check_hash(&found, hash, err);
+	if (code == UX_OK)
+		code = to->part_commit(part, hash, err);
+	to->part_close(part);
+	if (code != UX_OK)
+		(void)!to->part_remove(to, uid, NULL);
+	return code;
+}
+
+/* A link to a damaged file would be no backup of it, so the bytes are compared first. */
+static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
+				     struct ux_error *err)
+{
+	struct ux_blob_hash found;
+	UX_TRY(ux_blob_hash_fd(fd, &found, err));
+	UX_TRY(backup_check_hash(&found, hash, err));
+	return ux_blobs_fs_link(b->from, b->to.blobs, hash, err);
+}
+
+/* UX_EUNSUPPORTED of a link: the folders are on different file systems, so it is copied. */
+static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_blob_row *row,
+				    struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = UX_EUNSUPPORTED;
+	if (!b->how->copy)
+		code = backup_link_blob(b, fd, &row->hash, &why);
+	if (code == UX_OK) {
+		b->sum->linked++;
+		return UX_OK;
+	}
+	if (code != UX_EUNSUPPORTED) {
+		if (err && err->code == UX_OK)
+			*err = why;
+		return code;
+	}
+	if (lseek(fd, 0, SEEK_SET) != 0)
+		return ux_error_os(err, errno, "cannot rewind a blob");
+	UX_TRY(backup_copy_blob(b, fd, &row->hash, err));
+	b->sum->copied++;
+	b->sum->copied_bytes += row->size;
+	return UX_OK;
+}
+
+static bool backup_has(struct backup *b, const struct ux_blob_row *row)
+{
+	uint64_t size = 0;
+	ux_cleanup(backup_close_fd) int fd = -1;
+	return b->to.blobs->open(b->to.blobs, &row->hash, &fd, &size, NULL) == UX_OK &&
+	       size == row->size;
+}
+
+static enum ux_code backup_put_blob(struct backup *b, const struct ux_blob_row *row,
+				    struct ux_error *err)
+{
+	uint64_t size = 0;
+	ux_cleanup(backup_close_fd) int fd = -1;
+	if (backup_has(b, row))
+		return UX_OK;
+	UX_TRY(b->from->open(b->from, &row->hash, &fd, &size, err));
+	if (size != row->size)
+		return ux_error_set(err, UX_ECORRUPT, "%" PRIu64 " bytes; expected %" PRIu64, size,
+				    row->size);
+	return backup_transfer(b, fd, row, err);
+}
+
+/*
+ * A blob that is missing was deleted after the index was copied, or is lost in the original, too;
+ * one with other bytes is damaged there. In each case the copy must not name it.
+ */
+static enum ux_code backup_lose(struct backup *b, const struct ux_blob_row *row,
+				const struct ux_error *why, struct ux_error *err)
+{
+	struct ux_blob_loss loss;
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	bool used = false;
+	UX_TRY(b->from_index->blobs.used(b->from_index, &row->hash, &used, err));
+	UX_TRY(b->copy->blobs.lose(b->copy, &row->hash, used ? why->text : "deleted meanwhile",
+				   b->how->now, &loss, err));
+	if (!used) {
+		b->sum->deleted++;
+		return UX_OK;
+	}
+	b->sum->problems++;
+	ux_blob_hash_text(&row->hash, text);
+	if (b->how->report)
+		b->how->report(b->how->ctx, text, why->text);
+	return UX_OK;
+}
+
+static enum ux_code backup_row(struct backup *b, const struct ux_blob_row *row,
+			       struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = backup_put_blob(b, row, &why);
+	b->sum->blobs += code == UX_OK;
+	b->sum->bytes += code == UX_OK ? row->size : 0;
+	if (code == UX_OK)
+		return UX_OK;
+	if (code == UX_ENOTFOUND || code == UX_ECORRUPT)
+		return backup_lose(b, row, &why, err);
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_code backup_rows(struct backup *b, struct ux_error *err)
+{
+	struct ux_blob_hash last;
+	const struct ux_blob_hash *after = NULL;
+	for (bool more = true; more;) {
+		UX_ARENA(arena, PAGE_BUDGET);
+		struct ux_blob_rows page;
+		UX_TRY(b->copy->blobs.list(b->copy, after, PAGE, &arena, &page, err));
+		for (size_t i = 0; i < page.n; i++)
+			UX_TRY(backup_row(b, &page.rows[i], err));
+		more = page.more;
+		if (page.n > 0) {
+			last = page.rows[page.n - 1].hash;
+			after = &last;
+		}
+	}
+	return UX_OK;
+}
+
+/* The log of the earlier copy must not be read together with the new one. */
+static enum ux_code backup_close_earlier(const struct backup *b, struct ux_error *err)
+{
+	char path[PATH_BYTES];
+	struct ux_index *earlier = NULL;
+	UX_TRY(backup_path(b, "index.sqlite", path, err));
+	if (access(path, F_OK) != 0)
+		return UX_OK;
+	UX_TRY(ux_index_sqlite_open(&earlier, path, err));
+	earlier->close(earlier); /* copies the log into the index and removes it */
+	UX_TRY(backup_path(b, "index.sqlite-wal", path, err));
+	return access(path, F_OK) != 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECONFLICT, "another process has the index of %s open",
+				      b->dir);
+}
+
+/* The new index takes the place of the earlier one. */
+static enum ux_code backup_publish(struct backup *b, struct ux_error *err)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	b->copy->close(b->copy);
+	b->copy = NULL;
+	UX_TRY(backup_close_earlier(b, err));
+	UX_TRY(backup_path(b, UX_STORE_UNFINISHED, from, err));
+	UX_TRY(backup_path(b, "index.sqlite", to, err));
+	ux_cleanup(backup_close_fd) int dir = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ux_cleanup(backup_close_fd) int fd = open(from, O_RDWR | O_CLOEXEC);
+	if (dir < 0 || fd < 0 || fsync(fd) != 0 || rename(from, to) != 0 || fsync(dir) != 0)
+		return ux_error_os(err, errno, "cannot put %s in its place", to);
+	return UX_OK;
+}
+
+static enum ux_code backup_prune_blob(void *ctx, const char *name, int64_t age_s,
+				      struct ux_error *err)
+{
+	struct backup *b = ctx;
+	struct ux_blob_hash hash;
+	bool used = true;
+	(void)age_s;
+	if (!ux_blob_hash_parse(ux_bytes_cstr(name), &hash))
+		return UX_OK;
+	UX_TRY(b->copy->blobs.used(b->copy, &hash, &used, err));
+	b->sum->pruned += !used;
+	return used ? UX_OK : b->to.blobs->remove(b->to.blobs, &hash, err);
+}
+
+/* Of a copy that was interrupted. */
+static enum ux_code backup_prune_part(void *ctx, const char *name, int64_t age_s,
+				      struct ux_error *err)
+{
+	struct backup *b = ctx;
+	(void)age_s;
+	return ux_upload_uid_valid(ux_bytes_cstr(name))
+		       ? b->to.blobs->part_remove(b->to.blobs, name, err)
+		       : UX_OK;
+}
+
+/* Removes what only earlier copies had. */
+static enum ux_code backup_prune(struct backup *b, struct ux_error *err)
+{
+	struct ux_blobs *to = b->to.blobs;
+	UX_TRY(ux_store_open_index(b->dir, &b->copy, err));
+	UX_TRY(to->each_blob(to, backup_prune_blob, b, err));
+	return to->each_part(to, backup_prune_part, b, err);
+}
+
+static enum ux_code backup_run(struct backup *b, struct ux_error *err)
+{
+	char path[PATH_BYTES];
+	UX_TRY(backup_path(b, UX_STORE_UNFINISHED, path, err));
+	UX_TRY(b->from_index->copy(b->from_index, path, err));
+	UX_TRY(ux_index_sqlite_open(&b->copy, path, err));
+	UX_TRY(backup_rows(b, err));
+	UX_TRY(backup_publish(b, err));
+	return backup_prune(b, err);
+}
+
+static bool backup_is_same(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
+	       of_a.st_dev == of_b.st_dev;
+}
+
+enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const char *dir,
+			   const struct ux_backup_how *how, struct ux_backup_sum *ret,
+			   struct ux_error *err)
+{
+	*ret = (struct ux_backup_sum){0};
+	ux_cleanup(backup_end) struct backup b = {
+		.from_index = from->index, .from = from->blobs, .dir = dir, .how = how, .sum = ret};
+	if (backup_is_same(from_dir, dir))
+		return ux_error_set(err, UX_EINVAL, "%.100s is the folder of the store itself",
+				    dir);
+	UX_TRY(ux_store_open_target(&b.to, dir, /* fresh= */ how->fresh, err));
+	return backup_run(&b, err);
+}
