@@ -81,7 +81,7 @@ def test_no_command_prints_the_overview_as_an_error():
     (["key"], ["create, list, rotate or revoke"]),
     (["key", "revoke"], ["ID"]),
     (["key", "list", "more"], ['"more"']),
-    (["store"], ["check, sweep, pin, unpin, usage or limit"]),
+    (["store"], ["check, sweep, pin, unpin, usage, limit, backup or restore"]),
     (["store", "pin", "gnu:00"], ["label"]),
     (["store", "limit"], ["namespace"]),
     (["store", "check", "more"], ['"more"']),

@@ -85,6 +85,19 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 	assert_int_equal(idle(ix, &arena, 3001).n, 1);
 }
 
+/* Each step of the retention decides anew: what it listed may have changed since. */
+static void pin_that_is_set_after_the_mark_keeps_the_module(struct ux_index *ix)
+{
+	int64_t a = keep(ix, "gnu:k4", 63);
+	assert_true(mark(ix, a, 3001, 5000));
+	assert_int_equal(ix->modules.pin(ix, "keep", "gnu:k4", "v1", &index_tester, 1, NULL),
+			 UX_OK);
+	assert_false(sweep(ix, a, 3001, 5500));
+	assert_int_equal(ix->modules.unpin(ix, "keep", "gnu:k4", "v1", &index_tester, 2, NULL),
+			 UX_OK);
+	assert_true(sweep(ix, a, 3001, 5500));
+}
+
 static void what_can_be_had_again_is_told_least_used_first(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);
@@ -211,6 +224,7 @@ static void blobs_in_use_are_listed_in_order_and_may_be_lost(struct ux_index *ix
 
 void index_keeping_conforms(struct ux_index *ix)
 {
+	pin_that_is_set_after_the_mark_keeps_the_module(ix);
 	only_what_is_idle_unpinned_and_long_marked_is_swept(ix);
 	what_can_be_had_again_is_told_least_used_first(ix);
 	quotas_bound_what_a_namespace_holds(ix);

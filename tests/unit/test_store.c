@@ -8,6 +8,7 @@
 #include "path_canonical.h"
 #include "db.h"
 #include "store.h"
+#include "text.h"
 #include "index.h"
 
 #include <fcntl.h>
@@ -344,6 +345,101 @@ static void index_of_the_second_schema_keeps_everything(void **state)
 	dir_remove(&d);
 }
 
+/* What the first schema has columns for; the later ones add columns with defaults. */
+static const char rows_of_any_schema[] =
+	"INSERT INTO modules (number, ns, created, updated) VALUES (5, 'team', 100, 200);"
+	"INSERT INTO ids VALUES ('team', 'gnu:old', 5, 0), ('team', 'file:old', 5, 3);"
+	"INSERT INTO blobs VALUES (zeroblob(32), 1234);"
+	"INSERT INTO candidates (number, ns, module, blob, kind, quality, functions, inlines, rows, "
+	"code_bytes, line_bytes, description, file_name, key_id, created) VALUES (9, 'team', 5, "
+	"zeroblob(32), 'gsym', 4, 1, 2, 3, 4, 5, 'd', '/opt/a/prog', 'k', 150);"
+	"INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, file_name, "
+	"force, state, status, reason, created, updated) VALUES "
+	"('0123456789abcdef0123456789abcdef', 'team', 'k', 7, zeroblob(32), 'gsym', 3, 'd', 'f', 0, "
+	"0, '', '', 300, 300);"
+	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
+
+/* A key of the schema before and since keys have several tokens. */
+static void put_key_of(sqlite3 *db, int version, const char *token)
+{
+	enum {
+		TOKENS_SINCE = 3
+	};
+	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
+	char text[65], sql[512];
+	ux_blob_hash_text(&hash, text);
+	if (version < TOKENS_SINCE) {
+		put_old_key(db, token);
+		return;
+	}
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO keys (id, ns, scopes, description, created, expires, revoked) "
+		 "VALUES ('%.12s', 'team', 5, 'ci', 50, 0, 0);"
+		 "INSERT INTO tokens VALUES ('%.12s', x'%s', '%.12s', 50, 0)",
+		 text, text, text, text);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static void make_index_of_schema(const char *path, int version, const char *token)
+{
+	sqlite3 *db = NULL;
+	char sql[64];
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < version; i++)
+		assert_int_equal(sqlite3_exec(db, ux_schema_steps[i].sql, NULL, NULL, NULL),
+				 SQLITE_OK);
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, rows_of_any_schema, NULL, NULL, NULL), SQLITE_OK);
+	put_key_of(db, version, token);
+	sqlite3_close(db);
+}
+
+static void index_of_each_earlier_schema_keeps_everything(void **state)
+{
+	(void)state;
+	static const char token[] = "ux_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
+	static const char uid[] = "0123456789abcdef0123456789abcdef";
+	for (int version = 1; version <= ux_schema_count; version++) {
+		struct dir d;
+		char path[128];
+		struct ux_index *ix = NULL;
+		struct ux_module m;
+		struct ux_upload up;
+		struct ux_key key;
+		struct ux_usage use;
+		struct ux_usage_errors wrong;
+		UX_ARENA(arena, 1 << 20);
+		dir_make(&d);
+		snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+		make_index_of_schema(path, version, token);
+		assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+		assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
+		assert_int_equal(m.number, 5);
+		assert_int_equal(m.n_ids, 2);
+		assert_int_equal(m.n_candidates, 1);
+		assert_string_equal(m.candidates[0].file_name, "/opt/a/prog");
+		assert_int_equal(m.candidates[0].quality, 4);
+		assert_int_equal(ix->uploads.find(ix, uid, &arena, &up, NULL), UX_OK);
+		assert_string_equal(up.ids[0], "gnu:new");
+		assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 60, &arena, &key, NULL),
+				 UX_OK);
+		assert_string_equal(key.ns, "team");
+		assert_int_equal(ix->namespaces.usage(ix, "team", &use, NULL), UX_OK);
+		assert_int_equal(use.modules, 1);
+		assert_int_equal(ix->namespaces.recount(ix, false, &arena, &wrong, NULL), UX_OK);
+		assert_int_equal(wrong.n, 0);
+		assert_int_equal(
+			ix->modules.remove(ix, "team", "gnu:old", &index_tester, 400, NULL), UX_OK);
+		struct ux_blob_rows garbage;
+		assert_int_equal(ix->blobs.garbage(ix, INT64_MAX, 10, &arena, &garbage, NULL),
+				 UX_OK);
+		assert_int_equal(garbage.n, 1);
+		ix->close(ix);
+		dir_remove(&d);
+	}
+}
+
 static void source_paths_have_one_form(void **state)
 {
 	(void)state;
@@ -533,6 +629,73 @@ static void keys_open_what_they_say_until_they_end(void **state)
 	dir_remove(&d);
 }
 
+/* Finding the row by the beginning of the hash is not enough: all of it is compared. */
+static void token_whose_hash_differs_in_any_byte_is_denied(void **state)
+{
+	(void)state;
+	static const char token[] = "ux_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
+	const struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
+	for (size_t i = 0; i <= sizeof(hash.bytes); i++) {
+		struct dir d;
+		struct ux_index *ix = NULL;
+		UX_ARENA(arena, 1 << 20);
+		dir_make(&d);
+		assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
+		struct ux_token_row row = {.hash = hash, .created = 1};
+		struct ux_key got, key = {.ns = "default",
+					  .scopes = UX_SCOPE_READ,
+					  .description = "",
+					  .created = 1};
+		ux_hex_encode(ux_bytes(hash.bytes, (UX_KEY_ID_SIZE - 1) / 2), row.id);
+		memcpy(key.id, row.id, sizeof(key.id));
+		if (i < sizeof(hash.bytes))
+			row.hash.bytes[i] ^= 1;
+		assert_int_equal(ix->keys.add(ix, &key, &row, &index_tester, NULL), UX_OK);
+		assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 2, &arena, &got, NULL),
+				 i < sizeof(hash.bytes) ? UX_EDENIED : UX_OK);
+		ix->close(ix);
+		dir_remove(&d);
+	}
+}
+
+static void rotation_never_lengthens_the_life_of_an_earlier_token(void **state)
+{
+	(void)state;
+	struct dir d;
+	struct ux_index *ix = NULL;
+	UX_ARENA(arena, 1 << 20);
+	enum {
+		HALF_HOUR = 30 * 60,
+		WEEK = 7 * 24 * 60 * 60
+	};
+	char first[UX_TOKEN_SIZE], second[UX_TOKEN_SIZE], third[UX_TOKEN_SIZE];
+	struct ux_key spec = {.scopes = UX_SCOPE_READ}, key;
+	dir_make(&d);
+	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
+	assert_int_equal(ux_key_create(ix, &spec, &index_tester, 100, first, NULL), UX_OK);
+	assert_int_equal(ux_key_rotate(ix, spec.id, HALF_HOUR, &index_tester, 200, second, NULL),
+			 UX_OK);
+	assert_int_equal(ux_key_rotate(ix, spec.id, WEEK, &index_tester, 300, third, NULL), UX_OK);
+	const struct {
+		const char *token;
+		ux_time ends; /* 0: never */
+	} cases[] = {{first, 200 + HALF_HOUR}, {second, 300 + WEEK}, {third, 0}};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_bytes token = ux_bytes_cstr(cases[i].token);
+		ux_time last = cases[i].ends ? cases[i].ends - 1 : INT64_MAX;
+		assert_int_equal(ux_key_check(ix, token, last, &arena, &key, NULL), UX_OK);
+		if (cases[i].ends)
+			assert_int_equal(ux_key_check(ix, token, cases[i].ends, &arena, &key, NULL),
+					 UX_EDENIED);
+	}
+	/* A shorter overlap ends all of them earlier. */
+	assert_int_equal(ux_key_rotate(ix, spec.id, 0, &index_tester, 400, third, NULL), UX_OK);
+	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(second), 400, &arena, &key, NULL),
+			 UX_EDENIED);
+	ix->close(ix);
+	dir_remove(&d);
+}
+
 static void tokens_that_are_wrong_in_any_way_are_denied_without_an_echo(void **state)
 {
 	(void)state;
@@ -712,11 +875,14 @@ int main(void)
 		UX_TEST(index_of_a_newer_unhex_is_refused),
 		UX_TEST(index_of_the_first_schema_is_brought_up_to_date),
 		UX_TEST(index_of_the_second_schema_keeps_everything),
+		UX_TEST(index_of_each_earlier_schema_keeps_everything),
 		UX_TEST(source_paths_have_one_form),
 		UX_TEST(folder_of_a_hundred_thousand_modules_opens_and_answers_at_once),
 		UX_TEST(folder_is_for_its_owner_alone),
 		UX_TEST(index_file_that_is_none_is_refused),
 		UX_TEST(keys_open_what_they_say_until_they_end),
+		UX_TEST(token_whose_hash_differs_in_any_byte_is_denied),
+		UX_TEST(rotation_never_lengthens_the_life_of_an_earlier_token),
 		UX_TEST(tokens_that_are_wrong_in_any_way_are_denied_without_an_echo),
 		UX_TEST(times_have_text_however_far_they_are),
 		UX_TEST(scopes_have_names),

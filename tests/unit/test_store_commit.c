@@ -417,6 +417,169 @@ static void sweep_and_loss_release_the_lock_when_they_fail(void **state)
 	assert_false(is_locked());
 }
 
+/* Functions of a backend that fail. */
+
+static enum ux_code broken_part_open(struct ux_blobs *b, const char *name,
+				     struct ux_blob_part **ret, uint64_t *ret_size,
+				     struct ux_error *err)
+{
+	(void)b;
+	(void)name;
+	(void)ret;
+	(void)ret_size;
+	return ux_error_set(err, UX_EIO, "injected");
+}
+
+static enum ux_code broken_part_write(struct ux_blob_part *part, struct ux_bytes bytes,
+				      struct ux_error *err)
+{
+	(void)part;
+	(void)bytes;
+	return ux_error_set(err, UX_EIO, "injected");
+}
+
+static enum ux_code broken_used(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
+				struct ux_error *err)
+{
+	(void)ix;
+	(void)hash;
+	(void)ret;
+	return ux_error_set(err, UX_EIO, "injected");
+}
+
+static enum ux_code broken_lose(struct ux_index *ix, const struct ux_blob_hash *hash,
+				const char *reason, ux_time now, struct ux_blob_loss *ret,
+				struct ux_error *err)
+{
+	(void)ix;
+	(void)hash;
+	(void)reason;
+	(void)now;
+	(void)ret;
+	return ux_error_set(err, UX_EIO, "injected");
+}
+
+static enum ux_code broken_remove(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				  struct ux_error *err)
+{
+	(void)b;
+	(void)hash;
+	return ux_error_set(err, UX_EIO, "injected");
+}
+
+static void break_part_open(struct ux_store *s)
+{
+	s->blobs->part_open = broken_part_open;
+}
+
+static void break_part_write(struct ux_store *s)
+{
+	s->blobs->part_write = broken_part_write;
+}
+
+static void break_used(struct ux_store *s)
+{
+	s->index->blobs.used = broken_used;
+}
+
+static void break_lose(struct ux_store *s)
+{
+	s->index->blobs.lose = broken_lose;
+}
+
+static void break_remove(struct ux_store *s)
+{
+	s->blobs->remove = broken_remove;
+}
+
+/* Each function of the store that takes the lock, whether or not what is broken makes it fail. */
+static void run_all(struct fixture *f, int64_t candidate)
+{
+	struct ux_store *s = &f->store;
+	const struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(text));
+	const struct ux_source source = {.path = "/a", .blob = hash, .blob_size = 9, .size = 7};
+	struct ux_candidate derived = candidate_of("derived", UX_CANDIDATE_READY);
+	const struct ux_settled settled = {
+		.kind = UX_KIND_EXECUTABLE, .reason = "", .derived = &derived};
+	struct ux_add_result r;
+	struct ux_sweep swept;
+	uint64_t n = 0;
+	bool dropped = false;
+	(void)!ux_store_commit_settled(s, candidate, &settled, UX_STR("derived"), &r, NULL);
+	assert_false(is_locked());
+	f->n = 0;
+	(void)!ux_store_commit_sources(s, candidate, ux_bytes_cstr(text), &hash, &source, 1, NULL);
+	assert_false(is_locked());
+	f->n = 0;
+	(void)!ux_store_drop_blob(s, &hash, /* dry_run= */ false, &dropped, NULL);
+	assert_false(is_locked());
+	(void)!ux_store_lose_blob(s, &hash, "test", NULL);
+	assert_false(is_locked());
+	(void)!ux_store_sweep(s, 0, 0, /* dry_run= */ false, &swept, NULL);
+	assert_false(is_locked());
+	(void)!ux_store_remove_module(s, "default", ids[0], &tester, NULL);
+	assert_false(is_locked());
+	(void)!ux_store_collect_all(s, &n, NULL);
+	assert_false(is_locked());
+}
+
+static void no_failure_of_a_backend_keeps_the_lock(void **state)
+{
+	(void)state;
+	static void (*const breaks[])(struct ux_store *) = {break_part_open, break_part_write,
+							    break_used, break_lose, break_remove};
+	for (size_t i = 0; i < ux_countof(breaks); i++) {
+		void *one = NULL;
+		setup(&one);
+		struct fixture *f = one;
+		int64_t candidate = add_pending(f);
+		breaks[i](&f->store);
+		run_all(f, candidate);
+		teardown(&one);
+	}
+}
+
+/* A client that has the same bytes need not send them; meanwhile they may be deleted. */
+static void stored_blob_that_has_gone_gets_no_row(void **state)
+{
+	struct fixture *f = *state;
+	struct ux_candidate c = candidate_of(text, UX_CANDIDATE_PENDING);
+	struct ux_add_result r;
+	uint64_t n = 0;
+	add_pending(f);
+	assert_int_equal(
+		ux_store_commit_candidate(&f->store, NULL, &arrival, &c, &tester, &r, NULL), UX_OK);
+	assert_int_equal(r.add, UX_ADD_SAME);
+	assert_int_equal(ux_store_remove_module(&f->store, "default", ids[0], &tester, NULL),
+			 UX_OK);
+	assert_true(has_blob(f, text)); /* for requests that know it */
+	assert_int_equal(ux_store_collect_all(&f->store, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_false(has_blob(f, text));
+	f->n = 0;
+	assert_int_equal(
+		ux_store_commit_candidate(&f->store, NULL, &arrival, &c, &tester, &r, NULL),
+		UX_ENOTFOUND);
+	struct ux_upload up = upload_of(f);
+	assert_int_equal(ux_store_commit_upload(&f->store, NULL, &up, &c, &tester, &r, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(f->n, 0); /* no row */
+	assert_false(is_locked());
+}
+
+static void blob_that_returns_in_time_is_not_collected(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t n = 0;
+	add_pending(f);
+	assert_int_equal(ux_store_remove_module(&f->store, "default", ids[0], &tester, NULL),
+			 UX_OK);
+	add_pending(f);
+	assert_int_equal(ux_store_collect_all(&f->store, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	assert_true(has_blob(f, text));
+}
+
 static void queued_extraction_is_due_and_wakes_the_extractor(void **state)
 {
 	struct fixture *f = *state;
@@ -443,6 +606,11 @@ int main(void)
 		UX_TEST(row_that_fails_leaves_garbage_for_the_sweep_and_no_lock),
 		cmocka_unit_test_setup_teardown(refused_blob_goes_at_once_unless_it_is_used, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(stored_blob_that_has_gone_gets_no_row, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(blob_that_returns_in_time_is_not_collected, setup,
+						teardown),
+		cmocka_unit_test(no_failure_of_a_backend_keeps_the_lock),
 		cmocka_unit_test_setup_teardown(sweep_and_loss_release_the_lock_when_they_fail,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(queued_extraction_is_due_and_wakes_the_extractor,
