@@ -35,25 +35,24 @@ struct ux_watch {
 	bool was_fine;
 };
 
-static bool watch_server_is_fine(struct ux_watch *w, const char **ret_what, int64_t *ret_ms)
-{
-	int64_t limit = atomic_load_explicit(&w->stuck_ms, memory_order_relaxed);
-	*ret_ms = 0;
-	pthread_mutex_lock(&w->lock);
-	if (w->http)
-		*ret_ms = ux_http_server_busy_ms(w->http, ret_what);
-	pthread_mutex_unlock(&w->lock);
-	return *ret_ms <= limit;
-}
-
+/* Finds the thread that has been busy longest with one thing. */
 bool ux_watch_is_fine(struct ux_watch *w, const char **ret_what, int64_t *ret_ms)
 {
 	if (!w)
 		return true;
-	int64_t limit = atomic_load_explicit(&w->stuck_ms, memory_order_relaxed);
+	const char *what = "";
+	int64_t busy_ms = 0;
+	*ret_what = "the main thread";
 	*ret_ms = ux_clock_ms() - atomic_load_explicit(&w->main_ms, memory_order_relaxed);
-	*ret_what = "periodic work";
-	return *ret_ms <= limit && watch_server_is_fine(w, ret_what, ret_ms);
+	pthread_mutex_lock(&w->lock);
+	if (w->http)
+		busy_ms = ux_http_server_busy_ms(w->http, &what);
+	pthread_mutex_unlock(&w->lock);
+	if (busy_ms > *ret_ms) {
+		*ret_ms = busy_ms;
+		*ret_what = what;
+	}
+	return *ret_ms <= atomic_load_explicit(&w->stuck_ms, memory_order_relaxed);
 }
 
 static void watch_take_signal(struct ux_watch *w, int got)
@@ -71,7 +70,7 @@ static void watch_take_signal(struct ux_watch *w, int got)
 
 static void watch_end_process(struct ux_watch *w, int64_t now)
 {
-	const char *what = "the end of all threads";
+	const char *what = "";
 	int64_t busy_ms = 0;
 	if (w->end_ms == 0 || now < w->end_ms)
 		return;

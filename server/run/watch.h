@@ -49,8 +49,8 @@ void ux_watch_set_server(struct ux_watch *w, struct ux_http_server *http);
 int ux_watch_wait(struct ux_watch *w, unsigned ms);
 
 /*
- * Do all threads make progress? If not, *ret_what says which does not, as a static text, and
- * *ret_ms for how long. NULL is allowed and fine. Any thread.
+ * Do all threads make progress? *ret_what names the one that has been busy longest with one thing,
+ * as a static text, and *ret_ms says for how long. NULL is allowed and fine. Any thread.
  */
 bool ux_watch_is_fine(struct ux_watch *w, const char **ret_what, int64_t *ret_ms);
 

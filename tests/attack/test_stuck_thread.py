@@ -143,10 +143,10 @@ def test_periodic_work_that_is_stuck_is_noticed_and_a_signal_ends_the_process(se
     wait_for(lambda: manager.last)
     (tmp_path / "stuck").touch()
     wait_for(lambda: health(server)[0] == 503, 30)
-    assert "periodic work" in health(server)[1]
+    assert "the main thread" in health(server)[1]
     wait_for(lambda: manager.silent() > 4, 30)
     status, log = ends_by_itself(server, 30)
-    assert status == 1 and re.search(r'level=error event=stopped forced=yes waits_for="periodic work"', log), log
+    assert status == 1 and re.search(r'level=error event=stopped forced=yes waits_for="the main thread"', log), log
 
 
 def test_a_server_that_is_fine_ends_at_once(server):
