@@ -53,6 +53,9 @@ def test_the_server_answers_as_a_lookup_in_the_file(server, module, tmp_path, en
     assert server.unhex("lookup", "--json", build_id(module), *addresses).stdout == local
     (again,) = lines(server.unhex("push", "--json", *options, packed))
     assert again["status"] == "already-there", again
+    # What its sections promise is what was measured: nothing is extracted to find that out.
+    (again,) = lines(server.unhex("push", "--json", "--dry-run", packed))
+    assert again["status"] == "already-there", again
     if mode == "whole":
         api = Api(server)
         connection = http.client.HTTPConnection(api.url.hostname, api.url.port)
