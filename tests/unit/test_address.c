@@ -5,6 +5,9 @@
 #include "exchange.h"
 #include "http.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 static struct ux_address address(const char *text)
 {
 	struct ux_address a = {0};
@@ -18,6 +21,24 @@ static void expect_text(const char *text, const char *want)
 	char got[UX_ADDRESS_TEXT];
 	struct ux_address a = address(text);
 	assert_string_equal(ux_address_text(&a, got), want);
+}
+
+static void addresses_of_sockets_are_known_by_their_family(void **state)
+{
+	(void)state;
+	char text[UX_ADDRESS_TEXT];
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201)};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+				   .sin6_addr.s6_addr = {0x20, 1, 0xd, 0xb8, [15] = 7}};
+	struct sockaddr path = {.sa_family = AF_UNIX};
+	struct ux_address a = ux_address_of((struct sockaddr *)&four);
+	assert_true(a.known);
+	assert_string_equal(ux_address_text(&a, text), "192.0.2.1");
+	a = ux_address_of((struct sockaddr *)&six);
+	assert_true(a.known);
+	assert_string_equal(ux_address_text(&a, text), "2001:db8::7");
+	assert_false(ux_address_of(&path).known);
+	assert_false(ux_address_of(NULL).known);
 }
 
 static void addresses_are_read_with_and_without_ports(void **state)
@@ -227,6 +248,7 @@ static void token_and_namespace_come_in_front_of_a_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(addresses_of_sockets_are_known_by_their_family),
 		UX_TEST(addresses_are_read_with_and_without_ports),
 		UX_TEST(loopback_is_all_of_127_and_one_of_ipv6),
 		UX_TEST(networks_have_what_begins_like_them),

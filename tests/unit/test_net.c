@@ -448,6 +448,34 @@ static void json_puts_commas_where_they_belong(void **state)
 		    "\"p\":\"/src/a.c\",\"q\":\"/a.c\",\"r\":\"a.c\"}");
 }
 
+static void json_of_counts_has_each_under_its_name(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_json j = ux_json_make(&out);
+	struct ux_counts counts = {.functions = 1,
+				   .inlines = 2,
+				   .rows = 3,
+				   .code_bytes = 4,
+				   .line_bytes = 5,
+				   .unnamed_bytes = 7};
+	ux_json_object_begin(&j);
+	ux_json_symbols(&j, UX_QUALITY_LINES, &counts);
+	ux_json_object_end(&j);
+	assert_text(ux_out_bytes(&out),
+		    "{\"quality\":\"lines\",\"counts\":{\"functions\":1,\"inlines\":2,\"rows\":3,"
+		    "\"code_bytes\":4,\"line_bytes\":5}}");
+	ux_out_reset(&out);
+	counts.unnamed = 6;
+	j = ux_json_make(&out);
+	ux_json_object_begin(&j);
+	ux_json_counts(&j, &counts);
+	ux_json_object_end(&j);
+	assert_text(ux_out_bytes(&out),
+		    "{\"counts\":{\"functions\":1,\"inlines\":2,\"rows\":3,\"code_bytes\":4,"
+		    "\"line_bytes\":5,\"unnamed\":6,\"unnamed_bytes\":7}}");
+}
+
 static void json_text_is_valid_whatever_the_bytes(void **state)
 {
 	(void)state;
@@ -479,6 +507,17 @@ static void percent_encoding_round_trips(void **state)
 	assert_int_equal(ux_percent_decode(STR(text), false, &arena, "text", &back, NULL), UX_OK);
 	assert_true(ux_bytes_eq(back, ux_bytes(all, sizeof(all))));
 	assert_null(strpbrk(text, "/?#+ &"));
+	/* An escape that is cut, whatever stands behind the text. */
+	for (size_t n = 1; n <= 2; n++)
+		assert_int_equal(
+			ux_percent_decode(ux_bytes("%41", n), false, &arena, "text", &back, NULL),
+			UX_EINVAL);
+	assert_int_equal(ux_percent_decode(STR("%41"), false, &arena, "text", &back, NULL), UX_OK);
+	assert_text(back, "A");
+	assert_int_equal(ux_percent_decode(STR("a+b"), false, &arena, "text", &back, NULL), UX_OK);
+	assert_text(back, "a+b");
+	assert_int_equal(ux_percent_decode(STR("a+b"), true, &arena, "text", &back, NULL), UX_OK);
+	assert_text(back, "a b");
 }
 
 struct pair {
@@ -779,6 +818,7 @@ int main(void)
 		UX_TEST(bodies_have_the_limit_of_their_route),
 		UX_TEST(client_that_vanishes_closes_the_sink_once),
 		UX_TEST(json_puts_commas_where_they_belong),
+		UX_TEST(json_of_counts_has_each_under_its_name),
 		UX_TEST(json_text_is_valid_whatever_the_bytes),
 		UX_TEST(percent_encoding_round_trips),
 		UX_TEST(client_and_server_understand_each_other),

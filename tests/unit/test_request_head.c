@@ -145,6 +145,18 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 	for (size_t i = 0; i < ux_countof(hiding); i++)
 		if (head_in_place_is_whole(hiding[i], 0))
 			fail_msg("nothing is noticed in %s", hiding[i]);
+	/* Any end but the last byte's, and any byte where a NUL belongs. */
+	char text[] = "GET|/ab|HTTP/1.1||Host|x||A|b||||";
+	for (size_t cut = 1; cut < sizeof(text); cut++)
+		assert_false(head_in_place_is_whole(text, (size_t)0 - cut));
+	for (size_t i = 0; i < sizeof(text) - 1; i++) {
+		if (text[i] != '|' || i == strlen("GET|/ab"))
+			continue; /* behind a target that was decoded in place anything may be */
+		text[i] = '?';
+		if (head_in_place_is_whole(text, 0))
+			fail_msg("nothing is noticed in %s", text);
+		text[i] = '|';
+	}
 }
 
 int main(void)
