@@ -39,7 +39,7 @@ COUNT = 60
 TIME_FACTOR = 5
 TIME_LEAST = 15
 # For each defect, of end-to-end tests together.
-E2E_SECONDS = 40
+E2E_SECONDS = 20
 MEMORY_MOST = 8 << 30
 FILE_MOST = 2 << 30
 
@@ -443,7 +443,9 @@ def probe_places(text):
     for i, token in enumerate(body.tokens):
         if token.function is None or token.parens != 0 or token.text in (";", ",", "}", "else", "while", "case", ")"):
             continue
-        if body.word(i - 1) in (";", "{", "}"):
+        # What follows the brace of a type or of values belongs to a declaration.
+        ends_block = body.word(i - 1) == "}" and body.is_block(body.opening.get(i - 1, 0))
+        if body.word(i - 1) in (";", "{") or ends_block:
             brace = body.block_of(i)
             if brace is not None and brace in body.closing and body.is_block(brace) and body.word(i + 1) != ":":
                 places.append((token.start, body.tokens[body.closing[brace]].start))
