@@ -191,6 +191,11 @@ static const struct ux_setting rows[] = {
 	 "How long a failed answer, or a broken file, of an upstream is cached."},
 	{NULL, "upstream-bytes", UX_SETTING_BYTES, AT(upstream_bytes), "4G", K(1), 0,
 	 UX_SETTING_LIVE, NULL, "Largest file that is fetched from an upstream."},
+	{NULL, "upstream-kept", UX_SETTING_BYTES, AT(upstream_kept), "20G", 0, 0, UX_SETTING_LIVE,
+	 NULL,
+	 "Bytes kept of files that upstreams sent, and of what was extracted from them; when more "
+	 "come, the least recently used are removed. In a namespace with a quota, also at most "
+	 "that many. 0 means no limit."},
 	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600),
 	 UX_SETTING_LIVE, NULL, "How long the transfer of one file from an upstream may take."},
 };

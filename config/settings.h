@@ -89,6 +89,7 @@ struct ux_settings {
 	uint64_t upstream_absent_ms;
 	uint64_t upstream_failed_ms;
 	uint64_t upstream_bytes;
+	uint64_t upstream_kept;
 	uint64_t upstream_ms;
 };
 

@@ -164,10 +164,68 @@ static enum ux_code fetched_expire(struct ux_index *ix, const char *upstream, ux
 	return ux_stmt_run(&st, ret, err);
 }
 
+UX_SQL(sql_fetched_bytes,
+       "SELECT (SELECT coalesce(sum(size), 0) FROM candidates WHERE cached = 1 AND origin = 1 "
+       "AND (:ns = '' OR ns = :ns)) + (SELECT coalesce(sum(size), 0) FROM fetched "
+       "WHERE blob IS NOT NULL AND (:ns = '' OR ns = :ns))");
+
+static enum ux_code fetched_bytes(struct ux_index *ix, const char *ns, uint64_t *ret,
+				  struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_LONG, err);
+	UX_STMT(st, db, &sql_fetched_bytes);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = (uint64_t)ux_stmt_get_int(&st, 0);
+	return UX_OK;
+}
+
+UX_SQL(sql_fetched_oldest, "SELECT " FETCHED_COLUMNS "FROM fetched WHERE blob IS NOT NULL "
+			   "AND (:ns = '' OR ns = :ns) ORDER BY queried LIMIT 1000");
+
+/* Lists answers with files until their sizes add up to `bytes`. */
+static enum ux_code fetched_list_oldest(struct ux_db *db, const char *ns, uint64_t bytes,
+					struct ux_arena *arena, struct fetched_rows *ret,
+					struct ux_error *err)
+{
+	uint64_t sum = 0;
+	bool row = false;
+	UX_STMT(st, db, &sql_fetched_oldest);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row && sum < bytes) {
+		struct ux_fetched a;
+		UX_TRY(fetched_read(&st, arena, &a, err));
+		if (!fetched_rows_append(ret, a))
+			return ux_error_nomem(err);
+		sum += a.size;
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code fetched_drop_files(struct ux_index *ix, const char *ns, uint64_t bytes,
+				       struct ux_error *err)
+{
+	UX_ARENA(arena, 64 << 20);
+	ux_cleanup(fetched_rows_deinit) struct fetched_rows v = {0};
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(fetched_list_oldest(db, ns, bytes, &arena, &v, err));
+	for (size_t i = 0; i < v.size; i++)
+		UX_TRY(fetched_delete(db, &v.data[i], err));
+	return ux_tx_commit(&tx, err);
+}
+
 void ux_fetched_init(struct ux_index *ix)
 {
 	ix->fetched.put = fetched_put;
 	ix->fetched.find = fetched_find;
 	ix->fetched.list = fetched_list;
 	ix->fetched.expire = fetched_expire;
+	ix->fetched.bytes = fetched_bytes;
+	ix->fetched.drop_files = fetched_drop_files;
 }

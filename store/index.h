@@ -639,6 +639,19 @@ struct ux_index_fetched {
 	 */
 	enum ux_code (*expire)(struct ux_index *ix, const char *upstream, ux_time before,
 			       uint64_t *ret, struct ux_error *err);
+	/*
+	 * Adds up the bytes of everything that upstreams sent and of what was extracted from it. ns
+	 * "": of all namespaces, here and below. It looks at every such row.
+	 */
+	enum ux_code (*bytes)(struct ux_index *ix, const char *ns, uint64_t *ret,
+			      struct ux_error *err);
+	/* Lists candidates that upstreams sent, as modules.caches does. */
+	enum ux_code (*caches)(struct ux_index *ix, const char *ns, uint64_t bytes,
+			       struct ux_arena *arena, struct ux_idle_list *ret,
+			       struct ux_error *err);
+	/* Deletes answers with files, the oldest first, until at least `bytes` are gone. */
+	enum ux_code (*drop_files)(struct ux_index *ix, const char *ns, uint64_t bytes,
+				   struct ux_error *err);
 };
 
 /* Built-in kinds of jobs. There is at most one job for each kind and non-empty subject. */

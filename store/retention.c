@@ -172,6 +172,21 @@ static enum ux_code module_caches(struct ux_index *ix, uint64_t bytes, struct ux
 	return idle_read(&st, bytes, arena, ret, err);
 }
 
+UX_SQL(sql_fetched_caches,
+       "SELECT c.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.marked, c.size "
+       "FROM candidates c JOIN modules m ON m.number = c.module WHERE c.cached = 1 AND c.origin = 1 "
+       "AND (:ns = '' OR m.ns = :ns) ORDER BY m.last_used, c.number");
+
+static enum ux_code fetched_caches(struct ux_index *ix, const char *ns, uint64_t bytes,
+				   struct ux_arena *arena, struct ux_idle_list *ret,
+				   struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_LONG, err);
+	UX_STMT(st, db, &sql_fetched_caches);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	return idle_read(&st, bytes, arena, ret, err);
+}
+
 UX_SQL(sql_mark, "UPDATE modules AS m SET marked = :now WHERE m.number = :module AND m.marked = 0 "
 		 "AND m.last_used < :before AND " UX_SQL_NOT_KEPT);
 
@@ -248,6 +263,7 @@ void ux_retention_init(struct ux_index *ix)
 	ix->modules.mark = module_mark;
 	ix->modules.sweep = module_sweep;
 	ix->modules.caches = module_caches;
+	ix->fetched.caches = fetched_caches;
 }
 
 /* State of one run. */
@@ -408,4 +424,51 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 	if (complete)
 		UX_TRY(retention_run_modules(&r, err));
 	return retention_bound_caches(&r, err);
+}
+
+/* Makes room for `more` bytes among the `most` that a namespace, or "" all of them, may have. */
+static enum ux_code retention_make_room(struct retention_run *r, const char *ns, uint64_t most,
+					uint64_t more, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	struct ux_index *ix = r->store->index;
+	struct ux_idle_list list;
+	uint64_t now = 0;
+	if (more > most)
+		return ux_error_set(err, UX_ELIMIT,
+				    "a file of %" PRIu64 " bytes; at most %" PRIu64
+				    " are kept of what upstreams send",
+				    more, most);
+	UX_TRY(ix->fetched.bytes(ix, ns, &now, err));
+	if (now <= most - more)
+		return UX_OK;
+	UX_TRY(ix->fetched.caches(ix, ns, now - (most - more), &arena, &list, err));
+	for (size_t i = 0; i < list.n; i++)
+		UX_TRY(retention_evict(r, &list.modules[i], err));
+	UX_TRY(ix->fetched.bytes(ix, ns, &now, err));
+	return now <= most - more ? UX_OK
+				  : ix->fetched.drop_files(ix, ns, now - (most - more), err);
+}
+
+enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t most, uint64_t more,
+				ux_retained_fn *report, void *ctx, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	struct ux_retained_sum sum = {0};
+	const struct ux_retention how = {0};
+	struct retention_run r = {.store = s,
+				  .how = &how,
+				  .report = report,
+				  .ctx = ctx,
+				  .sum = &sum,
+				  .now = ux_store_now(s)};
+	struct ux_namespace row = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = s->index->namespaces.find(s->index, ns, &arena, &row, &why);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return ux_error_set(err, code, "%s", why.text);
+	if (most != 0)
+		UX_TRY(retention_make_room(&r, "", most, more, err));
+	return row.quota_bytes != 0 ? retention_make_room(&r, ns, row.quota_bytes, more, err)
+				    : UX_OK;
 }

@@ -355,6 +355,15 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 			     ux_retained_fn *report, void *ctx, struct ux_retained_sum *ret,
 			     struct ux_error *err) ux_must;
 
+/*
+ * Makes room for a file of `more` bytes that an upstream sent: of what upstreams sent, and what was
+ * extracted from it, at most `most` bytes are kept (0: no limit), and in a namespace that has a
+ * quota at most that many. The least recently used is evicted and reported. UX_ELIMIT: the file
+ * alone is larger.
+ */
+enum ux_code ux_store_make_room(struct ux_store *s, const char *ns, uint64_t most, uint64_t more,
+				ux_retained_fn *report, void *ctx, struct ux_error *err) ux_must;
+
 /* "idle", "marked", "swept", "evicted". */
 const char *ux_retained_name(enum ux_retained what);
 

@@ -84,6 +84,8 @@ struct ux_server {
 	 * been stopped by then, and lives until the server closes, since threads may still read it.
 	 */
 	_Atomic(struct ux_fetcher *) fetcher;
+	/* limit on bytes that upstreams sent; 0: none; may change; no memory order needed */
+	_Atomic uint64_t upstream_kept;
 	/* threads blocked on fetches; only used as a bound, so no memory order is needed */
 	atomic_uint waiting;
 	/* finishes large uploads; NULL: the handler does, in its thread */

@@ -145,6 +145,8 @@ static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 		.hash = ux_blob_hash_of(q->bytes.bytes),
 	};
 	q->row.size = q->bytes.bytes.size;
+	if (q->f->options.make_room)
+		UX_TRY(q->f->options.make_room(q->f->options.ctx, &arrived, err));
 	if (arrived.artifact != UX_ARTIFACT_SOURCE)
 		return q->f->options.arrived(q->f->options.ctx, &arrived, err);
 	if (q->f->options.source_arrived)

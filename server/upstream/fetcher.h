@@ -245,6 +245,8 @@ struct ux_fetcher_options {
 	size_t n;
 	struct ux_fetch_times times;      /* zeroed: UX_FETCH_TIMES_DEFAULT applies */
 	struct ux_upstream_limits limits; /* zeroed fields default to 4 GiB, 10 minutes, 3 s */
+	/* called before any file is stored; another code than UX_OK refuses it. NULL: none */
+	ux_arrived_fn *make_room;
 	ux_arrived_fn *arrived; /* not for source files, which are stored with the answer */
 	/* called before a source file is stored; another code than UX_OK refuses it. NULL: none */
 	ux_arrived_fn *source_arrived;

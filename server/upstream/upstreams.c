@@ -197,12 +197,31 @@ enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struc
 	return ux_fetcher_check(ups, settings->upstreams.n, err);
 }
 
+static void upstreams_on_evicted(void *ctx, const struct ux_retained_one *one)
+{
+	struct ux_server *s = ctx;
+	char quoted[300];
+	ux_module_cache_evict(s->cache, one->ns, (const char *const *)one->ids, one->n_ids);
+	ux_log_line("info", "retention", "what=%s namespace=%s id=%s bytes=%" PRIu64,
+		    ux_retained_name(one->what), one->ns,
+		    ux_log_quote(ux_bytes_cstr(one->id), quoted, sizeof(quoted)), one->bytes);
+}
+
+static enum ux_code upstreams_make_room(void *ctx, const struct ux_arrived *a, struct ux_error *err)
+{
+	struct ux_server *s = ctx;
+	uint64_t most = atomic_load_explicit(&s->upstream_kept, memory_order_relaxed);
+	return ux_store_make_room(s->store, a->ns, most, a->bytes.size, upstreams_on_evicted, s,
+				  err);
+}
+
 static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_settings *settings,
 					   struct ux_fetcher **ret, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) struct ux_upstream *ups = NULL;
 	const struct ux_setting_list *list = &settings->upstreams;
 	UX_TRY(upstreams_parse(list, &ups, err));
+	atomic_store_explicit(&s->upstream_kept, settings->upstream_kept, memory_order_relaxed);
 	const struct ux_fetcher_options options = {
 		.upstreams = ups,
 		.n = list->n,
@@ -211,6 +230,7 @@ static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_
 			  .found = FOUND_S},
 		.limits = {.bytes = settings->upstream_bytes,
 			   .most_ms = (int64_t)settings->upstream_ms},
+		.make_room = upstreams_make_room,
 		.arrived = ux_upstream_arrival,
 		.source_arrived = ux_upstream_source_check,
 		.log = upstreams_log,

@@ -202,6 +202,92 @@ static void told(void *ctx, const struct ux_retained_one *one)
 	strncat(text, one->id, 31 - strlen(text));
 }
 
+static uint64_t fetched_total(struct ux_store *s, const char *ns)
+{
+	uint64_t n = 0;
+	assert_int_equal(s->index->fetched.bytes(s->index, ns, &n, NULL), UX_OK);
+	return n;
+}
+
+static bool has_candidate(struct ux_store *s, const char *id)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module m;
+	return s->index->modules.find(s->index, "default", id, &arena, &m, NULL) == UX_OK &&
+	       m.n_candidates > 0;
+}
+
+/* An answer with a source file of `size` bytes. */
+static void fetched_source(struct ux_store *s, const char *artifact, uint64_t size)
+{
+	struct ux_fetched a = {.ns = "default",
+			       .upstream = "u",
+			       .id = "gnu:50",
+			       .artifact = artifact,
+			       .outcome = UX_FETCH_FOUND,
+			       .reason = "",
+			       .file_name = "",
+			       .queried = ux_store_now(s),
+			       .expires = INT64_MAX,
+			       .has_blob = true,
+			       .size = size};
+	memset(a.blob.bytes, artifact[0], sizeof(a.blob.bytes));
+	assert_int_equal(s->index->fetched.put(s->index, &a, NULL), UX_OK);
+	pass(s, 10);
+}
+
+static void what_upstreams_send_is_bounded_when_it_comes(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	char gone[32] = "";
+	struct ux_error err = UX_ERROR_INIT;
+	put(s, &arena, "gnu:0f", "an original does not count");
+	cached(s, &arena, "gnu:a", 1);
+	uint64_t one = fetched_total(s, "");
+	assert_true(one > 0);
+	cached(s, &arena, "gnu:b", 2);
+	cached(s, &arena, "gnu:c", 3);
+	assert_int_equal(fetched_total(s, "default"), 3 * one);
+	assert_int_equal(fetched_total(s, "other"), 0);
+	assert_int_equal(ux_store_make_room(s, "default", 0, 1 << 30, told, gone, NULL), UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 4 * one, one, told, gone, NULL), UX_OK);
+	assert_string_equal(gone, "");
+	/* One byte more than what one candidate leaves. */
+	assert_int_equal(ux_store_make_room(s, "default", 3 * one, one + 1, told, gone, NULL),
+			 UX_OK);
+	assert_string_equal(gone, "gnu:agnu:b");
+	assert_true(!has_candidate(s, "gnu:a") && has_candidate(s, "gnu:c") &&
+		    has_candidate(s, "gnu:0f"));
+	assert_int_equal(ux_store_make_room(s, "default", one, one + 1, told, gone, &err),
+			 UX_ELIMIT);
+	assert_true(has_candidate(s, "gnu:c"));
+
+	fetched_source(s, "source/a", 100);
+	fetched_source(s, "tource/b", 200);
+	assert_int_equal(fetched_total(s, ""), one + 300);
+	assert_int_equal(ux_store_make_room(s, "default", 250, 50, told, gone, NULL), UX_OK);
+	assert_false(has_candidate(s, "gnu:c"));
+	assert_int_equal(fetched_total(s, ""), 200);
+}
+
+static void a_quota_bounds_what_upstreams_send_too(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	char gone[32] = "";
+	cached(s, &arena, "gnu:a", 1);
+	uint64_t one = fetched_total(s, "");
+	const struct ux_namespace ns = {
+		.name = "default", .quota_bytes = one, .upstreams = "*", .description = ""};
+	assert_int_equal(
+		s->index->namespaces.put(s->index, &ns, &index_tester, ux_store_now(s), NULL),
+		UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 0, 1, told, gone, NULL), UX_OK);
+	assert_string_equal(gone, "gnu:a");
+	assert_int_equal(ux_store_make_room(s, "default", 0, one + 1, told, gone, NULL), UX_ELIMIT);
+}
+
 static void caches_are_bounded_and_the_least_used_goes_first(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -456,6 +542,8 @@ int main(void)
 		FOLDER_TEST(nothing_goes_when_a_use_could_not_be_noted),
 		FOLDER_TEST(pinned_modules_and_namespaces_that_keep_longer_are_left_alone),
 		FOLDER_TEST(caches_are_bounded_and_the_least_used_goes_first),
+		FOLDER_TEST(what_upstreams_send_is_bounded_when_it_comes),
+		FOLDER_TEST(a_quota_bounds_what_upstreams_send_too),
 		UX_TEST(clock_never_leaps_nor_goes_back),
 		FOLDER_TEST(jump_of_the_clock_between_two_runs_removes_nothing),
 		FOLDER_TEST(check_finds_each_kind_of_damage_and_repairs_it),
