@@ -343,6 +343,51 @@ static void clock_never_leaps_nor_goes_back(void **state)
 	assert_int_equal(at, t + 300 * 3600 + 60 * 19999);
 }
 
+/* By this time keys expire. */
+static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state)
+{
+	struct folder *f = *state;
+	struct ux_store *s = &f->store;
+	const ux_time wall = ux_store_key_now(s), ahead = wall + 365 * DAY;
+	assert_false(ux_store_clock_urgent(&s->clock) && s->clock.written != 0);
+	s->clock.latest = ahead; /* the machine's clock showed that for a moment */
+	assert_in_range(ux_store_key_now(s), ahead, ahead + 60);
+	s->clock.latest_mono -= 100; /* it goes on with the monotonic clock */
+	assert_in_range(ux_store_key_now(s), ahead + 100, ahead + 160);
+	assert_true(ux_store_clock_urgent(&s->clock));
+	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
+	assert_false(ux_store_clock_urgent(&s->clock));
+	ux_time now = 0;
+	assert_int_equal(ux_store_key_now_of(s->index, &now, NULL), UX_OK);
+	assert_in_range(now, ahead + 100, ahead + 160);
+	ux_store_close(s);
+	assert_int_equal(ux_store_open(s, f->path, NULL), UX_OK);
+	assert_in_range(ux_store_key_now(s), ahead + 100, ahead + 160);
+	assert_in_range(ux_store_now(s), wall, wall + 60); /* ages are not by this time */
+}
+
+/* Requests that have read the row before may still open the file. */
+static void files_of_deleted_modules_go_after_a_while(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	uint64_t n = 0;
+	put(s, &arena, "gnu:a", "a");
+	put(s, &arena, "gnu:b", "b");
+	for (unsigned i = 0; i < 2; i++) {
+		const char *id = i == 0 ? "gnu:a" : "gnu:b";
+		assert_int_equal(ux_store_remove_module(s, "default", id, &index_tester, NULL),
+				 UX_OK);
+		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
+		assert_int_equal(n, i); /* that of the first one, but not yet of the second */
+		assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
+		assert_int_equal(n, 0); /* nothing before the time is over */
+		s->collect_s = 0;
+	}
+	assert_int_equal(ux_store_collect(s, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+}
+
 static void jump_of_the_clock_between_two_runs_removes_nothing(void **state)
 {
 	struct folder *f = *state;
@@ -545,6 +590,8 @@ int main(void)
 		FOLDER_TEST(what_upstreams_send_is_bounded_when_it_comes),
 		FOLDER_TEST(a_quota_bounds_what_upstreams_send_too),
 		UX_TEST(clock_never_leaps_nor_goes_back),
+		FOLDER_TEST(latest_time_never_goes_back_and_goes_on_after_a_restart),
+		FOLDER_TEST(files_of_deleted_modules_go_after_a_while),
 		FOLDER_TEST(jump_of_the_clock_between_two_runs_removes_nothing),
 		FOLDER_TEST(check_finds_each_kind_of_damage_and_repairs_it),
 		FOLDER_TEST(store_beside_a_server_can_be_checked_but_an_empty_folder_not),
