@@ -50,8 +50,6 @@ struct ux_connection {
 	bool cut;
 	int64_t checked_since_ms; /* since_ms at the last check */
 	struct window all, last;  /* for the rate at any time, and while memory is short */
-	uint64_t unsent;          /* see connection_answered() */
-	uint64_t answered;
 };
 
 struct ux_connections {
@@ -111,30 +109,19 @@ static uint64_t connection_queue(int fd, unsigned long which)
 }
 
 /*
- * Bytes that the peer has received. Other sockets than TCP have no counter, so that each change of
- * what they have not received counts.
- */
-static uint64_t connection_answered(struct ux_connection *one, uint64_t unsent)
-{
-	uint64_t acked = 0;
-	if (connection_acked(one->fd, &acked))
-		return acked;
-	one->answered += unsent > one->unsent ? unsent - one->unsent : one->unsent - unsent;
-	one->unsent = unsent;
-	return one->answered;
-}
-
-/*
  * Bytes of the body or the answer that moved so far, by any counter that only grows. *ret_waits:
- * the server has not read what the client sent, or has nothing more to send.
+ * the server has not read what the client sent, or has nothing more to send; or the system does not
+ * count what the peer receives, as for Unix sockets. Those are of a proxy on this machine, which
+ * the library cuts when it takes nothing at all for idle_seconds.
  */
 static uint64_t connection_progress(struct ux_connection *one, enum ux_connection_phase phase,
 				    bool *ret_waits)
 {
+	uint64_t acked = 0;
 	if (phase == UX_CONNECTION_ANSWER) {
-		uint64_t unsent = connection_queue(one->fd, SIOCOUTQ);
-		*ret_waits = unsent == 0;
-		return connection_answered(one, unsent);
+		*ret_waits = !connection_acked(one->fd, &acked) ||
+			     connection_queue(one->fd, SIOCOUTQ) == 0;
+		return acked;
 	}
 	*ret_waits = connection_queue(one->fd, SIOCINQ) > 0;
 	return atomic_load_explicit(&one->moved, memory_order_relaxed);

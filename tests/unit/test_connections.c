@@ -143,6 +143,48 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	}
 }
 
+static void answers_over_unix_sockets_are_not_measured(void **state)
+{
+	(void)state;
+	struct ux_http_limits short_ones = limits;
+	struct ux_connections *c = NULL;
+	int fds[2];
+	char byte = 'x';
+	short_ones.idle_seconds = 1;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(write(fds[0], "not read", 8), 8);
+	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	ux_connection_enter(one, UX_CONNECTION_ANSWER);
+	usleep(4500 * 1000);
+	assert_int_equal(ux_connections_cut(c), 0);
+	assert_int_equal(write(fds[0], &byte, 1), 1);
+	ux_connections_remove(c, one);
+	ux_connections_close(c);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void bytes_that_the_server_has_not_read_are_not_held_against_the_client(void **state)
+{
+	(void)state;
+	struct ux_http_limits short_ones = limits;
+	struct ux_connections *c = NULL;
+	int fds[2];
+	short_ones.idle_seconds = 1;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(write(fds[1], "not read", 8), 8);
+	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	ux_connection_enter(one, UX_CONNECTION_BODY);
+	usleep(4500 * 1000);
+	assert_int_equal(ux_connections_cut(c), 0);
+	ux_connections_remove(c, one);
+	ux_connections_close(c);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Takes what was sent until the connection is cut; returns how long that took. */
 static int64_t cut_after_ms(struct ux_connections *c, int peer, struct ux_connection *one,
 			    uint64_t at_first)
@@ -205,6 +247,8 @@ int main(void)
 		UX_TEST(bodies_and_answers_have_to_move),
 		UX_TEST(those_that_hold_memory_have_to_move_fast_while_it_is_short),
 		UX_TEST(what_was_fast_before_does_not_count),
+		UX_TEST(answers_over_unix_sockets_are_not_measured),
+		UX_TEST(bytes_that_the_server_has_not_read_are_not_held_against_the_client),
 		UX_TEST(memory_that_is_short_is_taken_from_the_slow),
 		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
 		UX_TEST(who_takes_too_long_is_cut_and_nobody_else),
