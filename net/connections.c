@@ -15,8 +15,9 @@
 enum {
 	CROWDED_MS = 2000, /* a client with a request to send sends it faster than this */
 	CHECK_MS = 1000,
-	BURDEN_MS = 4000,       /* the window for those that hold memory while it is short... */
-	BURDEN_RATE = 32 << 10, /* ...and the bytes a second that they have to move */
+	BURDEN_MS = 4000,       /* the window while connections or memory are short */
+	CROWDED_RATE = 4 << 10, /* bytes a second while nearly all connections are in use */
+	SHORT_RATE = 32 << 10,  /* of those that hold memory while it is short */
 	SHORT_SHARE = 4,        /* memory is short when 1/4 of it is used */
 	/*
 	 * bytes of an address that identify a host: the network prefix for IPv6, since one host
@@ -84,10 +85,11 @@ bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connecti
 	return elapsed_ms > 0 && (uint64_t)elapsed_ms > allowed_ms;
 }
 
-bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved)
+bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved,
+			       unsigned rate)
 {
 	return (phase == UX_CONNECTION_BODY || phase == UX_CONNECTION_ANSWER) &&
-	       elapsed_ms >= BURDEN_MS && moved < (uint64_t)elapsed_ms * BURDEN_RATE / 1000;
+	       elapsed_ms >= BURDEN_MS && moved < (uint64_t)elapsed_ms * rate / 1000;
 }
 
 /* Bytes that the peer has acknowledged since it connected; false: it is not a TCP socket. */
@@ -152,9 +154,10 @@ static bool connection_is_slow(const struct ux_connections *c, struct ux_connect
 	if (one->checked_since_ms != since || waits)
 		one->all = one->last = (struct window){now, moved};
 	one->checked_since_ms = since;
-	bool burden = is_short && atomic_load_explicit(&one->held, memory_order_relaxed) > 0 &&
-		      ux_connection_is_a_burden(phase, now - one->last.start_ms,
-						moved - one->last.before);
+	bool holds = atomic_load_explicit(&one->held, memory_order_relaxed) > 0;
+	unsigned rate = is_short && holds ? SHORT_RATE : crowded ? CROWDED_RATE : 0;
+	bool burden = ux_connection_is_a_burden(phase, now - one->last.start_ms,
+						moved - one->last.before, rate);
 	bool slow = ux_connection_is_slow(&c->limits, phase, now - one->all.start_ms,
 					  moved - one->all.before, crowded);
 	burden = window_is_slow(&one->last, burden, BURDEN_MS, now, moved);

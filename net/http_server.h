@@ -107,7 +107,8 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
  * at rate_bytes a second in each window of idle_seconds: what was fast before does not count. Time
  * in which the server itself does not read or write is not held against the client.
  *
- * While nearly all connections are in use, those without a request are closed after two seconds.
+ * While nearly all connections are in use, those without a request are closed after two seconds,
+ * and bodies and answers must move at 4 KiB a second, measured over some seconds.
  * While a quarter of the memory for requests is used, those that hold some of it must move at
  * 32 KiB a second, measured over some seconds.
  */
@@ -173,7 +174,11 @@ uint64_t ux_connections_cut(const struct ux_connections *c);
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
 			   int64_t elapsed_ms, uint64_t moved, bool crowded);
 
-/* The rule for those that hold memory while it is short. */
-bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved);
+/*
+ * The rule while something is short: rate is the bytes a second that a body or an answer then has
+ * to move; 0: nothing is short.
+ */
+bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved,
+			       unsigned rate);
 
 #endif

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import socket
+import threading
 import time
 import urllib.parse
 
@@ -174,3 +175,37 @@ def test_a_pipeline_that_is_not_read_is_bounded(server, watched):
                 with contextlib.suppress(BlockingIOError):
                     s.send(request)
         all_others_go_on(server, watched, "40 pipelines that are not read")
+
+
+def trickle(sockets, ended):
+    """One KiB a second on each of them: more than the slowest rate."""
+    while not ended.wait(1):
+        for s in sockets:
+            with contextlib.suppress(OSError):
+                s.setblocking(False)
+                s.send(b"a" * 1024)
+
+
+def test_bodies_that_are_just_fast_enough_do_not_keep_all_connections(tmp_path):
+    """Refused bodies, which are only received so that the client sees the answer, on all connections."""
+    (tmp_path / "conf").write_text("connections = 40\nthreads = 4\n")
+    server = end_to_end().Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
+    ended = threading.Event()
+    try:
+        with contextlib.ExitStack() as stack:
+            slow = []
+            for _ in range(60):
+                s = stack.enter_context(connect(server))
+                s.sendall(b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\n")
+                slow.append(s)
+            thread = threading.Thread(target=trickle, args=(slow, ended), daemon=True)
+            thread.start()
+            begun = time.monotonic()
+            assert Api(server)("GET", "/healthz")[0] == 200  # waits for its turn to be accepted
+            print(f"    /healthz was answered after {time.monotonic() - begun:.1f} s")
+            assert time.monotonic() - begun < 20
+            ended.set()
+            thread.join()
+    finally:
+        ended.set()
+        assert server.stop() == 0

@@ -46,12 +46,14 @@ static void bodies_and_answers_have_to_move(void **state)
 static void those_that_hold_memory_have_to_move_fast_while_it_is_short(void **state)
 {
 	(void)state;
-	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 3999, 0));
-	assert_true(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, (4 << 15) - 1));
-	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, 4 << 15));
-	assert_true(ux_connection_is_a_burden(UX_CONNECTION_ANSWER, 4000, 0));
-	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WORK, 1 << 30, 0));
-	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WAITING, 1 << 30, 0));
+	const unsigned rate = 32 << 10;
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 3999, 0, rate));
+	assert_true(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, (4 << 15) - 1, rate));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, 4 << 15, rate));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, 0, 0));
+	assert_true(ux_connection_is_a_burden(UX_CONNECTION_ANSWER, 4000, 0, rate));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WORK, 1 << 30, 0, rate));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WAITING, 1 << 30, 0, rate));
 }
 
 static struct ux_address address(const char *text)
