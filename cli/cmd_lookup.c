@@ -240,7 +240,7 @@ static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, u
 				   err);
 	}
 	if (!l->names.list)
-		UX_TRY(ux_gsym_names_build(&l->names, &l->local.gsym, err));
+		UX_TRY(ux_gsym_names_build(&l->names, &l->local.gsym, /* work= */ NULL, err));
 	UX_TRY(ux_gsym_names_find(&l->names, &l->local.gsym, name, ret, err));
 	*ret += off;
 	return UX_OK;

@@ -8,8 +8,9 @@
 #include "text.h"
 
 enum {
-	SAME_HASH_MOST = 64 /* most different names with one hash that are compared; only hostile
-			       files have more */
+	SAME_HASH_MOST = 64, /* most different names with one hash that are compared; only hostile
+				files have more */
+	NAME_COST = 64,      /* work of reading a record and of sorting its name, in bytes */
 };
 
 /* Returns the function's name; NULL when the record is damaged or the name is UX_NO_NAME. */
@@ -31,7 +32,7 @@ static int name_cmp_hash(const void *x, const void *y)
 }
 
 enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gsym *g,
-				 struct ux_error *err)
+				 struct ux_work *work, struct ux_error *err)
 {
 	uint64_t left = UX_GSYM_NAMES_FREE + UX_GSYM_NAMES_RATIO * (uint64_t)g->strings.size;
 	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names made = {0};
@@ -46,6 +47,8 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 					    "strings they are in",
 					    UX_GSYM_NAMES_RATIO);
 		left -= name.size;
+		if (!ux_work_charge(work, NAME_COST + name.size))
+			return UX_EUNAVAILABLE;
 		if (name.size > 0)
 			made.list[made.n++] = (struct ux_gsym_name){ux_hash_bytes(name), i};
 	}

@@ -30,11 +30,12 @@ enum {
 
 /*
  * Reads all names, which takes 16 bytes of memory for each. Damaged records are left out. *names
- * needs ux_gsym_names_deinit(); it is unchanged on failure. UX_ELIMIT: the limit above is exceeded.
- * UX_ENOMEM.
+ * needs ux_gsym_names_deinit(); it is unchanged on failure. The bytes of names and a cost for
+ * sorting them are charged to `work`, which may be NULL. UX_ELIMIT: the limit above is exceeded.
+ * UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
  */
 enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gsym *g,
-				 struct ux_error *err) ux_must;
+				 struct ux_work *work, struct ux_error *err) ux_must;
 void ux_gsym_names_deinit(struct ux_gsym_names *names);
 
 /*

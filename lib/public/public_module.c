@@ -79,7 +79,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if ((opts.flags & UX_MODULE_NAMES) != 0)
-		UX_TRY(ux_gsym_names_build(&m->names, &m->gsym, err));
+		UX_TRY(ux_gsym_names_build(&m->names, &m->gsym, /* work= */ NULL, err));
 	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MOST)
 		UX_TRY(ux_id_make(type, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);
@@ -118,7 +118,7 @@ enum ux_code ux_module_find(const struct ux_module *m, const char *function, uin
 	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names own = {0};
 	uint64_t start = 0;
 	if (!m->names.list)
-		UX_TRY(ux_gsym_names_build(&own, &m->gsym, err));
+		UX_TRY(ux_gsym_names_build(&own, &m->gsym, /* work= */ NULL, err));
 	UX_TRY(ux_gsym_names_find(m->names.list ? &m->names : &own, &m->gsym,
 				  ux_bytes_cstr(function), &start, err));
 	*ret = start + offset;

@@ -24,8 +24,8 @@ struct ux_watch;
 enum {
 	UX_SYMBOLIZE_ADDRESSES_MOST = 100000,
 	UX_SYMBOLIZE_MODULES_MOST = 10000,
-	/* functions that are read to find some by name; takes a second */
-	UX_SYMBOLIZE_NAMES_MOST = 8 << 20,
+	/* functions that are read to find some by name; 16 bytes are cached for each */
+	UX_SYMBOLIZE_NAMES_MOST = 4 << 20,
 	UX_QUERY_MOST = 10000, /* IDs or modules */
 	UX_LIST_MOST = 1000,   /* modules on one page of a list */
 	/*

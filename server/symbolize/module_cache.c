@@ -39,8 +39,9 @@ struct ux_open_module {
 
 /* No memory order is needed: it is a sum, and its limit. */
 struct ux_module_memory {
-	atomic_size_t bytes; /* of the frame caches and indexes of all modules, approximately */
-	atomic_size_t most;  /* above it, those of old modules are evicted */
+	/* of the frame caches, indexes and lists of names of all modules, approximately */
+	atomic_size_t bytes;
+	atomic_size_t most; /* above it, those of old modules are evicted */
 };
 
 struct ux_module_cache {
@@ -117,6 +118,22 @@ static void module_cache_module_ref(struct ux_open_module *m)
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
 }
 
+/* Drops the names of functions, unless a request is using them. Returns their size. */
+static size_t module_cache_drop_names(struct ux_open_module *m)
+{
+	size_t bytes = 0;
+	if (pthread_mutex_trylock(&m->lock) != 0)
+		return 0;
+	for (size_t i = 0; i < m->n; i++) {
+		struct ux_gsym_names *names = &m->candidates[i].names;
+		bytes += names->n * sizeof(*names->list);
+		ux_gsym_names_deinit(names);
+	}
+	pthread_mutex_unlock(&m->lock);
+	atomic_fetch_sub_explicit(&m->memory->bytes, bytes, memory_order_relaxed);
+	return bytes;
+}
+
 void ux_open_module_unref(struct ux_open_module *m)
 {
 	if (!m)
@@ -127,9 +144,9 @@ void ux_open_module_unref(struct ux_open_module *m)
 	atomic_fetch_sub_explicit(&m->memory->bytes,
 				  atomic_load_explicit(&m->index_bytes, memory_order_relaxed),
 				  memory_order_relaxed);
+	(void)module_cache_drop_names(m);
 	for (size_t i = 0; i < m->n; i++) {
 		ux_gsym_index_free(&m->candidates[i].gsym);
-		ux_gsym_names_deinit(&m->candidates[i].names);
 		ux_file_unmap(&m->candidates[i].mapping);
 	}
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++)
@@ -160,10 +177,13 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 	return cache;
 }
 
-/* Drops the frame caches. Returns their size, including those that requests still hold. */
+/*
+ * Drops the names and the frame caches. Returns their size, including that of caches that requests
+ * still hold.
+ */
 static size_t module_cache_drop_frames(struct ux_open_module *m)
 {
-	size_t bytes = 0;
+	size_t bytes = module_cache_drop_names(m);
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
 		pthread_mutex_lock(&m->frames_lock);
 		struct ux_frame_cache *cache = ux_take(&m->frames[i]);
@@ -194,7 +214,8 @@ static size_t module_cache_drop_indexes(struct ux_open_module *m)
 	return before - ux_min(before, after);
 }
 
-static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_t *budget,
+static enum ux_code module_cache_read_names(struct ux_open_module *m, struct ux_open_candidate *c,
+					    uint64_t *budget, struct ux_work *work,
 					    struct ux_error *err)
 {
 	if (c->names.list)
@@ -203,22 +224,24 @@ static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_
 		return ux_error_set(err, UX_ELIMIT,
 				    "functions are named in too many large modules; ask for fewer");
 	*budget -= c->gsym.n_functions;
-	enum ux_code code = ux_gsym_names_build(&c->names, &c->gsym, NULL);
+	enum ux_code code = ux_gsym_names_build(&c->names, &c->gsym, work, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	return code == UX_OK ? UX_OK
-			     /* if the names are damaged, the function counts as absent */
-			     : UX_ENOTFOUND;
+	if (code == UX_OK)
+		atomic_fetch_add_explicit(&m->memory->bytes, c->names.n * sizeof(*c->names.list),
+					  memory_order_relaxed);
+	/* If the names are damaged, the function counts as absent. */
+	return code == UX_OK || code == UX_EUNAVAILABLE ? code : UX_ENOTFOUND;
 }
 
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
-				 uint64_t *ret, struct ux_error *err)
+				 struct ux_work *work, uint64_t *ret, struct ux_error *err)
 {
 	enum ux_code code = UX_ENOTFOUND;
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
 		struct ux_open_candidate *c = &m->candidates[i];
-		code = module_cache_read_names(c, budget, err);
+		code = module_cache_read_names(m, c, budget, work, err);
 		if (code == UX_OK)
 			code = ux_gsym_names_find(&c->names, &c->gsym, name, ret, NULL);
 	}

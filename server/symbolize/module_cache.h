@@ -32,12 +32,13 @@ const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_mo
 
 /*
  * Finds the start of the function with that linkage name, in the best candidate that has it. The
- * names of a candidate are read by the first call, and cached. *budget is the number of functions
- * that may still be read, and is reduced accordingly. UX_ENOTFOUND, with no message: there is no
- * such function. UX_ELIMIT: the budget is used up. UX_ENOMEM.
+ * names of a candidate are read by the first call, and cached as frames are. *budget is the number
+ * of functions that may still be read, and is reduced accordingly; reading is charged to `work`.
+ * UX_ENOTFOUND, with no message: there is no such function. UX_ELIMIT: the budget is used up.
+ * UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
  */
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
-				 uint64_t *ret, struct ux_error *err) ux_must;
+				 struct ux_work *work, uint64_t *ret, struct ux_error *err) ux_must;
 
 /* NULL is allowed. */
 void ux_open_module_unref(struct ux_open_module *m);

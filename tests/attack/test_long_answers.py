@@ -73,3 +73,13 @@ def test_the_command_prints_cut_names_in_little_memory(tmp_path, how):
     assert usage.ru_maxrss << 10 < 128 << 20
     if how == ("--json",):
         assert len(json.loads(text)["frames"]) == 255
+
+
+def test_names_that_are_too_long_to_index_are_not_read_for_each_address(server, watched):
+    """Each address by name would read 64 MiB of names, which have no index since they are over its limit."""
+    api = Api(server)
+    assert api.upload([NAME], KINDS["ends_of_one_name"](bytes(range(20)))[0])[0] == 200
+    with watched.request("10,000 addresses by name"):
+        message = api.refused(413, "too_large", "POST", "/v1/symbolize",
+                              {"modules": [{"id": NAME, "addresses": [f"f{i}+0x1" for i in range(10000)]}]})
+    assert "ask for fewer addresses" in message

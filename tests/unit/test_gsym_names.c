@@ -43,7 +43,7 @@ static uint64_t start_of(struct ux_bytes file, const char *name)
 	struct ux_gsym g;
 	uint64_t start = 0;
 	assert_int_equal(ux_gsym_open(&g, file, NULL), UX_OK);
-	assert_int_equal(ux_gsym_names_build(&list, &g, NULL), UX_OK);
+	assert_int_equal(ux_gsym_names_build(&list, &g, /* work= */ NULL, NULL), UX_OK);
 	enum ux_code code = ux_gsym_names_find(&list, &g, ux_bytes_cstr(name), &start, NULL);
 	assert_int_equal(code, start != 0 ? UX_OK : UX_ENOTFOUND);
 	return start;
@@ -117,7 +117,7 @@ static void names_that_take_quadratic_time_are_refused(void **state)
 	struct ux_gsym_names list = {0};
 	struct ux_gsym g;
 	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
-	assert_int_equal(ux_gsym_names_build(&list, &g, NULL), UX_ELIMIT);
+	assert_int_equal(ux_gsym_names_build(&list, &g, /* work= */ NULL, NULL), UX_ELIMIT);
 	assert_null(list.list);
 }
 
@@ -154,7 +154,8 @@ static void read_and_find(struct ux_bytes file, void *ctx)
 	struct ux_gsym g;
 	uint64_t start = 0;
 	(void)ctx;
-	if (ux_gsym_open(&g, file, NULL) == UX_OK && ux_gsym_names_build(&list, &g, NULL) == UX_OK)
+	if (ux_gsym_open(&g, file, NULL) == UX_OK &&
+	    ux_gsym_names_build(&list, &g, /* work= */ NULL, NULL) == UX_OK)
 		(void)!ux_gsym_names_find(&list, &g, UX_STR("part"), &start, NULL);
 }
 
@@ -173,7 +174,7 @@ static void damaged_files_stay_in_their_bounds(void **state)
 static enum ux_code build(void *ctx)
 {
 	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names list = {0};
-	return ux_gsym_names_build(&list, ctx, NULL);
+	return ux_gsym_names_build(&list, ctx, /* work= */ NULL, NULL);
 }
 
 static void short_memory_is_told(void **state)
