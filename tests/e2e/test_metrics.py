@@ -59,7 +59,7 @@ def test_requests_are_counted_by_route_and_not_by_path(server, tmp_path):
 
 
 def test_ready_is_more_than_alive(server):
-    assert Api(server, token="")("GET", "/readyz")[:2] == (200, {"status": "ready"})
+    assert Api(server, token="")("GET", "/readyz")[:2] == (200, {"status": "ready", "uploads": "accepted"})
 
 
 def test_prometheus_own_parser_takes_it_and_strangers_make_no_labels(server, tmp_path):
