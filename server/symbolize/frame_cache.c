@@ -334,8 +334,10 @@ static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, st
 /* Replaces a linkage name by a copy of its demangled form, if they differ. */
 static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text)
 {
+	size_t cap = m->name.cap;
 	ux_out_reset(&m->name);
 	ux_demangle(*text, m->mode, &m->name);
+	frame_cache_charge(m, m->name.cap - cap);
 	struct ux_bytes made = ux_out_bytes(&m->name);
 	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is used as it is */
 		return true;

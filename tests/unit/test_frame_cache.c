@@ -56,6 +56,22 @@ static void address_is_known_once_it_was_added(void **state)
 	assert_int_equal(atomic_load(&all), 0);
 }
 
+static void the_demanglers_buffer_counts(void **state)
+{
+	(void)state;
+	static char name[8001];
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	const struct ux_frame frame = {.function = name, .dir = "", .base = ""};
+	memset(name, 'x', sizeof(name) - 1);
+	add(m, 0x10, chain, 3);
+	size_t before = ux_frame_cache_bytes(m);
+	add(m, 0x20, &frame, 1);
+	assert_true(ux_frame_cache_bytes(m) - before > sizeof(name) / 2);
+	assert_int_equal(atomic_load(&all), ux_frame_cache_bytes(m));
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 static void return_address_is_looked_up_a_byte_before(void **state)
 {
 	(void)state;
@@ -276,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_are_too_long_are_cut_at_a_character_and_say_so),
 		UX_TEST(address_is_known_once_it_was_added),
+		UX_TEST(the_demanglers_buffer_counts),
 		UX_TEST(return_address_is_looked_up_a_byte_before),
 		UX_TEST(address_knows_how_far_it_is_in_its_function),
 		UX_TEST(names_that_json_has_to_escape_are_escaped),

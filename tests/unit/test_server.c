@@ -8,6 +8,7 @@
 #include "request_values.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "module_cache.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -204,6 +205,19 @@ static void expect_functions(const json_t *doc, size_t i, const char *expected)
 			 text_of(json_array_get(list, k), "function"));
 	}
 	assert_string_equal(text, expected);
+}
+
+static void names_of_functions_that_were_read_count_as_memory(void **state)
+{
+	struct make_server *s = *state;
+	char target[160];
+	upload_example(s);
+	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=0x401000", example_id);
+	json_decref(get(s, target, 200));
+	size_t before = ux_module_cache_bytes(s->server.cache);
+	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=f%%2B0x0", example_id);
+	json_decref(get(s, target, 200));
+	assert_true(ux_module_cache_bytes(s->server.cache) >= before + 2 * 16);
 }
 
 static void places_are_named_by_a_function_and_an_offset(void **state)
@@ -1125,6 +1139,7 @@ int main(void)
 		SERVER_TEST(batch_answers_each_module_in_order),
 		SERVER_TEST(return_address_belongs_to_the_call_before_it),
 		SERVER_TEST(places_are_named_by_a_function_and_an_offset),
+		SERVER_TEST(names_of_functions_that_were_read_count_as_memory),
 		SERVER_TEST(symbolize_refuses_what_makes_no_sense),
 		SERVER_TEST(batches_over_their_limit_are_refused),
 		SERVER_TEST(query_says_what_is_wanted),
