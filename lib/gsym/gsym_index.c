@@ -28,6 +28,8 @@ struct gsym_index_row {
 
 struct gsym_cut {
 	size_t bytes;       /* of all of it */
+	uint32_t size;      /* of the function, 0 when unknown */
+	uint32_t first;     /* number of node 0 among the nodes of the index */
 	struct ux_cur tree; /* blocks of the record */
 	struct ux_cur lines;
 	int64_t line_min; /* MinDelta */
@@ -62,6 +64,7 @@ struct ux_gsym_index {
 	bool grows;  /* lookups add to it */
 	/* no memory order is needed: a sum */
 	atomic_size_t bytes;
+	uint32_t n_nodes;     /* numbers given so far; guarded by lock while it grows */
 	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
 				 needed once */
 	size_t n;
@@ -238,6 +241,7 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 	*ret = NULL;
 	if (!cut)
 		return UX_ENOMEM;
+	cut->head.size = r->size;
 	cut->head.tree = r->inlines;
 	cut->head.lines = r->lines;
 	ux_arena_init(&cut->arena, ux_min(g->index->most, (size_t)FUNCTION_BUDGET));
@@ -261,8 +265,11 @@ static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t 
 					    struct gsym_cut *cut)
 {
 	uintptr_t entry = cut ? (uintptr_t)cut : (uintptr_t)ENTRY_NEVER;
-	if (cut)
+	if (cut) {
+		cut->first = index->n_nodes;
+		index->n_nodes += cut->n_nodes;
 		atomic_fetch_add_explicit(&index->bytes, cut->bytes, memory_order_relaxed);
+	}
 	atomic_store_explicit(&index->entries[i], entry, memory_order_release);
 	return cut;
 }
@@ -436,6 +443,24 @@ static uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off)
 size_t gsym_cut_size(const struct gsym_cut *cut)
 {
 	return ux_cur_left(&cut->tree) + ux_cur_left(&cut->lines);
+}
+
+bool ux_gsym_place_find(const struct ux_gsym *g, uint64_t pc, struct ux_gsym_place *ret)
+{
+	if (!g->index || pc < g->base)
+		return false;
+	uint64_t off = pc - g->base;
+	struct gsym_starts s = gsym_starts_find(g, off);
+	if (s.value > off || s.end != s.first + 1)
+		return false;
+	const struct gsym_cut *cut = gsym_index_find(g, s.first);
+	off -= s.value;
+	if (!cut || (cut->size != 0 && off >= cut->size))
+		return false;
+	ret->offset = off;
+	ret->node = cut->first + cut_find_node(cut, off);
+	cut_find_row(cut, off, &ret->file, &ret->line);
+	return true;
 }
 
 bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,

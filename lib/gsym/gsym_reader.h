@@ -152,6 +152,21 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_mus
 enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
 
+/* Where an address is, without its texts. */
+struct ux_gsym_place {
+	uint64_t offset; /* from the start of its function */
+	/*
+	 * Number of its innermost inlined call among those of all records in the index. Addresses
+	 * with one number have the same frames, except for file and line of the innermost one.
+	 */
+	uint32_t node;
+	uint32_t file; /* of the innermost frame, in the file table; 0: unknown */
+	uint32_t line;
+};
+
+/* Finds an address in the index of g. False when its record is not in the index. Any thread. */
+bool ux_gsym_place_find(const struct ux_gsym *g, uint64_t pc, struct ux_gsym_place *ret) ux_must;
+
 /* The memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);
 

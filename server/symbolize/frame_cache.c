@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "demangle.h"
+#include "gsym_reader.h"
 #include "map.h"
 #include "text.h"
 
@@ -15,6 +16,18 @@ enum {
 };
 
 #define OFFSET_FAR UINT32_MAX
+
+/* The frames of one node of an index, except for file and line of the innermost one. */
+struct cached_node {
+	uint32_t function;
+	uint32_t up; /* plus 1; 0: not learned */
+};
+
+enum {
+	NODES = 512,          /* nodes of one page */
+	FILES_MOST = 1 << 20, /* most files of the best candidate that are learned */
+	NODES_MOST = 1 << 26, /* the same for nodes */
+};
 
 /* A cached address. */
 struct address_slot {
@@ -56,6 +69,12 @@ struct ux_frame_cache {
 		/* numbers of texts, by address in the mapping of the module's file and by use */
 		text_numbers;
 	struct cached_numbers file_numbers;
+	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
+	 * of files plus 1, by those in its file table. */
+	struct cached_node **nodes;
+	size_t nodes_cap;
+	uint32_t *files;
+	size_t files_cap;
 	struct ux_arena arena; /* memory of demangled texts */
 	struct ux_out name;    /* buffer of the demangler */
 };
@@ -130,6 +149,10 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 	atomic_fetch_sub_explicit(m->all, m->bytes, memory_order_relaxed);
 	free(m->addresses);
 	free(m->frame_slots);
+	for (size_t i = 0; i < m->nodes_cap; i++)
+		free(m->nodes[i]);
+	free(m->nodes);
+	free(m->files);
 	frame_cache_list_free(&m->lists.frames);
 	frame_cache_list_free(&m->lists.files);
 	frame_cache_list_free(&m->lists.texts);
@@ -438,6 +461,18 @@ static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t 
 	return at != NULL;
 }
 
+/* Stores the innermost frame of an address; there is a free slot for it. */
+static bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset,
+			      uint32_t frame)
+{
+	struct address_slot *s = frame_cache_slot(m, pc);
+	if (offset >= OFFSET_FAR && !frame_cache_add_far(m, pc, offset))
+		return false;
+	m->n_addresses += s->frame == 0;
+	*s = (struct address_slot){pc, (uint32_t)ux_min(offset, (uint64_t)OFFSET_FAR), frame + 1};
+	return true;
+}
+
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret)
 {
@@ -451,12 +486,75 @@ bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_f
 		    !frame_cache_frame_number(m, &f, &up))
 			return false;
 	}
-	struct address_slot *s = frame_cache_slot(m, pc);
-	uint64_t offset = n > 0 ? frames[n - 1].offset : 0;
-	if (offset >= OFFSET_FAR && !frame_cache_add_far(m, pc, offset))
-		return false;
-	m->n_addresses += s->frame == 0;
-	*s = (struct address_slot){pc, (uint32_t)ux_min(offset, (uint64_t)OFFSET_FAR), up + 1};
 	*ret = up;
+	return frame_cache_store(m, pc, n > 0 ? frames[n - 1].offset : 0, up);
+}
+
+/* --- what was learned of the best candidate --------------------------------------------------- */
+
+/* Makes a table of pointers or numbers longer; new elements are zero. */
+static bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, size_t want,
+				 size_t size)
+{
+	size_t n = ux_max(want, 2 * *cap);
+	if (want <= *cap)
+		return true;
+	if (m->bytes + (n - *cap) * size > m->most)
+		return false;
+	char *more = reallocarray(*table, n, size);
+	if (!more)
+		return false;
+	memset(more + *cap * size, 0, (n - *cap) * size);
+	frame_cache_charge(m, (n - *cap) * size);
+	*table = more;
+	*cap = n;
 	return true;
+}
+
+/* The slot of a node, whose page is made when it is missing; NULL: there is no room. */
+static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint32_t node)
+{
+	size_t page = node / NODES, bytes = NODES * sizeof(struct cached_node);
+	if (node >= NODES_MOST || !frame_cache_lengthen(m, (void **)&m->nodes, &m->nodes_cap,
+							page + 1, sizeof(*m->nodes)))
+		return NULL;
+	if (!m->nodes[page]) {
+		m->nodes[page] = m->bytes + bytes <= m->most ? calloc(1, bytes) : NULL;
+		if (!m->nodes[page])
+			return NULL;
+		frame_cache_charge(m, bytes);
+	}
+	return &m->nodes[page][node % NODES];
+}
+
+void ux_frame_cache_learn(struct ux_frame_cache *m, const struct ux_gsym_place *place,
+			  uint32_t frame)
+{
+	struct cached_node *node = frame_cache_node_slot(m, place->node);
+	const struct ux_cached_frame *f = ux_cached_frame(m, frame);
+	if (node)
+		*node = (struct cached_node){f->function, f->up + 1};
+	if (place->file < FILES_MOST &&
+	    frame_cache_lengthen(m, (void **)&m->files, &m->files_cap, (size_t)place->file + 1,
+				 sizeof(*m->files)))
+		m->files[place->file] = f->file + 1;
+}
+
+bool ux_frame_cache_add_place(struct ux_frame_cache *m, uint64_t pc,
+			      const struct ux_gsym_place *place, uint32_t *ret)
+{
+	size_t page = place->node / NODES;
+	if (page >= m->nodes_cap || !m->nodes[page] || place->file >= m->files_cap)
+		return false;
+	const struct cached_node *node = &m->nodes[page][place->node % NODES];
+	if (node->up == 0 || m->files[place->file] == 0)
+		return false;
+	const struct ux_cached_frame f = {.function = node->function,
+					  .file = m->files[place->file] - 1,
+					  .line = place->line,
+					  .up = node->up - 1};
+	if (m->n_addresses >= m->addresses_cap / 2 && !frame_cache_grow_addresses(m))
+		return false;
+	return frame_cache_frame_number(m, &f, ret) &&
+	       frame_cache_store(m, pc, place->offset, *ret);
 }

@@ -85,6 +85,20 @@ void ux_frame_cache_unlock(struct ux_frame_cache *m);
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret) ux_must;
 
+struct ux_gsym_place;
+
+/*
+ * Adds an address whose place in the index of the module's best candidate is known. False when
+ * frames of that place have not been learned yet, or as of ux_frame_cache_add(), which must be
+ * called then.
+ */
+bool ux_frame_cache_add_place(struct ux_frame_cache *m, uint64_t pc,
+			      const struct ux_gsym_place *place, uint32_t *ret) ux_must;
+
+/* Learns that an address at this place has the innermost frame `frame`, which is not 0. */
+void ux_frame_cache_learn(struct ux_frame_cache *m, const struct ux_gsym_place *place,
+			  uint32_t frame);
+
 enum {
 	UX_FRAME_CACHE_PIECE =
 		64, /* items in a list's first piece; each further piece has twice as many */

@@ -271,7 +271,7 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 		return ux_error_nomem(err);
 	}
 	c->store = store;
-	ux_module_cache_limit(c, MEMORY_MOST);
+	ux_module_cache_limit(c, (uint64_t)MEMORY_MOST * MEMORY_SHARE);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->replies.lock, NULL);
 	*ret = c;

@@ -21,6 +21,14 @@ struct misses {
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, most;
+	size_t n_best; /* frames from the best candidate: the first ones */
+	/* NULL, or where the addresses are in the index of the best candidate */
+	struct misses_place *places;
+};
+
+struct misses_place {
+	struct ux_gsym_place at;
+	bool known;
 };
 
 static void misses_deinit(struct misses *m)
@@ -32,6 +40,7 @@ static void misses_deinit(struct misses *m)
 	free(m->todo_pcs);
 	free(m->todo_spans);
 	free(m->frames);
+	free(m->places);
 }
 
 void ux_resolver_deinit(struct ux_resolver *r)
@@ -140,8 +149,54 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 		UX_TRY(left < FEW ? misses_look_up_few(m, g, work, left)
 				  : misses_look_up_batch(m, g, work, left));
 		left = misses_merge(m, left);
+		m->n_best = c == 0 ? m->n_frames : m->n_best;
 	}
 	return UX_OK;
+}
+
+/* --- places in the index ---------------------------------------------------------------------- */
+
+/* Finds the places of the addresses. It is not an error when memory is short. */
+static void misses_find_places(struct misses *m, const struct ux_open_module *module)
+{
+	const struct ux_gsym *g = &ux_open_module_candidate(module, 0)->gsym;
+	m->places = calloc(m->n + 1, sizeof(*m->places));
+	for (size_t i = 0; m->places && i < m->n; i++)
+		m->places[i].known = ux_gsym_place_find(g, m->pcs[i], &m->places[i].at);
+}
+
+/* Resolves the addresses whose places have been learned; the others remain. */
+static void misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames)
+{
+	size_t left = 0;
+	for (size_t i = 0; m->places && i < m->n;) {
+		ux_frame_cache_lock(r->cache);
+		for (size_t end = ux_min(i + LOCKED, m->n); i < end; i++) {
+			const struct misses_place *place = &m->places[i];
+			uint32_t frame = 0, k = m->at[i];
+			if (place->known &&
+			    ux_frame_cache_add_place(r->cache, m->pcs[i], &place->at, &frame)) {
+				ret_frames[k] = frame;
+				if (r->offsets)
+					r->offsets[k] = place->at.offset;
+				continue;
+			}
+			m->at[left] = k;
+			m->pcs[left] = m->pcs[i];
+			m->places[left++] = *place;
+		}
+		ux_frame_cache_unlock(r->cache);
+	}
+	m->n = m->places ? left : m->n;
+}
+
+/* Learns the frames of the best candidate at the place of address i. */
+static void misses_learn(struct ux_resolver *r, const struct misses *m, size_t i, uint32_t frame)
+{
+	struct ux_frame_span s = m->spans[i];
+	if (m->places && m->places[i].known && frame != 0 && s.first + s.n <= m->n_best &&
+	    misses_has_name(m, s))
+		ux_frame_cache_learn(r->cache, &m->places[i].at, frame);
 }
 
 /* --- adding to the cache ---------------------------------------------------------------------- */
@@ -163,6 +218,8 @@ static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n
 						  &ret_frames[k]);
 			if (r->offsets && good)
 				r->offsets[k] = depth > 0 ? frames[depth - 1].offset : 0;
+			if (good)
+				misses_learn(r, m, i, ret_frames[k]);
 		}
 		ux_frame_cache_unlock(r->cache);
 		if (!good)
@@ -178,6 +235,14 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	ux_cleanup(misses_deinit) struct misses m = {0};
 	if (!misses_init(&m, r, pcs, n, ret_frames, unknown))
 		return ux_error_nomem(err);
+	misses_find_places(&m, r->module);
+	misses_add_places(r, &m, ret_frames);
+	if (r->work)
+		UX_TRY(ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)(unknown - m.n),
+					      err));
+	*ret_done = n;
+	if (m.n == 0)
+		return UX_OK;
 	enum ux_code code = UX_OK;
 	size_t all = m.n;
 	while ((code = misses_look_up(&m, r->module, r->work)) == UX_ELIMIT) {
