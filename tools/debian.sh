@@ -50,6 +50,8 @@ mkdir -p "$tree/src"
 find "$tree/src" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
 git ls-files -z --cached --others --exclude-standard |
 	tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$tree/src"
+git -C "$tree/src" init -q # some checks list what git knows
+git -C "$tree/src" add -A
 
 mounted=
 unmount() {
