@@ -178,16 +178,31 @@ static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how
 	return false;
 }
 
+/*
+ * Returns the size of a linkage name without what a linker or disassembler put behind it: "@plt" of
+ * a stub, "@@GLIBCXX_3.4" of a version. No scheme that begins with an underscore uses the
+ * character. LLVM's tools leave such names as they are.
+ */
+static size_t demangle_size_to_at(struct ux_bytes name, const struct ux_demangle_how *how)
+{
+	const uint8_t *at = name.size > 0 && name.data[0] == '_' && !how->llvm
+				    ? memchr(name.data, '@', name.size)
+				    : NULL;
+	return at ? (size_t)(at - name.data) : name.size;
+}
+
 unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *how,
 			   struct ux_out *out)
 {
 	char buffer[UX_DEMANGLE_TEXT_MOST];
 	struct ux_name_text text = ux_name_text_make(buffer, sizeof(buffer));
+	struct ux_bytes linkage = ux_bytes(name.data, demangle_size_to_at(name, how));
 	bool readable = how->mode != UX_DEMANGLE_NONE && how->schemes != 0 && !out->failed &&
-			name.size <= UX_DEMANGLE_NAME_MOST && name.size >= 3 &&
-			!memchr(name.data, 0, name.size);
-	if (!readable || !demangle_any(name, how, &text, out))
-		ux_out_put(out, name.data, name.size);
+			linkage.size <= UX_DEMANGLE_NAME_MOST && linkage.size >= 3 &&
+			!memchr(linkage.data, 0, linkage.size);
+	if (!readable || !demangle_any(linkage, how, &text, out))
+		ux_out_put(out, linkage.data, linkage.size);
+	ux_out_put(out, name.data + linkage.size, name.size - linkage.size);
 	return UX_NAME_STEPS_MOST - text.steps;
 }
 

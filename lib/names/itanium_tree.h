@@ -115,6 +115,8 @@ struct itanium {
 	unsigned n_heads;   /* number of template parameters of a generic lambda */
 	uint16_t module;    /* module of the next name; 0: none */
 	bool in_lambda;     /* template parameters are those of a generic lambda */
+	bool in_constraint; /* template parameters may be of a template whose arguments are not in
+			       the name */
 	bool in_conversion; /* A conversion operator's type is being read: arguments behind its T_
 			       belong to the operator, and the type may refer to arguments that
 			       follow later. */

@@ -275,7 +275,7 @@ static uint16_t itanium_d_type(struct itanium *p)
 uint16_t itanium_template_param(struct itanium *p)
 {
 	uint16_t number = 0;
-	p->pos++;
+	const char *from = p->pos++;
 	/* The level of the template: the outermost one, or that of a generic lambda. */
 	if (itanium_eat(p, 'L') && (!itanium_number(p, &number) || !itanium_eat(p, '_')))
 		return 0;
@@ -288,6 +288,9 @@ uint16_t itanium_template_param(struct itanium *p)
 	if (p->first_arg + number < p->n_args)
 		return itanium_node(p, ITANIUM_PARAMETER, p->args[p->first_arg + number], number,
 				    0);
+	if (p->in_constraint) /* T1, as LLVM writes it: the template is Ss, or a class around it */
+		return itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
+				    (uint16_t)(p->pos - 1 - from), 0);
 	if (!p->in_conversion || p->n_forward == ITANIUM_ARGS_MOST)
 		return 0;
 	uint16_t node = itanium_node(p, ITANIUM_PARAMETER, 0, number, 0);
@@ -501,9 +504,12 @@ static uint16_t itanium_argument_pack(struct itanium *p)
 
 bool itanium_constraint(struct itanium *p, uint16_t *ret)
 {
+	bool outer = p->in_constraint;
 	if (!itanium_eat(p, 'Q'))
 		return true;
+	p->in_constraint = true;
 	*ret = itanium_expression(p);
+	p->in_constraint = outer;
 	return *ret != 0;
 }
 

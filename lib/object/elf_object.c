@@ -247,7 +247,7 @@ static enum ux_code elf_object_walk(struct ux_elf_symbols *it, bool dynamic,
 			.size = s->size,
 			.bind = s->bind,
 			.code = ux_elf_symbol_is_code(elf, s),
-			.untyped = s->type == STT_NOTYPE,
+			.untyped = s->type == STT_NOTYPE || s->type == STT_OBJECT,
 			.dynamic = dynamic,
 		};
 		if (!each(ctx, &symbol))

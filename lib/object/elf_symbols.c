@@ -147,6 +147,15 @@ static bool symbol_is_mapping(const struct ux_elf *elf, const char *name)
 	}
 }
 
+/* X_info: the code of a closure or return point of GHC. It has the type of data, since a table of
+ * data is in front of it, and often no size. */
+static bool symbol_is_ghc_code(const char *name)
+{
+	static const char suffix[] = "_info";
+	size_t n = strlen(name), m = sizeof(suffix) - 1;
+	return n > m && memcmp(name + n - m, suffix, m) == 0;
+}
+
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol)
 {
 	const char *name = symbol->name;
@@ -158,6 +167,10 @@ bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol 
 		if (elf->n_sections == 0) /* without sections, its segment decides */
 			return symbol->section != SHN_UNDEF;
 		return symbol->home || symbol->section == SHN_ABS;
+	case STT_OBJECT:
+		if (symbol->size == 0 && !symbol_is_ghc_code(name))
+			return false;
+		__attribute__((fallthrough));
 	case STT_NOTYPE:
 		return symbol->home && (symbol->home->flags & SHF_EXECINSTR) != 0 &&
 		       !symbol_is_mapping(elf, name);

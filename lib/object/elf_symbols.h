@@ -50,8 +50,9 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
 
 /*
  * True for symbols of code that is useful in an answer: defined STT_FUNC and STT_GNU_IFUNC, and
- * STT_NOTYPE in an executable section. Mapping symbols ($a, $d, $t, $x of ARM, AArch64, C-SKY,
- * RISC-V), .L temporaries and symbols without a name are excluded.
+ * STT_NOTYPE in an executable section, and there STT_OBJECT that has a size or is GHC's code.
+ * Mapping symbols ($a, $d, $t, $x of ARM, AArch64, C-SKY, RISC-V), .L temporaries and symbols
+ * without a name are excluded.
  */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 

@@ -197,9 +197,11 @@ void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
 	}
 }
 
-static unsigned symbol_bind_rank(uint8_t bind)
+/* "memcpy@GLIBC_2.2.5", which only programs of that time are linked with; the default version has
+ * two of the character. */
+static bool symbol_is_old_version(const struct ux_code_symbol *s)
 {
-	return bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0;
+	return s->name[s->name_size] == '@' && s->name[s->name_size + 1] != '@';
 }
 
 static unsigned symbol_underscores(const struct ux_code_symbol *s)
@@ -219,8 +221,10 @@ static int symbol_compare(const void *x, const void *y)
 	UX_ORDER(a->start, b->start);
 	UX_ORDER(a->size == 0, b->size == 0);
 	UX_ORDER(a->untyped, b->untyped);
-	UX_ORDER(symbol_bind_rank(a->bind), symbol_bind_rank(b->bind));
+	UX_ORDER(a->bind == STB_LOCAL, b->bind == STB_LOCAL);
 	UX_ORDER(symbol_underscores(a), symbol_underscores(b));
+	UX_ORDER(symbol_is_old_version(a), symbol_is_old_version(b));
+	UX_ORDER(a->bind == STB_WEAK, b->bind == STB_WEAK);
 	UX_ORDER(a->name_size, b->name_size);
 	int names = a->name == b->name ? 0 : memcmp(a->name, b->name, a->name_size);
 	if (names != 0)

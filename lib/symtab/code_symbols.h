@@ -8,8 +8,9 @@
 
 /*
  * A symbol of code. Of several symbols at one address the best is chosen: sized before unsized,
- * function before untyped, global before weak before local, fewer leading underscores, shorter
- * name, then byte order. So the choice never depends on the order of a table.
+ * function before untyped, exported before local, fewer leading underscores, default version,
+ * global before weak, shorter name, then byte order. So the choice never depends on the order of a
+ * table.
  */
 struct ux_code_symbol {
 	uint64_t start;     /* pc */

@@ -2,6 +2,8 @@
 /* Choosing the name of a function. */
 #include "function_name.h"
 
+#include "elf_defs.h"
+
 enum {
 	NAME_MOST = 1 << 16, /* bytes of a name that are compared */
 };
@@ -77,7 +79,7 @@ static struct ux_bytes name_bare_word(struct ux_bytes name)
 static bool name_is_operator(struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("operator");
-	struct ux_bytes next = UX_STR("()<>=!+-*/%^&|~,[] ");
+	struct ux_bytes next = UX_STR("()<>=!+-*/%^&|~,[] \"");
 	return ux_bytes_starts(name, word) && name.size > word.size &&
 	       memchr(next.data, name.data[word.size], next.size);
 }
@@ -92,26 +94,127 @@ static bool name_is_fortran(struct ux_bytes symbol, struct ux_bytes dwarf)
 	       memcmp(symbol.data + symbol.size - dwarf.size, dwarf.data, dwarf.size) == 0;
 }
 
-/* _Z1fi contains "1f", the mangled form of the short name f; so does _Z1fIiEvT_ for f<int>. */
-static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
+/*
+ * True for names that compilers make up for closures, which are not in the mangled name:
+ * {closure#0} of rustc, <lambda(int)> of gcc.
+ */
+static bool name_is_closure(struct ux_bytes name)
+{
+	return ux_bytes_starts(name, UX_STR("{")) || ux_bytes_starts(name, UX_STR("<lambda"));
+}
+
+/* The classes of std that the Itanium ABI abbreviates ("Compression"), as in _ZNSsC1Ev. */
+static bool name_is_abbreviated(struct ux_bytes symbol, struct ux_bytes word)
+{
+	static const struct {
+		const char *word;
+		const char *code;
+	} classes[] = {
+		{"allocator", "Sa"},     {"basic_string", "Sb"},  {"basic_string", "Ss"},
+		{"basic_istream", "Si"}, {"basic_ostream", "So"}, {"basic_iostream", "Sd"},
+	};
+	for (size_t i = 0; i < ux_countof(classes); i++)
+		if (ux_bytes_eq(word, ux_bytes_cstr(classes[i].word)) &&
+		    memmem(symbol.data, symbol.size, classes[i].code, 2))
+			return true;
+	return false;
+}
+
+/*
+ * Looks for "1f", the mangled form of the identifier f. Rust's v0 scheme writes "2__f" for _f: a
+ * separator where the identifier begins with a digit or an underscore.
+ */
+static bool name_has_identifier(struct ux_bytes symbol, struct ux_bytes word)
 {
 	char length[24];
-	bool mangled = ux_bytes_starts(symbol, UX_STR("_Z")) ||
-		       ux_bytes_starts(symbol, UX_STR("_R")) ||
-		       ux_bytes_starts(symbol, UX_STR("_D"));
-	if (!mangled || ux_bytes_starts(dwarf, UX_STR("_Z")))
-		return false;
-	if (name_is_operator(dwarf))
-		return true;
-	struct ux_bytes word = name_bare_word(dwarf);
 	int digits = snprintf(length, sizeof(length), "%zu", word.size);
 	size_t need = (size_t)digits + word.size;
 	for (size_t at = 2; at + need <= symbol.size; at++) {
-		if (memcmp(symbol.data + at, length, (size_t)digits) == 0 &&
-		    memcmp(symbol.data + at + digits, word.data, word.size) == 0)
+		const uint8_t *text = symbol.data + at + digits;
+		if (memcmp(symbol.data + at, length, (size_t)digits) != 0)
+			continue;
+		if (memcmp(text, word.data, word.size) == 0)
+			return true;
+		if (*text == '_' && at + need < symbol.size &&
+		    memcmp(text + 1, word.data, word.size) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool name_is_mangled(struct ux_bytes symbol)
+{
+	return ux_bytes_starts(symbol, UX_STR("_Z")) || ux_bytes_starts(symbol, UX_STR("_R")) ||
+	       ux_bytes_starts(symbol, UX_STR("_D"));
+}
+
+/* _Z1fi contains "1f", the mangled form of the short name f; so does _Z1fIiEvT_ for f<int>. */
+static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	if (!name_is_mangled(symbol) || ux_bytes_starts(dwarf, UX_STR("_Z")))
+		return false;
+	if (name_is_operator(dwarf) || name_is_closure(dwarf))
+		return true;
+	struct ux_bytes word = name_bare_word(dwarf);
+	return name_has_identifier(symbol, word) || name_is_abbreviated(symbol, word);
+}
+
+static bool name_is_word_byte(uint8_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '_';
+}
+
+/* *Array(Int32)#push<Int32>:Array(Int32) is Crystal's name of push. */
+static bool name_is_crystal(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	if (!ux_bytes_starts(symbol, UX_STR("*")) || dwarf.size == 0)
+		return false;
+	const uint8_t *end = symbol.data + symbol.size;
+	for (const uint8_t *p = symbol.data; p < end; p++) {
+		p = memmem(p, (size_t)(end - p), dwarf.data, dwarf.size);
+		if (!p)
+			return false;
+		bool begins = p > symbol.data && !name_is_word_byte(p[-1]);
+		if (begins && (p + dwarf.size == end || !name_is_word_byte(p[dwarf.size])))
+			return true;
+	}
+	return false;
+}
+
+static size_t name_underscores(struct ux_bytes name)
+{
+	size_t n = 0;
+	while (n < name.size && name.data[n] == '_')
+		n++;
+	return n;
+}
+
+/*
+ * Returns the exported alias by which people call a function that DWARF names as its library does
+ * internally: malloc for __libc_malloc, __libc_start_main for __libc_start_main_impl. NULL when
+ * DWARF's name is as public as any.
+ */
+static const struct ux_code_symbol *name_public_alias(struct ux_bytes dwarf,
+						      const struct ux_code_symbol *symbols,
+						      size_t n)
+{
+	const struct ux_code_symbol *best = NULL;
+	bool exported = false;
+	if (name_underscores(dwarf) == 0 || name_is_mangled(dwarf))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct ux_bytes name = name_of_symbol(&symbols[i]);
+		if (symbols[i].bind == STB_LOCAL || symbols[i].untyped || name_is_mangled(name))
+			continue;
+		exported |= ux_bytes_eq(name, dwarf);
+		if (!best)
+			best = &symbols[i]; /* the symbols are sorted, the best first */
+	}
+	if (!best)
+		return NULL;
+	size_t theirs = name_underscores(name_of_symbol(best)), own = name_underscores(dwarf);
+	return theirs < own || (theirs == own && !exported) ? best : NULL;
 }
 
 /* __GI_abort and abort: glibc's internal aliases for its own functions. */
@@ -154,7 +257,8 @@ static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 		plain.size = dwarf.size; /* a clone: the rest of the symbol identifies it */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
 	       name_is_structor(plain, dwarf) || name_is_mangled_form(symbol, dwarf) ||
-	       name_is_fortran(plain, dwarf) || name_is_go_instance(symbol, dwarf);
+	       name_is_fortran(plain, dwarf) || name_is_go_instance(symbol, dwarf) ||
+	       name_is_crystal(symbol, dwarf);
 }
 
 const char *ux_function_name(const char *dwarf_name, uint32_t own,
@@ -168,6 +272,9 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 	const char *bare = dwarf_name + own;
 	struct ux_bytes dwarf = ux_bytes(bare, strnlen(bare, NAME_MOST));
 	n = ux_min(n, (size_t)UX_CODE_ALIASES_MOST);
+	const struct ux_code_symbol *alias = own == 0 ? name_public_alias(dwarf, symbols, n) : NULL;
+	if (alias)
+		return name_terminated(name_of_symbol(alias), arena, ret_nomem);
 	const struct ux_code_symbol *better = NULL;
 	bool exact = false;
 	for (size_t i = 0; i < n; i++) {

@@ -16,7 +16,10 @@
  *   f, f<int>        _Z1fi, _Z1fIiEvT_  the symbol: the linkage name that the compiler left out
  *   operator()       _ZZ3runvENKUlvE_clEv  the symbol, likewise
  *   _ZN1AC4Ev        _ZN1AC2Ev          the symbol: C4 and D4 name no constructor that was made
+ *   {closure#0}      _RNCNvC1a1f0B3_    the symbol: the compiler made DWARF's name up
+ *   push             *A(Int32)#push:Nil the symbol: Crystal's linkage name
  *   __GI_abort       abort              the symbol: glibc's name for itself alone
+ *   __libc_malloc    malloc (exported)  the symbol: the name by which people call it
  *   a::f             _ZN1a1fEv          the symbol: what stands in front of f is in it too
  *   a::f             f                  f: extern "C", which is no other a's
  *   m::f             __m_MOD_f          the symbol: Fortran's linkage name

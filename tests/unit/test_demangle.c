@@ -35,6 +35,31 @@ static void cplusplus_names_lose_their_parameters_when_short(void **state)
 	expect("_ZTV3Foo", "vtable for Foo", "vtable for Foo");
 }
 
+static void stubs_and_versions_keep_what_the_linker_appended(void **state)
+{
+	(void)state;
+	expect("_ZN3foo3barEi@plt", "foo::bar@plt", "foo::bar(int)@plt");
+	expect("_Z3fooi@@VERS_1", "foo@@VERS_1", "foo(int)@@VERS_1");
+	expect("_RNvNtCs1234_7mycrate3foo3bar@plt", "mycrate::foo::bar@plt",
+	       "mycrate::foo::bar@plt");
+	expect("_Zno@plt", "_Zno@plt", "_Zno@plt");
+	expect("printf@plt", "printf@plt", "printf@plt");
+}
+
+/* Names of libstdc++ 14 and 15; LLVM prints the parameters of an enclosing template by number. */
+static void constraints_may_name_parameters_that_have_no_argument(void **state)
+{
+	(void)state;
+	expect("_ZNSsC1EvQ26is_default_constructible_vIT1_E",
+	       "std::basic_string<char, std::char_traits<char>, "
+	       "std::allocator<char> >::basic_string",
+	       "std::basic_string<char, std::char_traits<char>, "
+	       "std::allocator<char> >::basic_string() requires is_default_constructible_v<T1>");
+	expect("_ZN1SIiEC1IlEET_QntL_ZNS_IlT0_XT1_EE1kEE", "S<int>::S<long>",
+	       "S<int>::S<long>(long) requires !S<long, T0, T1>::k");
+	expect("_Z1fIiEvT0_", "_Z1fIiEvT0_", "_Z1fIiEvT0_"); /* no constraint, no such parameter */
+}
+
 static void rust_names_lose_their_hash(void **state)
 {
 	(void)state;
@@ -910,6 +935,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(cplusplus_names_lose_their_parameters_when_short),
+		UX_TEST(stubs_and_versions_keep_what_the_linker_appended),
+		UX_TEST(constraints_may_name_parameters_that_have_no_argument),
 		UX_TEST(rust_names_lose_their_hash),
 		UX_TEST(rust_constants_of_128_bits_are_whole),
 		UX_TEST(d_parameters_may_return_and_be_of_a_scope),

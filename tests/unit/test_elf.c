@@ -562,7 +562,9 @@ static void what_counts_as_code(void **state)
 	assert_true(is_code(EM_X86_64, "f", STT_GNU_IFUNC, true));
 	assert_true(is_code(EM_X86_64, "_start", STT_NOTYPE, true));
 	assert_false(is_code(EM_X86_64, "edata", STT_NOTYPE, false));
-	assert_false(is_code(EM_X86_64, "o", STT_OBJECT, true));
+	assert_false(is_code(EM_X86_64, "o", STT_OBJECT, true)); /* has no size */
+	assert_true(is_code(EM_X86_64, "base_GHCziList_map_info", STT_OBJECT, true));
+	assert_false(is_code(EM_X86_64, "base_GHCziList_map_info", STT_OBJECT, false));
 	assert_false(is_code(EM_X86_64, ".text", STT_SECTION, true));
 	assert_false(is_code(EM_X86_64, "f.c", STT_FILE, true));
 	assert_false(is_code(EM_X86_64, "", STT_FUNC, true));

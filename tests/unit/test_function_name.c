@@ -2,13 +2,15 @@
 /* Which of a function's names is told. */
 #include "sweep.h"
 
+#include "elf_defs.h"
 #include "function_name.h"
 
 enum {
 	SYMBOLS_MOST = 4
 };
 
-/* The name told for DWARF's and up to four symbols at its start, NULL-ended. */
+/* The name used for DWARF's and up to four symbols at its start, NULL-ended; '!' marks an exported
+ * one. */
 static const char *told(const char *dwarf, uint32_t own, const char *const *names)
 {
 	static struct ux_arena arena;
@@ -17,9 +19,13 @@ static const char *told(const char *dwarf, uint32_t own, const char *const *name
 	bool no_memory = false;
 	ux_arena_deinit(&arena);
 	ux_arena_init(&arena, 1 << 16);
-	for (; names[n]; n++)
-		symbols[n] = (struct ux_code_symbol){.name = names[n],
-						     .name_size = (uint32_t)strcspn(names[n], "@")};
+	for (; names[n]; n++) {
+		bool exported = names[n][0] == '!';
+		const char *text = names[n] + exported;
+		symbols[n] = (struct ux_code_symbol){.name = text,
+						     .name_size = (uint32_t)strcspn(text, "@"),
+						     .bind = exported ? STB_GLOBAL : STB_LOCAL};
+	}
 	const char *name = ux_function_name(dwarf, own, symbols, n, &arena, &no_memory);
 	assert_false(no_memory);
 	return name ? name : "-";
@@ -100,6 +106,39 @@ static void names_for_the_c_library_itself_are_not_told(void **state)
 	assert_string_equal(TOLD("__GI_abort", "__GI_abort"), "__GI_abort");
 }
 
+static void exported_alias_goes_before_an_internal_name(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("__libc_malloc", "!malloc", "!__libc_malloc", "__malloc"),
+			    "malloc");
+	assert_string_equal(TOLD("___pthread_mutex_lock", "!pthread_mutex_lock@@GLIBC_2.2.5",
+				 "!__pthread_mutex_lock@GLIBC_2.2.5", "___pthread_mutex_lock"),
+			    "pthread_mutex_lock");
+	assert_string_equal(TOLD("__libc_start_main_impl", "!__libc_start_main@@GLIBC_2.34",
+				 "__libc_start_main_impl"),
+			    "__libc_start_main");
+	assert_string_equal(TOLD("__memcpy_avx", "__memmove_avx", "__memcpy_avx"), "__memcpy_avx");
+	assert_string_equal(TOLD("__sys_read", "!__sys_read", "!__other_read"), "__sys_read");
+	assert_string_equal(TOLD("read_impl", "!read", "read_impl"), "read_impl");
+	assert_string_equal(TOLD("_f", "!_Z1fv", "_f"), "_f");
+}
+
+static void names_that_compilers_make_up_say_less_than_the_symbol(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("{closure#0}", "_RNCNvC1a4main0B3_"), "_RNCNvC1a4main0B3_");
+	assert_string_equal(TOLD("{closure#0}", "plain"), "{closure#0}");
+	assert_string_equal(TOLD("<lambda(int)>", "_ZZ4mainENKUliE_clEi"), "_ZZ4mainENKUliE_clEi");
+	assert_string_equal(TOLD("_private", "_RNvC1a8__private"), "_RNvC1a8__private");
+	assert_string_equal(TOLD("basic_string", "_ZNSsC1Ev"), "_ZNSsC1Ev");
+	assert_string_equal(TOLD("~allocator", "_ZNSaIcED2Ev"), "_ZNSaIcED2Ev");
+	assert_string_equal(TOLD("operator\"\"_km", "_Zli3_kme"), "_Zli3_kme");
+	assert_string_equal(TOLD("new", "*Array(Int32)::new:Array(Int32)"),
+			    "*Array(Int32)::new:Array(Int32)");
+	assert_string_equal(TOLD("new", "*Array#renew:Nil"), "new");
+	assert_string_equal(TOLD("new", "*new_x#y:Nil"), "new");
+}
+
 static void symbol_says_more_than_what_a_name_is_qualified_by(void **state)
 {
 	(void)state;
@@ -159,6 +198,8 @@ int main(void)
 		UX_TEST(mangled_symbol_of_a_template_is_told),
 		UX_TEST(mangled_symbol_of_an_operator_or_destructor_is_told),
 		UX_TEST(names_for_the_c_library_itself_are_not_told),
+		UX_TEST(exported_alias_goes_before_an_internal_name),
+		UX_TEST(names_that_compilers_make_up_say_less_than_the_symbol),
 		UX_TEST(symbol_says_more_than_what_a_name_is_qualified_by),
 		UX_TEST(fortran_procedure_has_its_modules_symbol),
 		UX_TEST(symbols_of_go_say_types_and_not_how_they_are_called),
