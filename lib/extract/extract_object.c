@@ -3,6 +3,7 @@
 #include "extract_object.h"
 
 #include "address_filter.h"
+#include "misplaced.h"
 #include "dwarf_units.h"
 #include "function_bounds.h"
 #include "go_source.h"
@@ -309,6 +310,7 @@ static enum ux_code extraction_trim(struct ux_extraction *x, bool *ret_nothing,
 		UX_TRY(extraction_trim_padding(x, err));
 	if (!x->filter)
 		return UX_OK;
+	UX_TRY(ux_misplaced_drop(&b->collection, &b->symbols, err));
 	UX_TRY(ux_address_filter_apply(x->filter, &b->collection, &b->symbols, err));
 	*ret_nothing = any && ux_address_filter_is_empty(&b->collection, &b->symbols);
 	return UX_OK;

@@ -2,7 +2,9 @@
 /* Merges functions and symbols, so that each address has one piece. */
 #include "pack.h"
 
+#include "elf_defs.h"
 #include "function_name.h"
+#include "misplaced.h"
 #include "order.h"
 
 enum {
@@ -15,7 +17,8 @@ enum {
 	NAME_WORK_FREE = 1 << 24,
 
 	/* Budget of inlined calls and ranges that are visited for cutting functions that contain
-	 * others. When it is used up, only the rows are cut. */
+	 * others, and of symbols inside of functions. When it is used up, only the rows are cut,
+	 * and entries get no names of their own. */
 	CALL_WORK_MOST = 1 << 26,
 	CALL_WORK_KEPT = 32, /* cost of copying a call */
 };
@@ -46,6 +49,11 @@ static int by_range(const void *x, const void *y)
 	if (a->name == b->name)
 		return 0;
 	return strncmp(a->name ? a->name : "", b->name ? b->name : "", NAMES_COMPARED);
+}
+
+static void sort(struct ux_piece_vec *pieces)
+{
+	ux_sort_by_start(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
 }
 
 static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struct ux_error *err)
@@ -171,6 +179,7 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 	const struct ux_code_symbol *symbols = m->symbols->data;
 	size_t symbol = 0, n_symbols = m->symbols->size;
 	uint64_t work = NAME_WORK_FREE + (uint64_t)NAME_WORK_EACH * sorted->size;
+	ux_cleanup(ux_symbol_names_deinit) struct ux_symbol_names names = {0};
 	size_t kept = 0;
 	for (size_t i = 0; i < sorted->size; i++) {
 		struct ux_piece p = sorted->data[i];
@@ -184,6 +193,8 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 		const struct ux_code_symbol *at = n > 0 ? &symbols[symbol] : NULL;
 		if (p.name && !afford_names(at, n, &work))
 			n = 0;
+		else if (ux_piece_is_misplaced(&p, m->symbols, symbol, n, &names, &no_memory))
+			continue;
 		p.name = ux_function_name(p.name, p.own, at, n, m->names, &no_memory);
 		if (no_memory)
 			return ux_arena_fail(m->names, m->err);
@@ -191,6 +202,54 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 			sorted->data[kept++] = p;
 	}
 	sorted->size = kept;
+	return UX_OK;
+}
+
+/* True for a symbol that is a function of its own where it stands: an entry inside of an assembler
+ * function, as srso_safe_ret in Linux' srso_alias_untrain_ret. */
+static bool is_inner_entry(const struct ux_code_symbol *s, const struct ux_piece *p)
+{
+	return s->start > p->start && s->size > 0 && s->size <= ux_piece_end(p) - s->start &&
+	       !s->exact && s->bind != STB_LOCAL;
+}
+
+/*
+ * Adds pieces for the entries inside of sorted functions: the symbol's name with the function's
+ * rows. A function with inlined calls was compiled, and has no entries. Of symbols with one start
+ * the first is the best.
+ */
+static enum ux_code add_inner_entries(struct merger *m, struct ux_piece_vec *sorted)
+{
+	const struct ux_code_symbol_vec *symbols = m->symbols;
+	size_t symbol = 0, n = sorted->size;
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_piece p = sorted->data[i]; /* a copy: the list grows */
+		ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
+		while (symbol < symbols->size && symbols->data[symbol].start <= p.start)
+			symbol++;
+		if (p.draft.n_inlines > 0)
+			continue;
+		for (size_t k = symbol;
+		     k < symbols->size && symbols->data[k].start < ux_piece_end(&p); k++) {
+			const struct ux_code_symbol *s = &symbols->data[k];
+			struct ux_piece entry;
+			bool no_memory = false;
+			bool alias = k > 0 && s->start == s[-1].start;
+			if (*m->call_work == 0)
+				break;
+			--*m->call_work;
+			if (alias || !is_inner_entry(s, &p))
+				continue;
+			UX_TRY(cut(m, &reader, &p, s->start, s->start + s->size, &entry));
+			entry.name = ux_symbol_name(s, m->names, &no_memory);
+			entry.own = 0;
+			if (no_memory)
+				return ux_arena_fail(m->names, m->err);
+			UX_TRY(push(sorted, entry, m->err));
+		}
+	}
+	if (sorted->size > n)
+		sort(sorted);
 	return UX_OK;
 }
 
@@ -203,11 +262,6 @@ static enum ux_code gather_lines(struct merger *m, const struct ux_collection *c
 			UX_TRY(push(out, unit->lines[i], m->err));
 	}
 	return UX_OK;
-}
-
-static void sort(struct ux_piece_vec *pieces)
-{
-	ux_sort_by_start(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
 }
 
 /* Returns the first piece that ends behind pc. The pieces are sorted and disjoint. */
@@ -378,6 +432,7 @@ enum ux_code ux_merge(const struct ux_collection *collection,
 	UX_TRY(gather_functions(&m, collection, &raw));
 	sort(&raw);
 	UX_TRY(name_functions(&m, &raw));
+	UX_TRY(add_inner_entries(&m, &raw));
 	if (!ux_piece_vec_reserve(&functions, raw.size))
 		return ux_error_nomem(err);
 	UX_TRY(flatten(&m, &raw));

@@ -387,6 +387,75 @@ static void best_alias_is_told_whatever_the_order(void **state)
 	}
 }
 
+/*
+ * GNU ld points the debug information of a copy of a COMDAT function that it dropped at the one it
+ * kept, where another function may be at the offset: here a thunk.
+ */
+static void dropped_copy_does_not_override_the_function_at_its_address(void **state)
+{
+	(void)state;
+	for (int variant = 0; variant < 4; variant++) {
+		struct made m;
+		made_init(&m);
+		add_abbrevs(&m);
+		uint64_t lines = begin_lines(&m);
+		ROWS(&m, 0x1100, 0x10, 10, 11);
+		ROWS(&m, 0x1180, 0x10, 70, 71);
+		make_lines_end(&m.dwarf);
+		begin_unit(&m, lines);
+		MAKE_DIE(&m.dwarf, FUNCTION, T("_ZN1A3getEv"), N(0x1100), N(0x20));
+		make_null(&m.dwarf);
+		MAKE_DIE(&m.dwarf, FUNCTION, T("_ZN1A3getEv"), N(0x1180), N(0x10));
+		make_null(&m.dwarf);
+		end_unit(&m);
+		if (variant != 2) /* without it nothing shows where the function is */
+			add_symbol(&m, "_ZN1A3getEv", 0x1100, 0x20, STB_WEAK);
+		if (variant == 1) /* two symbols of that name: a function of several units */
+			add_symbol(&m, "_ZN1A3getEv", 0x1180, 0x20, STB_WEAK);
+		else if (variant == 3) /* a part of the function itself */
+			add_symbol(&m, "_ZN1A3getEv.cold", 0x1180, 0x20, STB_LOCAL);
+		else
+			add_symbol(&m, "_ZThn8_N1A3getEv", 0x1180, 0x20, STB_WEAK);
+		made_extract(&m);
+		assert_string_equal(at(&m, 0x1110), "_ZN1A3getEv a.cc:11");
+		assert_string_equal(at(&m, 0x1180),
+				    variant == 0 ? "_ZThn8_N1A3getEv :0" : "_ZN1A3getEv a.cc:70");
+		made_deinit(&m);
+	}
+}
+
+static void entries_inside_of_a_function_have_their_own_names(void **state)
+{
+	(void)state;
+	for (int inlined = 0; inlined < 2; inlined++) {
+		struct made m;
+		made_init(&m);
+		add_abbrevs(&m);
+		uint64_t lines = begin_lines(&m);
+		ROWS(&m, 0x1100, 0x10, 10, 11, 12, 13);
+		make_lines_end(&m.dwarf);
+		begin_unit(&m, lines);
+		uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+		MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x40));
+		if (inlined)
+			MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1130), N(0x8), N(2), N(77));
+		if (inlined)
+			make_null(&m.dwarf);
+		make_null(&m.dwarf);
+		end_unit(&m);
+		add_symbol(&m, "outer", 0x1100, 0x40, STB_GLOBAL);
+		add_symbol(&m, "entry", 0x1110, 0x10, STB_GLOBAL);
+		add_symbol(&m, "local", 0x1120, 0x8, STB_LOCAL);
+		made_extract(&m);
+		assert_string_equal(at(&m, 0x1108), "outer a.cc:10");
+		assert_string_equal(at(&m, 0x1110), inlined ? "outer a.cc:11" : "entry a.cc:11");
+		assert_string_equal(at(&m, 0x111f), inlined ? "outer a.cc:11" : "entry a.cc:11");
+		assert_string_equal(at(&m, 0x1120), "outer a.cc:12");
+		assert_string_equal(at(&m, 0x113f), "outer a.cc:13");
+		made_deinit(&m);
+	}
+}
+
 static void symbols_without_a_size_reach_to_the_next_or_the_sections_end(void **state)
 {
 	(void)state;
@@ -762,6 +831,8 @@ int main(void)
 		UX_TEST(nameless_function_takes_the_symbols_name_or_is_dropped),
 		UX_TEST(symbols_fill_what_dwarf_leaves),
 		UX_TEST(best_alias_is_told_whatever_the_order),
+		UX_TEST(dropped_copy_does_not_override_the_function_at_its_address),
+		UX_TEST(entries_inside_of_a_function_have_their_own_names),
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
 		UX_TEST(versions_are_no_part_of_a_name),
 		UX_TEST(gap_in_the_line_table_has_neither_file_nor_line),
