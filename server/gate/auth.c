@@ -438,6 +438,7 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(auth_make_caller(req, &caller));
+	req->client = auth_client_number(caller);
 	if (req->route->scope == 0) /* open to everyone, so an invalid token is ignored */
 		return auth_check_open_route(req, caller);
 	UX_TRY(auth_limit_address(req, res, caller));

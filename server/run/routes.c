@@ -13,7 +13,8 @@
 #include "watch.h"
 
 const struct ux_route ux_server_routes[] = {
-	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true},
+	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true,
+	 .works = true},
 	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?",
 	 .probe = true},
 	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "does it answer?", .probe = true},

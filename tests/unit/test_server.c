@@ -1097,6 +1097,44 @@ static void quoted_text_keeps_its_quotes_however_little_fits(void **state)
 	}
 }
 
+/*
+ * The threads that own connections run only handlers whose cost no client and no uploaded file
+ * decides: those that answer from a table in memory, read few rows, or hand a file to the network.
+ * Every other route works on the queue, where clients take turns.
+ */
+static void routes_whose_cost_others_decide_run_on_the_work_queue(void **state)
+{
+	static const char *const cheap[] = {
+		"GET /healthz",
+		"GET /readyz",
+		"GET /metrics",
+		"POST /v1/uploads",
+		"GET /v1/uploads/{uid}",
+		"PUT /v1/uploads/{uid}",
+		"GET /v1/whoami",
+		"GET /buildid/{id}/debuginfo",
+		"GET /buildid/{id}/executable",
+		"GET /buildid/{id}/source/{path...}",
+		"GET /v1/gsym/{id}",
+		"GET /symbolize",
+		"GET /sign-in",
+		"POST /sign-in",
+		"POST /sign-out",
+		"GET /assets/{name}",
+	};
+	(void)state;
+	for (size_t i = 0; i < ux_server_route_count; i++) {
+		const struct ux_route *r = &ux_server_routes[i];
+		char name[96];
+		bool listed = false;
+		snprintf(name, sizeof(name), "%s %s", ux_method_name(r->method), r->pattern);
+		for (size_t k = 0; k < ux_countof(cheap); k++)
+			listed |= strcmp(name, cheap[k]) == 0;
+		if (listed == r->works)
+			fail_msg("%s: %s", name, listed ? "works, and is listed" : "must work");
+	}
+}
+
 static void openapi_file_and_route_table_agree(void **state)
 {
 	(void)state;
@@ -1168,6 +1206,7 @@ int main(void)
 		SERVER_TEST(cache_keeps_a_bounded_number_and_stays_right),
 		UX_TEST(routes_that_read_a_body_say_how_large_it_may_be),
 		UX_TEST(quoted_text_keeps_its_quotes_however_little_fits),
+		UX_TEST(routes_whose_cost_others_decide_run_on_the_work_queue),
 		UX_TEST(openapi_file_and_route_table_agree),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
