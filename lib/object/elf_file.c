@@ -201,7 +201,8 @@ static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	if (section->type != SHT_STRTAB ||
-	    !ux_bytes_sub(elf->file, section->off, section->size, &bytes) || bytes.size == 0)
+	    !ux_bytes_sub(elf->file, section->off, section->size, &bytes) || bytes.size == 0 ||
+	    !bytes.data)
 		return UX_BYTES_NONE;
 	const uint8_t *nul = memrchr(bytes.data, 0, bytes.size);
 	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
