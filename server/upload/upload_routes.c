@@ -10,8 +10,9 @@
 
 #include <unistd.h>
 
-static enum ux_code upload_find(struct ux_server *s, const char *ns, const char *uid,
-				struct ux_arena *arena, struct ux_upload *ret, struct ux_error *err)
+static enum ux_code upload_of_ns(struct ux_server *s, const char *ns, const char *uid,
+				 struct ux_arena *arena, struct ux_upload *ret,
+				 struct ux_error *err)
 {
 	struct ux_index *ix = s->store->index;
 	if (!ux_upload_uid_valid(ux_bytes_cstr(uid)))
@@ -30,8 +31,8 @@ static const char *upload_uid(const struct ux_request *req)
 
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
 {
-	return upload_find(ux_server_of(req), ux_caller_of(req)->ns, upload_uid(req), &req->arena,
-			   ret, &req->err);
+	return upload_of_ns(ux_server_of(req), ux_caller_of(req)->ns, upload_uid(req), &req->arena,
+			    ret, &req->err);
 }
 
 enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid,
@@ -42,7 +43,7 @@ enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid
 	struct ux_blobs *b = s->store->blobs;
 	struct ux_blob_part *part = NULL;
 	*ret_part = NULL;
-	UX_TRY(upload_find(s, ns, uid, arena, ret, err));
+	UX_TRY(upload_of_ns(s, ns, uid, arena, ret, err));
 	if (ret->state != UX_UPLOAD_OPEN)
 		return UX_OK;
 	enum ux_code code = b->part_open(b, ret->uid, &part, ret_size, err);
@@ -54,7 +55,7 @@ enum ux_code ux_upload_open(struct ux_server *s, const char *ns, const char *uid
 	 * Checked again, since another request may have ended the upload before this one held the
 	 * part.
 	 */
-	code = upload_find(s, ns, uid, arena, ret, err);
+	code = upload_of_ns(s, ns, uid, arena, ret, err);
 	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
 		*ret_part = part;
 		return UX_OK;
