@@ -568,6 +568,8 @@ class Build:
             status, output = run_quietly(["meson", "setup", "build", *options], self.tree)
             if status != 0:
                 sys.exit(f"mutate: no build: {output}")
+        # Tests that were added since the last build are known only after this.
+        run_quietly(["ninja", "--quiet", "build.ninja"], self.dir)
         self.tests = self.unit_tests()
         say(f"building {len(self.tests)} unit tests in {self.dir}")
         status, output = self.ninja(*self.tests.values())
