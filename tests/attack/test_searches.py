@@ -9,6 +9,7 @@ import urllib.parse
 import pytest
 
 from http_api import Api
+from live import wait_for
 from tool import unhex
 
 MODULES = 100_000
@@ -98,11 +99,12 @@ def test_many_searches_at_once_leave_room_for_lookups(full):
         answers = [job.result() for job in jobs]
     assert {status for status, _, _ in answers} <= {200, 503}
     # Even if one thread of the server had all of them, one after the other.
-    assert max(seconds for _, _, seconds in answers) < 2 * SEARCH_SECONDS_MOST, answers
-    # The connections are as good as before.
+    assert max(seconds for _, _, seconds in answers) < 3 * SEARCH_SECONDS_MOST, answers
+    # The connections are as good as before, each of them: more answers than there are connections.
     for _ in range(10):
-        status, doc, _ = search(full, "/opt/" + "Q" * 200 + "12345", key="file")
-        assert status == 200 and len(doc["results"]) == 2 and doc["complete"], doc
+        status, doc, _ = wait_for(lambda: (answer := search(full, "/opt/" + "Q" * 200 + "12345", key="file"))[0] == 200
+                                  and answer, seconds=10)
+        assert len(doc["results"]) == 2 and doc["complete"], doc
 
 
 def test_every_list_of_a_large_index_is_bounded(full):
