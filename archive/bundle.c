@@ -20,7 +20,8 @@ enum ux_code ux_archive_load(struct ux_archive_calls *ret, struct ux_error *err)
 #undef NAME
 	};
 	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
-	return ux_library_calls(SONAME, "no archives here", names, ux_countof(names), ret, err);
+	return ux_library_calls(SONAME, "no archives here (Debian: apt install libarchive13)",
+				names, ux_countof(names), ret, err);
 }
 
 enum {

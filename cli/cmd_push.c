@@ -3,10 +3,14 @@
 #include "commands.h"
 
 #include "common_options.h"
+#include "interrupt.h"
 #include "json_out.h"
 #include "output.h"
 #include "push_run.h"
 #include "sigbus.h"
+#include "terminal.h"
+
+#include <pthread.h>
 
 enum {
 	TIMEOUT_S = 600
@@ -66,6 +70,9 @@ struct push {
 	const struct push_values *values;
 	struct ux_out out;
 	bool broken; /* standard output is closed */
+	struct ux_progress progress;
+	struct ux_push_summary done; /* what was reported so far */
+	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
 };
 
 static void cmd_push_deinit(struct push *push)
@@ -133,11 +140,36 @@ static void push_result_text(struct ux_out *out, const struct ux_push_result *r)
 	ux_out_u8(out, '\n');
 }
 
+static pthread_mutex_t *push_lock(struct push *push)
+{
+	(void)pthread_mutex_lock(&push->lock);
+	return &push->lock;
+}
+
+static void push_unlock(pthread_mutex_t **lock)
+{
+	(void)pthread_mutex_unlock(*lock);
+}
+
+static void push_on_progress(void *ctx, const struct ux_push_progress *progress)
+{
+	struct push *push = ctx;
+	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
+	push->progress.files = progress->files;
+	push->progress.files_total = progress->files_total;
+	push->progress.bytes = progress->bytes;
+	ux_progress_show(&push->progress);
+}
+
 static void push_on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct push *push = ctx;
+	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
+	push->done.counts[r->status]++;
+	push->done.planned += r->planned;
 	if (r->quiet && !push->values->verbose)
 		return;
+	ux_progress_clear(&push->progress);
 	if (push->values->json)
 		push_result_json(&push->out, r);
 	else
@@ -155,7 +187,7 @@ static void push_on_reading(void *ctx, const char *path)
 	ux_sigbus_reading(path);
 }
 
-static void push_write_summary(struct ux_out *out, const struct ux_push_summary *s)
+static void push_write_summary(struct ux_out *out, const struct ux_push_summary *s, bool dry_run)
 {
 	static const char *const words[UX_PUSH_STATUS_COUNT] = {
 		[UX_PUSH_DONE_UPLOADED] = "uploaded",
@@ -164,9 +196,28 @@ static void push_write_summary(struct ux_out *out, const struct ux_push_summary 
 		[UX_PUSH_DONE_SKIPPED] = "skipped",
 		[UX_PUSH_DONE_FAILED] = "failed",
 	};
-	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
-		ux_out_fmt(out, "%s%" PRIu64 " %s", i > 0 ? ", " : "", s->counts[i], words[i]);
+	if (dry_run)
+		ux_out_fmt(out, "%" PRIu64 " would be uploaded", s->planned);
+	for (size_t i = dry_run ? UX_PUSH_DONE_UPLOADED + 1 : 0; i < UX_PUSH_STATUS_COUNT; i++)
+		ux_out_fmt(out, "%s%" PRIu64 " %s", i > 0 ? ", " : "",
+			   s->counts[i] - (i == UX_PUSH_DONE_SKIPPED ? s->planned : 0), words[i]);
 	ux_out_u8(out, '\n');
+}
+
+/* Prints what was done when a signal ends the command. The process ends with the lock held, so that
+ * nothing is printed behind it. */
+static void push_on_interrupt(void *ctx)
+{
+	struct push *push = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	(void)push_lock(push);
+	ux_progress_clear(&push->progress);
+	ux_out_cstr(&out, "interrupted: ");
+	push_write_summary(&out, &push->done, push->values->dry_run);
+	if (!push->values->json)
+		(void)!ux_flush(&out, &err);
+	ux_print_message("push: interrupted; a later push goes on with what is missing");
 }
 
 /* Prints the summary and computes the exit status of a finished run. */
@@ -176,7 +227,7 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		reported += s->counts[i];
 	if (!push->values->json)
-		push_write_summary(&push->out, s);
+		push_write_summary(&push->out, s, push->values->dry_run);
 	if (reported == s->quiet)
 		ux_print_message("push: no executable and no shared object there");
 	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && reported > s->quiet && !push->broken;
@@ -210,9 +261,15 @@ static int push_run(struct push *push, const struct ux_args *args, struct push_v
 		.timeout_ms = v->timeout_s * INT64_C(1000),
 		.result = push_on_result,
 		.reading = push_on_reading,
+		.progress = push_on_progress,
 		.ctx = push,
 	};
+	ux_progress_init(&push->progress, v->dry_run ? "push (dry run)" : "push");
+	ux_interrupt_begin(push_on_interrupt, push);
 	enum ux_code code = ux_push_run(&how, args->items, args->n, &summary, &err);
+	(void)push_lock(push);
+	ux_progress_clear(&push->progress);
+	(void)pthread_mutex_unlock(&push->lock);
 	if (code == UX_OK)
 		return push_finish(push, &summary);
 	/* The message of UX_EUNAVAILABLE already names the server. */
@@ -244,7 +301,8 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(cmd, "--source-prefix needs --sources");
 	if (args.n == 0 && !v.exe)
 		return ux_usage_error(cmd, "no file or folder given");
-	ux_cleanup(cmd_push_deinit) struct push push = {.values = &v};
+	ux_cleanup(cmd_push_deinit) struct push push = {.values = &v,
+							.lock = PTHREAD_MUTEX_INITIALIZER};
 	return push_run(&push, &args, &v);
 }
 

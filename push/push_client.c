@@ -27,6 +27,7 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, cons
 				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
 {
 	struct ux_http_client_options options = {.url = url, .token = token, .cafile = cacert};
+	c->timeout_ms = timeout_ms;
 	c->deadline_ms = ux_clock_ms() + timeout_ms;
 	return ux_http_client_create(&c->http, &options, err);
 }
@@ -61,6 +62,14 @@ static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsign
 	return true;
 }
 
+/* The failure that the limit of time for the whole push is the reason of. */
+static enum ux_code client_timed_out(const struct ux_push_client *c, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EUNAVAILABLE,
+			    "the time for the whole push, %" PRId64 " s, is over (--timeout)",
+			    c->timeout_ms / 1000);
+}
+
 /* One attempt. Returns the document of a 2xx answer, or the error. */
 static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
 			       json_t **ret, struct call_notes *notes, struct ux_error *err)
@@ -69,7 +78,7 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 	int64_t left = c->deadline_ms - ux_clock_ms();
 	*notes = (struct call_notes){0};
 	if (left <= 0)
-		return ux_error_set(err, UX_EUNAVAILABLE, "no time is left to ask the server");
+		return client_timed_out(c, err);
 	call.timeout_ms = call.timeout_ms ? ux_min(call.timeout_ms, left) : left;
 	UX_TRY(ux_http_client_call(c->http, &call, &answer, err));
 	notes->status = answer.status;
@@ -103,6 +112,8 @@ static enum ux_code client_request(const struct ux_push_client *c, const struct 
 		tries += !busy;
 		if (again && client_pause(c, pauses, notes->retry_after_s))
 			continue;
+		if (code == UX_EUNAVAILABLE && ux_clock_ms() >= c->deadline_ms)
+			return client_timed_out(c, err);
 		*err = err->code == UX_OK ? why : *err;
 		return code;
 	}
@@ -329,6 +340,8 @@ static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 		.body = ux_bytes(bytes.data + t->offset, n),
 	};
 	UX_TRY(client_try(t->c, call, &doc, &t->notes, err));
+	if (t->c->sent)
+		t->c->sent(t->c->sent_ctx, n);
 	return upload_read_state(t, doc, err);
 }
 

@@ -25,6 +25,7 @@ void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r)
 {
 	p->summary->counts[r->status]++;
 	p->summary->quiet += r->quiet;
+	p->summary->planned += r->planned;
 	p->o->result(p->o->ctx, r);
 }
 

@@ -337,10 +337,16 @@ static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *
 		return UX_OK;
 	}
 	if (p->o->dry_run) {
-		push_report_module(p, m, UX_PUSH_DONE_SKIPPED,
-				   answer->verdict == UX_PUSH_WANTED
-					   ? "dry run: would be uploaded"
-					   : "dry run: would be described");
+		bool planned = answer->verdict == UX_PUSH_WANTED;
+		ux_push_report(p, &(struct ux_push_result){
+					  .path = m->path,
+					  .gpu = m->gpu,
+					  .id = &m->ids.ids[0],
+					  .status = UX_PUSH_DONE_SKIPPED,
+					  .reason = planned ? "dry run: would be uploaded"
+							    : "dry run: would be described",
+					  .planned = planned,
+				  });
 		return UX_OK;
 	}
 	return push_send_requested(p, m, gsym, err);
@@ -420,6 +426,19 @@ static enum ux_code push_module(struct ux_push_work *p, struct ux_push_module *m
 	return push_sources(p, m, &gsym, err);
 }
 
+static void push_show_progress(struct ux_push_work *p)
+{
+	if (p->o->progress)
+		p->o->progress(p->o->ctx, &p->progress);
+}
+
+static void push_on_sent(void *ctx, uint64_t bytes)
+{
+	struct ux_push_work *p = ctx;
+	p->progress.bytes += bytes;
+	push_show_progress(p);
+}
+
 static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 {
 	size_t n = p->modules.size;
@@ -431,8 +450,12 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 		entries[i] = (struct ux_push_query_entry){&p->modules.data[i].ids,
 							  p->modules.data[i].claim};
 	UX_TRY(ux_push_query(&p->client, entries, n, p->o->force, answers, err));
-	for (size_t i = 0; i < n; i++)
+	p->progress.files_total = n;
+	for (size_t i = 0; i < n; i++) {
 		UX_TRY(push_module(p, &p->modules.data[i], &answers[i], err));
+		p->progress.files = i + 1;
+		push_show_progress(p);
+	}
 	return UX_OK;
 }
 
@@ -468,6 +491,8 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 	p.scan.ctx = &p;
 	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->cacert,
 				   options->timeout_ms, err));
+	p.client.sent = push_on_sent;
+	p.client.sent_ctx = &p;
 	UX_TRY(push_find_modules(&p, paths, n, err));
 	push_drop_empty(&p);
 	push_order_modules(&p.modules);

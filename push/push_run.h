@@ -31,6 +31,7 @@ struct ux_push_result {
 	enum ux_push_status status;
 	const char *reason; /* "" for none */
 	bool quiet;         /* shown only when every file is reported */
+	bool planned;       /* of a dry run: it would be uploaded */
 	enum ux_quality quality;
 	struct ux_counts counts;  /* of the extracted symbols */
 	uint64_t size;            /* bytes uploaded */
@@ -40,6 +41,15 @@ struct ux_push_result {
 };
 
 typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
+
+/* How far a push is. */
+struct ux_push_progress {
+	uint64_t files; /* modules that are done */
+	uint64_t files_total;
+	uint64_t bytes; /* sent so far; how many there will be is known when all are extracted */
+};
+
+typedef void ux_push_progress_fn(void *ctx, const struct ux_push_progress *progress);
 
 struct ux_push_options {
 	const char *url;
@@ -65,13 +75,16 @@ struct ux_push_options {
 	ux_push_result_fn *result;
 	/* called before a file is mapped; may be NULL */
 	void (*reading)(void *ctx, const char *path);
+	/* called when a file is done and when bytes were sent; may be NULL */
+	ux_push_progress_fn *progress;
 	void *ctx;
 };
 
 /* Number of files by status. */
 struct ux_push_summary {
 	uint64_t counts[UX_PUSH_STATUS_COUNT];
-	uint64_t quiet; /* how many of them were quiet */
+	uint64_t quiet;   /* how many of them were quiet */
+	uint64_t planned; /* how many of the skipped ones a run without dry_run would upload */
 };
 
 /*

@@ -27,7 +27,10 @@ enum {
 /* The connection to one server, and the deadline of the push. One thread at a time. */
 struct ux_push_client {
 	struct ux_http_client *http;
-	int64_t deadline_ms; /* of CLOCK_MONOTONIC */
+	int64_t timeout_ms;                      /* for the whole push, for messages */
+	int64_t deadline_ms;                     /* of CLOCK_MONOTONIC */
+	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
+	void *sent_ctx;
 };
 
 enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
@@ -159,6 +162,7 @@ struct ux_push_work {
 	struct ux_push_modules modules;
 	struct ux_push_by_id known;
 	struct ux_push_client client;
+	struct ux_push_progress progress;
 };
 
 /* Counts a result and reports it. */

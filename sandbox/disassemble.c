@@ -20,7 +20,9 @@ enum ux_code ux_capstone_load(struct ux_capstone_calls *ret, struct ux_error *er
 #undef NAME
 	};
 	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
-	return ux_library_calls(SONAME, "no disassembler here", names, ux_countof(names), ret, err);
+	return ux_library_calls(
+		SONAME, "no disassembler here (Debian: apt install libcapstone4 or libcapstone5)",
+		names, ux_countof(names), ret, err);
 }
 
 enum {

@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -51,6 +52,63 @@ def test_text_has_a_line_a_file_and_a_summary(server, prog, other):
     assert [line.split()[0] for line in text] == ["uploaded", "uploaded", "2"]
     assert build_id(prog) in text[0] and str(other) in text[1]
     assert text[2] == "2 uploaded, 0 already there, 0 better there, 0 skipped, 0 failed"
+
+
+def test_a_dry_run_counts_what_would_be_uploaded(server, prog, other):
+    assert push(server, other)[0] == 0
+    text = server.unhex("push", "--dry-run", prog, other).stdout.splitlines()
+    assert text[-1] == "1 would be uploaded, 1 already there, 0 better there, 0 skipped, 0 failed"
+    assert server.unhex("push", prog).stdout.splitlines()[-1].startswith("1 uploaded")
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Takes the query, and lets each upload wait."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        doc = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/v1/query":
+            self.server.reached.set()
+            self.server.ended.wait(60)
+        body = json.dumps({"answers": [{"status": "wanted", "reason": ""}
+                                       for _ in doc.get("modules", [])]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def slow():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    server.reached, server.ended = threading.Event(), threading.Event()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.ended.set()
+    server.shutdown()
+
+
+def test_the_timeout_of_a_push_names_itself(slow, prog):
+    result = unhex("push", "--url", f"http://127.0.0.1:{slow.server_port}", "--timeout", "2", prog)
+    assert result.returncode == 3
+    assert "--timeout" in result.stderr and "2 s" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_push_prints_what_was_done(slow, prog, tmp_path, number):
+    (tmp_path / "text").write_text("no binary")
+    process = subprocess.Popen([UNHEX, "push", "--url", f"http://127.0.0.1:{slow.server_port}", tmp_path / "text",
+                                prog], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert slow.reached.wait(30)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert out.splitlines()[-1].startswith("interrupted: 0 uploaded") and out.strip().endswith("1 failed")
+    assert "interrupted" in err
 
 
 def test_what_was_pushed_is_answered_by_every_id(server, prog):

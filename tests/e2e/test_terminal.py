@@ -85,3 +85,18 @@ def test_help_is_wrapped_to_the_terminal(columns):
     assert status == 0
     assert max(map(len, prose.splitlines())) <= min(columns, 120)
     assert max(map(len, prose.splitlines())) > min(columns, 120) - 20, "as wide as it may be"
+
+
+def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
+    """The line is written over, and gone in the end."""
+    for i in range(40):
+        (tmp_path / f"{i}.c").write_text(f"int main(void) {{ return {i}; }}\n" +
+                                         "".join(f"int f{k}(void) {{ return {k}; }}\n" for k in range(400)))
+        subprocess.run(["gcc", "-g", "-Wl,--build-id", "-o", tmp_path / f"{i}.out", tmp_path / f"{i}.c"], check=True)
+    status, text = on_terminal("push", "--url", server.url, "--token", server.token, tmp_path)
+    assert status == 0
+    shown = re.findall(r"push: (\d+) of 40 files, ", text)
+    assert shown, "a push that takes a second shows how far it is"
+    assert shown == sorted(shown, key=int)
+    assert "KiB/s" in text or "MiB/s" in text
+    assert re.search(r"\b40 uploaded, .* 0 failed$", CSI.sub("", text).rstrip())

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ctrl-C: a last word of a command that is ended by a signal. */
+#include "interrupt.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static struct {
+	ux_interrupt_fn *fn;
+	void *ctx;
+	sigset_t signals;
+} interrupt;
+
+static void *interrupt_wait(void *unused)
+{
+	(void)unused;
+	int number = 0;
+	if (sigwait(&interrupt.signals, &number) != 0)
+		return NULL;
+	interrupt.fn(interrupt.ctx);
+	(void)signal(number, SIG_DFL);
+	(void)pthread_sigmask(SIG_UNBLOCK, &interrupt.signals, NULL);
+	(void)kill(getpid(), number);
+	return NULL;
+}
+
+void ux_interrupt_begin(ux_interrupt_fn *fn, void *ctx)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	pthread_t thread;
+	struct sigaction before;
+	interrupt.fn = fn;
+	interrupt.ctx = ctx;
+	(void)sigemptyset(&interrupt.signals);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&interrupt.signals, numbers[i]);
+	if (pthread_sigmask(SIG_BLOCK, &interrupt.signals, NULL) != 0)
+		return;
+	if (pthread_create(&thread, NULL, interrupt_wait, NULL) == 0)
+		(void)pthread_detach(thread);
+	else
+		(void)pthread_sigmask(SIG_UNBLOCK, &interrupt.signals, NULL);
+}
