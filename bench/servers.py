@@ -105,17 +105,14 @@ def text_of(path):
 
 
 def serve_unhex(command, data, work, core=None, *options):
-    """Ours, on a folder; the key of its first start is kept beside it."""
+    """Ours, on a folder; the key of its first start is a file in it."""
     out = work / f"{data.name}.out"
-    key = work / f"{data.name}.key"
     with open(out, "wb") as stdout, open(work / f"{data.name}.log", "wb") as log:
         process = subprocess.Popen(
             pinned(core, command, "serve", "--listen", "127.0.0.1:0", "--data", data, *options),
             stdin=subprocess.DEVNULL, stdout=stdout, stderr=log, env=clean_environment(work))
     found = wait_until("unhex serve", lambda: re.search(r"serving on (\S+)", text_of(out)), process)
-    if made := re.search(r"admin key (\S+)", text_of(out)):
-        key.write_text(made[1], encoding="ascii")
-    return Server("unhex", process, found[1], text_of(key))
+    return Server("unhex", process, found[1], text_of(data / "admin-key").strip())
 
 
 def scanned(url):

@@ -7,12 +7,13 @@
 #include "keys.h"
 #include "output.h"
 #include "store.h"
+#include "store_folder.h"
 #include "index.h"
 
 #include <unistd.h>
 
 struct key_values {
-	const char *data;
+	struct ux_folder_values folder;
 	const char *ns;
 	const char *scopes;
 	const char *description;
@@ -25,14 +26,13 @@ struct key_values {
 };
 
 static const struct ux_option key_options[] = {
-	{"data", 0, UX_OPTION_TEXT, offsetof(struct key_values, data), "DIR",
-	 "the server's folder [$XDG_DATA_HOME/unhex]"},
+	UX_FOLDER_OPTIONS(struct key_values, folder),
 	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct key_values, ns), "NAME",
-	 "create: whose modules it sees [default]; list: keys of this one [all]"},
+	 "create: the namespace that it may use [default]; list: only its keys [all]"},
 	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct key_values, scopes), "LIST",
 	 "create: read, symbolize, upload, delete, admin, metrics, server [first 3]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct key_values, description), "TEXT",
-	 "create: whose it is"},
+	 "create: for whom or what it is"},
 	{"days", 0, UX_OPTION_COUNT, offsetof(struct key_values, days), "N",
 	 "create: expires after so many days [never]"},
 	{"expires", 0, UX_OPTION_TEXT, offsetof(struct key_values, expires), "WHEN",
@@ -42,7 +42,7 @@ static const struct ux_option key_options[] = {
 	{"uploads", 0, UX_OPTION_COUNT, offsetof(struct key_values, uploads), "N",
 	 "create: uploads open at a time [as the server says]"},
 	{"overlap", 0, UX_OPTION_TEXT, offsetof(struct key_values, overlap), "TIME",
-	 "rotate: how long the tokens before it stay good, 0, 30m, 12h or 7d [7d]"},
+	 "rotate: how long earlier tokens stay valid: 0, 30m, 12h or 7d [7d]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct key_values, json), NULL, "one object a key"},
 };
 
@@ -142,6 +142,19 @@ static enum ux_code key_parse_expiry(const struct key_values *v, ux_time now, ux
 	return ux_key_expiry_parse(v->expires, "--expires", now, ret, err);
 }
 
+/* NULL: the default, which always exists. */
+static enum ux_code key_namespace_exists(struct ux_index *ix, const char *name, bool *ret,
+					 struct ux_error *err)
+{
+	UX_ARENA(arena, 64 << 10);
+	struct ux_namespace ns;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = name ? ix->namespaces.find(ix, name, &arena, &ns, &why) : UX_OK;
+	*ret = code == UX_OK;
+	return code == UX_OK || code == UX_ENOTFOUND ? UX_OK
+						     : ux_error_set(err, code, "%s", why.text);
+}
+
 static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
@@ -156,7 +169,11 @@ static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 				    "--scopes is \"%.64s\"; expected some of "
 				    "read,symbolize,upload,delete,admin,metrics,server",
 				    v->scopes);
+	bool known = false;
+	UX_TRY(key_namespace_exists(job->index, v->ns, &known, err));
 	UX_TRY(ux_key_create(job->index, &key, &key_actor, now, token, err));
+	if (!known)
+		ux_print_message("namespace %.64s is new", key.ns);
 	if (v->json)
 		key_write_json(&job->out, &key, token);
 	else
@@ -224,21 +241,18 @@ static enum ux_code key_check_folder(const char *dir, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code key_open_index(struct key_job *job, bool make, struct ux_error *err)
+static enum ux_code key_open_index(struct key_job *job, struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *dir = NULL;
-	if (!job->values->data)
-		UX_TRY(ux_store_default_dir(&dir, err));
-	const char *chosen = dir ? dir : job->values->data;
-	if (!make)
-		UX_TRY(key_check_folder(chosen, err));
-	return ux_store_open_index(chosen, &job->index, err);
+	ux_cleanup(ux_folder_deinit) struct ux_folder folder = {0};
+	UX_TRY(ux_folder_select(&job->values->folder, &folder, err));
+	UX_TRY(key_check_folder(folder.dir, err));
+	return ux_store_open_index(folder.dir, &job->index, err);
 }
 
 static int key_verb_run(key_verb_fn *verb, struct key_job *job)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = key_open_index(job, /* make= */ verb == cmd_key_create, &err);
+	enum ux_code code = key_open_index(job, &err);
 	if (code == UX_OK)
 		code = verb(job, &err);
 	if (code == UX_OK)
@@ -277,12 +291,14 @@ const struct ux_command ux_cmd_key = {
 	.name = "key",
 	.usage = "create [options]\nlist [options]\nrotate ID [options]\nrevoke ID [options]",
 	.line = "API keys of the server in a folder",
-	.text = "create prints a new key. Only its hash is stored, so that it cannot be printed again. list\n"
-		"prints the keys. rotate prints a second token of a key and lets the earlier ones expire after\n"
-		"the overlap. revoke ends a key at once. All of it works while the server runs.",
-	.examples = "  unhex key create --namespace team --scopes write --description CI\n"
+	.text = "create prints a new key, and creates its namespace if there is none of that name. Only the\n"
+		"hash of a key is stored, so it cannot be printed again. list prints the keys. rotate\n"
+		"prints a second token of a key and lets the earlier ones expire after the overlap. revoke\n"
+		"ends a key at once. All of it works while the server runs; the folder must be one in\n"
+		"which it has been started before.",
+	.examples = "  unhex key create --namespace team --scopes read,upload --description CI\n"
 		    "  unhex key list\n"
-		    "  unhex key rotate 3 --overlap 24h",
+		    "  unhex key rotate 4f1c09a2be77 --overlap 24h",
 	.options = key_options,
 	.n_options = ux_countof(key_options),
 	.run = cmd_key_run,

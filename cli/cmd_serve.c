@@ -4,6 +4,7 @@
 
 #include "output.h"
 #include "serve.h"
+#include "store_folder.h"
 
 struct serve_values {
 	const char *config;
@@ -149,18 +150,15 @@ static int cmd_serve_run(const struct ux_command *cmd, int argc, char **argv)
 	struct ux_args args;
 	int status = 0;
 	ux_cleanup(serve_words_deinit) struct serve_words words = {0};
-	const char *bad = NULL, *file = getenv("UNHEX_CONFIG");
+	const char *bad = NULL;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	if (args.n > 0)
 		return ux_usage_error(cmd, "\"%.64s\" is not an option", args.items[0]);
 	if (!serve_collect_settings(&v, &words, &bad))
 		return ux_usage_error(cmd, "option --set is \"%.64s\"; expected KEY=VALUE", bad);
-	if (v.config)
-		file = v.config;
-	const struct ux_settings_source source = {.file = file && file[0] != '\0' ? file : NULL,
-						  .words = words.items,
-						  .n_words = words.n};
+	const struct ux_settings_source source = {
+		.file = ux_config_file(v.config), .words = words.items, .n_words = words.n};
 	return serve_run(&source, v.print);
 }
 
@@ -169,9 +167,10 @@ const struct ux_command ux_cmd_serve = {
 	.usage = "[options]",
 	.line = "the symbol server",
 	.text = "Stores symbols, receives them from `unhex push`, and answers what is at an address. With\n"
-		"nothing configured it listens on this machine alone, keeps everything in one folder, and\n"
-		"prints an admin key on its first start, once. SIGTERM and SIGINT stop it; SIGHUP makes it\n"
-		"read its configuration again.",
+		"nothing configured it listens on this machine alone and keeps everything in one folder. On\n"
+		"its first start it creates an admin key: a terminal gets the key itself, once; otherwise\n"
+		"it is written to the file admin-key in the folder, which only the server's user can\n"
+		"read. SIGTERM and SIGINT stop the server; SIGHUP makes it read its configuration again.",
 	.examples = "  unhex serve\n"
 		    "  unhex serve --listen 0.0.0.0:8420 --data /var/lib/unhex\n"
 		    "  unhex serve --config /etc/unhex/serve.conf --print-config",

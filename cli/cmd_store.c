@@ -6,18 +6,21 @@
 #include "json_out.h"
 #include "output.h"
 #include "store.h"
+#include "store_folder.h"
+#include "text.h"
 #include "index.h"
 
 struct store_values {
-	const char *data;
+	struct ux_folder_values folder;
 	const char *ns;
 	bool repair;
 	bool dry_run;
-	unsigned keep_days;
+	bool create;
+	const char *keep_days;
 	unsigned grace_days;
 	uint64_t cache_bytes;
-	uint64_t quota_bytes;
-	unsigned quota_modules;
+	const char *quota;
+	const char *modules;
 	const char *reading;
 	const char *upstreams;
 	bool copy;
@@ -25,28 +28,30 @@ struct store_values {
 };
 
 static const struct ux_option store_options[] = {
-	{"data", 0, UX_OPTION_TEXT, offsetof(struct store_values, data), "DIR",
-	 "the server's folder [$XDG_DATA_HOME/unhex]"},
+	UX_FOLDER_OPTIONS(struct store_values, folder),
 	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct store_values, ns), "NAME",
 	 "pin, unpin: where the module is [default]"},
 	{"repair", 0, UX_OPTION_FLAG, offsetof(struct store_values, repair), NULL,
-	 "check: what is lost leaves the index, so that it is wanted again"},
+	 "check: remove lost blobs from the index, so that clients upload them again"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct store_values, dry_run), NULL,
-	 "sweep: only tell what would go"},
-	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct store_values, keep_days), "N",
-	 "sweep, limit: modules unused for so long go [as their namespace says]"},
+	 "sweep: only print what would be removed"},
+	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct store_values, keep_days), "N",
+	 "limit: remove modules that were not used for so many days; never; served: as the server is "
+	 "configured. sweep: for namespaces without a limit of their own [as configured]"},
 	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct store_values, grace_days), "N",
-	 "sweep: between a module's mark and its end [7]"},
+	 "sweep: between the mark of a module and its removal [7]"},
 	{"cache", 0, UX_OPTION_BYTES, offsetof(struct store_values, cache_bytes), "SIZE",
-	 "sweep: keep so much of what can be had again [all]"},
-	{"quota", 0, UX_OPTION_BYTES, offsetof(struct store_values, quota_bytes), "SIZE",
-	 "limit: bytes that uploads to the namespace may hold [any]"},
-	{"modules", 0, UX_OPTION_COUNT, offsetof(struct store_values, quota_modules), "N",
-	 "limit: modules that the namespace may have [any]"},
+	 "sweep: keep so much of what can be extracted or fetched again [as configured]"},
+	{"create", 0, UX_OPTION_FLAG, offsetof(struct store_values, create), NULL,
+	 "limit: create the namespace if there is none of that name"},
+	{"quota", 0, UX_OPTION_TEXT, offsetof(struct store_values, quota), "SIZE",
+	 "limit: bytes that uploads to the namespace may hold, or any"},
+	{"modules", 0, UX_OPTION_TEXT, offsetof(struct store_values, modules), "N",
+	 "limit: modules that the namespace may have, or any"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct store_values, reading), "WHO",
-	 "limit: who reads without a key: open (all), keyed (none), served [stays]"},
+	 "limit: who may read without a key: open (everyone), keyed (no one), or served (as the server is configured)"},
 	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct store_values, upstreams), "NAMES",
-	 "limit: who is asked for what is missing, in order: a,b; all; none [stays]"},
+	 "limit: upstreams that missing files are fetched from, in order: a,b; all; none"},
 	{"copy", 0, UX_OPTION_FLAG, offsetof(struct store_values, copy), NULL,
 	 "backup, restore: copy files even where links to them would do"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
@@ -55,6 +60,7 @@ static const struct ux_option store_options[] = {
 
 enum {
 	DAY_S = 24 * 60 * 60,
+	DAYS_MOST = 36500,
 	GARBAGE_S = DAY_S, /* blobs without a module are removed only if they are older than this */
 	LIST_BUDGET = 64 << 20
 };
@@ -64,8 +70,8 @@ struct store_job {
 	struct ux_store store;
 	bool open;
 	const struct store_values *values;
-	char **operands; /* after the verb */
-	char *dir;       /* the server's folder; malloc'ed */
+	char **operands;         /* after the verb */
+	struct ux_folder folder; /* of the server */
 	struct ux_out out;
 	int status;
 };
@@ -75,7 +81,7 @@ static void store_job_deinit(struct store_job *job)
 	if (job->open)
 		ux_store_close(&job->store);
 	ux_out_deinit(&job->out);
-	free(job->dir);
+	ux_folder_deinit(&job->folder);
 }
 
 static const struct ux_who store_actor = {.key_id = "", .from = "cli"};
@@ -143,7 +149,7 @@ static enum ux_code store_check(struct store_job *job, struct ux_error *err)
 	if (sum.requeued > 0)
 		ux_out_fmt(&job->out, "; %" PRIu64 " uploads are extracted again", sum.requeued);
 	if (sum.garbage > 0)
-		ux_out_fmt(&job->out, "; %" PRIu64 " that nobody refers to, for the sweep",
+		ux_out_fmt(&job->out, "; %" PRIu64 " that no module refers to, for the sweep",
 			   sum.garbage);
 	ux_out_u8(&job->out, '\n');
 	return UX_OK;
@@ -200,13 +206,35 @@ static void store_sweep_sum(struct store_job *job, const struct ux_retained_sum 
 		   garbage->parts);
 }
 
+/* Parses --keep-days to seconds, as in struct ux_namespace: 0: never, -1: as configured. */
+static enum ux_code store_parse_days(const char *text, int64_t *ret, struct ux_error *err)
+{
+	uint64_t days = 0;
+	if (strcmp(text, "never") == 0)
+		*ret = 0;
+	else if (strcmp(text, "served") == 0)
+		*ret = -1;
+	else if (ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &days) && days > 0 &&
+		 days <= DAYS_MOST)
+		*ret = (int64_t)days * DAY_S;
+	else
+		return ux_error_set(err, UX_EINVAL,
+				    "--keep-days is \"%.32s\"; expected 1 to %d, never or served",
+				    text, DAYS_MOST);
+	return UX_OK;
+}
+
 static enum ux_code store_sweep(struct store_job *job, struct ux_error *err)
 {
 	const struct store_values *v = job->values;
-	const struct ux_retention how = {.default_s = (int64_t)v->keep_days * DAY_S,
-					 .grace_s = (int64_t)v->grace_days * DAY_S,
-					 .cache_bytes = v->cache_bytes,
-					 .dry_run = v->dry_run};
+	const struct ux_settings *settings = job->folder.settings;
+	struct ux_retention how = {.default_s = (int64_t)settings->keep_days * DAY_S,
+				   .grace_s = (int64_t)v->grace_days * DAY_S,
+				   .cache_bytes =
+					   v->cache_bytes ? v->cache_bytes : settings->cache_bytes,
+				   .dry_run = v->dry_run};
+	if (v->keep_days)
+		UX_TRY(store_parse_days(v->keep_days, &how.default_s, err));
 	struct ux_retained_sum sum;
 	struct ux_sweep garbage = {0};
 	struct ux_store *s = &job->store;
@@ -263,6 +291,8 @@ static void store_usage_json(struct ux_out *out, const struct ux_namespace *ns,
 	ux_json_key_u64(&j, "cache_bytes", u->cache_bytes);
 	ux_json_key_u64(&j, "quota_modules", ns->quota_modules);
 	ux_json_key_u64(&j, "quota_bytes", ns->quota_bytes);
+	if (ns->retention_s >= 0) /* otherwise the server's setting applies */
+		ux_json_key_u64(&j, "keep_days", (uint64_t)ns->retention_s / DAY_S);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }
@@ -284,6 +314,11 @@ static void store_usage_text(struct ux_out *out, const struct ux_namespace *ns,
 	}
 	ux_out_cstr(out, "  cached ");
 	ux_text_size(out, u->cache_bytes);
+	if (ns->retention_s > 0)
+		ux_out_fmt(out, "  kept %" PRIi64 " days after the last use",
+			   ns->retention_s / DAY_S);
+	else if (ns->retention_s == 0)
+		ux_out_cstr(out, "  kept for ever");
 	ux_out_u8(out, '\n');
 }
 
@@ -334,8 +369,29 @@ static enum ux_code store_parse_upstreams(const char *text, struct ux_arena *are
 	return UX_OK;
 }
 
-/* Sets the limits of a namespace. A limit that is not given is removed. All other settings of
- * the namespace stay as they are. */
+static enum ux_code store_set_quotas(const struct store_values *v, struct ux_namespace *ns,
+				     struct ux_error *err)
+{
+	uint64_t n = 0;
+	if (v->quota && strcmp(v->quota, "any") != 0 &&
+	    (!ux_option_parse_bytes(v->quota, &n) || n == 0))
+		return ux_error_set(err, UX_EINVAL,
+				    "--quota is \"%.32s\"; expected a size like 50G, or any",
+				    v->quota);
+	if (v->quota)
+		ns->quota_bytes = n;
+	n = 0;
+	if (v->modules && strcmp(v->modules, "any") != 0 &&
+	    (!ux_hex_parse_u64(ux_bytes_cstr(v->modules), /* hex= */ false, &n) || n == 0))
+		return ux_error_set(err, UX_EINVAL,
+				    "--modules is \"%.32s\"; expected at least 1, or any",
+				    v->modules);
+	if (v->modules)
+		ns->quota_modules = n;
+	return UX_OK;
+}
+
+/* Changes the settings of a namespace that are given; the others stay as they are. */
 static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
@@ -344,18 +400,22 @@ static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 	struct ux_namespace ns;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ix->namespaces.find(ix, job->operands[0], &arena, &ns, &why);
-	if (code == UX_ENOTFOUND)
-		ns = (struct ux_namespace){
-			.name = job->operands[0], .upstreams = "*", .description = ""};
+	if (code == UX_ENOTFOUND && v->create)
+		ns = (struct ux_namespace){.name = job->operands[0],
+					   .retention_s = -1,
+					   .upstreams = "*",
+					   .description = ""};
+	else if (code == UX_ENOTFOUND)
+		return ux_error_set(err, code, "no such namespace; --create creates it");
 	else if (code != UX_OK)
 		return ux_error_set(err, code, "%s", why.text);
 	if (v->reading)
 		UX_TRY(store_parse_reading(v->reading, &ns.reading, err));
 	if (v->upstreams)
 		UX_TRY(store_parse_upstreams(v->upstreams, &arena, &ns.upstreams, err));
-	ns.quota_bytes = v->quota_bytes;
-	ns.quota_modules = v->quota_modules;
-	ns.retention_s = v->keep_days ? (int64_t)v->keep_days * DAY_S : -1;
+	if (v->keep_days)
+		UX_TRY(store_parse_days(v->keep_days, &ns.retention_s, err));
+	UX_TRY(store_set_quotas(v, &ns, err));
 	return ix->namespaces.put(ix, &ns, &store_actor, ux_store_now(&job->store), err);
 }
 
@@ -421,13 +481,13 @@ static enum ux_code store_copy(struct store_job *job, const char *from, const ch
 
 static enum ux_code store_backup(struct store_job *job, struct ux_error *err)
 {
-	return store_copy(job, job->dir, job->operands[0], /* fresh= */ false, err);
+	return store_copy(job, job->folder.dir, job->operands[0], /* fresh= */ false, err);
 }
 
 /* The store that was opened is the backup. */
 static enum ux_code store_restore(struct store_job *job, struct ux_error *err)
 {
-	return store_copy(job, job->operands[0], job->dir, /* fresh= */ true, err);
+	return store_copy(job, job->operands[0], job->folder.dir, /* fresh= */ true, err);
 }
 
 /* the command */
@@ -453,11 +513,8 @@ static bool store_verb_is_exclusive(const struct store_verb *verb, const struct 
 static enum ux_code store_job_open(struct store_job *job, const struct store_verb *verb,
 				   struct ux_error *err)
 {
-	if (!job->values->data)
-		UX_TRY(ux_store_default_dir(&job->dir, err));
-	else if (!(job->dir = strdup(job->values->data)))
-		return ux_error_nomem(err);
-	const char *chosen = verb->fn == store_restore ? job->operands[0] : job->dir;
+	UX_TRY(ux_folder_select(&job->values->folder, &job->folder, err));
+	const char *chosen = verb->fn == store_restore ? job->operands[0] : job->folder.dir;
 	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* never creates a directory */
 	if (store_verb_is_exclusive(verb, job->values)) {
 		ux_store_close(&job->store);
@@ -504,6 +561,10 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 				      verb->operands == 2       ? "the ID of a module and a label"
 				      : verb->fn == store_limit ? "the name of a namespace"
 								: "the folder of the backup");
+	if (verb->fn == store_limit && !v.create && !v.quota && !v.modules && !v.keep_days &&
+	    !v.reading && !v.upstreams)
+		return ux_usage_error(cmd, "limit needs --quota, --modules, --keep-days, --reading "
+					   "or --upstreams");
 	ux_cleanup(store_job_deinit) struct store_job job = {.values = &v,
 							     .operands = args.items + 1};
 	return store_verb_run(&job, verb);
@@ -516,13 +577,13 @@ const struct ux_command ux_cmd_store = {
 		 "backup DIR [options]\nrestore DIR [options]",
 	.line = "checks, sweeps and pins what a server keeps in its folder",
 	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
-		"status 1 says that something is wrong. sweep does at once what the server does by\n"
-		"the hour: modules that nobody used are marked and, after the grace time, removed;\n"
-		"pinned ones stay. limit sets quotas of a namespace and how long it keeps modules;\n"
-		"what is not said has no limit, or the server's --keep-days. backup copies the\n"
-		"store to DIR, or adds to an earlier backup there what is new; restore makes a store\n"
-		"from a backup. All works while the server runs, but check --repair, sweep without\n"
-		"--dry-run, and restore.",
+		"exit status 1 means that something is wrong. sweep does at once what the server does\n"
+		"every hour: modules that were not used for long are marked and, after the grace time,\n"
+		"removed; pinned ones stay. usage prints what each namespace holds, its quotas and how\n"
+		"long it keeps modules. limit changes those settings of a namespace that are given. backup\n"
+		"copies the store to DIR, or adds what is new to an earlier backup there; restore makes a\n"
+		"store from a backup. All of them work while the server runs, except check --repair,\n"
+		"sweep without --dry-run, and restore.",
 	.examples = "  unhex store check\n"
 		    "  unhex store limit team --quota 50G --keep-days 90\n"
 		    "  unhex store sweep --dry-run",

@@ -106,7 +106,7 @@ void ux_command_help(const struct ux_command *cmd, FILE *to)
 		fprintf(to, "\nExamples:\n%s\n", cmd->examples);
 }
 
-static bool options_parse_bytes(const char *text, uint64_t *ret)
+bool ux_option_parse_bytes(const char *text, uint64_t *ret)
 {
 	size_t n = text ? strlen(text) : 0; /* NULL: the option had no value */
 	const char *units = "KMG";
@@ -160,7 +160,7 @@ static bool option_store(const struct ux_option *o, char *arg, void *values)
 		*(unsigned *)target = (unsigned)v;
 		return true;
 	case UX_OPTION_BYTES:
-		return options_parse_bytes(arg, target);
+		return ux_option_parse_bytes(arg, target);
 	case UX_OPTION_EACH:
 		return options_append_each(target, arg);
 	}

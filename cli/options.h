@@ -62,6 +62,9 @@ struct ux_command {
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status) ux_must;
 
+/* Parses a value like that of UX_OPTION_BYTES. False: it is malformed or too large. */
+bool ux_option_parse_bytes(const char *text, uint64_t *ret) ux_must;
+
 /* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
 

@@ -354,21 +354,28 @@ static enum ux_code token_make(ux_time now, char *token, struct ux_token_row *re
 	return UX_OK;
 }
 
-enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
-			   ux_time now, char *token, struct ux_error *err)
+enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
+			    struct ux_token_row *ret_row, struct ux_error *err)
 {
-	struct ux_token_row row;
 	if ((spec->scopes & UX_SCOPES_ALL) == 0 || (spec->scopes & ~(unsigned)UX_SCOPES_ALL) != 0)
 		return ux_error_set(err, UX_EINVAL, "a key needs a scope");
 	spec->ns = spec->ns ? spec->ns : UX_NAMESPACE_DEFAULT;
 	if (!ux_namespace_valid(spec->ns))
 		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace",
 				    spec->ns);
-	UX_TRY(token_make(now, token, &row, err));
-	memcpy(spec->id, row.id, sizeof(spec->id));
+	UX_TRY(token_make(now, token, ret_row, err));
+	memcpy(spec->id, ret_row->id, sizeof(spec->id));
 	spec->description = spec->description ? spec->description : "";
 	spec->created = now;
 	spec->revoked = 0;
+	return UX_OK;
+}
+
+enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
+			   ux_time now, char *token, struct ux_error *err)
+{
+	struct ux_token_row row;
+	UX_TRY(ux_key_prepare(spec, now, token, &row, err));
 	return ix->keys.add(ix, spec, &row, who, err);
 }
 

@@ -63,6 +63,13 @@ enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struc
 			   ux_time now, char *token, struct ux_error *err) ux_must;
 
 /*
+ * The two steps of ux_key_create(), for a caller that has to store the token before the key is
+ * valid: makes the token and its row; then ix->keys.add() with both adds the key.
+ */
+enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
+			    struct ux_token_row *ret_row, struct ux_error *err) ux_must;
+
+/*
  * Adds a token to a key, which keeps its ID. Its earlier tokens expire in overlap_s seconds at the
  * latest. UX_ENOTFOUND, UX_ECONFLICT (revoked).
  */

@@ -42,7 +42,9 @@ class Server:
 
     def __init__(self, unhex, data):
         self.data = Path(data)
-        self.key_file = self.data / "admin.key"
+        self.key_file = self.data / "store/admin-key"
+        if (self.data / "admin.key").exists():  # of a folder that an earlier version began
+            self.key_file = self.data / "admin.key"
         self.url = self.child = None
         for port in (8420, 0):
             if self._start(unhex, port):
@@ -58,10 +60,7 @@ class Server:
                 [unhex, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(self.data / "store")],
                 stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
         for line in self.child.stdout:
-            if match := re.match(r"unhex: admin key (\S+)", line):
-                self.key_file.touch(mode=0o600)
-                self.key_file.write_text(match[1] + "\n", encoding="ascii")
-            elif match := re.match(r"unhex: serving on (\S+)", line):
+            if match := re.match(r"unhex: serving on (\S+)", line):
                 self.url = match[1]
                 return True
         self.child.wait()

@@ -97,24 +97,6 @@ static void serve_block_signals(sigset_t *set)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The only time that this token is shown, since it is not stored. */
-static enum ux_code serve_first_key(struct ux_store *store, struct ux_error *err)
-{
-	struct ux_index *ix = store->index;
-	UX_ARENA(arena, (size_t)64 << 20);
-	struct ux_key_list keys;
-	struct ux_key key = {.scopes = UX_SCOPE_SERVER, .description = "made on the first start"};
-	const struct ux_who who = {.key_id = "", .from = "server"};
-	char token[UX_TOKEN_SIZE];
-	UX_TRY(ix->keys.list(ix, &arena, &keys, err));
-	if (keys.n > 0)
-		return UX_OK;
-	UX_TRY(ux_key_create(ix, &key, &who, ux_store_key_now(store), token, err));
-	printf("unhex: admin key %s (shown only now)\n", token);
-	explicit_bzero(token, sizeof(token));
-	return UX_OK;
-}
-
 /* Runs the periodic work, and reloads, until a signal asks to stop. */
 static void serve_wait_for_signal(struct ux_running *r)
 {
@@ -304,7 +286,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK) {
 		ux_module_cache_limit(s->cache, r->settings->memory_bytes);
-		code = serve_first_key(s->store, err);
+		code = ux_first_key(s->store, dir, err);
 	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);

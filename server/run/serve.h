@@ -6,12 +6,13 @@
 #include "http.h"
 #include "keeper.h"
 #include "settings.h"
+#include "store.h"
 
 /*
  * Takes ownership of settings, which were loaded from source; a reload reads source again. Serves
  * until SIGTERM or SIGINT, then lets requests in flight end and returns UX_OK. On the first start
- * of a store folder prints "unhex: admin key TOKEN ..." to stdout, once, and when it is ready
- * "unhex: serving on http://HOST:PORT data=DIR". Logs to stderr. Blocks SIGTERM, SIGINT and SIGPIPE
+ * of a store folder creates an admin key (ux_first_key()). When it is ready prints "unhex: serving
+ * on http://HOST:PORT data=DIR" to stdout. Logs to stderr. Blocks SIGTERM, SIGINT and SIGPIPE
  * in the process, so it must be called from main() before threads are created.
  *
  * UX_EINVAL: the address is malformed. UX_EUNAVAILABLE: the address is in use. UX_ECONFLICT:
@@ -19,6 +20,16 @@
  */
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,
 			   struct ux_error *err) ux_must;
+
+/*
+ * Creates an admin key if the store has no keys. If stdout is a terminal, prints "unhex: admin key
+ * TOKEN", the only time that the token is shown. Otherwise stdout may be a log that others can
+ * read, such as systemd's journal: the token is written to the file UX_FIRST_KEY_FILE in the
+ * folder, mode 0600, and its path is printed.
+ */
+enum ux_code ux_first_key(struct ux_store *store, const char *dir, struct ux_error *err) ux_must;
+
+#define UX_FIRST_KEY_FILE "admin-key"
 
 /* --- settings that change while the server runs ----------------------------------------------- */
 

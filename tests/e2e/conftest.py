@@ -45,8 +45,8 @@ class Server:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
             preexec_fn=self.before)
         for line in self.process.stdout:
-            if found := re.search(r"admin key (\S+)", line):
-                self.token = found[1]
+            if found := re.match(r"unhex: the admin key is in (.+)", line):
+                self.token = pathlib.Path(found[1]).read_text(encoding="ascii").strip()
             if found := re.search(r"serving on (\S+)", line):
                 self.url = found[1]
                 return self

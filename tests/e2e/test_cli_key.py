@@ -3,12 +3,27 @@
 import datetime
 import re
 
+import sqlite3
+
+import pytest
+
 from conftest import Server
 from tool import fails, lines, unhex
 
 
-def test_keys_are_made_listed_and_revoked(tmp_path):
-    data = tmp_path / "data"
+@pytest.fixture(name="data")
+def folder_without_keys(tmp_path):
+    """The folder of a server that has been started once; its first key is taken out again."""
+    server = Server(tmp_path / "data").start()
+    assert server.stop() == 0
+    (server.data / "admin-key").unlink()
+    with sqlite3.connect(server.data / "index.sqlite") as db:
+        db.execute("DELETE FROM tokens")
+        db.execute("DELETE FROM keys")
+    return server.data
+
+
+def test_keys_are_made_listed_and_revoked(data):
     made = unhex("key", "create", "--data", data, "--description", "the build farm")
     assert made.returncode == 0
     token = made.stdout.strip()
@@ -24,29 +39,54 @@ def test_keys_are_made_listed_and_revoked(tmp_path):
     assert not any(token.encode() in p.read_bytes() for p in data.rglob("*") if p.is_file())
 
 
-def test_scopes_and_days(tmp_path):
-    (made,) = lines(unhex("key", "create", "--json", "--data", tmp_path / "d", "--scopes",
+def test_scopes_and_days(data):
+    (made,) = lines(unhex("key", "create", "--json", "--data", data, "--scopes",
                           "admin", "--days", 2))
     assert made["scopes"] == ["admin"]
     assert made["token"].startswith("ux_")
     assert made["expires"] > made["created"]
 
 
-def test_scopes_that_are_none(tmp_path):
+def test_scopes_that_do_not_exist(data):
     for scopes in ("read,fly", ""):
-        fails(unhex("key", "create", "--data", tmp_path / "d", "--scopes", scopes), 2, "--scopes",
+        fails(unhex("key", "create", "--data", data, "--scopes", scopes), 2, "--scopes",
               "upload")
 
 
-def test_a_key_that_is_not_there(tmp_path):
-    fails(unhex("key", "revoke", "nope", "--data", tmp_path / "d"), 1, "nope")
+def test_a_key_that_is_not_there(data):
+    fails(unhex("key", "revoke", "nope", "--data", data), 1, "nope")
 
 
-def test_a_mistyped_folder_is_told_and_not_made(tmp_path):
-    for words in (["list"], ["revoke", "0123456789ab"]):
+def test_a_mistyped_folder_is_refused_and_not_created(tmp_path):
+    for words in (["create"], ["list"], ["revoke", "0123456789ab"], ["rotate", "0123456789ab"]):
         fails(unhex("key", *words, "--data", tmp_path / "typo"), 1, tmp_path / "typo",
               "index.sqlite")
     assert not (tmp_path / "typo").exists()
+    (tmp_path / "empty").mkdir()
+    fails(unhex("key", "create", "--data", tmp_path / "empty"), 1, "index.sqlite")
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_the_folder_may_come_from_the_configuration(data, tmp_path):
+    config = tmp_path / "serve.conf"
+    config.write_text(f"data = {data}\n")
+    named = {"UNHEX_CONFIG": str(config), "XDG_DATA_HOME": str(tmp_path / "nothing")}
+    assert unhex("key", "create", env=named).returncode == 0
+    assert len(lines(unhex("key", "list", "--json", env=named))) == 1
+    assert len(lines(unhex("key", "list", "--json", "--config", config))) == 1
+    assert lines(unhex("store", "usage", "--json", env=named))[0]["namespace"] == "default"
+    # An option is stronger than the file, and a mistake in the file is reported.
+    fails(unhex("key", "list", "--data", tmp_path / "typo", env=named), 1, "typo")
+    config.write_text("dada = x\n")
+    for verb in (("key", "list"), ("store", "usage")):
+        fails(unhex(*verb, env=named), 2, "serve.conf:1", "dada")
+
+
+def test_a_new_namespace_is_reported(data):
+    first = unhex("key", "create", "--data", data, "--namespace", "team")
+    assert first.returncode == 0 and first.stderr == "unhex: namespace team is new\n"
+    for more in (["--namespace", "team"], []):
+        assert unhex("key", "create", "--data", data, *more).stderr == ""
 
 
 def test_a_folder_that_cannot_be(tmp_path):
@@ -54,8 +94,7 @@ def test_a_folder_that_cannot_be(tmp_path):
     fails(unhex("key", "list", "--data", tmp_path / "file"), 1, "file")
 
 
-def test_a_key_is_of_a_namespace_and_has_its_own_limits(tmp_path):
-    data = tmp_path / "d"
+def test_a_key_is_of_a_namespace_and_has_its_own_limits(data):
     (made,) = lines(unhex("key", "create", "--json", "--data", data, "--namespace", "team",
                           "--rate", 7, "--uploads", 3, "--expires", "12h"))
     assert (made["namespace"], made["rate"], made["uploads"]) == ("team", 7, 3)
@@ -69,8 +108,7 @@ def test_a_key_is_of_a_namespace_and_has_its_own_limits(tmp_path):
     fails(unhex("key", "create", "--data", data, "--namespace", "Not a name"), 2, "Not a name")
 
 
-def test_expiry_is_a_time_or_a_day_to_come(tmp_path):
-    data = tmp_path / "d"
+def test_expiry_is_a_time_or_a_day_to_come(data):
     (made,) = lines(unhex("key", "create", "--json", "--data", data, "--expires", "2999-02-28"))
     assert made["expires"] == "2999-02-28T00:00:00Z"
     for bad in ("tomorrow", "0", "0d", "-1d", "2999-02-30", "2999-13-01", "2999-02-28x", "9d9",

@@ -61,7 +61,7 @@ def check(server, *words):
     return found, total
 
 
-def test_damage_is_found_told_and_repaired(server, gsym):
+def test_damage_is_found_reported_and_repaired(server, gsym):
     ids = put(server, gsym, range(4))
     found, total = check(server)  # while the server runs
     assert found == [] and total["blobs"] == 4 and total["bytes"] == 4 * len(gsym)
@@ -109,7 +109,7 @@ def last_uses(data):
     return uses
 
 
-def test_what_nobody_uses_goes_after_a_dry_run_said_so(server, gsym):
+def test_unused_modules_are_removed_as_the_dry_run_announced(server, gsym):
     ids = put(server, gsym, range(3))
     assert store(server, "pin", ids[1], "release 1").returncode == 0
     server.stop()
@@ -154,7 +154,7 @@ def test_a_marked_module_that_is_used_stays_even_when_the_server_is_killed(serve
     assert check(server)[1]["blobs"] == 1
 
 
-def test_usage_is_told_by_namespace(server, gsym):
+def test_usage_is_reported_for_each_namespace(server, gsym):
     put(server, gsym, range(2))
     (default,) = lines(unhex("store", "usage", "--json", "--data", server.data))
     assert default["namespace"] == "default" and default["modules"] == 2
@@ -204,18 +204,70 @@ def test_a_namespace_over_its_limits_takes_no_more(server, gsym):
     name = f"gnu:{uuid_of(9).hex()}"
     status, doc, _ = api.upload([name], with_uuid(gsym, uuid_of(9)))
     assert status == 413 and "2 of 2 modules" in doc["error"]["message"]
-    assert store(server, "limit", "default", "--quota", str(2 * len(gsym))).returncode == 0
+    assert store(server, "limit", "default", "--modules", "any", "--quota",
+                 str(2 * len(gsym))).returncode == 0
     message = api.refused(413, "over_quota", "POST", "/v1/uploads",
                           {"ids": [name], "size": len(gsym), "sha256": "00" * 32})
     assert "bytes" in message
-    assert store(server, "limit", "default").returncode == 0
+    assert store(server, "limit", "default", "--quota", "any", "--modules", "any").returncode == 0
     put(server, gsym, [9])
     found, total = check(server)
     assert found == [] and total["blobs"] == 3 and total["garbage"] == 0
-    fails(store(server, "limit", "Not A Name"), 2, "Not A Name")
+    fails(store(server, "limit", "Not A Name", "--create"), 2, "Not A Name")
 
 
-def test_when_a_key_was_used_is_told(server, gsym):
+def limits(server, name="default"):
+    (row,) = (u for u in lines(store(server, "usage", "--json")) if u["namespace"] == name)
+    return {k: row.get(k) for k in ("reading", "quota_bytes", "quota_modules", "keep_days")}
+
+
+def test_limits_that_are_not_named_stay(server):
+    assert limits(server) == {"reading": "served", "quota_bytes": 0, "quota_modules": 0,
+                              "keep_days": None}
+    assert "kept" not in store(server, "usage").stdout
+    want = {"reading": "served", "quota_bytes": 1 << 30, "quota_modules": 7, "keep_days": 90}
+    assert store(server, "limit", "default", "--quota", "1G", "--modules", "7", "--keep-days",
+                 "90").returncode == 0
+    assert limits(server) == want
+    assert "kept 90 days after the last use" in store(server, "usage").stdout
+    for option, value, key, then in (("--reading", "keyed", "reading", "keyed"),
+                                     ("--upstreams", "none", "reading", "keyed"),
+                                     ("--quota", "any", "quota_bytes", 0),
+                                     ("--keep-days", "never", "keep_days", 0),
+                                     ("--modules", "any", "quota_modules", 0),
+                                     ("--keep-days", "served", "keep_days", None)):
+        assert store(server, "limit", "default", option, value).returncode == 0
+        want[key] = then
+        assert limits(server) == want, option
+    for option, bad in (("--quota", "much"), ("--quota", "0"), ("--modules", "0"),
+                        ("--modules", "x"), ("--keep-days", "0"), ("--keep-days", "36501"),
+                        ("--keep-days", "soon")):
+        fails(store(server, "limit", "default", option, bad), 2, option, bad)
+    fails(store(server, "limit", "default"), 2, "limit needs")
+    assert limits(server) == want
+
+
+def test_a_misspelt_namespace_is_refused(server):
+    fails(store(server, "limit", "defualt", "--quota", "1G"), 1, "defualt", "--create")
+    assert [u["namespace"] for u in lines(store(server, "usage", "--json"))] == ["default"]
+    assert store(server, "limit", "team", "--quota", "1G", "--create").returncode == 0
+    assert limits(server, "team") == {"reading": "served", "quota_bytes": 1 << 30,
+                                      "quota_modules": 0, "keep_days": None}
+
+
+def test_a_sweep_by_hand_keeps_what_the_configuration_says(server, gsym, tmp_path):
+    put(server, gsym, [1])
+    server.stop()
+    set_back(server.data, 40 * DAY)
+    config = tmp_path / "serve.conf"
+    config.write_text("keep-days = 30\n")
+    assert lines(store(server, "sweep", "--dry-run", "--json"))[-1]["marked"] == 0
+    assert lines(store(server, "sweep", "--dry-run", "--json", "--config", config))[-1]["marked"] == 1
+    assert lines(store(server, "sweep", "--dry-run", "--json", "--config", config, "--keep-days",
+                       "never"))[-1]["marked"] == 0
+
+
+def test_the_last_use_of_a_key_is_stored(server, gsym):
     put(server, gsym, [1])
     server.stop()
     db = sqlite3.connect(server.data / "index.sqlite")
@@ -224,7 +276,7 @@ def test_when_a_key_was_used_is_told(server, gsym):
     assert created <= used <= created + 600
 
 
-def test_a_server_keeps_as_long_as_it_was_told(server, gsym):
+def test_a_server_keeps_modules_as_long_as_configured(server, gsym):
     ids = put(server, gsym, range(2))
     server.stop()
     set_back(server.data, 40 * DAY)
@@ -241,7 +293,7 @@ def test_a_server_keeps_as_long_as_it_was_told(server, gsym):
     assert server.get(f"/v1/symbolize/{ids[1]}?addr=1")[0] == 404
 
 
-def test_a_folder_that_is_none_is_told_and_not_made(tmp_path):
+def test_a_folder_without_a_store_is_refused_and_not_created(tmp_path):
     for verb in ("check", "sweep", "usage"):
         fails(unhex("store", verb, "--data", tmp_path / "typo"), 1, "index.sqlite")
     assert not (tmp_path / "typo").exists()

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store_folder.h"
+
+#include "store.h"
+
+#include <stdlib.h>
+
+const char *ux_config_file(const char *option)
+{
+	const char *file = option ? option : getenv("UNHEX_CONFIG");
+	return file && file[0] != '\0' ? file : NULL;
+}
+
+enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_folder *ret,
+			      struct ux_error *err)
+{
+	const struct ux_settings_source source = {.file = ux_config_file(values->config)};
+	*ret = (struct ux_folder){0};
+	UX_TRY(ux_settings_load(&source, &ret->settings, err));
+	const char *chosen = values->data ? values->data : ret->settings->data;
+	if (!chosen)
+		return ux_store_default_dir(&ret->dir, err);
+	ret->dir = strdup(chosen);
+	return ret->dir ? UX_OK : ux_error_nomem(err);
+}
+
+void ux_folder_deinit(struct ux_folder *f)
+{
+	ux_settings_destroy(f->settings);
+	free(f->dir);
+	*f = (struct ux_folder){0};
+}
