@@ -15,6 +15,7 @@
 #include "unhex/process.h"
 #include "vec.h"
 
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -214,6 +215,36 @@ static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 			 a->lost);
 }
 
+/* The time after which code that a run-time compiler has just made may be found, in milliseconds;
+ * 0: there is none that was not found. */
+static uint32_t proc_answers_retry(const struct ux_process_answers *answers, size_t n)
+{
+	uint32_t most = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
+		if (a->reason_code == UX_PROCESS_REASON_RUNTIME_CODE)
+			most = ux_max(most, a->retry_ms);
+	}
+	return most;
+}
+
+/* Looks up the current batch, and once more when its code may be younger than what was read. */
+static enum ux_code proc_lookup_pending(struct proc *p, struct ux_process_answers **ret,
+					struct ux_error *err)
+{
+	ux_cleanup(proc_answers_guard) struct ux_process_answers *first = NULL;
+	size_t n = p->given.size;
+	UX_TRY(ux_process_lookup(p->process, p->given.data, n, p->time_ns, p->flags, &first, err));
+	uint32_t ms = proc_answers_retry(first, n);
+	if (ms == 0) {
+		*ret = ux_take(&first);
+		return UX_OK;
+	}
+	struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
+	nanosleep(&pause, NULL);
+	return ux_process_lookup(p->process, p->given.data, n, p->time_ns, p->flags, ret, err);
+}
+
 /* Looks up and prints the current batch. */
 static enum ux_code proc_answer_pending(struct proc *p, struct ux_error *err)
 {
@@ -221,8 +252,7 @@ static enum ux_code proc_answer_pending(struct proc *p, struct ux_error *err)
 	size_t n = p->given.size;
 	if (n == 0)
 		return UX_OK;
-	UX_TRY(ux_process_lookup(p->process, p->given.data, n, p->time_ns, p->flags, &answers,
-				 err));
+	UX_TRY(proc_lookup_pending(p, &answers, err));
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
 		struct ux_origin origin = {

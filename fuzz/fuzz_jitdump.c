@@ -9,7 +9,7 @@ static void look_around(const struct ux_jitdump *d)
 	for (size_t i = 0; i < d->history.n_events && i < 64; i++) {
 		struct ux_frame f = {0};
 		uint64_t addr = (uint64_t)i * 0x40;
-		if (!ux_jitdump_lookup(d, addr, i % 2 ? UINT64_MAX : i, &f))
+		if (!ux_jitdump_lookup(d, addr, i % 2 ? UINT64_MAX : i, &f, NULL))
 			continue;
 		fuzz_truth(strlen(f.function) <= 3 * (size_t)UX_JIT_NAME_MOST);
 		fuzz_truth(f.dir && f.base);

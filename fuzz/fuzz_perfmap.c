@@ -19,7 +19,7 @@ static void check(const struct ux_perf_map *m, uint64_t addr)
 {
 	struct ux_frame f = {0};
 	const struct ux_perf_entry *e = plainly(m, addr);
-	bool found = ux_perf_map_lookup(m, addr, &f);
+	bool found = ux_perf_map_lookup(m, addr, &f, NULL);
 	if (m->decimal)
 		return;
 	fuzz_truth(found == (e != NULL));

@@ -72,11 +72,32 @@ enum ux_process_kind {
 	UX_PROCESS_KIND_COUNT
 };
 
+/* Why an answer has no frames. The numbers are stable; new ones are appended. */
+enum ux_process_reason {
+	UX_PROCESS_REASON_NONE,     /* there are frames, or the address was normalized */
+	UX_PROCESS_REASON_UNMAPPED, /* nothing is mapped there; see retry_ms */
+	UX_PROCESS_REASON_NOT_CODE, /* data, or a part of a file or of the kernel without code */
+	UX_PROCESS_REASON_RUNTIME_CODE, /* executable memory that no perf map or jitdump describes;
+					   see retry_ms */
+	UX_PROCESS_REASON_NO_SYMBOLS,   /* the file has none, and no debug file was found */
+	UX_PROCESS_REASON_NO_FUNCTION,  /* there are symbols, but no function has the address */
+	UX_PROCESS_REASON_UNREADABLE,   /* a file or the kernel's list is hidden, or gone */
+	UX_PROCESS_REASON_UNSUPPORTED,  /* damaged, too large, or not an ELF file */
+	UX_PROCESS_REASON_KERNEL,       /* an address of the kernel cannot be normalized */
+	UX_PROCESS_REASON_NO_CALL,      /* 0x0 as a return address */
+	UX_PROCESS_REASON_COUNT
+};
+
+/* "none", "unmapped", "not code", "run-time code", "no symbols", "no function", "unreadable",
+ * "unsupported", "kernel", "no call"; never NULL. Any thread. Since 0.1. */
+UX_API const char *ux_process_reason_name(enum ux_process_reason reason);
+
 /* "nothing", "file", "jit", "vdso", "kernel"; never NULL. Any thread. Since 0.1. */
 UX_API const char *ux_process_kind_name(enum ux_process_kind kind);
 
 /*
- * The answer for one address. The strings are never NULL. `module` is the file's path as the
+ * The answer for one address. The library allocates it, and later versions append fields. The
+ * strings are never NULL. `module` is the file's path as the
  * process sees it, "[vdso]", "[vsyscall]", "[kernel]", "[bpf]", a kernel module such as "[ext4]",
  * or the perf map or jitdump that the symbol is from.
  */
@@ -92,6 +113,13 @@ struct ux_process_answer {
 	const char *reason; /* why there are no frames; "" when there are some */
 	const char *lost; /* Why the answer may be incomplete, for example without lines. "": it is
 			     complete. */
+	enum ux_process_reason reason_code; /* `reason` for programs */
+	uint32_t retry_ms; /* When the address may be found later, because a library or code is new:
+			      milliseconds after which the process will be read again. 0: it will
+			      not. */
+	const char *id;    /* The best identity of the module, for ux_question_add(): "gnu:HEX", for
+			      files without one "go:TEXT" or "file:HEX32". "": none, or unknown. */
+	uint64_t function_size; /* bytes of the function that is the outermost frame; 0: unknown */
 };
 
 /* Answers and all that they point to. They stay valid after the process unloads a file or ends. */
@@ -122,6 +150,15 @@ UX_API void ux_process_cache_free(struct ux_process_cache *cache);
 UX_API enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *opts,
 				    struct ux_process **ret, struct ux_error *err) UX_MUST;
 
+/*
+ * Opens the kernel alone, for its addresses where there is no process to open, for example of an
+ * idle processor. All other addresses are UX_PROCESS_REASON_UNMAPPED. opts may be NULL; *ret is
+ * untouched on failure. UX_ECONFLICT, UX_EINVAL, UX_ENOMEM; the codes of ux_extract_to_fn() for
+ * opts->vmlinux. err may be NULL. Any thread. Since 0.1.
+ */
+UX_API enum ux_code ux_process_open_kernel(const struct ux_process_opts *opts,
+					   struct ux_process **ret, struct ux_error *err) UX_MUST;
+
 /* Closes the process. Answers stay valid. p may be NULL. Since 0.1. */
 UX_API void ux_process_close(struct ux_process *p);
 
@@ -145,6 +182,50 @@ UX_API enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addr
 				      uint64_t time_ns, uint32_t flags,
 				      struct ux_process_answers **ret,
 				      struct ux_error *err) UX_MUST;
+
+/* One address of a batch. Zero all fields that are not needed. */
+struct ux_process_address {
+	uint64_t addr;
+	uint64_t time_ns;  /* as in ux_process_lookup(); 0 is the current time, too */
+	uint32_t flags;    /* UX_LOOKUP_RETURN_ADDRESS: for all of a stack but its first address */
+	uint32_t reserved; /* must be 0 */
+};
+
+/*
+ * As ux_process_lookup(), for addresses of which each has its own time and flags: whole stacks are
+ * one innermost address and many return addresses, and samples were captured one after another.
+ * Since 0.1.
+ */
+UX_API enum ux_code ux_process_lookup_many(struct ux_process *p,
+					   const struct ux_process_address *addresses, size_t n,
+					   struct ux_process_answers **ret,
+					   struct ux_error *err) UX_MUST;
+
+/*
+ * Finds out which file each address belongs to, and where in it, without reading symbols. The
+ * answers have no frames. Where `reason_code` is UX_PROCESS_REASON_NONE, `id` and `pc` are what
+ * ux_question_add() takes, so that a server can answer later, on another machine, after the process
+ * has ended. As in all answers, `pc` of a return address is not set back: ask the server with
+ * UX_QUESTION_RETURN_ADDRESSES. The first address in a file costs reading its headers and notes,
+ * some 40 KiB.
+ *
+ * Code made at run time has no file (UX_PROCESS_REASON_RUNTIME_CODE), and addresses of the kernel
+ * cannot be normalized (UX_PROCESS_REASON_KERNEL): use ux_process_lookup_many() for these. Codes as
+ * of ux_process_lookup(). Any thread. Since 0.1.
+ */
+UX_API enum ux_code ux_process_normalize(struct ux_process *p,
+					 const struct ux_process_address *addresses, size_t n,
+					 struct ux_process_answers **ret,
+					 struct ux_error *err) UX_MUST;
+
+/*
+ * Reads the mappings and the run-time code now, whatever refresh_ms says, and the kernel's symbols
+ * before the next lookup that needs them. Call it where new code is known to exist, for example
+ * after an mmap event; lookups do it by themselves for addresses that they do not find.
+ * UX_ENOTFOUND: the process has ended; what was read before stays usable. UX_EDENIED, UX_ENOMEM.
+ * err may be NULL. Any thread. Since 0.1.
+ */
+UX_API enum ux_code ux_process_refresh(struct ux_process *p, struct ux_error *err) UX_MUST;
 
 /*
  * The answer for addrs[i], i below n; valid until ux_process_answers_free(). Any thread. Since 0.1.

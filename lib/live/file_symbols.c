@@ -121,11 +121,25 @@ static void file_symbols_read_text(struct ux_file_symbols *s, const struct ux_el
 	}
 }
 
+static void file_symbols_read_ids(struct ux_file_symbols *s, const struct ux_elf *elf,
+				  struct ux_bytes file)
+{
+	struct ux_id_set ids = {0};
+	const struct ux_id *gnu = NULL, *go = NULL;
+	if (ux_elf_ids(elf, &ids, NULL) == UX_OK) {
+		gnu = ux_id_set_find(&ids, UX_ID_GNU);
+		go = ux_id_set_find(&ids, UX_ID_GO);
+	}
+	struct ux_id of_file = ux_file_id(file);
+	if (gnu)
+		ux_id_format(gnu, s->build_id);
+	ux_id_format(gnu ? gnu : go ? go : &of_file, s->id);
+}
+
 enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
 				    struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	struct ux_id_set ids = {0};
 	struct ux_error none = UX_ERROR_INIT;
 	UX_TRY(ux_elf_open(&elf, file, err));
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s =
@@ -136,10 +150,7 @@ enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols
 	UX_TRY(file_symbols_read_sections(s, &elf, err));
 	file_symbols_read_text(s, &elf);
 	s->has_dwarf = ux_elf_has_dwarf(&elf);
-	if (ux_elf_ids(&elf, &ids, NULL) == UX_OK)
-		for (size_t i = 0; i < ids.size; i++)
-			if (ids.ids[i].type == UX_ID_GNU)
-				ux_id_format(&ids.ids[i], s->build_id);
+	file_symbols_read_ids(s, &elf, file);
 	*ret = ux_take(&s);
 	return UX_OK;
 }

@@ -33,6 +33,7 @@ struct ux_code_section {
 struct ux_file_symbols {
 	atomic_uint refs;
 	char build_id[UX_ID_TEXT]; /* "gnu:HEX"; "": none */
+	char id[UX_ID_TEXT];       /* the same, else "go:TEXT", else "file:HEX32" */
 	struct ux_load *loads;     /* malloc'ed */
 	size_t n_loads;
 	struct ux_code_section *sections; /* malloc'ed; only of a relocatable file */
@@ -61,7 +62,7 @@ struct ux_symbol_input {
 	const char *debug_path;
 };
 
-/* Reads the ID and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
+/* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
  * it is not an ELF file. */
 enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;

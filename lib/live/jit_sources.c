@@ -450,21 +450,22 @@ enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_pro
 }
 
 static bool jit_file_lookup(const struct ux_jit_file *f, uint64_t addr, uint64_t time,
-			    struct ux_frame *ret)
+			    struct ux_frame *ret, uint64_t *ret_size)
 {
 	if (!f->is_dump)
-		return ux_perf_map_lookup(&f->map, addr, ret);
-	return ux_jitdump_lookup(&f->dump, addr, f->dump.other_clock ? UINT64_MAX : time, ret);
+		return ux_perf_map_lookup(&f->map, addr, ret, ret_size);
+	return ux_jitdump_lookup(&f->dump, addr, f->dump.other_clock ? UINT64_MAX : time, ret,
+				 ret_size);
 }
 
 bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t time,
-			   struct ux_frame *ret, struct ux_jit_file **ret_file)
+			   struct ux_frame *ret, uint64_t *ret_size, struct ux_jit_file **ret_file)
 {
 	bool found = false;
 	pthread_rwlock_rdlock(&s->lock);
 	size_t n = s->inherited && !jit_sources_is_inherited(s, addr) ? 0 : s->n;
 	for (size_t i = 0; i < n && !found; i++) {
-		found = jit_file_lookup(s->files[i], addr, time, ret);
+		found = jit_file_lookup(s->files[i], addr, time, ret, ret_size);
 		if (found)
 			*ret_file = ux_jit_file_hold(s->files[i]);
 	}

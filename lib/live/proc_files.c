@@ -3,6 +3,7 @@
 #include "proc_files.h"
 
 #include "clock.h"
+#include "elf_file.h"
 #include "hash.h"
 #include "region.h"
 #include "text.h"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -124,6 +126,70 @@ static enum ux_code proc_fill(int fd, uint64_t off, uint64_t size, const char *w
 enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 {
 	return proc_fill(fd, 0, size, "file", ret, err);
+}
+
+enum {
+	HEAD_BYTES = 1 << 14, /* read at each end of a file */
+	TABLE_MOST = 4 << 20, /* bytes of a table of sections */
+	NOTES_MOST = 1 << 16, /* bytes of the notes of one segment */
+	ELF64_SECTIONS = 40,  /* where the header has the offset of the table of sections */
+	ELF32_SECTIONS = 32,
+};
+
+/* Reads [off, off + size) of the file to the same place in the region, as far as both reach. */
+static void proc_fill_part(int fd, struct ux_bytes region, uint64_t off, uint64_t size)
+{
+	if (off >= region.size)
+		return;
+	(void)!proc_pread(fd, (uint8_t *)(uintptr_t)region.data + off,
+			  (size_t)ux_min(size, region.size - off), off);
+}
+
+/* Reads the table of sections, whose offset is in the header. */
+static void proc_fill_sections(int fd, struct ux_bytes region)
+{
+	struct ux_bytes field = UX_BYTES_NONE;
+	const uint8_t *d = region.data;
+	if (region.size < HEAD_BYTES || memcmp(d, "\177ELF", 4) != 0)
+		return;
+	bool is64 = d[4] == 2, big = d[5] == 2;
+	uint64_t off = 0;
+	if (!ux_bytes_sub(region, is64 ? ELF64_SECTIONS : ELF32_SECTIONS, is64 ? 8 : 4, &field))
+		return;
+	for (size_t i = 0; i < field.size; i++)
+		off = off << 8 | field.data[big ? i : field.size - 1 - i];
+	proc_fill_part(fd, region, off, TABLE_MOST);
+}
+
+static void proc_fill_notes(int fd, struct ux_bytes region)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	if (ux_elf_open(&elf, region, NULL) != UX_OK)
+		return;
+	for (size_t i = 0; i < elf.n_segments; i++)
+		if (elf.segments[i].type == PT_NOTE)
+			proc_fill_part(fd, region, elf.segments[i].off,
+				       ux_min(elf.segments[i].filesz, (uint64_t)NOTES_MOST));
+}
+
+enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
+{
+	if (size > FILE_MOST || size > SIZE_MAX)
+		return ux_error_set(err, UX_ELIMIT, "is %" PRIu64 " bytes long; at most %" PRIu64,
+				    size, FILE_MOST);
+	*ret = (struct ux_read){0};
+	if (size == 0)
+		return UX_OK;
+	void *region = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (region == MAP_FAILED)
+		return ux_error_nomem(err);
+	*ret = (struct ux_read){.bytes = ux_bytes(region, (size_t)size), .spilled = true};
+	proc_fill_part(fd, ret->bytes, 0, HEAD_BYTES);
+	proc_fill_part(fd, ret->bytes, size - ux_min(size, (uint64_t)HEAD_BYTES), HEAD_BYTES);
+	proc_fill_sections(fd, ret->bytes);
+	proc_fill_notes(fd, ret->bytes);
+	return UX_OK;
 }
 
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,

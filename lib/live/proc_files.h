@@ -57,6 +57,14 @@ enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read
 enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 	ux_must;
 
+/*
+ * Reads the parts of a regular ELF file that identify it and say where it is loaded: both ends, the
+ * tables of segments and sections, and the notes. All other bytes are 0 and take no memory. Any
+ * other file is read the same way, without its tables.
+ */
+enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
+	ux_must;
+
 /* Reads the addresses [start, end) of the memory of the process. */
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
 				 struct ux_read *ret, struct ux_error *err) ux_must;

@@ -88,10 +88,10 @@ enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_pro
 				   const struct ux_proc_maps *maps, struct ux_error *err) ux_must;
 
 /* Finds the frame at an address at a time of CLOCK_MONOTONIC (UINT64_MAX: now) in the first file
- * that has one. *ret_file is a reference that the caller must drop. Returns false when no file has
- * a frame there. */
+ * that has one. *ret_size is the size of its function in bytes; *ret_file is a reference that the
+ * caller must drop. Returns false when no file has a frame there. */
 bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t time,
-			   struct ux_frame *ret, struct ux_jit_file **ret_file);
+			   struct ux_frame *ret, uint64_t *ret_size, struct ux_jit_file **ret_file);
 
 /*
  * Iterates over the directories for perf maps that are set in an environment (/proc/PID/environ:
@@ -106,7 +106,8 @@ bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes
 struct ux_snapshot {
 	atomic_uint refs;
 	struct ux_proc_maps maps;
-	struct ux_file_symbols *_Atomic *symbols; /* for each mapping; NULL: not loaded */
+	/* By enum ux_symbols_depth, for each mapping; NULL: not loaded. */
+	struct ux_file_symbols *_Atomic *symbols[UX_SYMBOLS_DEPTH_COUNT];
 	uint64_t generation; /* generation of the process (ux_proc_generation()) */
 	uint64_t text_hash;  /* hash of the text of /proc/PID/maps */
 };
@@ -119,12 +120,13 @@ enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
 struct ux_snapshot *ux_snapshot_hold(struct ux_snapshot *s);
 void ux_snapshot_drop(struct ux_snapshot *s); /* NULL is fine */
 
-/* Returns the symbols of mapping i, which are those of its file, or of the vDSO in its memory.
+/* Returns the symbols of mapping i, or only their head, which are those of its file, or of the vDSO
+ * in its memory.
  * They live as long as s. If there are no symbols, the call succeeds and they only have the reason.
  * UX_ENOMEM. May be called by any thread. */
 enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct ux_proc *p,
-				 struct ux_symbols_cache *cache, struct ux_file_symbols **ret,
-				 struct ux_error *err) ux_must;
+				 struct ux_symbols_cache *cache, enum ux_symbols_depth depth,
+				 struct ux_file_symbols **ret, struct ux_error *err) ux_must;
 
 /*
  * Finds the mapping of a file that is adjacent to mapping i. It is needed for code that a program
@@ -135,6 +137,9 @@ bool ux_snapshot_neighbour(const struct ux_snapshot *s, size_t i, size_t *ret);
 
 struct ux_process {
 	struct ux_proc proc;
+	bool kernel_only; /* proc is not open; there is nothing but the kernel */
+	atomic_uint_least64_t kernel_after_ns; /* the kernel's symbols are read again if they are
+						  older */
 	struct ux_symbols_cache *cache;
 	struct ux_kernel_code *vmlinux; /* of the vmlinux that the caller gave; NULL: none */
 	uint64_t refresh_ns;
@@ -159,11 +164,12 @@ enum ux_process_need {
 				 per refresh_ns */
 };
 
-/* Gets the current state. *ret_fresh is set if the process was read again. UX_ENOMEM. May be
- * called by any thread. */
+/* Gets the current state. *ret_fresh is set if the process was read again. *ret_retry_ns is the
+ * time after which UX_PROCESS_REFRESHED would read it again; 0: there is no process to read.
+ * UX_ENOMEM. May be called by any thread. */
 enum ux_code ux_process_view_get(struct ux_process *p, enum ux_process_need need,
-				 struct ux_process_view *ret, bool *ret_fresh, struct ux_error *err)
-	ux_must;
+				 struct ux_process_view *ret, bool *ret_fresh,
+				 uint64_t *ret_retry_ns, struct ux_error *err) ux_must;
 void ux_process_view_drop(struct ux_process_view *v);
 
 /*

@@ -14,6 +14,7 @@ enum {
 				 they are older than this */
 };
 
+#define MS              ((uint64_t)1000000) /* in ns */
 #define KERNEL_HALF     ((uint64_t)1 << 63)
 #define VSYSCALL_MODULE "[vsyscall]"
 #define BPF_MODULE      "[bpf]"
@@ -33,13 +34,15 @@ struct ux_process_answers {
 	struct ux_kernel *kernel;
 };
 
-/* One call of ux_process_lookup(). */
+/* One call of ux_process_lookup(), ux_process_lookup_many() or ux_process_normalize(). */
 struct process_query {
 	struct ux_process *p;
 	struct ux_process_answers *to;
-	uint64_t time_ns;
-	uint64_t adjust; /* offset that is subtracted from each address */
-	bool missed;     /* at least one address was not found */
+	const struct ux_process_address *addresses;
+	enum ux_symbols_depth depth; /* UX_SYMBOLS_HEAD: addresses are only normalized */
+	uint64_t time_ns;            /* of the address that is looked up now */
+	uint64_t adjust;             /* offset that is subtracted from it */
+	bool missed;                 /* at least one address was not found */
 };
 
 void ux_process_answers_free(struct ux_process_answers *a)
@@ -69,6 +72,15 @@ const struct ux_process_answer *ux_process_answer_at(const struct ux_process_ans
 	return &a->answers[i];
 }
 
+/* Sets why there are no frames, with a constant text. */
+static enum ux_code process_answer_none(struct ux_process_answer *a, enum ux_process_reason code,
+					const char *text)
+{
+	a->reason_code = code;
+	a->reason = text;
+	return UX_OK;
+}
+
 static enum ux_code process_answer_set_frames(struct process_query *q, struct ux_process_answer *a,
 					      const struct ux_frame *frames, size_t n,
 					      struct ux_error *err)
@@ -79,8 +91,7 @@ static enum ux_code process_answer_set_frames(struct process_query *q, struct ux
 	memcpy(own, frames, n * sizeof(*own));
 	a->frames = own;
 	a->n = (uint32_t)n;
-	a->reason = "";
-	return UX_OK;
+	return process_answer_none(a, UX_PROCESS_REASON_NONE, "");
 }
 
 /* Formats an error as text in the arena. */
@@ -96,6 +107,22 @@ static enum ux_code process_answer_set_text(struct process_query *q, const char 
 	return UX_OK;
 }
 
+/* Sets why there are no frames from an error of a file, of which nothing could be read when
+ * `unreadable` is set. */
+static enum ux_code process_answer_failed(struct process_query *q, struct ux_process_answer *a,
+					  const struct ux_error *why, bool unreadable,
+					  struct ux_error *err)
+{
+	if (why->code == UX_ENOTFOUND)
+		a->reason_code =
+			unreadable ? UX_PROCESS_REASON_UNREADABLE : UX_PROCESS_REASON_NO_SYMBOLS;
+	else if (why->code == UX_EDENIED || why->code == UX_EIO || why->code == UX_EUNAVAILABLE)
+		a->reason_code = UX_PROCESS_REASON_UNREADABLE;
+	else
+		a->reason_code = UX_PROCESS_REASON_UNSUPPORTED;
+	return process_answer_set_text(q, &a->reason, why, err);
+}
+
 /* Looks up a pc in the symbols of a file. */
 static enum ux_code process_answer_pc(struct process_query *q, struct ux_process_answer *a,
 				      const struct ux_file_symbols *s, uint64_t pc,
@@ -103,16 +130,25 @@ static enum ux_code process_answer_pc(struct process_query *q, struct ux_process
 {
 	struct ux_frame frames[UX_FRAMES_MOST];
 	struct ux_error why = UX_ERROR_INIT;
+	uint64_t start = 0;
 	size_t n = 0;
 	a->pc = pc + q->adjust;
 	a->build_id = s->build_id;
+	a->id = s->id;
+	if (q->depth == UX_SYMBOLS_HEAD)
+		return process_answer_none(a, UX_PROCESS_REASON_NONE, "");
 	if (s->lost.code != UX_OK)
 		UX_TRY(process_answer_set_text(q, &a->lost, &s->lost, err));
 	if (s->built.size == 0)
-		return process_answer_set_text(q, &a->reason, &s->why, err);
+		return process_answer_failed(q, a, &s->why, /* unreadable= */ false, err);
 	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
-	if (code == UX_OK)
+	if (code == UX_OK) {
+		if (ux_gsym_extent(&s->gsym, pc, &start, &a->function_size, NULL) != UX_OK)
+			a->function_size = 0;
 		return process_answer_set_frames(q, a, frames, n, err);
+	}
+	a->reason_code = code == UX_ENOTFOUND ? UX_PROCESS_REASON_NO_FUNCTION
+					      : UX_PROCESS_REASON_UNSUPPORTED;
 	return process_answer_set_text(q, &a->reason, &why, err);
 }
 
@@ -124,18 +160,19 @@ static enum ux_code process_answer_file(struct process_query *q, struct ux_proce
 	const struct ux_proc_map *m = &snapshot->maps.list.data[map];
 	struct ux_file_symbols *s = NULL;
 	uint64_t pc = 0;
-	UX_TRY(ux_snapshot_symbols(snapshot, map, &q->p->proc, q->p->cache, &s, err));
+	UX_TRY(ux_snapshot_symbols(snapshot, map, &q->p->proc, q->p->cache, q->depth, &s, err));
 	a->kind = m->kind == UX_PROC_MAP_VDSO ? UX_PROCESS_VDSO : UX_PROCESS_FILE;
 	a->module = m->path;
 	if (s->n_loads == 0) {
 		struct ux_error none = {.code = UX_ENOTFOUND, .text = "no loaded part has it"};
-		return process_answer_set_text(q, &a->reason,
-					       s->why.code != UX_OK ? &s->why : &none, err);
+		return process_answer_failed(q, a, s->why.code != UX_OK ? &s->why : &none,
+					     /* unreadable= */ s->why.code != UX_OK, err);
 	}
 	if (!ux_file_symbols_pc(s, m->off + (addr - m->start), &pc)) {
 		a->build_id = s->build_id;
-		a->reason = "the file has no code there";
-		return UX_OK;
+		a->id = s->id;
+		return process_answer_none(a, UX_PROCESS_REASON_NOT_CODE,
+					   "the file has no code there");
 	}
 	return process_answer_pc(q, a, s, pc, err);
 }
@@ -147,7 +184,9 @@ static enum ux_code process_answer_jit(struct process_query *q, struct ux_proces
 	struct ux_frame frame;
 	struct ux_jit_file *file = NULL;
 	struct process_jit_files *held = &q->to->jit_files;
-	*ret_found = ux_jit_sources_lookup(q->to->view.jit, addr, q->time_ns, &frame, &file);
+	*ret_found = q->depth != UX_SYMBOLS_HEAD &&
+		     ux_jit_sources_lookup(q->to->view.jit, addr, q->time_ns, &frame,
+					   &a->function_size, &file);
 	if (!*ret_found)
 		return UX_OK;
 	bool is_held = false;
@@ -162,6 +201,7 @@ static enum ux_code process_answer_jit(struct process_query *q, struct ux_proces
 	a->kind = UX_PROCESS_JIT;
 	a->module = file->path;
 	a->build_id = "";
+	a->id = "";
 	a->pc = a->addr;
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
@@ -177,7 +217,7 @@ static enum ux_code process_answer_moved(struct process_query *q, struct ux_proc
 	size_t near = 0;
 	if (!ux_snapshot_neighbour(snapshot, map, &near))
 		return UX_OK;
-	UX_TRY(ux_snapshot_symbols(snapshot, near, &q->p->proc, q->p->cache, &s, err));
+	UX_TRY(ux_snapshot_symbols(snapshot, near, &q->p->proc, q->p->cache, q->depth, &s, err));
 	if (s->n_loads == 0 || !ux_file_symbols_pc(s, maps[near].off, &pc))
 		return UX_OK;
 	pc += addr - maps[near].start;
@@ -213,7 +253,8 @@ static enum ux_code process_answer_kernel_file(struct process_query *q, struct u
 	if (a->n == 0 || (code->guessed && a->frames[a->n - 1].offset != addr - symbol->start)) {
 		a->n = 0;
 		a->frames = NULL;
-		a->build_id = build_id;
+		a->function_size = 0;
+		a->build_id = a->id = build_id;
 	}
 	return UX_OK;
 }
@@ -241,7 +282,8 @@ static enum ux_code process_answer_bpf(struct process_query *q, struct ux_proces
 		frame.line = line->line;
 	}
 	a->module = BPF_MODULE;
-	a->build_id = "";
+	a->build_id = a->id = "";
+	a->function_size = f->end - f->start;
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
 
@@ -257,28 +299,34 @@ static enum ux_code process_answer_kernel(struct process_query *q, struct ux_pro
 		a->module = VSYSCALL_MODULE;
 		return process_answer_set_frames(q, a, &frame, 1, err);
 	}
+	if (q->depth == UX_SYMBOLS_HEAD) {
+		a->kind = UX_PROCESS_KERNEL;
+		a->module = "[kernel]";
+		return process_answer_none(a, UX_PROCESS_REASON_KERNEL,
+					   "an address of the kernel is of the running system");
+	}
 	if (!to->kernel)
-		UX_TRY(ux_symbols_cache_kernel(q->p->cache, (uint64_t)ux_clock_ns(), 0, &to->kernel,
+		UX_TRY(ux_symbols_cache_kernel(q->p->cache, (uint64_t)ux_clock_ns(),
+					       atomic_load(&q->p->kernel_after_ns), &to->kernel,
 					       err));
 	const struct ux_kernel_symbol *s = ux_kallsyms_find(&to->kernel->symbols, addr);
 	const struct ux_kernel_part *part = ux_kernel_part_find(to->kernel, s ? s->module : "");
 	a->kind = UX_PROCESS_KERNEL;
 	a->module = s ? part->label : "[kernel]";
-	a->build_id = s ? part->build_id : "";
+	a->build_id = a->id = s ? part->build_id : "";
 	if (!s && to->kernel->why.code != UX_OK)
-		return process_answer_set_text(q, &a->reason, &to->kernel->why, err);
+		return process_answer_failed(q, a, &to->kernel->why, /* unreadable= */ true, err);
 	if (!s || strcmp(s->module, "bpf") == 0)
 		UX_TRY(process_answer_bpf(q, a, addr, s, err));
 	else
 		UX_TRY(process_answer_kernel_file(q, a, addr, s, part, err));
-	if (!s && a->n == 0)
-		a->reason = "the kernel has no code there";
-	if (!s)
-		return UX_OK;
 	if (a->n > 0)
 		return UX_OK;
-	a->reason = "";
+	if (!s)
+		return process_answer_none(a, UX_PROCESS_REASON_NOT_CODE,
+					   "the kernel has no code there");
 	a->pc = a->addr;
+	a->function_size = s->end - s->start;
 	struct ux_frame frame = {s->name, "", "", 0, false, addr - s->start};
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
@@ -297,17 +345,19 @@ static enum ux_code process_answer_mapped(struct process_query *q, struct ux_pro
 	case UX_PROC_MAP_VSYSCALL:
 	case UX_PROC_MAP_SPECIAL:
 		a->module = m->path;
-		a->reason = "no code that has a name";
-		return UX_OK;
+		return process_answer_none(a, UX_PROCESS_REASON_NOT_CODE,
+					   "no code that has a name");
 	case UX_PROC_MAP_ANON:
-		a->reason = "anonymous memory that no perf map or jitdump names";
+		(void)process_answer_none(a, UX_PROCESS_REASON_RUNTIME_CODE,
+					  "anonymous memory that no perf map or jitdump names");
 		break;
 	}
-	if (a->n > 0)
+	if (a->n > 0 || (q->depth == UX_SYMBOLS_HEAD && *a->id))
 		return UX_OK;
 	if (!m->exec) {
 		if (m->kind == UX_PROC_MAP_ANON)
-			a->reason = "anonymous memory that is not executable";
+			(void)process_answer_none(a, UX_PROCESS_REASON_NOT_CODE,
+						  "anonymous memory that is not executable");
 		return UX_OK;
 	}
 	q->missed = true;
@@ -321,22 +371,23 @@ static enum ux_code process_answer_one(struct process_query *q, struct ux_proces
 				       struct ux_error *err)
 {
 	static const struct ux_process_answer blank = {
-		.module = "", .build_id = "", .reason = "", .lost = ""};
-	uint64_t given = a->addr, addr = given - q->adjust;
+		.module = "", .build_id = "", .reason = "", .lost = "", .id = ""};
+	const struct ux_process_address *of = &q->addresses[a - q->to->answers];
+	uint64_t given = of->addr;
 	size_t map = 0;
+	q->adjust = of->flags & UX_LOOKUP_RETURN_ADDRESS;
+	q->time_ns = of->time_ns;
+	uint64_t addr = given - q->adjust;
 	*a = blank;
 	a->addr = a->pc = given;
-	if (given < q->adjust) {
-		a->reason = "no call returns to 0x0";
-		return UX_OK;
-	}
+	if (given < q->adjust)
+		return process_answer_none(a, UX_PROCESS_REASON_NO_CALL, "no call returns to 0x0");
 	if (addr >= KERNEL_HALF)
 		return process_answer_kernel(q, a, addr, err);
 	if (ux_proc_maps_find(&q->to->view.snapshot->maps, addr, &map))
 		return process_answer_mapped(q, a, map, addr, err);
 	q->missed = true;
-	a->reason = "nothing is mapped there";
-	return UX_OK;
+	return process_answer_none(a, UX_PROCESS_REASON_UNMAPPED, "nothing is mapped there");
 }
 
 /* Looks up all addresses in the current view. */
@@ -352,7 +403,7 @@ static enum ux_code process_answer_all(struct process_query *q, struct ux_error 
 static enum ux_code process_answer_missed(struct process_query *q, struct ux_error *err)
 {
 	for (size_t i = 0; i < q->to->n; i++)
-		if (q->to->answers[i].n == 0)
+		if (q->to->answers[i].reason_code != UX_PROCESS_REASON_NONE)
 			UX_TRY(process_answer_one(q, &q->to->answers[i], err));
 	return UX_OK;
 }
@@ -380,32 +431,101 @@ static enum ux_code process_refresh_kernel(struct process_query *q, struct ux_er
 	return UX_OK;
 }
 
-enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addrs, size_t n,
-			       uint64_t time_ns, uint32_t flags, struct ux_process_answers **ret,
-			       struct ux_error *err)
+/* Says of the addresses that may be found later when that makes sense. */
+static void process_answers_set_retry(struct process_query *q, uint64_t retry_ns)
+{
+	for (size_t i = 0; i < q->to->n; i++) {
+		struct ux_process_answer *a = &q->to->answers[i];
+		if (a->reason_code == UX_PROCESS_REASON_RUNTIME_CODE ||
+		    a->reason_code == UX_PROCESS_REASON_UNMAPPED)
+			a->retry_ms =
+				(uint32_t)ux_min((retry_ns + MS - 1) / MS, (uint64_t)UINT32_MAX);
+	}
+}
+
+/* Looks up or normalizes addresses, which were checked. */
+static enum ux_code process_answer_addresses(struct ux_process *p,
+					     const struct ux_process_address *addresses, size_t n,
+					     enum ux_symbols_depth depth,
+					     struct ux_process_answers **ret, struct ux_error *err)
 {
 	bool fresh = false;
-	if ((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0)
-		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
+	uint64_t retry_ns = 0;
 	ux_cleanup(process_answers_guard) struct ux_process_answers *a = calloc(1, sizeof(*a));
 	if (!a || !(a->answers = calloc(n + 1, sizeof(*a->answers))))
 		return ux_error_nomem(err);
 	ux_arena_init(&a->arena, ANSWERS_BUDGET);
 	a->n = n;
-	for (size_t i = 0; i < n; i++)
-		a->answers[i].addr = addrs[i];
-	struct process_query q = {
-		.p = p, .to = a, .time_ns = time_ns, .adjust = flags & UX_LOOKUP_RETURN_ADDRESS};
-	UX_TRY(ux_process_view_get(p, UX_PROCESS_CURRENT, &a->view, &fresh, err));
+	struct process_query q = {.p = p, .to = a, .addresses = addresses, .depth = depth};
+	UX_TRY(ux_process_view_get(p, UX_PROCESS_CURRENT, &a->view, &fresh, &retry_ns, err));
 	UX_TRY(process_answer_all(&q, err));
-	if (q.missed) {
+	if (q.missed && !p->kernel_only) {
 		a->before = a->view;
 		a->view = (struct ux_process_view){0};
-		UX_TRY(ux_process_view_get(p, UX_PROCESS_REFRESHED, &a->view, &fresh, err));
+		UX_TRY(ux_process_view_get(p, UX_PROCESS_REFRESHED, &a->view, &fresh, &retry_ns,
+					   err));
 		if (fresh)
 			UX_TRY(process_answer_missed(&q, err));
+		process_answers_set_retry(&q, retry_ns);
 	}
 	UX_TRY(process_refresh_kernel(&q, err));
 	*ret = ux_take(&a);
 	return UX_OK;
+}
+
+static enum ux_code process_flags_check(uint32_t flags, struct ux_error *err)
+{
+	if ((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0)
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
+	return UX_OK;
+}
+
+/* Checks the caller's addresses and copies them; a time of 0 becomes the current one. */
+static enum ux_code process_addresses_copy(const struct ux_process_address *addresses, size_t n,
+					   struct ux_process_address **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_process_address *own = calloc(n + 1, sizeof(*own));
+	if (!own)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		UX_TRY(process_flags_check(addresses[i].flags, err));
+		if (addresses[i].reserved != 0)
+			return ux_error_set(err, UX_EINVAL, "reserved is %" PRIu32 ", not 0",
+					    addresses[i].reserved);
+		own[i] = addresses[i];
+		if (own[i].time_ns == 0)
+			own[i].time_ns = UX_PROCESS_NOW;
+	}
+	*ret = ux_take(&own);
+	return UX_OK;
+}
+
+enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addrs, size_t n,
+			       uint64_t time_ns, uint32_t flags, struct ux_process_answers **ret,
+			       struct ux_error *err)
+{
+	UX_TRY(process_flags_check(flags, err));
+	ux_cleanup(ux_free_ptr) struct ux_process_address *own = calloc(n + 1, sizeof(*own));
+	if (!own)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		own[i] = (struct ux_process_address){addrs[i], time_ns, flags, 0};
+	return process_answer_addresses(p, own, n, UX_SYMBOLS_ALL, ret, err);
+}
+
+enum ux_code ux_process_lookup_many(struct ux_process *p,
+				    const struct ux_process_address *addresses, size_t n,
+				    struct ux_process_answers **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_process_address *own = NULL;
+	UX_TRY(process_addresses_copy(addresses, n, &own, err));
+	return process_answer_addresses(p, own, n, UX_SYMBOLS_ALL, ret, err);
+}
+
+enum ux_code ux_process_normalize(struct ux_process *p, const struct ux_process_address *addresses,
+				  size_t n, struct ux_process_answers **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_process_address *own = NULL;
+	UX_TRY(process_addresses_copy(addresses, n, &own, err));
+	return process_answer_addresses(p, own, n, UX_SYMBOLS_HEAD, ret, err);
 }

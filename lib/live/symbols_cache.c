@@ -26,7 +26,8 @@ struct symbols_key {
 struct symbols_entry {
 	pthread_mutex_t loading; /* held while the file is read */
 	unsigned users;          /* threads between enter and leave; guarded by the cache's lock */
-	struct ux_file_symbols *symbols; /* written with both locks held, read with either */
+	/* By enum ux_symbols_depth; each is written with both locks held, read with either. */
+	struct ux_file_symbols *symbols[UX_SYMBOLS_DEPTH_COUNT];
 };
 
 struct ux_symbols_cache {
@@ -48,7 +49,8 @@ struct ux_symbols_cache {
 static void symbols_entry_free(struct symbols_entry *e)
 {
 	pthread_mutex_destroy(&e->loading);
-	ux_file_symbols_drop(e->symbols);
+	for (size_t i = 0; i < UX_SYMBOLS_DEPTH_COUNT; i++)
+		ux_file_symbols_drop(e->symbols[i]);
 	free(e);
 }
 
@@ -64,7 +66,10 @@ static bool symbols_entry_is_busy(void *ctx, const void *value)
 {
 	struct symbols_entry *const *e = value;
 	(void)ctx;
-	return (*e)->users > 0 || ((*e)->symbols && atomic_load(&(*e)->symbols->refs) > 1);
+	for (size_t i = 0; i < UX_SYMBOLS_DEPTH_COUNT; i++)
+		if ((*e)->symbols[i] && atomic_load(&(*e)->symbols[i]->refs) > 1)
+			return true;
+	return (*e)->users > 0;
 }
 
 static enum ux_code symbols_cache_find_debug(void *ctx, const char *build_id, char **ret_path,
@@ -203,7 +208,7 @@ struct ux_file_symbols *ux_symbols_cache_find(struct ux_symbols_cache *c, const 
 	struct ux_file_symbols *found = NULL;
 	pthread_mutex_lock(&c->lock);
 	for (struct symbols_entry **e = NULL; !found && (e = ux_cache_next(&c->entries, e));) {
-		struct ux_file_symbols *s = (*e)->symbols;
+		struct ux_file_symbols *s = (*e)->symbols[UX_SYMBOLS_ALL];
 		if (s && *build_id && s->built.size > 0 && strcmp(s->build_id, build_id) == 0)
 			found = ux_file_symbols_hold(s);
 	}
@@ -213,7 +218,8 @@ struct ux_file_symbols *ux_symbols_cache_find(struct ux_symbols_cache *c, const 
 
 /* Extracts the symbols of a file. UX_ENOMEM is the only failure. */
 static enum ux_code symbols_cache_load(struct ux_symbols_cache *c, const struct ux_symbol_input *in,
-				       struct ux_file_symbols **ret, struct ux_error *err)
+				       enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+				       struct ux_error *err)
 {
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
@@ -229,7 +235,8 @@ static enum ux_code symbols_cache_load(struct ux_symbols_cache *c, const struct 
 		*ret = known;
 		return UX_OK;
 	}
-	UX_TRY(ux_file_symbols_extract(s, in, &c->search, err));
+	if (depth == UX_SYMBOLS_ALL)
+		UX_TRY(ux_file_symbols_extract(s, in, &c->search, err));
 	*ret = ux_take(&s);
 	return UX_OK;
 }
@@ -237,6 +244,7 @@ static enum ux_code symbols_cache_load(struct ux_symbols_cache *c, const struct 
 /* Where the bytes of an entry are read from. */
 struct symbols_origin {
 	int fd; /* -1: the bytes are in `in` */
+	enum ux_symbols_depth depth;
 	struct ux_symbol_input in;
 };
 
@@ -248,11 +256,13 @@ static enum ux_code symbols_cache_load_origin(struct ux_symbols_cache *c,
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_symbol_input in = o->in;
 	if (o->fd < 0)
-		return symbols_cache_load(c, &in, ret, err);
-	enum ux_code code = ux_proc_read_file(o->fd, size, &file, &why);
+		return symbols_cache_load(c, &in, o->depth, ret, err);
+	enum ux_code code = o->depth == UX_SYMBOLS_HEAD
+				    ? ux_proc_read_head(o->fd, size, &file, &why)
+				    : ux_proc_read_file(o->fd, size, &file, &why);
 	in.file = file.bytes;
 	if (code == UX_OK)
-		return symbols_cache_load(c, &in, ret, err);
+		return symbols_cache_load(c, &in, o->depth, ret, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	*ret = ux_file_symbols_create_empty(&why);
@@ -269,15 +279,18 @@ static enum ux_code symbols_cache_get(struct ux_symbols_cache *c, const struct s
 	if (!e)
 		return ux_error_nomem(err);
 	pthread_mutex_lock(&e->loading);
-	if (!e->symbols)
+	struct ux_file_symbols **slot = &e->symbols[o->depth];
+	if (o->depth == UX_SYMBOLS_HEAD && e->symbols[UX_SYMBOLS_ALL])
+		slot = &e->symbols[UX_SYMBOLS_ALL];
+	if (!*slot)
 		code = symbols_cache_load_origin(c, o, key->size, &fresh, err);
 	if (fresh) {
 		pthread_mutex_lock(&c->lock);
-		e->symbols = fresh;
+		*slot = fresh;
 		pthread_mutex_unlock(&c->lock);
 	}
 	if (code == UX_OK)
-		*ret = ux_file_symbols_hold(e->symbols);
+		*ret = ux_file_symbols_hold(*slot);
 	pthread_mutex_unlock(&e->loading);
 	symbols_cache_leave(c, e);
 	return code;
@@ -289,7 +302,8 @@ static int64_t symbols_key_time(const struct timespec *t)
 }
 
 enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const char *path,
-				   struct ux_file_symbols **ret, struct ux_error *err)
+				   enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+				   struct ux_error *err)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
@@ -300,17 +314,20 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 	if (path &&
 	    (stat(path, &ours) != 0 || ours.st_dev != st.st_dev || ours.st_ino != st.st_ino))
 		path = NULL; /* in our mount namespace another file has that path */
-	return symbols_cache_get(c, &key, &(struct symbols_origin){.fd = fd, .in.path = path}, ret,
-				 err);
+	return symbols_cache_get(
+		c, &key, &(struct symbols_origin){.fd = fd, .depth = depth, .in.path = path}, ret,
+		err);
 }
 
 enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes image,
-				    struct ux_file_symbols **ret, struct ux_error *err)
+				    enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+				    struct ux_error *err)
 {
 	/* No file has device 0 and this time, so the key cannot be equal to that of a file. */
 	struct symbols_key key = {.ino = ux_hash_bytes(image), .size = image.size, .mtime_ns = -1};
-	return symbols_cache_get(c, &key, &(struct symbols_origin){.fd = -1, .in.file = image}, ret,
-				 err);
+	return symbols_cache_get(
+		c, &key, &(struct symbols_origin){.fd = -1, .depth = depth, .in.file = image}, ret,
+		err);
 }
 
 enum ux_code ux_symbols_cache_input(struct ux_symbols_cache *c, const struct ux_mapping *file,

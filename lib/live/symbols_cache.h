@@ -20,15 +20,24 @@ enum ux_code ux_symbols_cache_create(const struct ux_process_cache_opts *opts,
 struct ux_symbols_cache *ux_symbols_cache_hold(struct ux_symbols_cache *c);
 void ux_symbols_cache_drop(struct ux_symbols_cache *c); /* NULL is fine */
 
+/* How much of a file is read. */
+enum ux_symbols_depth {
+	UX_SYMBOLS_ALL,
+	UX_SYMBOLS_HEAD, /* the identity and the segments; the symbols are empty */
+	UX_SYMBOLS_DEPTH_COUNT
+};
+
 /* Returns the symbols of an open regular file as a reference that the caller must drop. path is
  * used to find the files of split DWARF and may be NULL. For a file that is not ELF or has no
  * symbols they are empty and have the reason. UX_ENOMEM. */
 enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const char *path,
-				   struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+				   enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+				   struct ux_error *err) ux_must;
 
 /* Returns the symbols of an ELF image in memory, whose key is a hash of its bytes. */
 enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes image,
-				    struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+				    enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+				    struct ux_error *err) ux_must;
 
 /* Returns the symbols of a mapped file, whose debug file may be known already. */
 enum ux_code ux_symbols_cache_input(struct ux_symbols_cache *c, const struct ux_mapping *file,

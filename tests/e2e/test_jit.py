@@ -2,6 +2,7 @@
 """Code made at run time, by real producers and by recorded files of others, against plain readers
 of what they write."""
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ import time
 import pytest
 
 from jit_plain import in_dump, in_map, read_dump, read_map
-from live import ask, compile_target, function, mapping_of, maps, running, wait_for
+from live import UNHEX, ask, compile_target, function, mapping_of, maps, running, wait_for
 
 SEED = 20261121
 
@@ -548,3 +549,23 @@ def test_a_huge_and_hostile_map_costs_bounded_time(target):
         answer, = live.ask(live["code"] + 5)
         assert cpu_of_children() - begin < 20
     assert function(answer) == "f59999"
+
+
+def test_code_that_is_younger_than_the_last_read_is_found(target):
+    """Code is run before its compiler has described it, or a moment after the perf map was read: the command looks
+    once more when the library says that it will be read again."""
+    with running(target) as live:
+        perf_map = pathlib.Path(f"/tmp/perf-{live.pid}.map")
+        with subprocess.Popen([UNHEX, "proc", str(live.pid), "--json"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as command:
+            try:
+                for i in range(5):  # each is younger than 100 ms when it is looked up
+                    with open(perf_map, "a", encoding="ascii") as file:
+                        file.write(f"{live['code'] + 16 * i:x} 10 young_{i}\n")
+                    command.stdin.write(f"{live['code'] + 16 * i:#x}\n")
+                    command.stdin.flush()
+                    answer = json.loads(command.stdout.readline())
+                    assert [f["function"] for f in answer["frames"]] == [f"young_{i}"]
+            finally:
+                command.stdin.close()
+                perf_map.unlink()

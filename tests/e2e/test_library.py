@@ -13,6 +13,7 @@ HEADERS = sorted(h for h in (ROOT / "include/unhex").glob("*.h") if h.name != "c
 CLANG = shutil.which("clang-14") or "clang"
 EXAMPLE = ROOT / "docs/examples/library.c"
 GPU_EXAMPLE = ROOT / "docs/examples/gpu.c"
+PROFILER_EXAMPLE = ROOT / "docs/examples/profiler.c"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
 VERSIONS = r"""
@@ -182,6 +183,38 @@ def test_the_example_of_gpu_code(prefix, compiler, tmp_path):
     bad = subprocess.run([example, host, "3", "a", "0"], capture_output=True, text=True,
                          env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
     assert bad.returncode == 1 and "is ptx" in bad.stderr
+
+
+SAMPLED = """
+__attribute__((noinline)) unsigned leaf(unsigned x)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		x = x * 3 + i;
+	return x;
+}
+__attribute__((noinline)) unsigned middle(unsigned x) { return leaf(x) + 1; }
+int main(void)
+{
+	unsigned x = 1;
+	for (int i = 0; i < 100000; i++)
+		x = middle(x);
+	return 3;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c11"), (CLANG, "-std=c11")], ids=["gcc", "clang"])
+def test_the_example_of_a_profiler(prefix, compiler, tmp_path):
+    """The innermost address is looked up as it is, all others as return addresses: main never looks like the
+    function behind it."""
+    example = build(prefix, PROFILER_EXAMPLE, tmp_path / "profiler", compiler)
+    (tmp_path / "sampled.c").write_text(SAMPLED)
+    run("gcc", "-O0", "-g", "-fno-omit-frame-pointer", tmp_path / "sampled.c", "-o", tmp_path / "sampled")
+    told = start(prefix, example, tmp_path / "sampled").splitlines()
+    stacks = [line.removesuffix(" 1").split(";") for line in told]
+    full = [s for s in stacks if s[-3:] == ["main", "middle", "leaf"]]
+    assert len(full) > 20 and len(full) > len(stacks) / 2
+    assert len(PROFILER_EXAMPLE.read_text().splitlines()) <= 80
 
 
 def test_all_say_the_same_version(prefix, tmp_path):

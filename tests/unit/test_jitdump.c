@@ -22,7 +22,7 @@ static void assert_frame(const struct ux_jitdump *d, uint64_t addr, uint64_t tim
 			 const char *function, const char *base, uint32_t line)
 {
 	struct ux_frame f;
-	assert_true(ux_jitdump_lookup(d, addr, time, &f));
+	assert_true(ux_jitdump_lookup(d, addr, time, &f, NULL));
 	assert_string_equal(f.function, function);
 	assert_string_equal(f.base, base);
 	assert_int_equal(f.line, line);
@@ -31,7 +31,7 @@ static void assert_frame(const struct ux_jitdump *d, uint64_t addr, uint64_t tim
 static void assert_nothing(const struct ux_jitdump *d, uint64_t addr, uint64_t time)
 {
 	struct ux_frame f;
-	assert_false(ux_jitdump_lookup(d, addr, time, &f));
+	assert_false(ux_jitdump_lookup(d, addr, time, &f, NULL));
 }
 
 /* Two functions with lines, in either byte order. */
@@ -269,7 +269,7 @@ static void read_whatever(struct ux_bytes input, void *ctx)
 	ux_jitdump_init(&d);
 	if (ux_jitdump_feed(&d, input, &used, &need, NULL) == UX_OK)
 		assert_true(used <= input.size);
-	if (ux_jitdump_lookup(&d, 0x1015, UINT64_MAX, &f))
+	if (ux_jitdump_lookup(&d, 0x1015, UINT64_MAX, &f, NULL))
 		assert_non_null(f.function);
 	ux_jitdump_deinit(&d);
 }

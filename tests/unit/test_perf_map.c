@@ -20,7 +20,7 @@ static void assert_frame(const struct ux_perf_map *m, uint64_t addr, const char 
 			 const char *dir, const char *base, uint32_t line)
 {
 	struct ux_frame f;
-	assert_true(ux_perf_map_lookup(m, addr, &f));
+	assert_true(ux_perf_map_lookup(m, addr, &f, NULL));
 	assert_string_equal(f.function, function);
 	assert_string_equal(f.dir, dir);
 	assert_string_equal(f.base, base);
@@ -99,8 +99,8 @@ static void lines_that_make_no_sense_are_counted_and_passed(void **state)
 	assert_int_equal(m.entries.size, 2);
 	assert_frame(&m, 0x100f, "good", "", "", 0);
 	assert_frame(&m, 0x5000, "last", "", "", 0);
-	assert_false(ux_perf_map_lookup(&m, 0x1010, &f));
-	assert_false(ux_perf_map_lookup(&m, 0x2000, &f));
+	assert_false(ux_perf_map_lookup(&m, 0x1010, &f, NULL));
+	assert_false(ux_perf_map_lookup(&m, 0x2000, &f, NULL));
 	ux_perf_map_deinit(&m);
 
 	static const char nul[] = "1000 10 a\0b\n2000 10 c\n";
@@ -131,7 +131,7 @@ static void very_long_names_are_cut(void **state)
 	line[sizeof(line) - 2] = '\n';
 	struct ux_perf_map m = read_map(line);
 	struct ux_frame f;
-	assert_true(ux_perf_map_lookup(&m, 0x1000, &f));
+	assert_true(ux_perf_map_lookup(&m, 0x1000, &f, NULL));
 	assert_int_equal(strlen(f.function), UX_JIT_NAME_MOST);
 	ux_perf_map_deinit(&m);
 }
@@ -162,7 +162,7 @@ static void an_unfinished_line_waits_for_its_end(void **state)
 	ux_perf_map_init(&m);
 	assert_int_equal(ux_perf_map_feed(&m, ux_bytes_cstr(text), &used, NULL), UX_OK);
 	assert_int_equal(used, strlen("1000 10 first\n"));
-	assert_false(ux_perf_map_lookup(&m, 0x2000, &f));
+	assert_false(ux_perf_map_lookup(&m, 0x2000, &f, NULL));
 	assert_int_equal(ux_perf_map_feed(&m, ux_bytes_cstr(rest), &used, NULL), UX_OK);
 	assert_int_equal(used, strlen(rest));
 	assert_frame(&m, 0x1000, "first", "", "", 0);
@@ -188,7 +188,7 @@ static void sizes_that_only_make_sense_as_decimal_are_decimal(void **state)
 	struct ux_perf_map m = neighbours("200");
 	assert_true(m.decimal);
 	assert_frame(&m, 0x10000 + 199, "f0", "", "", 0);
-	assert_false(ux_perf_map_lookup(&m, 0x10000 + 200, &f));
+	assert_false(ux_perf_map_lookup(&m, 0x10000 + 200, &f, NULL));
 
 	size_t used = 0; /* a letter later settles it */
 	assert_int_equal(ux_perf_map_feed(&m, UX_STR("90000 1f a\n"), &used, NULL), UX_OK);
@@ -212,7 +212,7 @@ static void read_whatever(struct ux_bytes input, void *ctx)
 	ux_perf_map_init(&m);
 	assert_int_equal(ux_perf_map_feed(&m, input, &used, NULL), UX_OK);
 	assert_true(used <= input.size);
-	if (ux_perf_map_lookup(&m, 0x1004, &f))
+	if (ux_perf_map_lookup(&m, 0x1004, &f, NULL))
 		assert_non_null(f.function);
 	ux_perf_map_deinit(&m);
 }

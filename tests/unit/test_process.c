@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,8 +99,7 @@ static void what_the_kernel_gives_is_told(void **state)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	void *clock = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
 	if (clock)
-		assert_function(p, (uint64_t)(uintptr_t)clock, UX_PROCESS_VDSO,
-				"__vdso_clock_gettime");
+		assert_function(p, (uint64_t)(uintptr_t)clock, UX_PROCESS_VDSO, "clock_gettime");
 	assert_int_equal(clock != NULL, getauxval(AT_SYSINFO_EHDR) != 0);
 	ux_process_close(p);
 }
@@ -341,6 +341,221 @@ static void without_memory_it_fails_cleanly(void **state)
 	assert_true(each_failed_alloc(open_and_look, NULL, /* may_recover= */ true) > 10);
 }
 
+/* Looks up addresses, each with flags of its own. */
+static struct ux_process_answers *look_each(struct ux_process *p,
+					    const struct ux_process_address *addresses, size_t n)
+{
+	struct ux_process_answers *a = NULL;
+	assert_int_equal(ux_process_lookup_many(p, addresses, n, &a, NULL), UX_OK);
+	return a;
+}
+
+static void a_stack_is_one_innermost_address_and_many_return_addresses(void **state)
+{
+	(void)state;
+	struct ux_process *p = open_pid(getpid(), 0);
+	struct ux_process_answers *all = NULL;
+	struct ux_process_address stack[] = {
+		{.addr = here() + 1},
+		{.addr = here() + 1, .flags = UX_LOOKUP_RETURN_ADDRESS},
+		{.addr = 0, .flags = UX_LOOKUP_RETURN_ADDRESS},
+		{.addr = 0}};
+	all = look_each(p, stack, 4);
+	assert_int_equal(ux_process_answer_at(all, 0)->frames[0].offset, 1);
+	assert_int_equal(ux_process_answer_at(all, 1)->frames[0].offset, 0);
+	assert_int_equal(ux_process_answer_at(all, 2)->reason_code, UX_PROCESS_REASON_NO_CALL);
+	assert_int_equal(ux_process_answer_at(all, 3)->reason_code, UX_PROCESS_REASON_UNMAPPED);
+	ux_process_answers_free(all);
+	stack[1].flags = 2;
+	assert_int_equal(ux_process_lookup_many(p, stack, 2, &all, NULL), UX_EINVAL);
+	stack[1] = (struct ux_process_address){.addr = 1, .reserved = 1};
+	assert_int_equal(ux_process_normalize(p, stack, 2, &all, NULL), UX_EINVAL);
+	ux_process_close(p);
+}
+
+/* A normalized address gives the same frames in the file as the address in the process. */
+static void normalized_addresses_are_those_of_the_file(void **state)
+{
+	(void)state;
+	struct ux_process *p = open_pid(getpid(), 0);
+	struct ux_process_answers *all = NULL;
+	struct ux_ids ids;
+	struct ux_module *module = NULL;
+	struct ux_input self = ux_input_path("/proc/self/exe");
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n = 0;
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ux_process_address addresses[] = {
+		{.addr = here() + 1},
+		{.addr = here() + 1, .flags = UX_LOOKUP_RETURN_ADDRESS},
+		{.addr = (uint64_t)(uintptr_t)code},
+		{.addr = 16},
+		{.addr = UINT64_MAX - 4096},
+		{.addr = (uint64_t)getauxval(AT_SYSINFO_EHDR) + 0x100}};
+	assert_int_equal(ux_process_normalize(p, addresses, 6, &all, NULL), UX_OK);
+	const struct ux_process_answer *a = ux_process_answer_at(all, 0);
+	assert_int_equal(ux_ids_read(&self, &ids, NULL), UX_OK);
+	assert_string_equal(a->id, ids.text[0]);
+	assert_string_equal(a->build_id, ids.text[0]);
+	assert_int_equal(a->kind, UX_PROCESS_FILE);
+	assert_int_equal(a->n, 0);
+	assert_int_equal(a->reason_code, UX_PROCESS_REASON_NONE);
+	assert_int_equal(ux_module_open(&self, NULL, &module, NULL), UX_OK);
+	assert_int_equal(ux_module_lookup(module, a->pc, 0, frames, UX_FRAMES_MOST, &n, NULL),
+			 UX_OK);
+	assert_string_equal(frames[n - 1].function, "function_of_this_test");
+	assert_int_equal(frames[n - 1].offset, 1);
+	assert_int_equal(ux_process_answer_at(all, 1)->pc, a->pc);
+	assert_int_equal(ux_process_answer_at(all, 2)->reason_code, UX_PROCESS_REASON_RUNTIME_CODE);
+	assert_int_equal(ux_process_answer_at(all, 3)->reason_code, UX_PROCESS_REASON_UNMAPPED);
+	assert_int_equal(ux_process_answer_at(all, 4)->reason_code, UX_PROCESS_REASON_KERNEL);
+	if (getauxval(AT_SYSINFO_EHDR)) {
+		assert_int_equal(ux_process_answer_at(all, 5)->kind, UX_PROCESS_VDSO);
+		assert_true(strncmp(ux_process_answer_at(all, 5)->id, "gnu:", 4) == 0);
+		assert_int_equal(ux_process_answer_at(all, 5)->pc, 0x100);
+	}
+	ux_module_close(module);
+	ux_process_answers_free(all);
+	ux_process_close(p);
+	munmap(code, 4096);
+}
+
+static void an_answer_has_the_size_of_its_function_and_the_identity_of_its_file(void **state)
+{
+	(void)state;
+	struct ux_process *p = open_pid(getpid(), 0);
+	uint64_t addrs[] = {here(), 0};
+	struct ux_process_answers *all = look(p, addrs, 1);
+	const struct ux_process_answer *a = ux_process_answer_at(all, 0);
+	uint64_t size = a->function_size;
+	assert_in_range(size, 4, 200);
+	assert_string_equal(a->id, a->build_id);
+	assert_int_equal(a->retry_ms, 0);
+	ux_process_answers_free(all);
+	addrs[0] = here() + size - 1;
+	addrs[1] = here() + size;
+	all = look(p, addrs, 2);
+	assert_string_equal(ux_process_answer_at(all, 0)->frames[0].function,
+			    "function_of_this_test");
+	a = ux_process_answer_at(all, 1);
+	assert_true(a->n == 0 || strcmp(a->frames[0].function, "function_of_this_test") != 0);
+	ux_process_answers_free(all);
+	ux_process_close(p);
+}
+
+/* Code that is younger than the last read of the process is found after retry_ms, or at once by
+ * ux_process_refresh(). */
+static void new_code_is_found_when_the_answer_says_or_after_a_refresh(void **state)
+{
+	(void)state;
+	char path[64];
+	struct ux_process *p = open_pid(getpid(), 60000);
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t addr = (uint64_t)(uintptr_t)code;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	for (int i = 0; i < 2; i++) {
+		struct ux_process_answers *all = look(p, &addr, 1);
+		const struct ux_process_answer *a = ux_process_answer_at(all, 0);
+		assert_int_equal(a->reason_code, UX_PROCESS_REASON_RUNTIME_CODE);
+		assert_in_range(a->retry_ms, 50000, 60001);
+		ux_process_answers_free(all);
+	}
+	FILE *map = fopen(path, "w");
+	assert_non_null(map);
+	fprintf(map, "%" PRIx64 " 10 new\n", addr);
+	fclose(map);
+	assert_function(p, addr, UX_PROCESS_NOTHING, NULL); /* it is not read again yet */
+	assert_int_equal(ux_process_refresh(p, NULL), UX_OK);
+	assert_function(p, addr, UX_PROCESS_JIT, "new");
+	struct ux_process_answers *all = look(p, &addr, 1);
+	assert_int_equal(ux_process_answer_at(all, 0)->function_size, 0x10);
+	ux_process_answers_free(all);
+	unlink(path);
+	ux_process_close(p);
+	munmap(code, 4096);
+}
+
+static void a_refresh_of_a_process_that_has_ended_says_so(void **state)
+{
+	(void)state;
+	pid_t child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	struct ux_process *p = open_pid(child, 0);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_function(p, here(), UX_PROCESS_FILE, "function_of_this_test");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(ux_process_refresh(p, &err), UX_ENOTFOUND);
+	assert_int_equal(err.code, UX_ENOTFOUND);
+	assert_function(p, here(), UX_PROCESS_FILE, "function_of_this_test");
+	uint64_t unmapped = 16;
+	struct ux_process_answers *all = look(p, &unmapped, 1);
+	assert_int_equal(ux_process_answer_at(all, 0)->retry_ms, 0); /* it never will be */
+	ux_process_answers_free(all);
+	ux_process_close(p);
+}
+
+/* The kernel's list is made here: the one of this machine may be hidden. */
+static void the_kernel_is_looked_up_without_a_process(void **state)
+{
+	(void)state;
+	char root[] = "/tmp/kernel-XXXXXX", folder[64], path[96];
+	struct ux_process *p = NULL;
+	struct ux_process_answers *all = NULL;
+	struct ux_process_cache *cache = NULL;
+	assert_non_null(mkdtemp(root));
+	snprintf(folder, sizeof(folder), "%s/proc", root);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	snprintf(path, sizeof(path), "%s/kallsyms", folder);
+	FILE *list = fopen(path, "w");
+	assert_non_null(list);
+	fprintf(list, "ffffffff81000000 T _text\nffffffff81000100 T first_function\n"
+		      "ffffffff81000140 T second_function\nffffffff81000200 D data\n");
+	fclose(list);
+	struct ux_process_cache_opts where = {.size = sizeof(where), .kernel_root = root};
+	assert_int_equal(ux_process_cache_create(&where, &cache, NULL), UX_OK);
+	struct ux_process_opts opts = {.size = sizeof(opts), .cache = cache};
+	assert_int_equal(ux_process_open_kernel(&opts, &p, NULL), UX_OK);
+	struct ux_process_address addresses[] = {
+		{.addr = 0xffffffff81000108},
+		{.addr = 0xffffffff81000140, .flags = UX_LOOKUP_RETURN_ADDRESS},
+		{.addr = 0x1000}};
+	all = look_each(p, addresses, 3);
+	const struct ux_process_answer *a = ux_process_answer_at(all, 0);
+	assert_int_equal(a->kind, UX_PROCESS_KERNEL);
+	assert_string_equal(a->frames[0].function, "first_function");
+	assert_int_equal(a->frames[0].offset, 8);
+	assert_int_equal(a->function_size, 0x40);
+	assert_string_equal(ux_process_answer_at(all, 1)->frames[0].function, "first_function");
+	assert_int_equal(ux_process_answer_at(all, 2)->reason_code, UX_PROCESS_REASON_UNMAPPED);
+	assert_int_equal(ux_process_answer_at(all, 2)->retry_ms, 0);
+	ux_process_answers_free(all);
+	list = fopen(path, "w"); /* a module came, and a refresh sees it */
+	assert_non_null(list);
+	fprintf(list, "ffffffff81000100 T other_function\nffffffff81000200 D data\n");
+	fclose(list);
+	assert_int_equal(ux_process_refresh(p, NULL), UX_OK);
+	assert_function(p, 0xffffffff81000108, UX_PROCESS_KERNEL, "other_function");
+	ux_process_close(p);
+	ux_process_cache_free(cache);
+	unlink(path);
+	rmdir(folder);
+	rmdir(root);
+}
+
+static void reasons_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(ux_process_reason_name(UX_PROCESS_REASON_NONE), "none");
+	assert_string_equal(ux_process_reason_name(UX_PROCESS_REASON_RUNTIME_CODE),
+			    "run-time code");
+	assert_string_equal(ux_process_reason_name(UX_PROCESS_REASON_NO_CALL), "no call");
+	assert_string_equal(ux_process_reason_name(UX_PROCESS_REASON_COUNT), "unknown");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +567,13 @@ int main(void)
 		UX_TEST(an_exec_is_followed),
 		UX_TEST(a_process_that_is_not_there_is_said),
 		UX_TEST(kinds_have_names),
+		UX_TEST(a_stack_is_one_innermost_address_and_many_return_addresses),
+		UX_TEST(normalized_addresses_are_those_of_the_file),
+		UX_TEST(an_answer_has_the_size_of_its_function_and_the_identity_of_its_file),
+		UX_TEST(new_code_is_found_when_the_answer_says_or_after_a_refresh),
+		UX_TEST(a_refresh_of_a_process_that_has_ended_says_so),
+		UX_TEST(the_kernel_is_looked_up_without_a_process),
+		UX_TEST(reasons_have_names),
 		UX_TEST(many_threads_look_up_while_code_is_made),
 		UX_TEST(without_memory_it_fails_cleanly),
 	};

@@ -129,8 +129,10 @@ void ux_perf_map_deinit(struct ux_perf_map *m);
 enum ux_code ux_perf_map_feed(struct ux_perf_map *m, struct ux_bytes bytes, size_t *ret_used,
 			      struct ux_error *err) ux_must;
 
-/* Finds the frame at an address of the process. Returns false when no entry contains it. */
-bool ux_perf_map_lookup(const struct ux_perf_map *m, uint64_t addr, struct ux_frame *ret);
+/* Finds the frame at an address of the process, and the size of its function in bytes. Returns
+ * false when no entry contains it. */
+bool ux_perf_map_lookup(const struct ux_perf_map *m, uint64_t addr, struct ux_frame *ret,
+			uint64_t *ret_size);
 
 enum {
 	UX_JITDUMP_RECORD_MOST = 64 << 20, /* bytes of a record, including the machine code in it */
@@ -206,9 +208,10 @@ void ux_jitdump_deinit(struct ux_jitdump *d);
 enum ux_code ux_jitdump_feed(struct ux_jitdump *d, struct ux_bytes bytes, size_t *ret_used,
 			     size_t *ret_need, struct ux_error *err) ux_must;
 
-/* Finds the frame at an address of the process at a time of the dump's clock; UINT64_MAX is now.
- * Returns false when no code is known to have been there at that time. */
+/* Finds the frame at an address of the process at a time of the dump's clock (UINT64_MAX is now),
+ * and the size of its function in bytes. Returns false when no code is known to have been there at
+ * that time. ret_size may be NULL, here and above. */
 bool ux_jitdump_lookup(const struct ux_jitdump *d, uint64_t addr, uint64_t time,
-		       struct ux_frame *ret);
+		       struct ux_frame *ret, uint64_t *ret_size);
 
 #endif

@@ -375,7 +375,7 @@ static void jitdump_set_line(const struct ux_jitdump *d, struct ux_jit_rows rows
 }
 
 bool ux_jitdump_lookup(const struct ux_jitdump *d, uint64_t addr, uint64_t time,
-		       struct ux_frame *ret)
+		       struct ux_frame *ret, uint64_t *ret_size)
 {
 	const struct ux_code_event *e = ux_code_history_find(&d->history, addr, time);
 	if (!e)
@@ -383,5 +383,7 @@ bool ux_jitdump_lookup(const struct ux_jitdump *d, uint64_t addr, uint64_t time,
 	const struct ux_jit_code *code = &d->codes.data[e->code];
 	*ret = ux_jit_name_frame(code->name, addr - e->start);
 	jitdump_set_line(d, code->rows, ret);
+	if (ret_size)
+		*ret_size = e->end - e->start;
 	return true;
 }

@@ -200,11 +200,14 @@ enum ux_code ux_perf_map_feed(struct ux_perf_map *m, struct ux_bytes bytes, size
 	return first.code;
 }
 
-bool ux_perf_map_lookup(const struct ux_perf_map *m, uint64_t addr, struct ux_frame *ret)
+bool ux_perf_map_lookup(const struct ux_perf_map *m, uint64_t addr, struct ux_frame *ret,
+			uint64_t *ret_size)
 {
 	const struct ux_code_event *e = ux_code_history_find(&m->history, addr, UINT64_MAX);
 	if (!e)
 		return false;
 	*ret = ux_jit_name_frame(m->entries.data[e->code].name, addr - e->start);
+	if (ret_size)
+		*ret_size = e->end - e->start;
 	return true;
 }
