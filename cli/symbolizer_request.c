@@ -75,7 +75,7 @@ static const char *symbolizer_parse_location(struct ux_bytes location, bool hex,
 	if (*location.data >= '0' && *location.data <= '9' &&
 	    !memchr(location.data, ' ', location.size))
 		return "expected a number as module offset";
-	const uint8_t *plus = memrchr(location.data, '+', location.size);
+	const uint8_t *plus = ux_bytes_find_last(location, '+');
 	r->symbol = location;
 	if (!plus)
 		return NULL;

@@ -344,7 +344,7 @@ static bool http_names_equal(struct ux_bytes a, const char *b)
 /* Cuts the last element of a comma-separated list off the end of *list. */
 static struct ux_bytes forwarded_cut_last(struct ux_bytes *list)
 {
-	const uint8_t *comma = list->size ? memrchr(list->data, ',', list->size) : NULL;
+	const uint8_t *comma = ux_bytes_find_last(*list, ',');
 	size_t at = comma ? (size_t)(comma + 1 - list->data) : 0;
 	struct ux_bytes last = ux_bytes(list->data ? list->data + at : NULL, list->size - at);
 	list->size = comma ? at - 1 : 0;

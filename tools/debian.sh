@@ -45,9 +45,10 @@ cp /etc/resolv.conf "$tree/etc/resolv.conf"
 rm -f "$tree/etc/apt/apt.conf.d/99system-proxy"
 apt-config dump | grep -i '^Acquire::[a-z]*::proxy ' >"$tree/etc/apt/apt.conf.d/99system-proxy" || :
 
-# The sources as they are here, changed files too; what an earlier run built there is kept.
+# The sources as they are here, changed files too. Nothing of an earlier run is kept: the files have the
+# times of this tree, by which a build could take an older object for a newer one.
+rm -rf "$tree/src"
 mkdir -p "$tree/src"
-find "$tree/src" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
 git ls-files -z --cached --others --exclude-standard |
 	tar -c --null --ignore-failed-read --warning=no-failed-read -T - | tar -x -C "$tree/src"
 git -C "$tree/src" init -q # some checks list what git knows

@@ -13,6 +13,12 @@ struct ux_bytes {
 
 #define UX_BYTES_NONE ((struct ux_bytes){NULL, 0})
 
+/* Returns the last byte of the slice that is c, or NULL. */
+static inline const uint8_t *ux_bytes_find_last(struct ux_bytes s, uint8_t c)
+{
+	return s.data && s.size > 0 ? memrchr(s.data, c, s.size) : NULL;
+}
+
 /* The slice of a string literal or of a char array, without its NUL. */
 #define UX_STR(literal) ((struct ux_bytes){(const uint8_t *)("" literal ""), sizeof(literal) - 1})
 

@@ -98,7 +98,7 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
 			  uint64_t *ret_off)
 {
-	const uint8_t *at = text.data ? memrchr(text.data, plus, text.size) : NULL;
+	const uint8_t *at = ux_bytes_find_last(text, (uint8_t)plus);
 	if (!at || at == text.data)
 		return false;
 	size_t n = (size_t)(at - text.data);

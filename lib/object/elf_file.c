@@ -201,10 +201,9 @@ static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	if (section->type != SHT_STRTAB ||
-	    !ux_bytes_sub(elf->file, section->off, section->size, &bytes) || bytes.size == 0 ||
-	    !bytes.data)
+	    !ux_bytes_sub(elf->file, section->off, section->size, &bytes))
 		return UX_BYTES_NONE;
-	const uint8_t *nul = memrchr(bytes.data, 0, bytes.size);
+	const uint8_t *nul = ux_bytes_find_last(bytes, 0);
 	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
 }
 

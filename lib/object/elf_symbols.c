@@ -26,7 +26,7 @@ static enum ux_code symtab_strings(const struct ux_elf *elf, const struct ux_elf
 				   ", expected %d",
 				   table->link, strings->type, SHT_STRTAB);
 	UX_TRY(ux_elf_section_raw(elf, strings, ret, err));
-	const uint8_t *nul = ret->size ? memrchr(ret->data, 0, ret->size) : NULL;
+	const uint8_t *nul = ux_bytes_find_last(*ret, 0);
 	ret->size = nul ? (size_t)(nul - ret->data) + 1 : 0;
 	return UX_OK;
 }
@@ -280,7 +280,7 @@ enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symb
 		return ux_error_set(err, UX_ECORRUPT,
 				    "PT_DYNAMIC names symbols or strings that are in no segment");
 	it.strings.size = (size_t)ux_min((uint64_t)it.strings.size, d.strings_size);
-	const uint8_t *nul = memrchr(it.strings.data, 0, it.strings.size);
+	const uint8_t *nul = ux_bytes_find_last(it.strings, 0);
 	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;
 	uint64_t count = 0;
 	if (d.hash != 0)

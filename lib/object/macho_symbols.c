@@ -12,7 +12,7 @@ enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_sym
 	UX_TRY(ux_macho_extent_bytes(m, &m->strings, 1, "strings of the symbol table", &it.strings,
 				     err));
 	/* Cut at the last NUL, so that a name that begins inside is terminated. */
-	const uint8_t *nul = it.strings.size ? memrchr(it.strings.data, 0, it.strings.size) : NULL;
+	const uint8_t *nul = ux_bytes_find_last(it.strings, 0);
 	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;
 	*ret = it;
 	return UX_OK;

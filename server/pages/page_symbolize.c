@@ -58,7 +58,7 @@ static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, stru
 {
 	struct ux_request *req = p->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	const uint8_t *slash = memrchr(path.data, '/', path.size);
+	const uint8_t *slash = ux_bytes_find_last(path, '/');
 	size_t skip = slash ? (size_t)(slash - path.data) + 1 : 0;
 	const char *name = ux_arena_strndup(&req->arena, path.data + skip, path.size - skip);
 	struct ux_hits hits;

@@ -100,7 +100,7 @@ static bool stack_names_a_file(struct ux_bytes s)
 /* "NAME+0x123" */
 static bool stack_name_and_offset(struct stack_parser *r, struct ux_bytes word)
 {
-	const uint8_t *plus = word.size ? memrchr(word.data, '+', word.size) : NULL;
+	const uint8_t *plus = ux_bytes_find_last(word, '+');
 	uint64_t pc = 0;
 	if (!plus)
 		return false;

@@ -263,7 +263,7 @@ static bool bpf_file_find(struct bpf_program *a, uint32_t off, struct bpf_file *
 	struct bpf_file *f = &a->files[off % FILES];
 	if (!f->dir || f->off != off) {
 		struct ux_bytes path = ux_bytes_cstr(ux_btf_string(&a->btf, off));
-		const uint8_t *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
+		const uint8_t *slash = ux_bytes_find_last(path, '/');
 		size_t n = slash ? (size_t)(slash - path.data) : 0;
 		size_t name = slash ? n + 1 : 0;
 		f->off = off;
