@@ -5,6 +5,7 @@
 #include "common_options.h"
 #include "demangle.h"
 #include "dsym.h"
+#include "elf_file.h"
 #include "remote.h"
 #include "gsym_reader.h"
 #include "text.h"
@@ -51,6 +52,7 @@ struct explain_view {
 	struct ux_gsym gsym;
 	struct ux_extract_stats stats;
 	bool there;             /* the source has symbols */
+	bool narrowed;          /* it has only what is at the addresses */
 	struct ux_error failed; /* code UX_OK: the source is not damaged */
 };
 
@@ -60,6 +62,8 @@ struct explain {
 	struct ux_finder finder;
 	struct ux_symbol_files files;
 	struct debug_candidates tried;
+	bool whole;                /* all is extracted, and described as a whole */
+	bool has[UX_SOURCE_COUNT]; /* the file has such a source, maybe elsewhere */
 	struct explain_view all;
 	struct explain_view of[UX_SOURCE_COUNT];
 	enum ux_demangle_mode demangle;
@@ -136,6 +140,7 @@ static enum ux_code explain_view_open(struct explain *e, const char *path,
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	ret->there = code == UX_OK && !nothing;
+	ret->narrowed = filter.narrowed;
 	bool no_choice =
 		v->gpu &&
 		without ==
@@ -229,8 +234,8 @@ static const char *explain_silence(const struct explain *e, const struct explain
 		return "damaged";
 	if (s->n > 0)
 		return NULL;
-	return v->stats.found[source] + e->all.stats.found[source] == 0 ? "not in the file"
-									: "nothing here";
+	bool found = v->stats.found[source] + e->all.stats.found[source] > 0;
+	return found || e->has[source] ? "nothing here" : "not in the file";
 }
 
 static void explain_name_text(struct explain *e, const char *name)
@@ -305,12 +310,16 @@ static void explain_file_text(struct explain *e, const char *path)
 {
 	struct ux_out *out = &e->out;
 	ux_text(out, ux_bytes_cstr(path));
-	ux_out_cstr(out, "\n  sources        ");
-	ux_sources_text(out, &e->all.stats);
-	ux_out_fmt(out, "\n  quality        %s\n  code           ",
-		   ux_quality_name(e->all.stats.quality));
-	ux_coverage_text(out, &e->all.stats);
-	ux_out_cstr(out, "\n  debug file     ");
+	ux_out_u8(out, '\n');
+	if (e->whole) {
+		ux_out_cstr(out, "  sources        ");
+		ux_sources_text(out, &e->all.stats);
+		ux_out_fmt(out, "\n  quality        %s\n  code           ",
+			   ux_quality_name(e->all.stats.quality));
+		ux_coverage_text(out, &e->all.stats);
+		ux_out_u8(out, '\n');
+	}
+	ux_out_cstr(out, "  debug file     ");
 	if (e->files.debug.path)
 		ux_text(out, ux_bytes_cstr(e->files.debug.path));
 	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n", explain_debug_origin(e));
@@ -400,9 +409,11 @@ static void explain_file_json(struct explain *e, const char *path)
 	struct ux_json j = ux_json_make(&e->out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "file", path);
-	ux_json_symbols(&j, e->all.stats.quality, &e->all.stats.counts);
-	ux_json_key_u64(&j, "text_bytes", e->all.stats.text_bytes);
-	ux_sources_json(&j, &e->all.stats);
+	if (e->whole) {
+		ux_json_symbols(&j, e->all.stats.quality, &e->all.stats.counts);
+		ux_json_key_u64(&j, "text_bytes", e->all.stats.text_bytes);
+		ux_sources_json(&j, &e->all.stats);
+	}
 	if (e->files.debug.path) {
 		ux_json_key(&j, "debug_file");
 		ux_json_object_begin(&j);
@@ -426,6 +437,18 @@ static void explain_file_json(struct explain *e, const char *path)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* Notes the sources whose content an extraction of a few addresses does not count: symbols are
+ * always read as a whole. */
+static void explain_find_sources(struct explain *e, struct ux_bytes file)
+{
+	struct ux_elf elf;
+	if (file.size == 0 || ux_elf_open(&elf, file, NULL) != UX_OK)
+		return;
+	e->has[UX_SOURCE_DWARF] |= ux_elf_has_dwarf(&elf);
+	e->has[UX_SOURCE_GOPCLNTAB] |= ux_elf_section_stored(&elf, ".gopclntab");
+	ux_elf_close(&elf);
+}
+
 static enum ux_code explain_open(struct explain *e, const char *path,
 				 const struct explain_values *v, const struct explain_pcs *pcs,
 				 struct ux_error *err)
@@ -438,7 +461,10 @@ static enum ux_code explain_open(struct explain *e, const char *path,
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
 	ux_find_warn(path, &e->files.lost);
-	UX_TRY(explain_view_open(e, path, v, 0, NULL, &e->all, err));
+	UX_TRY(explain_view_open(e, path, v, 0, pcs->size > 0 ? pcs : NULL, &e->all, err));
+	e->whole = !e->all.narrowed;
+	explain_find_sources(e, e->file.bytes);
+	explain_find_sources(e, e->files.debug.file.bytes);
 	if (e->all.failed.code != UX_OK) {
 		*err = e->all.failed;
 		return err->code;
@@ -541,9 +567,9 @@ const struct ux_command ux_cmd_explain = {
 	.name = "explain",
 	.usage = "FILE|ID [ADDR...] [options]",
 	.line = "what each source of symbols says, and which one is believed",
-	.text = "Prints which symbols FILE, an ELF or Mach-O file, has and how much of its code they cover,\n"
-		"where its debug file was searched, and for each address what each source has on its own,\n"
-		"which answer was chosen, and why. Addresses are those of unhex lookup. For an ID, a server\n"
+	.text = "Without addresses, prints which symbols FILE, an ELF or Mach-O file, has and how much of its\n"
+		"code they cover. Prints where its debug file was searched, and for each address what each\n"
+		"source has on its own, which answer was chosen, and why. Addresses are those of unhex lookup. For an ID, a server\n"
 		"describes its candidates, the upstreams that it queried and when, and what would help.\n"
 		"\n"
 		"Exit status 1: an address, or the ID, is unknown.",

@@ -342,8 +342,11 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
 	UX_TRY(extraction_trim(&x, &nothing, err));
-	if (nothing)
+	if (nothing) {
+		if (ret_stats)
+			*ret_stats = x.build.stats; /* what the file has elsewhere */
 		return UX_OK;
+	}
 	x.build.input_size = extraction_input_size(&x);
 	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);
 }
