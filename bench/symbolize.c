@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbolize json|compact GSYM ADDRESSES BATCH: the server's handlers without a socket. ADDRESSES is
- * a file of 64-bit numbers. Prints the processor's time of an address: when all are new to the
- * server; of the last fifth of these, when index and names are mostly there; and the best of some
- * rounds when it has seen them.
+ * symbolize json|compact GSYM ADDRESSES BATCH [ROUNDS]: the server's handlers without a socket.
+ * ADDRESSES is a file of 64-bit numbers. Prints the processor's time of an address: when all are
+ * new to the server; of the last fifth of these, when index and names are mostly there; and the
+ * best of some rounds when it has seen them (ROUNDS; 0: none, for a profile of new ones). The hash
+ * of the first answers tells whether two builds answer the same.
  */
 #include "file.h"
 #include "lookup_cases.h"
@@ -23,6 +24,8 @@ struct asker {
 	const uint64_t *pcs;
 	size_t n, batch;
 	uint64_t bytes; /* of the answers of a round */
+	bool hashed;
+	uint64_t hash; /* of the answers so far, if `hashed` */
 };
 
 static void write_json(const uint64_t *pcs, size_t n, struct ux_out *out)
@@ -44,8 +47,18 @@ static void write_compact(const uint64_t *pcs, size_t n, struct ux_out *out)
 	ux_wire_question_end(out);
 }
 
-static void ask(struct asker *a, struct ux_bytes body)
+/* FNV-1a, whose value does not depend on the process. */
+static uint64_t hash_on(uint64_t hash, struct ux_bytes bytes)
 {
+	for (size_t i = 0; i < bytes.size; i++)
+		hash = (hash ^ bytes.data[i]) * 0x100000001b3u;
+	return hash;
+}
+
+/* Asks, and returns the time that it took. */
+static double ask(struct asker *a, struct ux_bytes body)
+{
+	double start = lookup_now();
 	struct ux_exchange x;
 	ux_exchange_init(&x, &a->server.app, UX_STR("POST"), UX_STR("/v1/symbolize"));
 	if (a->compact)
@@ -58,8 +71,13 @@ static void ask(struct asker *a, struct ux_bytes body)
 			(const char *)x.res.body.data);
 		exit(1);
 	}
+	double end = lookup_now();
 	a->bytes += x.res.body.size;
+	if (a->hashed)
+		a->hash = hash_on(a->hash, x.res.body);
+	double before = lookup_now();
 	ux_exchange_deinit(&x, true);
+	return end - start + lookup_now() - before;
 }
 
 /* ns of all addresses from `from` to `end`. */
@@ -73,9 +91,7 @@ static double time_of(struct asker *a, size_t from, size_t end)
 			write_compact(a->pcs + at, n, &body);
 		else
 			write_json(a->pcs + at, n, &body);
-		double start = lookup_now();
-		ask(a, ux_out_bytes(&body));
-		took += lookup_now() - start;
+		took += ask(a, ux_out_bytes(&body));
 		ux_out_deinit(&body);
 	}
 	return took;
@@ -142,25 +158,30 @@ static void upload(struct make_server *s, const char *path)
 int main(int argc, char **argv)
 {
 	static struct asker a;
-	if (argc != 5 || (a.batch = strtoul(argv[4], NULL, 10)) == 0) {
-		fprintf(stderr, "usage: symbolize json|compact GSYM ADDRESSES BATCH\n");
+	if (argc < 5 || argc > 6 || (a.batch = strtoul(argv[4], NULL, 10)) == 0) {
+		fprintf(stderr, "usage: symbolize json|compact GSYM ADDRESSES BATCH [ROUNDS]\n");
 		return 2;
 	}
+	unsigned long rounds = argc == 6 ? strtoul(argv[5], NULL, 10) : ROUNDS;
 	make_server_open(&a.server, NULL, /* open_reading= */ true);
 	a.server.app = ux_server_app(&a.server.server, (struct ux_http_limits){0});
 	a.server.app.log = NULL;
 	a.compact = strcmp(argv[1], "compact") == 0;
 	upload(&a.server, argv[2]);
 	a.pcs = lookup_addresses(argv[3], &a.n);
+	a.hashed = true;
+	a.hash = 0xcbf29ce484222325u;
 	double late = 0, unused = 0, first = round_of(&a, &late), best = first;
-	for (int i = 0; i < ROUNDS; i++) {
+	a.hashed = false;
+	for (unsigned long i = 0; i < rounds; i++) {
 		double took = round_of(&a, &unused);
 		best = took < best ? took : best;
 	}
 	printf("%s, %zu addresses in requests of %zu: new %.0f ns, the last fifth %.0f ns (%.0f a "
-	       "second), seen %.1f ns (%.0f a second), %.1f bytes of answer an address\n",
+	       "second), seen %.1f ns (%.0f a second), %.1f bytes of answer an address, "
+	       "hash %016" PRIx64 "\n",
 	       argv[1], a.n, a.batch, first, late, 1e9 / late, best, 1e9 / best,
-	       (double)a.bytes / (double)a.n);
+	       (double)a.bytes / (double)a.n, a.hash);
 	make_server_close(&a.server);
 	return 0;
 }

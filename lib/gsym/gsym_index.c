@@ -11,38 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* An inlined call. Nodes 0 and 1 of each function are the function itself. */
-struct gsym_index_node {
-	uint32_t parent;
-	uint32_t pos;   /* of its name in the tree; file and line of the call are behind it */
-	uint32_t start; /* start of the first range */
-};
-
-/* A stored row, behind which reading of the line table can begin. */
-struct gsym_index_row {
-	uint32_t off;
-	uint32_t file;
-	uint32_t line;
-	uint32_t left; /* bytes of the line table behind the row's opcode */
-};
-
-struct gsym_cut {
-	size_t bytes;       /* of all of it */
-	uint32_t size;      /* of the function, 0 when unknown */
-	uint32_t first;     /* number of node 0 among the nodes of the index */
-	struct ux_cur tree; /* blocks of the record */
-	struct ux_cur lines;
-	int64_t line_min; /* MinDelta */
-	uint32_t line_range;
-	uint32_t n_rows, n_nodes, n_spans;
-	bool narrow; /* elements of spans have 16 bits, not 32 */
-	/* what follows is in the same memory, behind the struct */
-	const struct gsym_index_row *rows;
-	const struct gsym_index_node *nodes;
-	/* from span_offs[i] on, up to the next span, the innermost call is span_nodes[i] */
-	const void *span_offs, *span_nodes;
-};
-
 enum {
 	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
 	ROW_BYTES = 64, /* bytes of a line table between stored rows */
@@ -56,12 +24,18 @@ enum {
 	ENTRY_REQUESTS = 2, /* so often it is read as it is */
 	ENTRY_NEVER = 3,    /* it cannot be cut up */
 	ENTRY_CUT,
+	/* From so many addresses on a record is cut up when it is requested for the first time: the
+	 * file is in use, and the next addresses will probably be in all of its functions. */
+	MANY = 4096,
+	STEP_COST = 4, /* steps of the search in the time of reading a byte of a record */
 };
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
 struct ux_gsym_index {
 	size_t most; /* limit of `bytes` */
-	bool grows;  /* lookups add to it */
+	/* how many addresses places were requested for; a sum, so no memory order is needed */
+	atomic_size_t noted;
+	bool grows; /* lookups add to it */
 	/* no memory order is needed: a sum */
 	atomic_size_t bytes;
 	uint32_t n_nodes;     /* numbers given so far; guarded by lock while it grows */
@@ -79,6 +53,7 @@ struct cut {
 	uint32_t *node;        /* the innermost node at each */
 	size_t n;
 	struct gsym_innermost innermost;
+	uint64_t steps; /* budget that `innermost` began with */
 	struct gsym_index_row *rows;
 	size_t n_rows;
 	struct gsym_cut head;
@@ -139,13 +114,13 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 	if (ux_cur_more(&block))
 		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
 	UX_TRY(index_find_ends(cut, &tree));
-	cut->innermost = (struct gsym_innermost){
-		.off = cut->off,
-		.node = cut->node,
-		.n = cut->n,
-		.most = tree.n_nodes + 3,
-		.offset_size = g->offset_size,
-		.steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST)};
+	cut->steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST);
+	cut->innermost = (struct gsym_innermost){.off = cut->off,
+						 .node = cut->node,
+						 .n = cut->n,
+						 .most = tree.n_nodes + 3,
+						 .offset_size = g->offset_size,
+						 .steps = cut->steps};
 	cut->innermost.nodes =
 		ux_arena_array(&cut->arena, struct gsym_innermost_node, cut->innermost.most);
 	if (!cut->innermost.nodes)
@@ -233,17 +208,18 @@ static struct gsym_cut *index_pack(struct cut *cut)
 	return made;
 }
 
-/* *ret is NULL for a record that cannot be cut up; UX_ENOMEM. */
+/* *ret is NULL for a record that cannot be cut up; *ret_steps are what it took. UX_ENOMEM. */
 static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
-				     struct gsym_cut **ret)
+				     struct gsym_cut **ret, uint64_t *ret_steps)
 {
 	ux_cleanup(ux_free_ptr) struct cut *cut = calloc(1, sizeof(*cut));
 	*ret = NULL;
 	if (!cut)
 		return UX_ENOMEM;
 	cut->head.size = r->size;
-	cut->head.tree = r->inlines;
-	cut->head.lines = r->lines;
+	cut->head.name = r->name;
+	cut->head.tree = ux_bytes(r->inlines.pos, ux_cur_left(&r->inlines));
+	cut->head.lines = ux_bytes(r->lines.pos, ux_cur_left(&r->lines));
 	ux_arena_init(&cut->arena, ux_min(g->index->most, (size_t)FUNCTION_BUDGET));
 	enum ux_code code = index_cut_lines(cut, r->lines);
 	if (code == UX_OK)
@@ -252,6 +228,7 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 		*ret = index_pack(cut);
 		code = *ret ? UX_OK : UX_ENOMEM;
 	}
+	*ret_steps = cut->steps - cut->innermost.steps;
 	ux_arena_deinit(&cut->arena);
 	return code == UX_ENOMEM ? code : UX_OK;
 }
@@ -317,10 +294,11 @@ static enum ux_code index_cut_all(const struct ux_gsym *g)
 		struct ux_cur c = walk.raw.rest;
 		struct gsym_record r;
 		struct gsym_cut *cut = NULL;
+		uint64_t steps = 0;
 		if (walk.raw.name == 0 || gsym_record_read(g, &c, &r, NULL) != UX_OK ||
 		    index_is_small(&r))
 			continue;
-		UX_TRY(index_cut_record(g, &r, &cut));
+		UX_TRY(index_cut_record(g, &r, &cut, &steps));
 		(void)index_publish(g->index, walk.next - 1, cut);
 	}
 	return UX_OK;
@@ -371,7 +349,7 @@ const struct gsym_cut *gsym_index_find(const struct ux_gsym *g, size_t i)
 
 /* Cuts up a record, unless another thread is doing that with some record of this file. */
 static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
-					 const struct gsym_record *r)
+					 const struct gsym_record *r, uint64_t *ret_steps)
 {
 	struct ux_gsym_index *index = g->index;
 	const struct gsym_cut *found = NULL;
@@ -379,7 +357,7 @@ static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
 	if (ux_gsym_index_bytes(g) >= index->most || pthread_mutex_trylock(&index->lock) != 0)
 		return NULL;
 	found = gsym_index_find(g, i);
-	if (!found && index_cut_record(g, r, &cut) == UX_OK)
+	if (!found && index_cut_record(g, r, &cut, ret_steps) == UX_OK)
 		found = index_publish(index, i, cut);
 	pthread_mutex_unlock(&index->lock);
 	return found;
@@ -393,108 +371,47 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 		return cut;
 	_Atomic(uintptr_t) *entry = &g->index->entries[i];
 	uintptr_t requests = atomic_load_explicit(entry, memory_order_relaxed);
+	uint64_t steps = 0;
 	if (requests >= ENTRY_REQUESTS)
-		return requests == ENTRY_REQUESTS ? index_grow(g, i, r) : NULL;
+		return requests == ENTRY_REQUESTS ? index_grow(g, i, r, &steps) : NULL;
 	/* another thread may have counted, or even published, in between; then that counts */
 	(void)atomic_compare_exchange_strong_explicit(entry, &requests, requests + 1,
 						      memory_order_relaxed, memory_order_relaxed);
 	return NULL;
 }
 
-/* Finds the last row at or before off, beginning at the stored row before it. */
-static void cut_find_row(const struct gsym_cut *cut, uint64_t off, uint32_t *file, uint32_t *line)
+void gsym_index_expect(const struct ux_gsym *g, size_t i)
 {
-	const struct gsym_index_row *row = cut->rows;
-	*file = *line = 0;
-	if (cut->n_rows == 0 || row->off > off)
-		return;
-	for (size_t left = cut->n_rows; left > 1; left -= left / 2)
-		row += left / 2 & -(size_t)(row[left / 2].off <= off);
-	struct gsym_lines l = {.c = cut->lines,
-			       .min = cut->line_min,
-			       .range = cut->line_range,
-			       .inverse = gsym_lines_inverse(cut->line_range),
-			       .off = row->off,
-			       .line = row->line,
-			       .file = row->file};
-	ux_cur_skip(&l.c, ux_cur_left(&l.c) - row->left);
-	do {
-		*file = (uint32_t)l.file;
-		*line = (uint32_t)l.line;
-	} while (gsym_lines_next(&l) && l.off <= off);
+	__builtin_prefetch(&g->index->entries[i]);
 }
 
-/* Returns the innermost node at off. The offset of the first span is 0. */
-static uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off)
+void gsym_index_note(const struct ux_gsym *g, size_t n)
 {
-	const uint16_t *narrow = cut->span_offs;
-	const uint32_t *wide = cut->span_offs;
-	size_t at = 0;
-	if (cut->narrow) {
-		for (size_t left = cut->n_spans; left > 1; left -= left / 2)
-			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
-		return ((const uint16_t *)cut->span_nodes)[at];
+	atomic_fetch_add_explicit(&g->index->noted, n, memory_order_relaxed);
+}
+
+static bool index_may_cut_early(const struct ux_gsym_index *index, size_t i)
+{
+	return index->grows && atomic_load_explicit(&index->noted, memory_order_relaxed) >= MANY &&
+	       atomic_load_explicit(&index->entries[i], memory_order_relaxed) != ENTRY_NEVER &&
+	       atomic_load_explicit(&index->bytes, memory_order_relaxed) < index->most;
+}
+
+const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
+					    struct ux_work *work, bool *ret_refused)
+{
+	struct gsym_starts s = {i, i + 1, 0};
+	struct gsym_record r;
+	struct ux_cur c;
+	uint64_t steps = 0;
+	if (!index_may_cut_early(g->index, i) || gsym_record_choose(g, &s, off, &c, &r) == s.end ||
+	    gsym_record_finish(g, &s, &c, &r, NULL) != UX_OK)
+		return NULL;
+	if (!ux_work_charge(work, GSYM_LOOKUP_COST + 2 * gsym_record_cost(&r))) {
+		*ret_refused = true;
+		return NULL;
 	}
-	for (size_t left = cut->n_spans; left > 1; left -= left / 2)
-		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
-	return ((const uint32_t *)cut->span_nodes)[at];
-}
-
-size_t gsym_cut_size(const struct gsym_cut *cut)
-{
-	return ux_cur_left(&cut->tree) + ux_cur_left(&cut->lines);
-}
-
-bool ux_gsym_place_find(const struct ux_gsym *g, uint64_t pc, struct ux_gsym_place *ret)
-{
-	if (!g->index || pc < g->base)
-		return false;
-	uint64_t off = pc - g->base;
-	struct gsym_starts s = gsym_starts_find(g, off);
-	if (s.value > off || s.end != s.first + 1)
-		return false;
-	const struct gsym_cut *cut = gsym_index_find(g, s.first);
-	off -= s.value;
-	if (!cut || (cut->size != 0 && off >= cut->size))
-		return false;
-	ret->offset = off;
-	ret->node = cut->first + cut_find_node(cut, off);
-	cut_find_row(cut, off, &ret->file, &ret->line);
-	return true;
-}
-
-bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,
-		     uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n)
-{
-	const struct gsym_index_node *nodes = cut->nodes;
-	uint32_t file, line, innermost = cut_find_node(cut, off);
-	size_t depth = 1, skip = 0;
-	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
-		depth++;
-	cut_find_row(cut, off, &file, &line);
-	skip = depth > max ? depth - max : 0; /* the outermost are kept */
-	for (uint32_t at = innermost;; at = nodes[at].parent) {
-		bool inlined = at > GSYM_INNERMOST_ROOT;
-		struct ux_cur c = cut->tree;
-		uint64_t of = name;
-		if (inlined) {
-			ux_cur_skip(&c, nodes[at].pos);
-			of = gsym_name_read(&c, g->offset_size);
-		}
-		if (skip > 0) {
-			skip--;
-		} else if (max > 0) {
-			if (gsym_frame_make(g, of, file, line, frames, NULL) != UX_OK)
-				return false;
-			frames->inlined = inlined;
-			frames->offset = off - (inlined ? nodes[at].start : 0);
-			frames++;
-		}
-		if (!inlined)
-			break;
-		file = (uint32_t)ux_cur_uleb(&c);
-		line = (uint32_t)ux_cur_uleb(&c);
-	}
-	*ret_n = ux_min(depth, max);
-	return true;
+	const struct gsym_cut *cut = index_grow(g, i, &r, &steps);
+	*ret_refused = !ux_work_charge(work, steps / STEP_COST);
+	return *ret_refused ? NULL : cut;
 }

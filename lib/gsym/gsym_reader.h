@@ -9,6 +9,7 @@
 #include "unhex/frame.h"
 
 struct ux_gsym_index;
+struct gsym_cut;
 
 /*
  * An open GSYM over bytes that the caller owns. Immutable once open: any number of threads may look
@@ -154,7 +155,8 @@ void ux_gsym_index_free(struct ux_gsym *g);
 
 /* Where an address is, without its texts. */
 struct ux_gsym_place {
-	uint64_t offset; /* from the start of its function */
+	const struct gsym_cut *cut; /* the indexed record; NULL: the place is unknown */
+	uint64_t offset;            /* from the start of its function */
 	/*
 	 * Number of its innermost inlined call among those of all records in the index. Addresses
 	 * with one number have the same frames, except for file and line of the innermost one.
@@ -164,8 +166,30 @@ struct ux_gsym_place {
 	uint32_t line;
 };
 
-/* Finds an address in the index of g. False when its record is not in the index. Any thread. */
-bool ux_gsym_place_find(const struct ux_gsym *g, uint64_t pc, struct ux_gsym_place *ret) ux_must;
+/*
+ * Finds n addresses in the index of g. Those whose records are not in the index have no place. From
+ * some thousand addresses on, records are added to the index when an address in them is looked up
+ * for the first time; that is charged to `work` (NULL: there is no limit). False: it was refused.
+ * Places are valid until the index is freed. Any thread.
+ */
+bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
+			 struct ux_work *work, struct ux_gsym_place *places) ux_must;
+
+/* An inlined call of an indexed record, or the function itself. */
+struct ux_gsym_call {
+	const char *function; /* points into the file */
+	bool inlined;
+	/* if it is inlined: the node that it is inlined into, and where in it */
+	uint32_t caller;
+	uint32_t file, line;
+};
+
+/*
+ * Reads a node of the record of a place: place->node, or the caller of a node. False when its name
+ * is past the string table.
+ */
+bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
+			struct ux_gsym_call *ret) ux_must;
 
 /* The memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);

@@ -527,34 +527,152 @@ static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint3
 	return &m->nodes[page][node % NODES];
 }
 
-void ux_frame_cache_learn(struct ux_frame_cache *m, const struct ux_gsym_place *place,
-			  uint32_t frame)
+/* The number of the file plus 1, 0 when there is no room or no such file. */
+static uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g,
+				       uint32_t file)
 {
-	struct cached_node *node = frame_cache_node_slot(m, place->node);
-	const struct ux_cached_frame *f = ux_cached_frame(m, frame);
-	if (node)
-		*node = (struct cached_node){f->function, f->up + 1};
-	if (place->file < FILES_MOST &&
-	    frame_cache_lengthen(m, (void **)&m->files, &m->files_cap, (size_t)place->file + 1,
-				 sizeof(*m->files)))
-		m->files[place->file] = f->file + 1;
+	struct ux_frame f = {.dir = "", .base = ""};
+	uint32_t number = 0;
+	if (file < m->files_cap && m->files[file] != 0)
+		return m->files[file];
+	if (file != 0 && !ux_gsym_file(g, file, &f.dir, &f.base))
+		return 0;
+	if (!frame_cache_file_number(m, &f, &number))
+		return 0;
+	if (file < FILES_MOST && frame_cache_lengthen(m, (void **)&m->files, &m->files_cap,
+						      (size_t)file + 1, sizeof(*m->files)))
+		m->files[file] = number + 1;
+	return number + 1;
 }
 
-bool ux_frame_cache_add_place(struct ux_frame_cache *m, uint64_t pc,
-			      const struct ux_gsym_place *place, uint32_t *ret)
+/*
+ * Learns a node whose caller has been learned. A function without a name is not learned: another
+ * candidate may know it.
+ */
+static bool frame_cache_learn_call(struct ux_frame_cache *m, const struct ux_gsym *g, uint32_t node,
+				   const struct ux_gsym_call *call)
+{
+	struct cached_node made = {.up = 1};
+	if (!call->inlined && strcmp(call->function, UX_NO_NAME) == 0)
+		return false;
+	if (call->inlined) {
+		const struct cached_node *caller = frame_cache_node_slot(m, call->caller);
+		struct ux_cached_frame f = {.line = call->line};
+		if (!caller || caller->up == 0)
+			return false;
+		f.file = frame_cache_learn_file(m, g, call->file);
+		f.function = caller->function;
+		f.up = caller->up - 1;
+		if (f.file-- == 0 || !frame_cache_frame_number(m, &f, &made.up))
+			return false;
+		made.up++;
+	}
+	struct cached_node *slot = frame_cache_node_slot(m, node);
+	if (!slot || !frame_cache_text_number(m, call->function, true, &made.function))
+		return false;
+	*slot = made;
+	return true;
+}
+
+/*
+ * Returns the node of a place, after learning it and the nodes that it is inlined into. NULL when
+ * they cannot be learned. *learned is increased by how many these were.
+ */
+static const struct cached_node *frame_cache_learn(struct ux_frame_cache *m,
+						   const struct ux_gsym *g,
+						   const struct ux_gsym_place *place,
+						   size_t *learned)
+{
+	uint32_t nodes[UX_FRAMES_MOST];
+	struct ux_gsym_call calls[UX_FRAMES_MOST];
+	size_t n = 0;
+	for (uint32_t at = place->node;; at = calls[n - 1].caller) {
+		const struct cached_node *slot = frame_cache_node_slot(m, at);
+		if (!slot)
+			return NULL;
+		if (slot->up != 0)
+			break;
+		if (n == UX_FRAMES_MOST || !ux_gsym_place_call(g, place, at, &calls[n]))
+			return NULL;
+		nodes[n++] = at;
+		if (!calls[n - 1].inlined)
+			break;
+	}
+	*learned += n;
+	while (n-- > 0)
+		if (!frame_cache_learn_call(m, g, nodes[n], &calls[n]))
+			return NULL;
+	return frame_cache_node_slot(m, place->node);
+}
+
+enum {
+	/* Addresses that are added side by side: memory that they need is waited for together. */
+	GROUP = 16
+};
+
+/* The innermost frame of a place; false when it cannot be learned. */
+static bool frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gsym *g,
+				    const struct ux_gsym_place *place, struct ux_cached_frame *ret,
+				    size_t *learned)
+{
+	const struct cached_node *node = frame_cache_learn(m, g, place, learned);
+	uint32_t file = node ? frame_cache_learn_file(m, g, place->file) : 0;
+	if (file == 0)
+		return false;
+	*ret = (struct ux_cached_frame){.function = node->function,
+					.file = file - 1,
+					.line = place->line,
+					.up = node->up - 1};
+	if (m->frame_slots_cap > 0)
+		__builtin_prefetch(
+			&m->frame_slots[cached_frame_hash(ret) & (m->frame_slots_cap - 1)]);
+	return true;
+}
+
+static void frame_cache_expect_place(const struct ux_frame_cache *m, uint64_t pc,
+				     const struct ux_gsym_place *place)
 {
 	size_t page = place->node / NODES;
-	if (page >= m->nodes_cap || !m->nodes[page] || place->file >= m->files_cap)
-		return false;
-	const struct cached_node *node = &m->nodes[page][place->node % NODES];
-	if (node->up == 0 || m->files[place->file] == 0)
-		return false;
-	const struct ux_cached_frame f = {.function = node->function,
-					  .file = m->files[place->file] - 1,
-					  .line = place->line,
-					  .up = node->up - 1};
-	if (m->n_addresses >= m->addresses_cap / 2 && !frame_cache_grow_addresses(m))
-		return false;
-	return frame_cache_frame_number(m, &f, ret) &&
-	       frame_cache_store(m, pc, place->offset, *ret);
+	if (m->addresses_cap > 0)
+		__builtin_prefetch(&m->addresses[frame_cache_slot_index(m, pc)]);
+	if (place->cut && page < m->nodes_cap && m->nodes[page])
+		__builtin_prefetch(&m->nodes[page][place->node % NODES]);
+}
+
+static size_t frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gsym *g,
+				    const uint64_t *pcs, const struct ux_gsym_place *places,
+				    size_t n, uint32_t *ret)
+{
+	struct ux_cached_frame frames[GROUP];
+	bool good[GROUP];
+	size_t learned = 0;
+	for (size_t i = 0; i < n; i++)
+		frame_cache_expect_place(m, pcs[i], &places[i]);
+	for (size_t i = 0; i < n; i++)
+		good[i] = places[i].cut &&
+			  frame_cache_place_frame(m, g, &places[i], &frames[i], &learned);
+	for (size_t i = 0; i < n && m->frame_slots_cap > 0; i++)
+		if (good[i])
+			ux_frame_cache_prefetch(m, m->frame_slots[cached_frame_hash(&frames[i]) &
+								  (m->frame_slots_cap - 1)]);
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = UX_FRAME_UNKNOWN;
+		if (good[i] &&
+		    (m->n_addresses < m->addresses_cap / 2 || frame_cache_grow_addresses(m)) &&
+		    frame_cache_frame_number(m, &frames[i], &frames[i].up) &&
+		    frame_cache_store(m, pcs[i], places[i].offset, frames[i].up))
+			ret[i] = frames[i].up;
+	}
+	return learned;
+}
+
+size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym *g,
+				 const uint64_t *pcs, const struct ux_gsym_place *places, size_t n,
+				 uint32_t *ret)
+{
+	size_t learned = 0;
+	for (size_t i = 0; i < n; i += GROUP)
+		learned += frame_cache_add_group(m, g, pcs + i, places + i,
+						 ux_min(n - i, (size_t)GROUP), ret + i);
+	return learned;
 }

@@ -74,7 +74,7 @@ size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			   uint32_t *ret, uint64_t *ret_offsets);
 
-/* The lock must be held around calls of ux_frame_cache_add(). */
+/* The lock must be held around calls of ux_frame_cache_add() and ux_frame_cache_add_places(). */
 void ux_frame_cache_lock(struct ux_frame_cache *m);
 void ux_frame_cache_unlock(struct ux_frame_cache *m);
 
@@ -85,19 +85,19 @@ void ux_frame_cache_unlock(struct ux_frame_cache *m);
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret) ux_must;
 
+struct ux_gsym;
 struct ux_gsym_place;
 
 /*
- * Adds an address whose place in the index of the module's best candidate is known. False when
- * frames of that place have not been learned yet, or as of ux_frame_cache_add(), which must be
- * called then.
+ * Adds n addresses whose places in g, the module's best candidate, were looked up. What they need
+ * of calls and files is read from g when it is needed first. ret receives the frames;
+ * UX_FRAME_UNKNOWN for those that must be added by ux_frame_cache_add(): their place is unknown,
+ * the function has no name in g, the record is damaged, or as there. Returns how many calls were
+ * read.
  */
-bool ux_frame_cache_add_place(struct ux_frame_cache *m, uint64_t pc,
-			      const struct ux_gsym_place *place, uint32_t *ret) ux_must;
-
-/* Learns that an address at this place has the innermost frame `frame`, which is not 0. */
-void ux_frame_cache_learn(struct ux_frame_cache *m, const struct ux_gsym_place *place,
-			  uint32_t frame);
+size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym *g,
+				 const uint64_t *pcs, const struct ux_gsym_place *places, size_t n,
+				 uint32_t *ret);
 
 enum {
 	UX_FRAME_CACHE_PIECE =

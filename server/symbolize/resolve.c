@@ -21,14 +21,8 @@ struct misses {
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, most;
-	size_t n_best; /* frames from the best candidate: the first ones */
-	/* NULL, or where the addresses are in the index of the best candidate */
-	struct misses_place *places;
-};
-
-struct misses_place {
-	struct ux_gsym_place at;
-	bool known;
+	/* where the addresses are in the index of the best candidate */
+	struct ux_gsym_place *places;
 };
 
 static void misses_deinit(struct misses *m)
@@ -55,15 +49,8 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 	size_t lists = unknown + 1;
 	m->at = calloc(lists, sizeof(*m->at));
 	m->pcs = calloc(lists, sizeof(*m->pcs));
-	m->spans = calloc(lists, sizeof(*m->spans));
-	m->todo = calloc(lists, sizeof(*m->todo));
-	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
-	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
-	/* There must be room for the frames of at least one address, from all candidates. */
-	m->most = FRAMES * unknown + UX_MODULE_CANDIDATES_MOST * UX_FRAMES_MOST;
-	m->frames = malloc(m->most * sizeof(*m->frames));
-	if (!m->at || !m->pcs || !m->spans || !m->todo || !m->todo_pcs || !m->todo_spans ||
-	    !m->frames)
+	m->places = malloc(lists * sizeof(*m->places));
+	if (!m->at || !m->pcs || !m->places)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (found[i] != UX_FRAME_UNKNOWN)
@@ -72,6 +59,20 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 		m->pcs[m->n++] = pcs[i] - r->back;
 	}
 	return true;
+}
+
+/* What lookups in the files need, for the addresses that remain. */
+static bool misses_make_room(struct misses *m)
+{
+	size_t lists = m->n + 1;
+	m->spans = calloc(lists, sizeof(*m->spans));
+	m->todo = calloc(lists, sizeof(*m->todo));
+	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
+	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
+	/* There must be room for the frames of at least one address, from all candidates. */
+	m->most = FRAMES * m->n + UX_MODULE_CANDIDATES_MOST * UX_FRAMES_MOST;
+	m->frames = malloc(m->most * sizeof(*m->frames));
+	return m->spans && m->todo && m->todo_pcs && m->todo_spans && m->frames;
 }
 
 /* --- lookups in the files --------------------------------------------------------------------- */
@@ -149,54 +150,53 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 		UX_TRY(left < FEW ? misses_look_up_few(m, g, work, left)
 				  : misses_look_up_batch(m, g, work, left));
 		left = misses_merge(m, left);
-		m->n_best = c == 0 ? m->n_frames : m->n_best;
 	}
 	return UX_OK;
 }
 
 /* --- places in the index ---------------------------------------------------------------------- */
 
-/* Finds the places of the addresses. It is not an error when memory is short. */
-static void misses_find_places(struct misses *m, const struct ux_open_module *module)
+/*
+ * Adds n addresses from the i-th on by their places. Those that have none are moved to the left-th
+ * and behind it; returns how many are there then. *calls is increased by how many were read.
+ */
+static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i, size_t n,
+			      size_t left, uint32_t *ret_frames, size_t *calls)
 {
-	const struct ux_gsym *g = &ux_open_module_candidate(module, 0)->gsym;
-	m->places = calloc(m->n + 1, sizeof(*m->places));
-	for (size_t i = 0; m->places && i < m->n; i++)
-		m->places[i].known = ux_gsym_place_find(g, m->pcs[i], &m->places[i].at);
-}
-
-/* Resolves the addresses whose places have been learned; the others remain. */
-static void misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames)
-{
-	size_t left = 0;
-	for (size_t i = 0; m->places && i < m->n;) {
-		ux_frame_cache_lock(r->cache);
-		for (size_t end = ux_min(i + LOCKED, m->n); i < end; i++) {
-			const struct misses_place *place = &m->places[i];
-			uint32_t frame = 0, k = m->at[i];
-			if (place->known &&
-			    ux_frame_cache_add_place(r->cache, m->pcs[i], &place->at, &frame)) {
-				ret_frames[k] = frame;
-				if (r->offsets)
-					r->offsets[k] = place->at.offset;
-				continue;
-			}
-			m->at[left] = k;
-			m->pcs[left] = m->pcs[i];
-			m->places[left++] = *place;
+	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
+	uint32_t got[LOCKED];
+	ux_frame_cache_lock(r->cache);
+	*calls += ux_frame_cache_add_places(r->cache, g, m->pcs + i, m->places + i, n, got);
+	ux_frame_cache_unlock(r->cache);
+	for (size_t k = 0; k < n; k++) {
+		uint32_t at = m->at[i + k];
+		if (got[k] == UX_FRAME_UNKNOWN) {
+			m->at[left] = at;
+			m->pcs[left++] = m->pcs[i + k];
+			continue;
 		}
-		ux_frame_cache_unlock(r->cache);
+		ret_frames[at] = got[k];
+		if (r->offsets)
+			r->offsets[at] = m->places[i + k].offset;
 	}
-	m->n = m->places ? left : m->n;
+	return left;
 }
 
-/* Learns the frames of the best candidate at the place of address i. */
-static void misses_learn(struct ux_resolver *r, const struct misses *m, size_t i, uint32_t frame)
+/* Resolves the addresses whose places are known; the others remain. */
+static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames,
+				      struct ux_error *err)
 {
-	struct ux_frame_span s = m->spans[i];
-	if (m->places && m->places[i].known && frame != 0 && s.first + s.n <= m->n_best &&
-	    misses_has_name(m, s))
-		ux_frame_cache_learn(r->cache, &m->places[i].at, frame);
+	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
+	size_t left = 0, calls = 0, all = m->n;
+	if (!ux_gsym_places_find(g, m->pcs, m->n, r->work, m->places))
+		return ux_request_work_code(r->work, err);
+	for (size_t i = 0; i < m->n; i += LOCKED)
+		left = misses_add_some(r, m, i, ux_min((size_t)LOCKED, m->n - i), left, ret_frames,
+				       &calls);
+	m->n = left;
+	if (!r->work)
+		return UX_OK;
+	return ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)(all - left + calls), err);
 }
 
 /* --- adding to the cache ---------------------------------------------------------------------- */
@@ -218,8 +218,6 @@ static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n
 						  &ret_frames[k]);
 			if (r->offsets && good)
 				r->offsets[k] = depth > 0 ? frames[depth - 1].offset : 0;
-			if (good)
-				misses_learn(r, m, i, ret_frames[k]);
 		}
 		ux_frame_cache_unlock(r->cache);
 		if (!good)
@@ -235,14 +233,12 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	ux_cleanup(misses_deinit) struct misses m = {0};
 	if (!misses_init(&m, r, pcs, n, ret_frames, unknown))
 		return ux_error_nomem(err);
-	misses_find_places(&m, r->module);
-	misses_add_places(r, &m, ret_frames);
-	if (r->work)
-		UX_TRY(ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)(unknown - m.n),
-					      err));
+	UX_TRY(misses_add_places(r, &m, ret_frames, err));
 	*ret_done = n;
 	if (m.n == 0)
 		return UX_OK;
+	if (!misses_make_room(&m))
+		return ux_error_nomem(err);
 	enum ux_code code = UX_OK;
 	size_t all = m.n;
 	while ((code = misses_look_up(&m, r->module, r->work)) == UX_ELIMIT) {

@@ -56,6 +56,98 @@ static void assert_same_answer(const struct ux_gsym *plain, const struct ux_gsym
 	}
 }
 
+enum {
+	MANY = 4096 /* addresses after which records are added at once */
+};
+
+/* A growing index that has been used for many addresses, none of which is in a function. */
+static void open_used(struct ux_gsym *g, struct ux_bytes file, size_t most)
+{
+	static struct ux_gsym_place places[MANY];
+	static const uint64_t nowhere[MANY];
+	assert_int_equal(ux_gsym_open(g, file, NULL), UX_OK);
+	uint64_t base = g->base;
+	assert_int_equal(ux_gsym_index_open(g, most, NULL), UX_OK);
+	g->base = base + 1; /* all of them are below it */
+	assert_true(ux_gsym_places_find(g, nowhere, MANY, NULL, places));
+	assert_null(places[MANY - 1].cut);
+	g->base = base;
+}
+
+/* Builds the frames of a place from its calls; false when one of their strings is damaged. */
+static bool frames_of_place(const struct ux_gsym *g, const struct ux_gsym_place *place,
+			    struct ux_frame *frames, size_t *ret_n)
+{
+	uint32_t file = place->file, line = place->line;
+	*ret_n = 0;
+	for (uint32_t node = place->node;;) {
+		struct ux_gsym_call call;
+		struct ux_frame *f = &frames[(*ret_n)++];
+		*f = (struct ux_frame){.line = line, .dir = "", .base = ""};
+		if (!ux_gsym_place_call(g, place, node, &call) ||
+		    (file != 0 && !ux_gsym_file(g, file, &f->dir, &f->base)))
+			return false;
+		f->function = call.function;
+		f->inlined = call.inlined;
+		if (!call.inlined)
+			return true;
+		file = call.file;
+		line = call.line;
+		node = call.caller;
+		assert_true(*ret_n < UX_FRAMES_MOST);
+	}
+}
+
+static size_t places_known; /* how many were compared so far */
+
+/* Returns whether the address has a place. */
+static bool assert_same_place(const struct ux_gsym *plain, const struct ux_gsym *used,
+			      const struct ux_gsym_place *place, uint64_t pc)
+{
+	struct ux_frame a[UX_FRAMES_MOST], b[UX_FRAMES_MOST];
+	size_t a_n = 0, b_n = 0;
+	if (!place->cut)
+		return false;
+	enum ux_code code = ux_gsym_lookup(plain, pc, a, UX_FRAMES_MOST, &a_n, NULL);
+	assert_int_equal(frames_of_place(used, place, b, &b_n), code == UX_OK);
+	if (code != UX_OK)
+		return true;
+	assert_int_equal(a_n, b_n);
+	assert_int_equal(place->offset, a[a_n - 1].offset);
+	for (size_t i = 0; i < a_n; i++) {
+		assert_ptr_equal(a[i].function, b[i].function);
+		assert_string_equal(a[i].dir, b[i].dir);
+		assert_string_equal(a[i].base, b[i].base);
+		assert_int_equal(a[i].line, b[i].line);
+		assert_int_equal(a[i].inlined, b[i].inlined);
+	}
+	return true;
+}
+
+/* Places in and around the first functions, in no order. Returns how many are known. */
+static size_t assert_same_places(const struct ux_gsym *plain, struct ux_bytes file, uint64_t seed)
+{
+	enum {
+		EACH = 61
+	};
+	struct ux_gsym used;
+	size_t known = 0;
+	if (plain->n_functions == 0)
+		return 0;
+	open_used(&used, file, SIZE_MAX);
+	for (uint32_t i = 0; i < plain->n_functions && i < 20; i++) {
+		uint64_t pcs[EACH], size = 1 + step(&seed) % 2000;
+		struct ux_gsym_place places[EACH];
+		for (size_t k = 0; k < EACH; k++)
+			pcs[k] = ux_gsym_start(plain, i) + step(&seed) % size - k % 2;
+		assert_true(ux_gsym_places_find(&used, pcs, EACH, NULL, places));
+		for (size_t k = 0; k < EACH; k++)
+			known += assert_same_place(plain, &used, &places[k], pcs[k]);
+	}
+	ux_gsym_index_free(&used);
+	return known;
+}
+
 /* At the ends of everything in function i, and at some places between. */
 static void assert_same_function(const struct ux_gsym *plain, const struct ux_gsym *indexed,
 				 uint32_t i, uint64_t seed)
@@ -85,19 +177,21 @@ static size_t assert_same_file(struct ux_bytes file, uint64_t seed)
 	size_t n = indexed.index ? ux_gsym_index_count(&indexed).functions : 0;
 	ux_gsym_index_free(&indexed);
 	assert_null(indexed.index);
+	places_known += assert_same_places(&plain, file, seed);
 	return n;
 }
 
 static void indexed_lookups_answer_as_plain_ones(void **state)
 {
 	(void)state;
-	size_t cut = 0;
+	size_t cut = 0, known = places_known;
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		draw_file(seed, 3000, &out);
 		cut += assert_same_file(ux_out_bytes(&out), seed);
 	}
 	assert_true(cut > 200);
+	assert_true(places_known - known > 20000);
 }
 
 /* --- one large function ----------------------------------------------------------------------- */
@@ -165,13 +259,14 @@ static void damaged_files_answer_as_plain_ones(void **state)
 {
 	(void)state;
 	for (unsigned version = 1; version <= 2; version++) {
-		size_t cut = 0;
+		size_t cut = 0, known = places_known;
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		write_large(&out, version, 40, 3, 9, 4);
 		each_prefix(ux_out_bytes(&out), check_damaged, &cut);
 		each_byte_extreme(ux_out_bytes(&out), check_damaged, &cut);
 		each_bit_flip(ux_out_bytes(&out), check_damaged, &cut);
 		assert_true(cut > 200);
+		assert_true(places_known - known > 2000);
 	}
 }
 
@@ -221,6 +316,33 @@ static void an_index_grows_by_what_is_requested(void **state)
 	assert_int_equal(ux_gsym_index_count(&g).nodes, 602);
 	assert_true(ux_gsym_index_bytes(&g) > before);
 	assert_true(ux_gsym_index_bytes(&g) < 3 * out.size);
+	ux_gsym_index_free(&g);
+}
+
+/* Of a file that is in use a record is in the index from its first address on, and charged. */
+static void an_index_in_use_grows_at_once(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	const uint64_t pcs[] = {5, 1000};
+	struct ux_gsym_place places[2];
+	struct ux_gsym plain, g;
+	write_large(&out, 1, 600, 2, 9, 4);
+	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
+	open_growing(&g, ux_out_bytes(&out), 1 << 20);
+	assert_true(ux_gsym_places_find(&g, pcs, 2, NULL, places));
+	assert_null(places[0].cut); /* two addresses are not many */
+	ux_gsym_index_free(&g);
+	open_used(&g, ux_out_bytes(&out), 1 << 20);
+	struct ux_work work = {.budget = {.left = 1000}};
+	assert_false(ux_gsym_places_find(&g, pcs, 2, &work, places));
+	assert_int_equal(ux_gsym_index_count(&g).functions, 0);
+	work.budget.left = 1 << 20;
+	assert_true(ux_gsym_places_find(&g, pcs, 2, &work, places));
+	assert_int_equal(ux_gsym_index_count(&g).functions, 1);
+	assert_true(work.budget.left < (1 << 20) - out.size);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(assert_same_place(&plain, &g, &places[i], pcs[i]));
 	ux_gsym_index_free(&g);
 }
 
@@ -338,6 +460,7 @@ int main(void)
 		UX_TEST(large_functions_answer_as_before),
 		UX_TEST(work_is_bounded),
 		UX_TEST(an_index_grows_by_what_is_requested),
+		UX_TEST(an_index_in_use_grows_at_once),
 		UX_TEST(an_index_ends_at_its_limit),
 		UX_TEST(threads_grow_one_index),
 		UX_TEST(giant_functions_cost_what_small_ones_do),

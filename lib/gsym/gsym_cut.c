@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups in cut-up records: frames of one address, and places of many. */
+#include "gsym_index.h"
+
+/* Returns the last stored row at or before off; NULL when there is none. */
+static const struct gsym_index_row *cut_find_stored_row(const struct gsym_cut *cut, uint64_t off)
+{
+	const struct gsym_index_row *row = cut->rows;
+	if (cut->n_rows == 0 || row->off > off)
+		return NULL;
+	for (size_t left = cut->n_rows; left > 1; left -= left / 2)
+		row += left / 2 & -(size_t)(row[left / 2].off <= off);
+	return row;
+}
+
+/* Finds the last row at or before off, beginning at the stored row before it. */
+static void cut_read_row(const struct gsym_cut *cut, bool swap, const struct gsym_index_row *row,
+			 uint64_t off, uint32_t *file, uint32_t *line)
+{
+	*file = *line = 0;
+	if (!row)
+		return;
+	struct gsym_lines l = {.c = ux_cur_make(cut->lines, NULL, swap),
+			       .min = cut->line_min,
+			       .range = cut->line_range,
+			       .inverse = gsym_lines_inverse(cut->line_range),
+			       .off = row->off,
+			       .line = row->line,
+			       .file = row->file};
+	ux_cur_skip(&l.c, ux_cur_left(&l.c) - row->left);
+	do {
+		*file = (uint32_t)l.file;
+		*line = (uint32_t)l.line;
+	} while (gsym_lines_next(&l) && l.off <= off);
+}
+
+/* Returns the span at off. The offset of the first one is 0. */
+static size_t cut_find_span(const struct gsym_cut *cut, uint64_t off)
+{
+	const uint16_t *narrow = cut->span_offs;
+	const uint32_t *wide = cut->span_offs;
+	size_t at = 0;
+	if (cut->narrow) {
+		for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
+		return at;
+	}
+	for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
+	return at;
+}
+
+/* Returns the innermost node of a span. */
+static uint32_t cut_span_node(const struct gsym_cut *cut, size_t span)
+{
+	return cut->narrow ? ((const uint16_t *)cut->span_nodes)[span]
+			   : ((const uint32_t *)cut->span_nodes)[span];
+}
+
+size_t gsym_cut_size(const struct gsym_cut *cut)
+{
+	return cut->tree.size + cut->lines.size;
+}
+
+bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,
+		     uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n)
+{
+	const struct gsym_index_node *nodes = cut->nodes;
+	uint32_t file, line, innermost = cut_span_node(cut, cut_find_span(cut, off));
+	size_t depth = 1, skip = 0;
+	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
+		depth++;
+	cut_read_row(cut, g->swap, cut_find_stored_row(cut, off), off, &file, &line);
+	skip = depth > max ? depth - max : 0; /* the outermost are kept */
+	for (uint32_t at = innermost;; at = nodes[at].parent) {
+		bool inlined = at > GSYM_INNERMOST_ROOT;
+		struct ux_cur c = ux_cur_make(cut->tree, NULL, g->swap);
+		uint64_t of = name;
+		if (inlined) {
+			ux_cur_skip(&c, nodes[at].pos);
+			of = gsym_name_read(&c, g->offset_size);
+		}
+		if (skip > 0) {
+			skip--;
+		} else if (max > 0) {
+			if (gsym_frame_make(g, of, file, line, frames, NULL) != UX_OK)
+				return false;
+			frames->inlined = inlined;
+			frames->offset = off - (inlined ? nodes[at].start : 0);
+			frames++;
+		}
+		if (!inlined)
+			break;
+		file = (uint32_t)ux_cur_uleb(&c);
+		line = (uint32_t)ux_cur_uleb(&c);
+	}
+	*ret_n = ux_min(depth, max);
+	return true;
+}
+
+/* --- places of many addresses ----------------------------------------------------------------- */
+
+enum {
+	/*
+	 * Addresses that are looked up side by side. Each step of a lookup needs memory that is in
+	 * no cache of the processor, and waits for it together with those of the other addresses.
+	 */
+	GROUP = 16,
+	LINE = 64,      /* bytes that are prefetched at once */
+	LINES_MOST = 4, /* most such lines of one array */
+};
+
+/* Addresses of a group, by their index in it. */
+struct place_group {
+	size_t n;
+	size_t at[GROUP];    /* the function */
+	uint64_t off[GROUP]; /* from g->base, later from the function's start */
+	const struct gsym_cut *cut[GROUP];
+	size_t span[GROUP];
+	const struct gsym_index_row *row[GROUP]; /* NULL: none is at or before the address */
+};
+
+/* As gsym_table_search(), for all of them; equal values are not searched for. */
+ux_inline void place_search(struct place_group *p, const struct ux_gsym *g, unsigned width,
+			    bool swap)
+{
+	memset(p->at, 0, sizeof(p->at));
+	for (size_t left = g->n_functions; left > 1;) {
+		size_t half = left / 2;
+		for (size_t k = 0; k < p->n; k++)
+			p->at[k] += half & -(size_t)(gsym_table_at(g->addrs, p->at[k] + half, width,
+								   swap) <= p->off[k]);
+		left -= half;
+	}
+}
+
+static void place_search_functions(struct place_group *p, const struct ux_gsym *g)
+{
+	if (g->addr_size == 4 && !g->swap)
+		place_search(p, g, 4, false);
+	else
+		place_search(p, g, g->addr_size, g->swap);
+}
+
+static void place_prefetch(const void *array, size_t bytes)
+{
+	for (size_t at = 0; at < bytes && at < (size_t)LINES_MOST * LINE; at += LINE)
+		__builtin_prefetch((const char *)array + at);
+	if (bytes > (size_t)LINES_MOST * LINE)
+		__builtin_prefetch((const char *)array + bytes / 2);
+}
+
+/* Finds the cut-up record of address k. False: work was refused. */
+static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_t k,
+			   struct ux_work *work)
+{
+	size_t at = p->at[k];
+	bool refused = false;
+	uint64_t start = gsym_table_at(g->addrs, at, g->addr_size, g->swap);
+	bool one = at == 0 || gsym_table_at(g->addrs, at - 1, g->addr_size, g->swap) != start;
+	if (p->off[k] == UINT64_MAX || start > p->off[k] || !one)
+		return true;
+	p->off[k] -= start;
+	p->cut[k] = gsym_index_find(g, at);
+	if (!p->cut[k])
+		p->cut[k] = gsym_index_cut_early(g, at, p->off[k], work, &refused);
+	if (p->cut[k])
+		place_prefetch(p->cut[k], sizeof(*p->cut[k]));
+	return !refused;
+}
+
+/* Brings the arrays of each record nearer, which are searched next. */
+static void place_expect_arrays(struct place_group *p)
+{
+	for (size_t k = 0; k < p->n; k++) {
+		const struct gsym_cut *cut = p->cut[k];
+		if (cut && cut->size != 0 && p->off[k] >= cut->size)
+			cut = p->cut[k] = NULL;
+		if (!cut)
+			continue;
+		size_t width = cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t);
+		place_prefetch(cut->span_offs, cut->n_spans * width);
+		place_prefetch(cut->rows, cut->n_rows * sizeof(*cut->rows));
+	}
+}
+
+static void place_search_arrays(struct place_group *p)
+{
+	for (size_t k = 0; k < p->n; k++) {
+		const struct gsym_cut *cut = p->cut[k];
+		if (!cut)
+			continue;
+		p->span[k] = cut_find_span(cut, p->off[k]);
+		p->row[k] = cut_find_stored_row(cut, p->off[k]);
+		__builtin_prefetch((const char *)cut->span_nodes +
+				   p->span[k] *
+					   (cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t)));
+		if (p->row[k])
+			place_prefetch(cut->lines.data + cut->lines.size - p->row[k]->left,
+				       2 * LINE);
+	}
+}
+
+/* False: work was refused. */
+static bool place_find_group(struct place_group *p, const struct ux_gsym *g, struct ux_work *work,
+			     struct ux_gsym_place *places)
+{
+	place_search_functions(p, g);
+	for (size_t k = 0; k < p->n; k++)
+		gsym_index_expect(g, p->at[k]);
+	for (size_t k = 0; k < p->n; k++)
+		if (!place_find_cut(p, g, k, work))
+			return false;
+	place_expect_arrays(p);
+	place_search_arrays(p);
+	for (size_t k = 0; k < p->n; k++) {
+		const struct gsym_cut *cut = p->cut[k];
+		places[k] = (struct ux_gsym_place){.cut = cut, .offset = p->off[k]};
+		if (!cut)
+			continue;
+		places[k].node = cut->first + cut_span_node(cut, p->span[k]);
+		cut_read_row(cut, g->swap, p->row[k], p->off[k], &places[k].file, &places[k].line);
+	}
+	return true;
+}
+
+bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
+			 struct ux_work *work, struct ux_gsym_place *places)
+{
+	if (!g->index) {
+		memset(places, 0, n * sizeof(*places));
+		return true;
+	}
+	gsym_index_note(g, n);
+	for (size_t i = 0; i < n; i += GROUP) {
+		struct place_group p = {.n = ux_min(n - i, (size_t)GROUP)};
+		for (size_t k = 0; k < p.n; k++)
+			p.off[k] = pcs[i + k] < g->base ? UINT64_MAX : pcs[i + k] - g->base;
+		if (!place_find_group(&p, g, work, places + i))
+			return false;
+	}
+	return true;
+}
+
+bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
+			struct ux_gsym_call *ret)
+{
+	const struct gsym_cut *cut = place->cut;
+	uint32_t at = node - cut->first;
+	uint64_t name = cut->name;
+	struct ux_cur c = ux_cur_make(cut->tree, NULL, g->swap);
+	*ret = (struct ux_gsym_call){.inlined = at > GSYM_INNERMOST_ROOT};
+	if (ret->inlined) {
+		ux_cur_skip(&c, cut->nodes[at].pos);
+		name = gsym_name_read(&c, g->offset_size);
+		ret->file = (uint32_t)ux_cur_uleb(&c);
+		ret->line = (uint32_t)ux_cur_uleb(&c);
+		ret->caller = cut->first + cut->nodes[at].parent;
+	}
+	ret->function = ux_gsym_string(g, name);
+	return ret->function != NULL;
+}
