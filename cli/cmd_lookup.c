@@ -382,8 +382,9 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 						   .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
 		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
+		enum ux_code code = choice.lazy ? lookup_load(l, err) : UX_OK;
 		ux_find_warn(name, &l->local.lost);
-		return choice.lazy ? lookup_load(l, err) : UX_OK;
+		return code;
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,

@@ -4,6 +4,12 @@
 
 #include "output.h"
 
+/* Whether there is DWARF, but none that can be read, as of a version that is not known yet. */
+static bool sources_unread(const struct ux_extract_stats *stats)
+{
+	return stats->units > 0 && stats->bad_units == stats->units;
+}
+
 void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
@@ -23,6 +29,8 @@ void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats)
 	if (stats->bad_sources > 0)
 		ux_json_key_cstr(j, "damaged",
 				 ux_error_format(&stats->first_bad_source, text, sizeof(text)));
+	if (sources_unread(stats))
+		ux_json_key_cstr(j, "unread", stats->first_bad.text);
 }
 
 void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
@@ -39,6 +47,10 @@ void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
 	}
 	if (!any)
 		ux_out_cstr(out, "none");
+	if (sources_unread(stats)) {
+		ux_out_fmt(out, "; none of %" PRIu64 " DWARF units can be read: ", stats->units);
+		ux_text(out, ux_bytes_cstr(stats->first_bad.text));
+	}
 }
 
 /* Writes tenths of a percent, rounded down, so that 100.0 always means all. */

@@ -7,7 +7,8 @@
 #include "json_out.h"
 
 /* Writes "sources": [{"source":"dwarf","version":5,"found":12}, ...] with the sources that are
- * not empty, and "damaged" with those that were skipped. */
+ * not empty, "damaged" with those that were skipped, and "unread" with the reason when no DWARF
+ * unit can be read. */
 void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats);
 
 /* Appends text like "dwarf 5 (12), symtab (40)", or "none". */

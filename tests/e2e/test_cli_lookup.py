@@ -2,6 +2,7 @@
 """unhex lookup"""
 import json
 import os
+import re
 import select
 import subprocess
 
@@ -226,3 +227,31 @@ def test_a_decimal_address_that_is_hexadecimal_gets_a_hint(prog):
     assert "--hex" in result.stderr and f"0x{digits}" in result.stderr
     assert unhex("lookup", prog, "0x" + digits).stderr == ""
     assert "--hex" not in unhex("lookup", prog, "99999999999").stderr
+
+
+def with_unit_version(path, out, version):
+    """A copy whose DWARF units say that they are of another version."""
+    data = bytearray(path.read_bytes())
+    listed = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    offset, size = (int(v, 16) for v in re.search(r"\.debug_info +PROGBITS +\S+ +(\w+) +(\w+)", listed).groups())
+    end = offset + size
+    while offset < end:
+        length = int.from_bytes(data[offset:offset + 4], "little")
+        data[offset + 4:offset + 6] = version.to_bytes(2, "little")
+        offset += 4 + length
+    out.write_bytes(data)
+    return out
+
+
+def test_units_of_dwarf_6_are_read_and_those_of_later_versions_are_named(tmp_path):
+    prog = compile_c(tmp_path, flags=("-O2", "-g", "-gdwarf-5"))
+    whole = unhex("lookup", prog, "outer+0").stdout
+    assert " at " in whole
+    six = with_unit_version(prog, tmp_path / "six", 6)
+    assert unhex("lookup", six, "outer+0").stdout == whole
+    nine = with_unit_version(prog, tmp_path / "nine", 9)
+    result = unhex("lookup", nine, "outer+0")
+    assert " at " not in result.stdout and "outer" in result.stdout
+    for text in (result.stderr, unhex("id", nine).stdout, unhex("explain", nine).stdout):
+        assert "DWARF units can be read" in text and "version other than 2 to 6" in text
+    assert "version" in lines(unhex("id", "--json", nine))[0]["unread"]
