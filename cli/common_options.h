@@ -23,7 +23,7 @@ struct ux_answer_values {
 	 "addresses are hexadecimal also without 0x"}, \
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(values, member.demangle), "MODE", \
 	 "full, short (no parameters), templates-elided or none [full; templates-elided on a " \
-	 "terminal]"}
+	 "terminal]", "full short templates-elided none"}
 /* clang-format on */
 
 /* Parses the value of --demangle. Returns false for an unknown mode; an error was then printed,

@@ -30,6 +30,8 @@ struct ux_option {
 	size_t target;   /* offset in the command's struct of values */
 	const char *arg; /* name of the argument in the help; NULL for a flag */
 	const char *help;
+	const char *values; /* words that the argument may be, separated by spaces, which a shell
+			       completes; NULL: others */
 };
 
 /* The operands of the command line. */

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a script to standard output by which a shell completes command lines of unhex: for "bash",
+ * "zsh" or "fish". */
+#include "commands.h"
+#include "out.h"
+#include "vec.h"
+
+#include <ctype.h>
+
+enum {
+	NAME_MOST = 48
+};
+
+/* What completes an argument. */
+enum complete_kind {
+	COMPLETE_FILE,
+	COMPLETE_FOLDER,
+	COMPLETE_PROCESS,
+	COMPLETE_WORDS, /* some that are known */
+	COMPLETE_NOTHING,
+};
+
+/* An argument of an option, or the first operand of a command. */
+struct complete_argument {
+	enum complete_kind kind;
+	char words[256]; /* with COMPLETE_WORDS: separated by spaces */
+};
+
+/* Adds a word to the argument's, once. */
+static void complete_add_word(struct complete_argument *a, const char *word, size_t n)
+{
+	char padded[sizeof(a->words) + 2], look[NAME_MOST + 2];
+	if (n == 0 || n >= NAME_MOST)
+		return;
+	snprintf(padded, sizeof(padded), " %s ", a->words);
+	snprintf(look, sizeof(look), " %.*s ", (int)n, word);
+	size_t used = strlen(a->words);
+	if (!strstr(padded, look) && used + n + 2 < sizeof(a->words))
+		snprintf(a->words + used, sizeof(a->words) - used, "%s%.*s", used > 0 ? " " : "",
+			 (int)n, word);
+	a->kind = COMPLETE_WORDS;
+}
+
+static void complete_add_words(struct complete_argument *a, const char *words, const char *between)
+{
+	while (*words) {
+		size_t n = strcspn(words, between);
+		complete_add_word(a, words, n);
+		words += n + (words[n] != 0);
+	}
+}
+
+static struct complete_argument complete_option_argument(const struct ux_option *o)
+{
+	static const char *const files[] = {"FILE", "EXE", "DEBUG"};
+	struct complete_argument a = {.kind = COMPLETE_NOTHING};
+	if (o->values)
+		complete_add_words(&a, o->values, " ");
+	else if (strchr(o->arg, '|'))
+		complete_add_words(&a, o->arg, "|");
+	else if (strcmp(o->arg, "DIR") == 0)
+		a.kind = COMPLETE_FOLDER;
+	for (size_t i = 0; i < ux_countof(files); i++)
+		if (strcmp(o->arg, files[i]) == 0)
+			a.kind = COMPLETE_FILE;
+	return a;
+}
+
+/* What the lines of a command's usage begin with: verbs, which are in lower case, or a file. */
+static struct complete_argument complete_first_operand(const struct ux_command *cmd)
+{
+	struct complete_argument a = {.kind = COMPLETE_FILE};
+	if (!cmd->usage)
+		return a;
+	if (strncmp(cmd->usage, "PID", 3) == 0)
+		a.kind = COMPLETE_PROCESS;
+	if (cmd->usage[0] == '[')
+		a.kind = COMPLETE_NOTHING;
+	for (const char *form = cmd->usage; *form; form += form[0] == '\n') {
+		size_t n = strcspn(form, " \n");
+		char word[NAME_MOST];
+		snprintf(word, sizeof(word), "%.*s", (int)n, form);
+		if (islower((unsigned char)word[0]))
+			complete_add_words(&a, word, "|");
+		form += strcspn(form, "\n");
+	}
+	return a;
+}
+
+/* The options of a command, in a table of its own if the command replaces another program: then
+ * they are those that its help names. */
+struct complete_options {
+	struct ux_option *items;
+	size_t n, capacity;
+	char names[64][NAME_MOST];
+};
+
+static const char complete_nothing[] = "";
+
+/* Reads the long options of a help text, where they stand as --NAME or --NAME=ARGUMENT. */
+static bool complete_read_help(const struct ux_command *cmd, struct complete_options *ret)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	if (!to)
+		return false;
+	cmd->help(to);
+	bool good = fclose(to) == 0;
+	for (const char *p = text; good && (p = strstr(p, "--")) != NULL;) {
+		p += 2;
+		size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz-");
+		if (n == 0 || n >= NAME_MOST || ret->n == ux_countof(ret->names))
+			continue;
+		char *name = ret->names[ret->n];
+		snprintf(name, NAME_MOST, "%.*s", (int)n, p);
+		struct ux_option o = {.long_name = name, .help = complete_nothing};
+		if (p[n] == '=')
+			o.arg = strncmp(p + n + 1, "DIR", 3) == 0    ? "DIR"
+				: strncmp(p + n + 1, "FILE", 4) == 0 ? "FILE"
+								     : "VALUE";
+		p += n;
+		bool seen = false;
+		for (size_t i = 0; i < ret->n; i++)
+			seen |= strcmp(ret->items[i].long_name, name) == 0;
+		if (!seen)
+			ret->items[ret->n++] = o;
+	}
+	free(text);
+	return good;
+}
+
+/* Calls each for every option of cmd, "--help" last. */
+typedef void complete_option_fn(struct ux_out *out, const struct ux_command *cmd,
+				const struct ux_option *o);
+
+static void complete_each_option(struct ux_out *out, const struct ux_command *cmd,
+				 complete_option_fn *each)
+{
+	static const struct ux_option help = {
+		.long_name = "help", .short_name = 'h', .help = "print this help"};
+	static struct ux_option items[64];
+	static struct complete_options read;
+	read = (struct complete_options){.items = items};
+	if (cmd->help) {
+		out->failed |= !complete_read_help(cmd, &read);
+		for (size_t i = 0; i < read.n; i++)
+			each(out, cmd, &read.items[i]);
+		return;
+	}
+	for (size_t i = 0; i < cmd->n_options; i++)
+		each(out, cmd, &cmd->options[i]);
+	each(out, cmd, &help);
+}
+
+static void complete_commands_list(struct ux_out *out)
+{
+	for (size_t i = 0; i < ux_command_count; i++)
+		ux_out_fmt(out, "%s ", ux_commands[i]->name);
+}
+
+/* Writes text inside quotes: single ones of a shell, in which a quote ends them for a while.
+ * `special` are characters that get a backslash. */
+static void complete_quoted(struct ux_out *out, const char *text, const char *special)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			ux_out_cstr(out, "'\\''");
+		else
+			ux_out_fmt(out, "%s%c", strchr(special, *text) ? "\\" : "", *text);
+	}
+}
+
+static void bash_option_word(struct ux_out *out, const struct ux_command *cmd,
+			     const struct ux_option *o)
+{
+	(void)cmd;
+	if (o->short_name)
+		ux_out_fmt(out, "-%c ", o->short_name);
+	ux_out_fmt(out, "--%s ", o->long_name);
+}
+
+static const char *bash_kind(const struct complete_argument *a)
+{
+	static const char *const names[] = {
+		[COMPLETE_FILE] = "file",       [COMPLETE_FOLDER] = "folder",
+		[COMPLETE_PROCESS] = "process", [COMPLETE_WORDS] = "words",
+		[COMPLETE_NOTHING] = "nothing",
+	};
+	return names[a->kind];
+}
+
+static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
+			     const struct ux_option *o)
+{
+	if (!o->arg)
+		return;
+	struct complete_argument a = complete_option_argument(o);
+	ux_out_fmt(out, "\t'%s --%s'", cmd->name, o->long_name);
+	if (o->short_name)
+		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->short_name);
+	ux_out_fmt(out, ") kind=%s words='%s' ;;\n", bash_kind(&a), a.words);
+}
+
+static void write_bash(struct ux_out *out)
+{
+	ux_out_cstr(out,
+		    "# bash completion of unhex. Made of the program's own tables.\n"
+		    "_unhex()\n{\n"
+		    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+		    "\tlocal command=${COMP_WORDS[1]} kind=option words= first=file options=\n"
+		    "\tCOMPREPLY=()\n"
+		    "\t# --name=value comes as three words\n"
+		    "\tif [[ $cur == = ]]; then\n\t\tcur=\n"
+		    "\telif [[ $prev == = ]]; then\n"
+		    "\t\tprev=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi\n"
+		    "\t((COMP_CWORD > 1)) || command=\n"
+		    "\tcase \"$command $prev\" in\n"
+		    "\t' '*) kind=words words='");
+	complete_commands_list(out);
+	ux_out_cstr(out, "help --help --version' ;;\n\t'help '*) kind=words words='");
+	complete_commands_list(out);
+	ux_out_cstr(out, "' ;;\n");
+	for (size_t i = 0; i < ux_command_count; i++)
+		complete_each_option(out, ux_commands[i], bash_option_case);
+	ux_out_cstr(out, "\tesac\n\tif [[ $kind == option ]]; then\n\t\tcase $command in\n");
+	for (size_t i = 0; i < ux_command_count; i++) {
+		const struct ux_command *cmd = ux_commands[i];
+		struct complete_argument a = complete_first_operand(cmd);
+		ux_out_fmt(out, "\t\t%s) first=%s words='%s' options='", cmd->name, bash_kind(&a),
+			   a.words);
+		complete_each_option(out, cmd, bash_option_word);
+		ux_out_cstr(out, "' ;;\n");
+	}
+	ux_out_cstr(
+		out,
+		"\t\tesac\n"
+		"\t\tkind=file\n"
+		"\t\tif [[ $cur == -* ]]; then\n\t\t\tkind=words words=$options\n"
+		"\t\telif ((COMP_CWORD == 2)); then\n\t\t\tkind=$first\n\t\tfi\n\tfi\n"
+		"\tcase $kind in\n"
+		"\twords) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;\n"
+		"\tprocess) mapfile -t COMPREPLY < <(cd /proc && compgen -W \"$(echo [0-9]*)\" -- "
+		"\"$cur\") ;;\n"
+		"\tfolder) compopt -o plusdirs ;;\n"
+		"\tfile) compopt -o default ;;\n"
+		"\tesac\n}\n"
+		"complete -F _unhex unhex\n");
+}
+
+static void zsh_option(struct ux_out *out, const struct ux_command *cmd, const struct ux_option *o)
+{
+	(void)cmd;
+	const char *equals = o->arg ? "=" : "";
+	/* Options with a list of values and flags alike may come again. */
+	if (o->short_name)
+		ux_out_fmt(out, " \\\n\t\t\t'*'{-%c%s,--%s%s}'[", o->short_name, o->arg ? "+" : "",
+			   o->long_name, equals);
+	else
+		ux_out_fmt(out, " \\\n\t\t\t'*--%s%s[", o->long_name, equals);
+	complete_quoted(out, o->help, "[]:\\");
+	ux_out_u8(out, ']');
+	if (o->arg) {
+		struct complete_argument a = complete_option_argument(o);
+		ux_out_u8(out, ':');
+		complete_quoted(out, o->arg, ":");
+		ux_out_u8(out, ':');
+		if (a.kind == COMPLETE_FILE)
+			ux_out_cstr(out, "_files");
+		else if (a.kind == COMPLETE_FOLDER)
+			ux_out_cstr(out, "_files -/");
+		else if (a.kind == COMPLETE_WORDS)
+			ux_out_fmt(out, "(%s)", a.words);
+		else
+			ux_out_cstr(out, " ");
+	}
+	ux_out_u8(out, '\'');
+}
+
+static void write_zsh(struct ux_out *out)
+{
+	ux_out_cstr(out,
+		    "#compdef unhex\n# zsh completion of unhex. Made of the program's own tables.\n"
+		    "_unhex() {\n\tlocal -a commands=(\n");
+	for (size_t i = 0; i < ux_command_count; i++) {
+		ux_out_fmt(out, "\t\t'%s:", ux_commands[i]->name);
+		complete_quoted(out, ux_commands[i]->line, ":");
+		ux_out_cstr(out, "'\n");
+	}
+	ux_out_cstr(out, "\t\t'help:print the help of a command'\n\t)\n"
+			 "\tif ((CURRENT == 2)); then\n"
+			 "\t\t_describe -t commands command commands\n"
+			 "\t\treturn\n\tfi\n"
+			 "\tshift words\n\t((CURRENT--))\n"
+			 "\tcase $words[1] in\n"
+			 "\thelp) _describe -t commands command commands ;;\n");
+	for (size_t i = 0; i < ux_command_count; i++) {
+		const struct ux_command *cmd = ux_commands[i];
+		struct complete_argument a = complete_first_operand(cmd);
+		ux_out_fmt(out, "\t%s)\n\t\t_arguments -s", cmd->name);
+		complete_each_option(out, cmd, zsh_option);
+		if (a.kind == COMPLETE_WORDS)
+			ux_out_fmt(out, " \\\n\t\t\t'1:what:(%s)'", a.words);
+		else if (a.kind == COMPLETE_PROCESS)
+			ux_out_cstr(out, " \\\n\t\t\t'1:process:_pids'");
+		if (a.kind != COMPLETE_NOTHING)
+			ux_out_cstr(out, " \\\n\t\t\t'*:file:_files'");
+		ux_out_cstr(out, "\n\t\t;;\n");
+	}
+	ux_out_cstr(out, "\tesac\n}\n_unhex \"$@\"\n");
+}
+
+static void fish_option(struct ux_out *out, const struct ux_command *cmd, const struct ux_option *o)
+{
+	ux_out_fmt(out, "complete -c unhex -n '__unhex_command_is %s' -l %s", cmd->name,
+		   o->long_name);
+	if (o->short_name)
+		ux_out_fmt(out, " -s %c", o->short_name);
+	if (o->arg) {
+		struct complete_argument a = complete_option_argument(o);
+		if (a.kind == COMPLETE_FILE)
+			ux_out_cstr(out, " -r -F");
+		else if (a.kind == COMPLETE_FOLDER)
+			ux_out_cstr(out, " -x -a '(__fish_complete_directories)'");
+		else if (a.kind == COMPLETE_WORDS)
+			ux_out_fmt(out, " -x -a '%s'", a.words);
+		else
+			ux_out_cstr(out, " -x");
+	}
+	if (*o->help) {
+		ux_out_cstr(out, " -d '");
+		for (const char *p = o->help; *p; p++)
+			ux_out_fmt(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+		ux_out_u8(out, '\'');
+	}
+	ux_out_u8(out, '\n');
+}
+
+static void write_fish(struct ux_out *out)
+{
+	ux_out_cstr(
+		out,
+		"# fish completion of unhex. Made of the program's own tables.\n"
+		"function __unhex_command_is\n"
+		"\tset -l words (commandline -opc)\n"
+		"\ttest (count $words) -ge 2; and contains -- $words[2] $argv\nend\n"
+		"function __unhex_first_is\n"
+		"\tset -l words (commandline -opc)\n"
+		"\ttest (count $words) -eq 2; and contains -- $words[2] $argv\nend\n"
+		"function __unhex_no_command\n"
+		"\ttest (count (commandline -opc)) -eq 1\nend\n"
+		"complete -c unhex -n __unhex_no_command -f -a help -d 'print the help of a command'\n");
+	for (size_t i = 0; i < ux_command_count; i++) {
+		const struct ux_command *cmd = ux_commands[i];
+		struct complete_argument a = complete_first_operand(cmd);
+		ux_out_fmt(out, "complete -c unhex -n '__unhex_no_command' -f -a %s -d '",
+			   cmd->name);
+		for (const char *p = cmd->line; *p; p++)
+			ux_out_fmt(out, "%s%c", strchr("'\\", *p) ? "\\" : "", *p);
+		ux_out_fmt(out, "'\ncomplete -c unhex -n '__unhex_first_is help' -f -a %s\n",
+			   cmd->name);
+		if (a.kind == COMPLETE_WORDS)
+			ux_out_fmt(out, "complete -c unhex -n '__unhex_first_is %s' -f -a '%s'\n",
+				   cmd->name, a.words);
+		else if (a.kind == COMPLETE_PROCESS)
+			ux_out_fmt(out,
+				   "complete -c unhex -n '__unhex_first_is %s' -f -a "
+				   "'(__fish_complete_pids)'\n",
+				   cmd->name);
+		else if (a.kind == COMPLETE_NOTHING)
+			ux_out_fmt(out, "complete -c unhex -n '__unhex_command_is %s' -f\n",
+				   cmd->name);
+		complete_each_option(out, cmd, fish_option);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	const char *shell = argc == 2 ? argv[1] : "";
+	if (strcmp(shell, "bash") == 0)
+		write_bash(&out);
+	else if (strcmp(shell, "zsh") == 0)
+		write_zsh(&out);
+	else if (strcmp(shell, "fish") == 0)
+		write_fish(&out);
+	else
+		return 2;
+	if (ux_out_status(&out, NULL) != UX_OK)
+		return 1;
+	fwrite(out.data, 1, out.size, stdout);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
