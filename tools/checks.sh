@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
-release_checks='release lto debian-13'
+release_checks='release lto debian-13 package'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
@@ -107,7 +107,7 @@ check_tree() {
 }
 
 check_shell() {
-	one shell shellcheck dev .ci/run tools/*.sh
+	one shell shellcheck dev .ci/run tools/*.sh packaging/debian/tests/smoke packaging/debian/*.preinst packaging/debian/*.postrm
 }
 
 check_openapi() {
@@ -205,6 +205,16 @@ check_debian_13() {
 	one debian-13 tools/debian.sh trixie sh -c './dev test quick &&
 		{ [ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Dwerror=true \
 			-Dtests=disabled; } && ninja -C build-release --quiet'
+}
+
+# Debian packages, on both: built twice with the same bytes, without errors of lintian, installed,
+# upgraded and purged.
+check_package() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== package: skipped: debootstrap and chroot need root\n'
+		return
+	}
+	one package tools/package.sh
 }
 
 for check in $checks; do

@@ -1,0 +1,56 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# For scripts that run commands in a bare system of another release of Debian. Sourced, in the
+# repository's root, after tools/apt_beside.sh; needs root. Mounts end when the script does.
+
+# tree_bootstrap SUITE FOLDER: a bare system, from the mirror of the system's own release.
+tree_bootstrap() {
+	[ "$(id -u)" = 0 ] || {
+		echo "${0##*/}: debootstrap and chroot need root" >&2
+		exit 2
+	}
+	[ ! -d "$2/usr/bin" ] || return 0
+	uri=$(mirror)
+	[ -n "$uri" ] || {
+		echo "${0##*/}: apt knows no mirror of Debian (apt-get update?)" >&2
+		exit 1
+	}
+	rm -rf "$2.new"
+	mkdir -p "$(dirname "$2")"
+	debootstrap --variant=minbase "$1" "$2.new" "$uri" >"$2.log" 2>&1 || {
+		tail -n 20 "$2.log" >&2
+		exit 1
+	}
+	rm -rf "$2"
+	mv "$2.new" "$2"
+}
+
+# Writes the sources as they are here, changed files too, to standard output, as an archive.
+tree_sources() {
+	git ls-files -z --cached --others --exclude-standard |
+		tar -c --null --ignore-failed-read --warning=no-failed-read -T -
+}
+
+tree_mounted=
+tree_unmount() {
+	for place in $tree_mounted; do
+		umount -l "$place" || :
+	done
+}
+trap tree_unmount EXIT
+
+# tree_run FOLDER COMMAND...: it sees the network as the system does, and nothing else of it.
+tree_run() {
+	tree_folder=$1
+	shift
+	cp /etc/resolv.conf "$tree_folder/etc/resolv.conf"
+	apt-config dump | grep -i '^Acquire::[a-z]*::proxy ' >"$tree_folder/etc/apt/apt.conf.d/99system-proxy" || :
+	for place in proc dev; do
+		mountpoint -q "$tree_folder/$place" || {
+			mount --bind "/$place" "$tree_folder/$place"
+			tree_mounted="$tree_folder/$place $tree_mounted"
+		}
+	done
+	chroot "$tree_folder" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
+		DEBIAN_FRONTEND=noninteractive "$@"
+}
