@@ -121,7 +121,7 @@ static void gpu_write_text(struct ux_out *out, const struct gpu_piece *p, bool q
 static void gpu_write_summary(struct ux_out *out, const char *path,
 			      const struct ux_fatbin_list *list, bool json)
 {
-	char archs[128];
+	char archs[256];
 	if (json) {
 		struct ux_json j = ux_json_make(out);
 		ux_json_object_begin(&j);

@@ -9,7 +9,9 @@
 #include "text.h"
 
 enum {
-	ARCHS_LISTED = 8, /* architectures that an error message lists */
+	ARCHS_MOST = 64,  /* architectures of a file that are counted */
+	ARCHS_TEXT = 112, /* bytes of the list in an error message */
+	ARCHS_MORE = 16,  /* room for ", and 64 more" */
 };
 
 enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct ux_error *err)
@@ -43,29 +45,35 @@ static bool is_for(const struct ux_fatbin_entry *e, const char *arch)
 
 const char *ux_fatbin_archs(const struct ux_fatbin_list *list, char *text, size_t size)
 {
-	char names[ARCHS_LISTED][UX_FATBIN_ARCH_TEXT];
-	size_t n = 0, used = 0;
+	char names[ARCHS_MOST][UX_FATBIN_ARCH_TEXT], one[UX_FATBIN_ARCH_TEXT + 32];
+	size_t n = 0, listed = 0, used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; i < list->entries.size && n < ARCHS_LISTED; i++) {
+	for (size_t i = 0; i < list->entries.size && n < ARCHS_MOST; i++) {
 		const struct ux_fatbin_entry *e = &list->entries.data[i];
-		bool listed = false;
+		bool known = false;
 		ux_fatbin_arch(e, names[n]);
 		for (size_t k = 0; k < n; k++)
-			listed |= strcmp(names[k], names[n]) == 0;
-		if (listed)
+			known |= strcmp(names[k], names[n]) == 0;
+		if (known)
 			continue;
-		int more = snprintf(text + used, size - used, "%s%s%s", n > 0 ? ", " : "", names[n],
-				    e->kind == UX_FATBIN_CUBIN ? "" : " (not compiled)");
-		used = ux_min(used + (size_t)ux_max(more, 0), size - 1);
-		n++;
+		int length = snprintf(one, sizeof(one), "%s%s%s", n > 0 ? ", " : "", names[n],
+				      e->kind == UX_FATBIN_CUBIN ? "" : " (not compiled)");
+		/* Once one did not fit, all others are counted. */
+		if (listed == n++ && used + (size_t)length + ARCHS_MORE < size) {
+			memcpy(text + used, one, (size_t)length + 1);
+			used += (size_t)length;
+			listed++;
+		}
 	}
+	if (listed < n)
+		snprintf(text + used, size - used, ", and %zu more", n - listed);
 	return text;
 }
 
 static enum ux_code choose_arch(const struct ux_fatbin_list *list, const char *arch, size_t *ret,
 				struct ux_error *err)
 {
-	char archs[96];
+	char archs[ARCHS_TEXT];
 	size_t n = 0, first = 0;
 	for (size_t i = 0; i < list->entries.size; i++) {
 		if (!is_for(&list->entries.data[i], arch))

@@ -22,7 +22,8 @@ enum ux_code ux_fatbin_choose(const struct ux_fatbin_list *list, const char *tex
 			      struct ux_error *err) ux_must;
 
 /* Writes a list such as "sm_80, sm_90, compute_90 (not compiled)" into text (size bytes), and
- * returns text. Each architecture is listed once, as far as there is room. */
+ * returns text. Each architecture is listed once, as far as there is room;
+ * the list then ends with ", and 5 more". */
 const char *ux_fatbin_archs(const struct ux_fatbin_list *list, char *text, size_t size);
 
 #endif

@@ -106,6 +106,35 @@ static void what_is_not_there_is_told_with_what_is(void **state)
 	end(&f);
 }
 
+/* No architecture is left out silently: what has no room is counted. */
+static void architectures_without_room_are_counted(void **state)
+{
+	(void)state;
+	struct fat f = {0};
+	char all[256];
+	size_t at = make_fatbin_begin(&f.file);
+	make_cubin_init(&f.cubin, 80, false);
+	make_cubin_section(&f.cubin, ".text.a", 0x80);
+	f.code = make_cubin_finish(&f.cubin);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct make_fatbin_entry one = {.arch = 101 + i, .content = f.code};
+		make_fatbin_add(&f.file, &one);
+	}
+	make_fatbin_end(&f.file, at);
+	assert_int_equal(ux_fatbin_list_read(ux_out_bytes(&f.file), &f.list, NULL), UX_OK);
+	assert_string_equal(refused(&f, "sm_90a", UX_ENOTFOUND),
+			    "no GPU code for sm_90a; there is sm_101, sm_102, sm_103, sm_104, "
+			    "sm_105, sm_106, sm_107, sm_108, sm_109, sm_110, sm_111, sm_112, "
+			    "and 8 more");
+	ux_fatbin_archs(&f.list, all, sizeof(all));
+	assert_non_null(strstr(all, "sm_101, "));
+	assert_non_null(strstr(all, "sm_119, sm_120"));
+	assert_null(strstr(all, "more"));
+	ux_fatbin_list_deinit(&f.list);
+	ux_out_deinit(&f.file);
+	make_cubin_deinit(&f.cubin);
+}
+
 static void several_are_no_choice(void **state)
 {
 	(void)state;
@@ -122,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(architectures_numbers_and_identities_choose),
 		UX_TEST(what_is_not_there_is_told_with_what_is),
+		UX_TEST(architectures_without_room_are_counted),
 		UX_TEST(several_are_no_choice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
