@@ -275,7 +275,10 @@ static enum ux_code process_answer_bpf(struct process_query *q, struct ux_proces
 		return UX_OK;
 	}
 	const struct ux_bpf_line *line = ux_bpf_code_line(&bpf->code, f, addr);
-	struct ux_frame frame = {f->name, "", "", 0, false, addr - f->start};
+	/* Before Linux 6.5 the main function is listed twice: with its own tag, too. */
+	bool listed = symbol && symbol->start == f->start;
+	struct ux_frame frame = {
+		listed ? symbol->name : f->name, "", "", 0, false, addr - f->start};
 	if (line) {
 		frame.dir = line->dir;
 		frame.base = line->base;

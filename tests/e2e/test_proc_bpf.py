@@ -172,6 +172,7 @@ def test_functions_files_and_lines_of_a_loaded_program(tmp_path):
         assert all(size > 0 for _, size in functions)
         addresses = [a for start, size in functions for a in range(start, start + size)]
         answers = ask(os.getpid(), addresses)
+        kallsyms = pathlib.Path("/proc/kallsyms").read_text()
     where = {}
     for at, record in zip(jited, program.lines):
         _, file, _, column = struct.unpack_from("<IIII", record)
@@ -197,12 +198,11 @@ def test_functions_files_and_lines_of_a_loaded_program(tmp_path):
             assert frame["line"] in [0, bodies[which][0] - 1, *bodies[which]]
         assert "lost" not in answer
     assert len([t for t in told if t[0] == 0]) >= 2 and len([t for t in told if t[0] == 1]) >= 2
-    kallsyms = pathlib.Path("/proc/kallsyms").read_text()
     for start, _ in functions:
-        listed = re.search(rf"^{start:016x} t (\S+)\t\[bpf\]$", kallsyms, re.M)
+        listed = re.findall(rf"^{start:016x} t (\S+)\t\[bpf\]$", kallsyms, re.M)
         if listed:  # net.core.bpf_jit_kallsyms says whether they are
             own = next(a for a in answers if int(a["address"], 16) == start)
-            assert own["frames"][0]["function"] == listed[1]
+            assert own["frames"][0]["function"] in listed
 
 
 @needs_number

@@ -39,9 +39,10 @@ static void make_program(struct program *p)
 				  HELPER_AT + 4};
 	memcpy(p->jited, jited, sizeof(jited));
 	p->info = (struct ux_bpf_info){
+		/* as in Linux, another one than that of the function with which it begins */
 		.tag = UX_STR("\1\2\3\4\5\6\7\x8f"),
 		.name = UX_STR("watch_packet\0\0\0\0"),
-		.tags = UX_STR("\1\2\3\4\5\6\7\x8f\xaa\xbb\xcc\xdd\xee\xff\0\1"),
+		.tags = UX_STR("\x10\x20\x30\x40\x50\x60\x70\x8f\xaa\xbb\xcc\xdd\xee\xff\0\1"),
 		.starts = ux_bytes(p->starts, sizeof(p->starts)),
 		.sizes = ux_bytes(p->sizes, sizeof(p->sizes)),
 		.functions = ux_out_bytes(&p->functions),

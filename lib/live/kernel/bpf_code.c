@@ -217,7 +217,9 @@ static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 	const struct ux_bpf_info *info = a->info;
 	char text[sizeof("bpf_prog_") + 2 * TAG + 1 + NAME_MOST], hex[2 * TAG + 1] = "";
 	struct ux_bytes tag = info->tag, name = UX_BYTES_NONE;
-	(void)ux_bytes_sub(info->tags, (uint64_t)i * TAG, TAG, &tag);
+	/* The first function is listed with the tag of the whole program, others with their own. */
+	if (i > 0)
+		(void)ux_bytes_sub(info->tags, (uint64_t)i * TAG, TAG, &tag);
 	if (tag.size == TAG)
 		ux_hex_encode(tag, hex);
 	struct ux_cur c = bpf_record(info->functions, i, info->function_size, "func_info");
