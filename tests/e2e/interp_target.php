@@ -109,6 +109,15 @@ $jobs = [
         $o->last = 1;
         $o = null;
     },
+    "fiber" => function () { (new \Fiber(fn() => stop()))->start(); },
+    "resumed" => function () {
+        $fiber = new \Fiber(function () {
+            \Fiber::suspend();
+            (new \Fiber(function ($x) { stop(); }))->start(1);
+        });
+        $fiber->start();
+        \array_map(fn($f) => $f->resume(), [$fiber]);
+    },
     "included" => function () { include $GLOBALS["argv"][2]; },
 ];
 $jobs[$argv[1]]();

@@ -58,7 +58,8 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 /* A copy of a function, and its name. */
 struct php_function {
 	uint8_t copy[FUNCTION_MOST];
-	bool user; /* a user function, which has instructions and a file */
+	bool user;   /* a user function, which has instructions and a file */
+	bool engine; /* the engine's own, as that in which a fiber begins: it is not reported */
 	const char *name;
 	const char *file;
 };
@@ -72,6 +73,7 @@ static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_functi
 		return false;
 	uint8_t type = ret->copy[FUNCTION_TYPE];
 	ret->user = type == TYPE_USER || type == TYPE_EVAL;
+	ret->engine = !ret->user && ux_field_u64(ret->copy, FUNCTION_NAME) == 0;
 	return ret->user ? ux_memory_read(&p->memory, addr, ret->copy, p->layout->bytes)
 			 : type == TYPE_INTERNAL;
 }
@@ -195,6 +197,8 @@ static enum ux_code php_frame_name(void *ctx, size_t i, struct ux_error *err)
 	if (frame->code == 0)
 		return UX_OK;
 	UX_TRY(php_function_lookup(w, frame->code, &f, err));
+	if (f->engine)
+		return UX_OK;
 	uint64_t offset = f->user ? frame->instr - ux_field_u64(f->copy, w->p->layout->ops) : 0;
 	struct ux_interp_frame named = {
 		.function = f->name,
@@ -258,7 +262,7 @@ enum ux_code ux_php_resolve(struct ux_php *p, uint64_t function, uint64_t offset
 	struct php_function f;
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
-	if (!php_function_read(p, function, &f))
+	if (!php_function_read(p, function, &f) || f.engine)
 		return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, function);
 	UX_TRY(php_function_read_names(p, &f, a, err));
 	*ret = (struct ux_interp_frame){
