@@ -59,6 +59,8 @@ static void proc_stack_json(struct proc_stacks *s, const struct ux_interp_thread
 	if (t->tid > 0)
 		ux_json_key_u64(&j, "thread", (uint64_t)t->tid);
 	ux_json_key_u64(&j, "handle", t->handle);
+	if (t->interpreter > 0)
+		ux_json_key_u64(&j, "subinterpreter", t->interpreter);
 	ux_json_key_cstr(&j, "stack", states[t->state]);
 	ux_json_key(&j, "frames");
 	ux_json_array_begin(&j);
@@ -78,9 +80,12 @@ static void proc_stack_text(struct proc_stacks *s, const struct ux_interp_thread
 	};
 	struct ux_out *out = &s->out;
 	if (t->tid > 0)
-		ux_out_fmt(out, "thread %" PRId32 "%s\n", t->tid, states[t->state]);
+		ux_out_fmt(out, "thread %" PRId32, t->tid);
 	else
-		ux_out_fmt(out, "thread 0x%" PRIx64 "%s\n", t->handle, states[t->state]);
+		ux_out_fmt(out, "thread 0x%" PRIx64, t->handle);
+	if (t->interpreter > 0)
+		ux_out_fmt(out, " in subinterpreter %" PRIu64, t->interpreter);
+	ux_out_fmt(out, "%s\n", states[t->state]);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct ux_interp_frame *f = &t->frames[i];
 		ux_out_cstr(out, "    ");

@@ -75,6 +75,7 @@ enum {
 	UX_INTERP_FRAMES_MOST = 1 << 18 /* of one thread */
 };
 
+/* One thread. The library allocates it, and later versions append fields. */
 struct ux_interp_thread {
 	uint64_t
 		handle; /* the interpreter's identifier of the thread (pthread_t); 0 when unknown */
@@ -82,6 +83,9 @@ struct ux_interp_thread {
 	enum ux_interp_stack state;
 	const struct ux_interp_frame *frames; /* innermost first */
 	size_t n;                             /* 0: the thread runs no interpreted code */
+	uint64_t interpreter; /* CPython: the number of the interpreter, as its modules use it. 0:
+				 the main one. A thread that runs code of several is reported once
+				 for each. Others: 0. */
 };
 
 /*

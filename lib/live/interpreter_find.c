@@ -149,6 +149,7 @@ enum {
 	PYTHON_NEWEST = 12,
 	PYTHON_SEARCH_MOST = 64 << 20, /* bytes of writable data */
 	PYTHON_SEARCH_CHUNK = 1 << 16,
+	PYTHON_SEARCH_TRIES = 1 << 18, /* addresses in one file, of which each costs a few reads */
 };
 
 /* Parses up to three digits. Returns false when there are none. */
@@ -229,27 +230,46 @@ static uint32_t python_version_find(const struct mapped_elf *e,
 	return text != 0 && (name == 0 || text >> 8 == name >> 8) ? text : name;
 }
 
-/* Whether root->addr is the address of a _PyRuntime. */
-static bool python_is_runtime(const struct ux_memory_reader *memory,
-			      const struct ux_interp_root *root)
+/* A search for _PyRuntime in writable data. */
+struct python_search {
+	const struct ux_memory_reader *memory;
+	bool several;   /* for a process with several interpreters */
+	unsigned tried; /* addresses that were examined */
+	uint64_t first; /* the first address that could be it; 0: none */
+};
+
+/* Whether root->addr is the address of a _PyRuntime without doubt. */
+static bool python_is_runtime(struct python_search *s, const struct ux_interp_root *root)
 {
 	struct ux_python python;
 	uint32_t hex = 0;
-	return ux_python_init(&python, memory, root, &hex, NULL) == UX_OK;
+	if (s->tried++ >= PYTHON_SEARCH_TRIES ||
+	    ux_python_init(&python, s->memory, root, &hex, NULL) != UX_OK)
+		return false;
+	if (ux_python_is_sound(&python))
+		return true;
+	if (s->first == 0 && !s->several)
+		s->first = root->addr;
+	return false;
 }
 
-/* A cheap test before python_is_runtime(): whether the words at i are the cookie at the start of
- * _PyRuntime, or could be its fields interpreters.head and interpreters.main, which are equal. */
-static bool python_may_be_runtime(const uint64_t *words, size_t i, uint32_t head)
+/*
+ * A cheap test before python_is_runtime(): whether the words at i are the cookie at the start of
+ * _PyRuntime, or could be its fields interpreters.head and interpreters.main. These are equal when
+ * there is only one interpreter.
+ */
+static bool python_may_be_runtime(const struct python_search *s, const uint64_t *words, size_t i,
+				  uint32_t head)
 {
 	if (head == 0)
 		return memcmp(&words[i], "xdebugpy", 8) == 0;
-	return words[i] != 0 && words[i] == words[i + 1] && (words[i] & 7) == 0;
+	return words[i] >= 4096 && words[i + 1] >= 4096 && ((words[i] | words[i + 1]) & 7) == 0 &&
+	       ((words[i] | words[i + 1]) >> 47) == 0 && (words[i] != words[i + 1]) == s->several;
 }
 
 /* Searches the addresses [at, end) for _PyRuntime. A chunk with a page that cannot be read is
  * skipped. */
-static bool python_runtime_search(const struct ux_memory_reader *memory, uint64_t at, uint64_t end,
+static bool python_runtime_search(struct python_search *s, uint64_t at, uint64_t end,
 				  struct ux_interp_root *root)
 {
 	static const size_t n = PYTHON_SEARCH_CHUNK / sizeof(uint64_t);
@@ -258,12 +278,11 @@ static bool python_runtime_search(const struct ux_memory_reader *memory, uint64_
 	uint32_t head = l ? l->runtime_head : 0;
 	for (; at + 4096 < end; at += PYTHON_SEARCH_CHUNK) {
 		size_t size = (size_t)ux_min((uint64_t)sizeof(words), end - at) & ~(size_t)7;
-		if (!memory->read(memory->ctx, at, words, size))
+		if (!s->memory->read(s->memory->ctx, at, words, size))
 			continue;
 		for (size_t i = 0; i < n && (i + 2) * sizeof(*words) <= size; i++) {
 			root->addr = at + i * sizeof(*words) - head;
-			if (python_may_be_runtime(words, i, head) &&
-			    python_is_runtime(memory, root))
+			if (python_may_be_runtime(s, words, i, head) && python_is_runtime(s, root))
 				return true;
 		}
 	}
@@ -271,19 +290,34 @@ static bool python_runtime_search(const struct ux_memory_reader *memory, uint64_
 	return false;
 }
 
-static bool python_runtime_search_data(const struct mapped_elf *e,
-				       const struct ux_memory_reader *memory,
-				       struct ux_interp_root *root)
+static bool python_runtime_search_segments(const struct mapped_elf *e, struct python_search *search,
+					   struct ux_interp_root *root)
 {
 	for (size_t i = 0; i < e->elf.n_segments; i++) {
 		const struct ux_elf_segment *s = &e->elf.segments[i];
 		if (s->type != PT_LOAD || (s->flags & PF_W) == 0 || s->memsz > PYTHON_SEARCH_MOST)
 			continue;
 		uint64_t start = (e->bias + s->vaddr) & ~(uint64_t)7;
-		if (python_runtime_search(memory, start, start + s->memsz, root))
+		if (python_runtime_search(search, start, start + s->memsz, root))
 			return true;
 	}
 	return false;
+}
+
+/* An address that only looks like _PyRuntime is used if nothing in the data is it without doubt. */
+static bool python_runtime_search_data(const struct mapped_elf *e,
+				       const struct ux_memory_reader *memory,
+				       struct ux_interp_root *root)
+{
+	struct python_search search = {.memory = memory};
+	if (python_runtime_search_segments(e, &search, root))
+		return true;
+	search.several = true;
+	search.tried = 0;
+	if (python_runtime_search_segments(e, &search, root))
+		return true;
+	root->addr = search.first;
+	return root->addr != 0;
 }
 
 /*

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of CPython, against what each interpreter says of itself."""
 import collections
+import contextlib
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 
 import pytest
 
 from interpreters import ASK, PEERS, ask, pythons, running, walk
+from live import wait_for
 from tool import fails, lines, unhex
 
 PYTHONS = pythons()
@@ -214,6 +218,78 @@ def test_state_is_found_without_names(version, names, tmp_path):
     (main,) = threads
     assert [f["function"] for f in main["frames"]] == ["stays", "<module>"]
     assert main["frames"][0]["line"] in (5, 6) and main["frames"][1]["line"] == 7
+
+
+SHARED = [v for v in PYTHONS if list(PYTHONS[v].parents[1].glob("lib/libpython3*.so.1.0"))]
+
+
+@contextlib.contextmanager
+def nameless(version, folder, *args):
+    """A running Python without the names that say where its state is. A program has others from the start; of a
+    library, by whose names the program is linked, the file is changed while it runs."""
+    if version not in SHARED:
+        with running(*renamed(version, folder, b"_PyRuntime"), *args) as both:
+            yield both
+        return
+    (library,) = PYTHONS[version].parents[1].glob("lib/libpython3.*.so.1.0")
+    copy = folder / library.name
+    shutil.copy(library, copy)
+    with running(PYTHONS[version], *args, env={"LD_PRELOAD": str(copy)}) as both:
+        data = copy.read_bytes()
+        with open(copy, "r+b") as file:
+            for name in (b"_PyRuntime\0", b".PyRuntime\0", b"Py_Version\0"):
+                for match in re.finditer(re.escape(name), data):
+                    file.seek(match.start() + 1)
+                    file.write(b"Q")
+        yield both
+
+
+NAMELESS = sorted({*ALONE, *SHARED})
+# Those that have a module for subinterpreters; Debian's is linked by names of the program.
+DIVIDED = [(v, named) for v in NAMELESS if v >= (3, 8) for named in (True, False) if named or v in SHARED]
+SUBINTERPRETERS = """
+import json, os, sys, threading
+try:
+    import _interpreters as some
+except ImportError:
+    import _xxsubinterpreters as some
+number = some.create()
+def outside():
+    some.run_string(number, "def within():\\n import time\\n time.sleep(1000)\\nwithin()")
+threading.Thread(target=outside, daemon=True).start()
+print(json.dumps({"pid": os.getpid(), "number": int(number)}), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("version", NAMELESS, ids=lambda v: "%d.%d" % v)
+def test_state_that_is_found_by_search_alone_is_the_right_one(version, tmp_path):
+    """Other data can look like _PyRuntime, but has no frames: its threads were "changed while they were read"."""
+    with nameless(version, tmp_path, "-S", "-c", STILL) as (process, told):
+        ((main,),) = walk(told["pid"], "python")
+    assert main["state"] == "whole"
+    assert [f["function"] for f in main["frames"]] == ["stays", "<module>"]
+
+
+@pytest.mark.parametrize("version,named", DIVIDED, ids=lambda v: "%d.%d" % v if isinstance(v, tuple) else str(v))
+def test_subinterpreters_are_told_apart(version, named, tmp_path):
+    """One thread runs code of two interpreters: it is reported for each."""
+    started = running(PYTHONS[version], "-c", SUBINTERPRETERS) if named \
+        else nameless(version, tmp_path, "-c", SUBINTERPRETERS)
+    with started as (process, told):
+        def both():
+            (threads,) = walk(told["pid"], "python")
+            found = {(t["interpreter"], f["function"]) for t in threads for f in t["frames"]}
+            return found if any(f == "within" for _, f in found) else None
+        wait_for(both)
+        found = both()
+        text = unhex("proc", told["pid"], "--python").stdout
+        answers = lines(unhex("proc", told["pid"], "--python", "--json"))
+    assert told["number"] > 0
+    assert (told["number"], "within") in found and (0, "outside") in found
+    assert not {(0, "within"), (told["number"], "outside")} & found
+    assert f" in subinterpreter {told['number']}\n    within at " in text
+    assert {a.get("subinterpreter", 0) for a in answers} == {0, told["number"]}
 
 
 def test_what_has_no_interpreter_says_so():

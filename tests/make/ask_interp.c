@@ -36,8 +36,9 @@ static bool put_thread(void *ctx, const struct ux_interp_thread *t)
 {
 	static const char *const states[] = {"whole", "torn", "too deep"};
 	size_t *n = ctx;
-	printf("%s{\"tid\":%d,\"handle\":%llu,\"state\":\"%s\",\"frames\":[", *n > 0 ? "," : "",
-	       t->tid, (unsigned long long)t->handle, states[t->state]);
+	printf("%s{\"interpreter\":%llu,\"tid\":%d,\"handle\":%llu,\"state\":\"%s\",\"frames\":[",
+	       *n > 0 ? "," : "", (unsigned long long)t->interpreter, t->tid,
+	       (unsigned long long)t->handle, states[t->state]);
 	for (size_t i = 0; i < t->n; i++) {
 		printf("%s", i > 0 ? "," : "");
 		put_frame(&t->frames[i]);

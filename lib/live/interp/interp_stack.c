@@ -214,6 +214,7 @@ bool ux_stack_walker_report(struct ux_stack_walker *t, uint64_t handle, int32_t 
 		.state = t->chain.state,
 		.frames = t->frames.data,
 		.n = t->frames.size,
+		.interpreter = t->interpreter,
 	};
 	return t->fn(t->ctx, &thread);
 }

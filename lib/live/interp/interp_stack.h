@@ -72,6 +72,7 @@ UX_MAP(ux_addr_map, uint64_t, void *, ux_hash_u64, ux_addr_eq);
 struct ux_stack_walker {
 	ux_interp_thread_fn *fn;
 	void *ctx;
+	uint64_t interpreter; /* number of the interpreter that the threads belong to */
 	struct ux_chain chain;
 	struct ux_interp_frames frames;
 	struct ux_addr_map known; /* code objects of this thread */

@@ -25,6 +25,7 @@ static const struct ux_python_layout layouts[] = {
 		.lines = UX_PYTHON_LNOTAB,
 		FRAME_OBJECTS,
 		.runtime_head = 24,
+		.interp_id = 16,
 		.frame_instr = 104,
 		.frame_running = 116, /* f_executing */
 		.running = 1 << 1,
@@ -47,6 +48,7 @@ static const struct ux_python_layout layouts[] = {
 		.lines = UX_PYTHON_LNOTAB,
 		FRAME_OBJECTS,
 		.runtime_head = 32,
+		.interp_id = 16,
 		.frame_instr = 104,
 		.frame_running = 116, /* f_executing */
 		.running = 1 << 1,
@@ -69,6 +71,7 @@ static const struct ux_python_layout layouts[] = {
 		.lines = UX_PYTHON_LNOTAB,
 		FRAME_OBJECTS,
 		.runtime_head = 32,
+		.interp_id = 24,
 		.frame_instr = 104,
 		.frame_running = 116, /* f_executing */
 		.running = 1 << 1,
@@ -91,6 +94,7 @@ static const struct ux_python_layout layouts[] = {
 		.lines = UX_PYTHON_LINETABLE,
 		FRAME_OBJECTS,
 		.runtime_head = 32,
+		.interp_id = 24,
 		.frame_instr = 96,
 		.frame_running = 108,       /* f_state */
 		.running = 1 << 0 | 1 << 2, /* FRAME_EXECUTING, FRAME_UNWINDING */
@@ -115,6 +119,7 @@ static const struct ux_python_layout layouts[] = {
 		.runtime_head = 40,
 		.interp_next = 0,
 		.interp_threads = 16,
+		.interp_id = 48,
 		.thread_bytes = 168,
 		.thread_next = 8,
 		.thread_interp = 16,
@@ -147,6 +152,7 @@ static const struct ux_python_layout layouts[] = {
 		.runtime_head = 40,
 		.interp_next = 0,
 		.interp_threads = 72,
+		.interp_id = 8,
 		.thread_bytes = 152,
 		.thread_next = 8,
 		.thread_interp = 16,
@@ -357,6 +363,7 @@ static enum ux_code python_layout_convert(const struct debug_offsets *o, struct 
 	unsigned moved = l->version >= 0x030f ? 3 : 0; /* number of fields that 3.15 has inserted */
 	const struct debug_offsets_field fields[] = {
 		{RUNTIME, 2, 8, &l->runtime_head},
+		{INTERPRETER, 1, 8, &l->interp_id},
 		{INTERPRETER, 2, 8, &l->interp_next},
 		{INTERPRETER, 3, 8, &l->interp_threads},
 		{THREAD, 2, 8, &l->thread_next},

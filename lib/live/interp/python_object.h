@@ -35,6 +35,7 @@ struct ux_python_layout {
 	uint32_t runtime_head; /* interpreters.head; .main follows it */
 	uint32_t interp_next;
 	uint32_t interp_threads;
+	uint32_t interp_id; /* 0 for the main interpreter */
 
 	uint32_t thread_bytes;
 	uint32_t thread_next;

@@ -8,6 +8,7 @@ enum {
 	INTERPRETERS_MOST = 1 << 12,
 	THREADS_MOST = 1 << 16, /* threads of one interpreter */
 	OWNED_BY_GENERATOR = 1,
+	SOUND_ATTEMPTS = 64, /* two of each thread, which may run meanwhile */
 	TAG_BITS = 3, /* tag bits of a _PyStackRef (3.14), which are 0 in a pointer to an object */
 };
 
@@ -46,6 +47,26 @@ static bool python_has_interpreter(struct ux_python *p)
 	return ux_memory_pointer(&p->memory, p->runtime + l->runtime_head, &interp) &&
 	       ux_memory_pointer(&p->memory, interp + l->interp_threads, &thread) &&
 	       ux_memory_pointer(&p->memory, thread + l->thread_interp, &back) && back == interp;
+}
+
+/*
+ * Whether the list of interpreters leads from `head` to `main`, which is the first one and so the
+ * last of the list.
+ */
+static bool python_reaches_main(struct ux_python *p)
+{
+	const struct ux_python_layout *l = &p->layout;
+	uint64_t ends[2] = {0}, next = 0;
+	if (!ux_memory_read(&p->memory, p->runtime + l->runtime_head, ends, sizeof(ends)))
+		return false;
+	for (unsigned i = 0; i < INTERPRETERS_MOST && ux_memory_plausible(ends[0]); i++) {
+		if (!ux_memory_read(&p->memory, ends[0] + l->interp_next, &next, sizeof(next)))
+			return false;
+		if (next == 0)
+			return ends[0] == ends[1];
+		ends[0] = next;
+	}
+	return false;
 }
 
 enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *reader,
@@ -221,6 +242,29 @@ static enum ux_code python_stack_read(struct python_walk *w, struct ux_error *er
 	return ux_stack_walker_read(w->walker, &w->p->memory, &kind, w, err);
 }
 
+bool ux_python_is_sound(struct ux_python *p)
+{
+	struct python_walk w = {.p = p};
+	const struct ux_python_layout *l = &p->layout;
+	uint64_t interp = 0;
+	uint8_t copy[UX_CHAIN_FRAME_MOST];
+	if (!python_reaches_main(p) ||
+	    !ux_memory_pointer(&p->memory, p->runtime + l->runtime_head + 8, &interp) ||
+	    !ux_memory_pointer(&p->memory, interp + l->interp_threads, &w.thread))
+		return false;
+	for (unsigned i = 0; i < SOUND_ATTEMPTS; i++) {
+		struct ux_raw_frame frame = {0};
+		if (python_frame_innermost(&w, &frame.addr) && ux_memory_plausible(frame.addr) &&
+		    ux_memory_read(&p->memory, frame.addr, copy, l->frame_bytes) &&
+		    python_frame_parse(&w, copy, &frame))
+			return true;
+		if (i % 2 == 1 && /* the next thread, if the list has one */
+		    (!ux_memory_pointer(&p->memory, w.thread + l->thread_next, &w.thread)))
+			return false;
+	}
+	return false;
+}
+
 static enum ux_code python_thread_report(struct python_walk *w, bool *ret_more,
 					 struct ux_error *err)
 {
@@ -242,6 +286,9 @@ static enum ux_code python_threads_walk(struct python_walk *w, uint64_t interp, 
 	const struct ux_python_layout *l = &w->p->layout;
 	if (!ux_memory_pointer(&w->p->memory, interp + l->interp_threads, &w->thread))
 		return UX_OK;
+	w->walker->interpreter = 0;
+	(void)!ux_memory_read(&w->p->memory, interp + l->interp_id, &w->walker->interpreter,
+			      sizeof(w->walker->interpreter));
 	for (unsigned i = 0; i < THREADS_MOST && *ret_more; i++) {
 		if (!ux_memory_plausible(w->thread) ||
 		    !ux_memory_read(&w->p->memory, w->thread, w->copy, l->thread_bytes) ||

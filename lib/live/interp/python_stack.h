@@ -16,6 +16,13 @@ enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *
 			    const struct ux_interp_root *root, uint32_t *ret_hex,
 			    struct ux_error *err) ux_must;
 
+/*
+ * Whether the list of interpreters is complete and a thread of the main one runs Python code. Other
+ * data can look like _PyRuntime to ux_python_init(), but has no frames. False also for an
+ * interpreter that runs nothing at the moment.
+ */
+bool ux_python_is_sound(struct ux_python *p) ux_must;
+
 /* Reports each thread. Returns the codes of ux_interp_walk(). */
 enum ux_code ux_python_walk(struct ux_python *p, struct ux_stack_walker *t, struct ux_error *err)
 	ux_must;
