@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 enum {
-	UX_BLOBS_VERSION = 1,
+	UX_BLOBS_VERSION = 2,
 	UX_BLOB_HASH_SIZE = 32,
 	UX_UPLOAD_UID_SIZE = 33, /* 32 hex digits and a NUL */
 };
@@ -64,6 +64,11 @@ struct ux_blobs {
 	 */
 	enum ux_code (*part_map)(struct ux_blob_part *part, struct ux_mapping *ret,
 				 struct ux_error *err);
+	/*
+	 * Waits until the bytes are on the disk. Called before part_commit(), outside of the
+	 * store's lock, so that a large file does not hold up other commits.
+	 */
+	enum ux_code (*part_sync)(struct ux_blob_part *part, struct ux_error *err);
 	/*
 	 * Makes the part the durable blob of that hash, and removes the part. The caller has
 	 * checked the hash. An existing blob of the same hash is replaced.

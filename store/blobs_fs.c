@@ -31,6 +31,7 @@ struct ux_blob_part {
 	struct blobs_fs *fs;
 	int fd;
 	uint64_t size;
+	bool synced; /* the bytes are on the disk */
 	char uid[UX_UPLOAD_UID_SIZE];
 };
 
@@ -118,6 +119,7 @@ static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 	if (ftruncate(part->fd, 0) != 0)
 		return ux_error_os(err, errno, "cannot empty upload %s", part->uid);
 	part->size = 0;
+	part->synced = false;
 	return UX_OK;
 }
 
@@ -127,6 +129,7 @@ static enum ux_code part_append(struct ux_blob_part *part, struct ux_bytes bytes
 	struct ux_room *room = part->fs->base.room;
 	if (room)
 		UX_TRY(ux_room_check(room, bytes.size, err));
+	part->synced = false;
 	UX_TRY(ux_file_write(part->fd, bytes, err));
 	part->size += bytes.size;
 	return UX_OK;
@@ -184,6 +187,16 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 	return blobs_fs_make_folder(outer, name, ret, err);
 }
 
+static enum ux_code part_sync(struct ux_blob_part *part, struct ux_error *err)
+{
+	if (part->synced)
+		return UX_OK;
+	if (fchmod(part->fd, BLOB_MODE) != 0 || fsync(part->fd) != 0)
+		return ux_error_os(err, errno, "cannot sync upload %s", part->uid);
+	part->synced = true;
+	return UX_OK;
+}
+
 /*
  * Replaces an existing blob, whose bytes may have been damaged since; the new bytes are verified.
  * Mappings of the old file stay valid.
@@ -194,10 +207,9 @@ static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_
 	char path[BLOB_PATH];
 	ux_cleanup(blobs_fs_close_fd) int folder = -1;
 	blob_path(hash, path);
+	UX_TRY(part_sync(part, err));
 	UX_TRY(blob_folder(part->fs, path, &folder, err));
 	const char *name = path + 6;
-	if (fchmod(part->fd, BLOB_MODE) != 0 || fsync(part->fd) != 0)
-		return ux_error_os(err, errno, "cannot sync upload %s", part->uid);
 	if (renameat(part->fs->uploads, part->uid, folder, name) != 0)
 		return ux_error_os(err, errno, "cannot rename upload %s", part->uid);
 	if (fsync(folder) != 0 || fsync(part->fs->uploads) != 0)
@@ -349,8 +361,8 @@ enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_
 	if (!fs)
 		return ux_error_nomem(err);
 	*fs = (struct blobs_fs){
-		.base = {UX_BLOBS_VERSION, part_open, part_write, part_map, part_commit, part_reset,
-			 part_close, part_get_size, part_remove, blob_open, blob_remove,
+		.base = {UX_BLOBS_VERSION, part_open, part_write, part_map, part_sync, part_commit,
+			 part_reset, part_close, part_get_size, part_remove, blob_open, blob_remove,
 			 blobs_fs_each_blob, blobs_fs_each_part, blobs_close},
 		.blobs = -1,
 		.uploads = -1,

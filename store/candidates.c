@@ -606,7 +606,9 @@ static enum ux_code candidate_settle(struct ux_index *ix, int64_t candidate,
 	struct ux_add_result r;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	/* When a power cut loses it, the candidate is pending, its job is there, and is run again.
+	 */
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_TRY(candidate_row_find(db, candidate, &arena, &p, err));
 	if (what->state == UX_CANDIDATE_FAILED)
 		UX_TRY(candidate_settle_failed(db, &p, what, now, &r, err));

@@ -40,6 +40,20 @@ struct ux_id_filter;
 struct ux_readers;
 struct ux_room;
 
+/*
+ * The log of a database: which of the commits are on the disk that did not wait for it themselves.
+ * Commits are numbered from 1.
+ */
+struct ux_db_log {
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t changed;
+	int fd;       /* -1: not opened yet */
+	bool syncing; /* by a thread that others wait for */
+	uint64_t committed;
+	uint64_t promised; /* the last one that a client is told of */
+	uint64_t synced;
+};
+
 /* A connection, used by one thread at a time: the one that holds lock, or took it from a pool. */
 struct ux_db {
 	pthread_mutex_t lock;
@@ -51,6 +65,7 @@ struct ux_db {
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;
 	bool lazy; /* commits do not wait for the disk: ux_tx_begin_lazy() */
+	struct ux_db_log log;
 	/* time of the monotonic clock at which a statement is interrupted; 0: never */
 	int64_t deadline_ns;
 	uint32_t limit_ms;          /* the same as a duration, for the message */
@@ -147,6 +162,7 @@ enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t siz
 /* A transaction. ux_tx_end() rolls it back unless it has been committed. */
 struct ux_tx {
 	struct ux_db *db;
+	uint64_t number; /* of the commit */
 	bool open;
 };
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
@@ -155,9 +171,19 @@ enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *er
  * not wait for the disk. For what is only repeated when it is lost, like the lease of a job.
  */
 enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
+/* Waits until a commit is on the disk. Threads that wait at one time share one sync. Any thread. */
+enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err) ux_must;
+/* The last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
+uint64_t ux_db_committed(struct ux_db *db);
+uint64_t ux_db_promised(struct ux_db *db);
 /* Begins a transaction for reads of one consistent snapshot. It needs no commit. */
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
+/*
+ * Commits a lazy transaction of which a client is told after ux_db_sync(tx->number), which the
+ * caller calls without the connection's lock.
+ */
+enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err) ux_must;
 void ux_tx_end(struct ux_tx *tx);
 
 /* Holds the connection's lock until the end of the scope. */

@@ -105,6 +105,12 @@ static enum ux_code index_copy(struct ux_index *ix, const char *path, struct ux_
 	return ux_db_copy(db, path, err);
 }
 
+static enum ux_code index_sync(struct ux_index *ix, enum ux_sync what, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	return ux_db_sync(db, what == UX_SYNC_ALL ? ux_db_committed(db) : ux_db_promised(db), err);
+}
+
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
 {
 	struct ux_index_sql *s = calloc(1, sizeof(*s));
@@ -113,6 +119,7 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
 	s->base.version = UX_INDEX_VERSION;
 	s->base.close = index_close;
 	s->base.copy = index_copy;
+	s->base.sync = index_sync;
 	ux_modules_init(&s->base);
 	ux_candidates_init(&s->base);
 	ux_retention_init(&s->base);

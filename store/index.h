@@ -280,8 +280,9 @@ struct ux_index_modules {
 	 * turns out poorer than a ready one of its kind, and was not forced, is removed:
 	 * UX_ADD_POORER. A GSYM that was extracted again replaces the earlier one, unless it is
 	 * poorer. Candidates that were extracted without this file, as the supplementary file that
-	 * they refer to, get a job each (modules.add does so too). Repeating the call changes
-	 * nothing. UX_ENOTFOUND: the candidate has been removed. UX_ECONFLICT: the file has another
+	 * refer to, get a job each (modules.add does so too). Repeating the call changes
+	 * nothing. Survives a crash of the process, but a power cut only after `sync`.
+	 * UX_ENOTFOUND: the candidate has been removed. UX_ECONFLICT: the file has another
 	 * GNU build ID than the module.
 	 */
 	enum ux_code (*settle)(struct ux_index *ix, int64_t candidate,
@@ -451,9 +452,10 @@ struct ux_upload_list {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_uploads {
 	/*
-	 * UX_ELIMIT: the upload would exceed the namespace's quota, or the quota is already
-	 * exceeded. UX_EUNAVAILABLE with up->limits->reached: too many uploads are open; retry
-	 * later.
+	 * Survives a crash of the process, but a power cut only after `sync`: then the client
+	 * announces the upload again. UX_ELIMIT: the upload would exceed the namespace's quota, or
+	 * the quota is already exceeded. UX_EUNAVAILABLE with up->limits->reached: too many uploads
+	 * are open; retry later.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_upload *up, struct ux_error *err);
 	/* UX_ENOTFOUND. */
@@ -773,6 +775,11 @@ struct ux_index_jobs {
  * UX_OK survives a crash of the machine. IDs are canonical text and are not parsed here. Each ret
  * is set only on UX_OK, unless stated otherwise.
  */
+enum ux_sync {
+	UX_SYNC_PROMISED, /* what clients are told of: uploads that were finished */
+	UX_SYNC_ALL,      /* also what is only repeated when it is lost */
+};
+
 struct ux_index {
 	unsigned version; /* UX_INDEX_VERSION */
 	struct ux_index_modules modules;
@@ -796,6 +803,11 @@ struct ux_index {
 	 * returns.
 	 */
 	enum ux_code (*copy)(struct ux_index *ix, const char *path, struct ux_error *err);
+	/*
+	 * Waits until the disk has what other threads have written. Nothing is written and nothing
+	 * is waited for if it has.
+	 */
+	enum ux_code (*sync)(struct ux_index *ix, enum ux_sync what, struct ux_error *err);
 	void (*close)(struct ux_index *ix);
 };
 

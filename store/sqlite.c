@@ -20,6 +20,12 @@ enum {
 };
 
 /*
+ * Pages in the log before they are copied into the database, 16 MiB. A page that several
+ * transactions changed is copied once.
+ */
+#define LOG_PAGES "4096"
+
+/*
  * Called by SQLite while another process holds the index. Only the first writer waits for long. The
  * other writers queue behind it; if each of them waited anew, no thread would be left for requests
  * that only read.
@@ -111,8 +117,10 @@ static void sqlite_glob(sqlite3_context *ctx, int n, sqlite3_value **values)
 
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err)
 {
-	*db = (struct ux_db){0};
+	*db = (struct ux_db){.log.fd = -1};
 	pthread_mutex_init(&db->lock, NULL);
+	pthread_mutex_init(&db->log.lock, NULL);
+	pthread_cond_init(&db->log.changed, NULL);
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK)
 		return db->sqlite ? ux_db_fail(db, err) : ux_error_nomem(err);
@@ -122,6 +130,7 @@ enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err
 	return sqlite_exec(db,
 			   "PRAGMA journal_mode = WAL;"
 			   "PRAGMA synchronous = FULL;"
+			   "PRAGMA wal_autocheckpoint = " LOG_PAGES ";"
 			   "PRAGMA foreign_keys = ON;"
 			   "PRAGMA temp_store = MEMORY;"
 			   "PRAGMA trusted_schema = OFF;",
@@ -150,6 +159,10 @@ void ux_db_close(struct ux_db *db)
 	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
 		sqlite3_finalize(db->prepared[i].handle);
 	sqlite3_close(db->sqlite);
+	if (db->log.fd >= 0)
+		close(db->log.fd);
+	pthread_cond_destroy(&db->log.changed);
+	pthread_mutex_destroy(&db->log.lock);
 	pthread_mutex_destroy(&db->lock);
 	*db = (struct ux_db){0};
 }
@@ -450,11 +463,80 @@ enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_erro
 	return UX_OK;
 }
 
-enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
+static enum ux_code tx_commit(struct ux_tx *tx, bool promise, struct ux_error *err)
 {
+	struct ux_db_log *log = &tx->db->log;
 	UX_TRY(sqlite_run(tx->db, &sql_commit, err));
 	tx->open = false;
+	pthread_mutex_lock(&log->lock);
+	tx->number = ++log->committed;
+	if (promise)
+		log->promised = tx->number;
+	pthread_mutex_unlock(&log->lock);
 	return UX_OK;
+}
+
+enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
+{
+	return tx_commit(tx, /* promise= */ false, err);
+}
+
+enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err)
+{
+	return tx_commit(tx, /* promise= */ true, err);
+}
+
+uint64_t ux_db_committed(struct ux_db *db)
+{
+	UX_LOCKED(&db->log.lock);
+	return db->log.committed;
+}
+
+uint64_t ux_db_promised(struct ux_db *db)
+{
+	UX_LOCKED(&db->log.lock);
+	return db->log.promised;
+}
+
+/*
+ * Syncs the log by a descriptor of our own. The log has no locks that closing the descriptor could
+ * release: SQLite's are on the database and its shared memory. SQLite has synced the log's folder
+ * when it made the log, and syncs the log before it copies pages to the database.
+ */
+static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
+{
+	struct ux_db_log *log = &db->log;
+	const char *path = sqlite3_filename_wal(sqlite3_db_filename(db->sqlite, "main"));
+	if (log->fd < 0)
+		log->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (log->fd < 0)
+		return ux_error_os(err, errno, "cannot open the log of the index");
+	return fdatasync(log->fd) == 0
+		       ? UX_OK
+		       : ux_error_os(err, errno, "cannot sync the log of the index");
+}
+
+enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err)
+{
+	struct ux_db_log *log = &db->log;
+	enum ux_code code = UX_OK;
+	UX_LOCKED(&log->lock);
+	while (code == UX_OK && log->synced < number) {
+		if (log->syncing) {
+			pthread_cond_wait(&log->changed, &log->lock);
+			continue;
+		}
+		uint64_t upto = log->committed;
+		log->syncing = true;
+		pthread_mutex_unlock(&log->lock);
+		code = sqlite_sync_log(db, err);
+		pthread_mutex_lock(&log->lock);
+		log->syncing = false;
+		if (code == UX_OK)
+			log->synced = upto;
+		pthread_cond_broadcast(&log->changed);
+	}
+	return code;
 }
 
 void ux_tx_end(struct ux_tx *tx)

@@ -144,10 +144,22 @@ enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *
 /* Names of the stored numbers. */
 static const char clock_name[] = "clock", latest_name[] = "clock-latest";
 
+/* New commits queue behind a removal that waits, or it would never have its turn. */
+static void store_init_commit_lock(struct ux_store *s)
+{
+	pthread_rwlockattr_t attr;
+	pthread_rwlockattr_init(&attr);
+#ifdef __GLIBC__
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+	pthread_rwlock_init(&s->commit_lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
 static void store_init(struct ux_store *s)
 {
 	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
-	pthread_mutex_init(&s->commit_lock, NULL);
+	store_init_commit_lock(s);
 	pthread_mutex_init(&s->work_lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
@@ -251,7 +263,7 @@ void ux_store_close(struct ux_store *s)
 	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->work_lock);
-	pthread_mutex_destroy(&s->commit_lock);
+	pthread_rwlock_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
 }
 

@@ -100,11 +100,11 @@ struct ux_store {
 	struct ux_index *index;
 	struct ux_blobs *blobs;
 	/*
-	 * Used only by store_commit.c. Held from the rename of a blob until its row is in the
-	 * index, and by the sweep from its check for a row until the removal. So the sweep never
-	 * removes a blob whose row is about to be written.
+	 * Used only by store_commit.c. Commits share it, each from the rename of its blob until its
+	 * row is in the index. What removes blobs holds it alone, from the check for a row until
+	 * the removal. So no blob is removed whose row is about to be written.
 	 */
-	pthread_mutex_t commit_lock;
+	pthread_rwlock_t commit_lock;
 	pthread_mutex_t work_lock; /* guards the next two fields, which ux_store_on_work() sets */
 	void (*work)(void *ctx);
 	void *work_ctx;

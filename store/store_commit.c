@@ -22,7 +22,7 @@ static void commit_end(struct commit *c)
 {
 	struct ux_blobs *b = c->store->blobs;
 	if (c->locked)
-		pthread_mutex_unlock(&c->store->commit_lock);
+		pthread_rwlock_unlock(&c->store->commit_lock);
 	if (!c->own)
 		return;
 	b->part_close(c->own);
@@ -50,10 +50,15 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 	return code;
 }
 
-/* Holds off the sweep until commit_end(). part NULL: a blob is not committed. */
+/*
+ * Holds off removals until commit_end(). part NULL: a blob is not committed. Other commits go on
+ * meanwhile, so that the waits of several for the disk become one.
+ */
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
-	pthread_mutex_lock(&c->store->commit_lock);
+	if (part)
+		UX_TRY(c->store->blobs->part_sync(part, err));
+	pthread_rwlock_rdlock(&c->store->commit_lock);
 	c->locked = true;
 	if (part)
 		UX_TRY(c->store->blobs->part_commit(part, c->hash, err));
@@ -81,26 +86,38 @@ static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 	return commit_begin(c, c->own, err);
 }
 
-/* Called with the lock held. */
+/* Holds off commits until commit_end(). */
+static void commit_begin_removal(struct commit *c)
+{
+	pthread_rwlock_wrlock(&c->store->commit_lock);
+	c->locked = true;
+}
+
+/*
+ * Called while commits are held off. A row may have been removed by a transaction that a power cut
+ * could still undo, so the index is synced before the file is removed.
+ */
 static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_hash *hash,
 				       bool dry_run, bool *ret, struct ux_error *err)
 {
 	bool used = true;
 	*ret = false;
 	UX_TRY(s->index->blobs.used(s->index, hash, &used, err));
-	if (!used && !dry_run)
+	if (!used && !dry_run) {
+		UX_TRY(s->index->sync(s->index, UX_SYNC_ALL, err));
 		UX_TRY(s->blobs->remove(s->blobs, hash, err));
+	}
 	*ret = !used;
 	return UX_OK;
 }
 
 /* A refused blob is garbage. It is removed now if no row names it, otherwise the sweep decides. */
-static void commit_drop_refused(const struct commit *c, enum ux_code code,
-				const struct ux_add_result *r)
+static void commit_drop_refused(struct ux_store *s, const struct ux_blob_hash *hash,
+				enum ux_code code, const struct ux_add_result *r)
 {
 	bool dropped = false;
 	if (code == UX_ECONFLICT || code == UX_ELIMIT || (code == UX_OK && r->add == UX_ADD_POORER))
-		(void)!commit_drop_unused(c->store, c->hash, /* dry_run= */ false, &dropped, NULL);
+		(void)!ux_store_drop_blob(s, hash, /* dry_run= */ false, &dropped, NULL);
 }
 
 static void store_wake(struct ux_store *s)
@@ -135,8 +152,8 @@ enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *par
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &up->hash};
 		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
-		commit_drop_refused(&c, code, ret);
 	}
+	commit_drop_refused(s, &up->hash, code, ret);
 	if (commit_queued_work(code, ret))
 		store_wake(s);
 	return code;
@@ -152,8 +169,8 @@ enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &cand->blob};
 		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->modules.add(s->index, what, cand, who, ux_store_now(s), ret, err);
-		commit_drop_refused(&c, code, ret);
 	}
+	commit_drop_refused(s, &cand->blob, code, ret);
 	if (commit_queued_work(code, ret))
 		store_wake(s);
 	return code;
@@ -209,7 +226,7 @@ enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *h
 				bool *ret_dropped, struct ux_error *err)
 {
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
-	UX_TRY(commit_begin(&c, NULL, err));
+	commit_begin_removal(&c);
 	return commit_drop_unused(s, hash, dry_run, ret_dropped, err);
 }
 
@@ -285,7 +302,7 @@ enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *h
 {
 	struct ux_blob_loss loss;
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
-	UX_TRY(commit_begin(&c, NULL, err));
+	commit_begin_removal(&c);
 	UX_TRY(s->index->blobs.lose(s->index, hash, reason, ux_store_now(s), &loss, err));
 	return s->blobs->remove(s->blobs, hash, err);
 }

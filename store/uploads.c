@@ -80,7 +80,8 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 		return ux_error_set(err, UX_EINVAL, "an upload has 1 to %d IDs", UX_INDEX_IDS_MOST);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	/* After a power cut, an upload that is not finished is announced again. */
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
 	UX_TRY(ux_namespace_check_quota(db, up->ns, 0, up->size, err));
 	if (up->limits)
 		UX_TRY(upload_check_limits(db, up, err));
@@ -280,22 +281,35 @@ static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up
 	return upload_end(db, up->uid, UX_UPLOAD_FAILED, "better-there", reason, 0, now, err);
 }
 
+static enum ux_code upload_write_finish(struct ux_index *ix, const struct ux_upload *up,
+					const struct ux_candidate *cand, const struct ux_who *who,
+					ux_time now, struct ux_add_result *ret,
+					uint64_t *ret_commit, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	const struct ux_arrival what = {up->ns, up->ids, up->n_ids, up->force};
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_candidate_row_add(db, &what, cand, now, ret, err));
+	UX_TRY(upload_end_with(db, up, cand, ret, now, err));
+	if (ret->add == UX_ADD_NEW)
+		UX_TRY(ux_audit_write(db, who, now, up->ns, "upload", up->ids[0],
+				      ux_kind_name(cand->kind), ret->module, err));
+	UX_TRY(ux_tx_promise(&tx, err));
+	*ret_commit = tx.number;
+	return UX_OK;
+}
+
+/* The lock is released before the wait for the disk, which uploads share. */
 static enum ux_code upload_finish(struct ux_index *ix, const struct ux_upload *up,
 				  const struct ux_candidate *cand, const struct ux_who *who,
 				  ux_time now, struct ux_add_result *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_writer(ix);
-	const struct ux_arrival what = {up->ns, up->ids, up->n_ids, up->force};
 	struct ux_add_result r;
-	UX_LOCKED(&db->lock);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
-	UX_TRY(ux_candidate_row_add(db, &what, cand, now, &r, err));
-	UX_TRY(upload_end_with(db, up, cand, &r, now, err));
-	if (r.add == UX_ADD_NEW)
-		UX_TRY(ux_audit_write(db, who, now, up->ns, "upload", up->ids[0],
-				      ux_kind_name(cand->kind), r.module, err));
-	UX_TRY(ux_tx_commit(&tx, err));
+	uint64_t commit = 0;
+	UX_TRY(upload_write_finish(ix, up, cand, who, now, &r, &commit, err));
+	UX_TRY(ux_db_sync(ux_index_writer(ix), commit, err));
 	*ret = r;
 	return UX_OK;
 }

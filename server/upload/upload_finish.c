@@ -57,10 +57,15 @@ static enum ux_code finish_code_of(const char *word)
 	return UX_ECORRUPT; /* "failed": the confined child could not read it */
 }
 
-/* Repeated requests for an upload that has ended get the same answer. */
+/*
+ * Repeated requests for an upload that has ended get the same answer. The first one may still wait
+ * for the disk.
+ */
 static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
 					const struct ux_upload *up)
 {
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	UX_TRY(ix->sync(ix, UX_SYNC_PROMISED, &req->err));
 	if (up->state == UX_UPLOAD_PENDING)
 		res->status = 202;
 	if (up->state == UX_UPLOAD_DONE || up->state == UX_UPLOAD_PENDING)

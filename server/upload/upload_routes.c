@@ -268,7 +268,9 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 	struct ux_upload up;
 	uint64_t offset = 0;
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_index *ix = ux_server_of(req)->store->index;
 	UX_TRY(ux_upload_of(req, &up));
+	UX_TRY(ix->sync(ix, UX_SYNC_PROMISED, &req->err));
 	if (up.state == UX_UPLOAD_OPEN)
 		UX_TRY(b->part_size(b, up.uid, &offset, &req->err));
 	else if (up.state != UX_UPLOAD_FAILED)

@@ -221,3 +221,30 @@ def test_a_sync_that_is_left_out_is_noticed(recorded, what):
                 break
             shutil.rmtree(state)
     assert missed and noticed
+
+
+# For an upload and its extraction: the log of the index once; and of each of the two blobs its bytes, the folder that it
+# is moved from, and the three that it is moved to, two of which are new to the store.
+SYNCS_MOST = 12
+
+
+def test_an_upload_waits_for_the_disk_a_few_times(tmp_path, prog):
+    record = Record(tmp_path / "data", tmp_path)
+    server = Server(record.folder, environment=record.environment)
+    server.start()
+    api, data, own, count = Api(server), prog.read_bytes(), bytes.fromhex(build_id(prog)[len("gnu:"):]), 20
+    assert data.count(own) == 1
+    began = record.now()
+    for n in range(count):
+        changed = uuid_of(n) + uuid_of(-n)
+        assert api.upload([f"gnu:{changed[:len(own)].hex()}"], data.replace(own, changed[:len(own)]),
+                          kind="executable")[0] in (200, 202)
+    for n in range(count):
+        name = f"gnu:{(uuid_of(n) + uuid_of(-n))[:len(own)].hex()}"
+        wait_for(lambda name=name: all(c["state"] == "ready"
+                                       for c in api("GET", f"/v1/modules/{name}")[1]["candidates"]))
+    ended = record.now()
+    assert server.stop() == 0
+    syncs = sum(1 for at, op, *_ in record.entries() if op == SYNC and began < at <= ended)
+    print(f"{syncs / count} syncs an upload")
+    assert syncs <= SYNCS_MOST * count

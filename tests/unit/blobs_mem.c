@@ -122,6 +122,11 @@ static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 	return UX_OK;
 }
 
+static enum ux_code part_sync(struct ux_blob_part *part, struct ux_error *err)
+{
+	return fault(part->mem, err);
+}
+
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				struct ux_error *err)
 {
@@ -232,10 +237,10 @@ struct ux_blobs *blobs_mem_create(void)
 	struct blobs_mem *m = calloc(1, sizeof(*m));
 	if (!m)
 		abort();
-	m->base = (struct ux_blobs){UX_BLOBS_VERSION, part_open,  part_write,  part_map,
-				    part_commit,      part_reset, part_close,  part_size,
-				    part_remove,      blob_open,  blob_remove, each_blob,
-				    each_part,        mem_close};
+	m->base =
+		(struct ux_blobs){UX_BLOBS_VERSION, part_open,   part_write, part_map,  part_sync,
+				  part_commit,      part_reset,  part_close, part_size, part_remove,
+				  blob_open,        blob_remove, each_blob,  each_part, mem_close};
 	return &m->base;
 }
 

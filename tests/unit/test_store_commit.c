@@ -33,9 +33,9 @@ static struct fixture *fixture; /* the functions of a backend have no context of
 
 static bool is_locked(void)
 {
-	if (pthread_mutex_trylock(&fixture->store.commit_lock) != 0)
+	if (pthread_rwlock_trywrlock(&fixture->store.commit_lock) != 0)
 		return true;
-	pthread_mutex_unlock(&fixture->store.commit_lock);
+	pthread_rwlock_unlock(&fixture->store.commit_lock);
 	return false;
 }
 
@@ -401,6 +401,68 @@ static void refused_blob_goes_at_once_unless_it_is_used(void **state)
 	assert_false(is_locked());
 }
 
+enum {
+	TOGETHER = 2,
+	MEET_S = 20
+};
+
+/* Each commit of a blob waits for the other one. */
+static pthread_mutex_t meet_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t meet_changed = PTHREAD_COND_INITIALIZER;
+static unsigned meet_n;
+
+static enum ux_code part_commit_together(struct ux_blob_part *part, const struct ux_blob_hash *hash,
+					 struct ux_error *err)
+{
+	struct timespec until;
+	int r = 0;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += MEET_S;
+	pthread_mutex_lock(&meet_lock);
+	meet_n++;
+	pthread_cond_broadcast(&meet_changed);
+	while (meet_n < TOGETHER && r == 0)
+		r = pthread_cond_timedwait(&meet_changed, &meet_lock, &until);
+	pthread_mutex_unlock(&meet_lock);
+	if (r != 0)
+		return ux_error_set(err, UX_EIO, "the other commit waits for this one");
+	return fixture->part_commit(part, hash, err);
+}
+
+static void *commit_own_bytes(void *ctx)
+{
+	struct ux_store *s = &fixture->store;
+	struct ux_blob_part *part = NULL;
+	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(ctx));
+	char own[UX_UPLOAD_UID_SIZE];
+	uint64_t size = 0;
+	enum ux_code code = ux_upload_uid_make(own, NULL);
+	if (code == UX_OK)
+		code = s->blobs->part_open(s->blobs, own, &part, &size, NULL);
+	if (code == UX_OK)
+		code = s->blobs->part_write(part, ux_bytes_cstr(ctx), NULL);
+	if (code == UX_OK)
+		code = ux_store_commit_blob(s, part, &hash, NULL);
+	s->blobs->part_close(part);
+	return code == UX_OK ? ctx : NULL;
+}
+
+static void commits_do_not_wait_for_each_other(void **state)
+{
+	static char first[] = "of the first thread", second[] = "of the second thread";
+	struct fixture *f = *state;
+	pthread_t other;
+	void *done = NULL;
+	meet_n = 0;
+	f->store.blobs->part_commit = part_commit_together;
+	assert_int_equal(pthread_create(&other, NULL, commit_own_bytes, first), 0);
+	assert_ptr_equal(commit_own_bytes(second), second);
+	assert_int_equal(pthread_join(other, &done), 0);
+	assert_ptr_equal(done, first);
+	assert_true(has_blob(f, first) && has_blob(f, second));
+	assert_false(is_locked());
+}
+
 static void sweep_and_loss_release_the_lock_when_they_fail(void **state)
 {
 	struct fixture *f = *state;
@@ -602,6 +664,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(blob_is_durable_before_the_row_and_both_are_under_the_lock),
+		cmocka_unit_test_setup_teardown(commits_do_not_wait_for_each_other, setup,
+						teardown),
 		UX_TEST(blob_that_fails_leaves_no_row_and_no_lock),
 		UX_TEST(row_that_fails_leaves_garbage_for_the_sweep_and_no_lock),
 		cmocka_unit_test_setup_teardown(refused_blob_goes_at_once_unless_it_is_used, setup,
