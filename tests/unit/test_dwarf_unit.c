@@ -81,7 +81,7 @@ static void unreadable_header_costs_its_unit_only(void **state)
 			size_t at;
 			uint64_t value;
 			unsigned size;
-		} damage[] = {{4, 6, 2}, {4, 1, 2}, {6, 7, 1}, {7, 3, 1}};
+		} damage[] = {{4, 7, 2}, {4, 1, 2}, {6, 7, 1}, {7, 3, 1}};
 		make_patch(&m, UX_DWARF_INFO, second + damage[i].at, damage[i].value,
 			   damage[i].size);
 		reading_of(&r, &m);
