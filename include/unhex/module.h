@@ -125,6 +125,23 @@ UX_API enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint6
 					  uint32_t flags, ux_frames_fn *fn, void *ctx,
 					  struct ux_error *err) UX_MUST;
 
+/* A function of a module. The caller sets `size`; only that many bytes are filled in. */
+struct ux_function {
+	size_t size;      /* sizeof(struct ux_function) */
+	const char *name; /* linkage name, as of its frame; valid as long as the module is open */
+	uint64_t start;   /* its first pc */
+	uint64_t bytes;   /* size of its range; 0: unknown */
+};
+
+/*
+ * Finds the function that is the outermost frame at pc, with its range: for counting samples by
+ * function, or drawing its code. Flags and codes are those of ux_module_lookup(), and UX_EINVAL:
+ * ret->size is too small. *ret is unchanged on failure. Allocates nothing, takes no lock. Any
+ * thread. Since 0.1.
+ */
+UX_API enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, uint32_t flags,
+				       struct ux_function *ret, struct ux_error *err) UX_MUST;
+
 /*
  * Finds the pc of byte `offset` of the function with that linkage name; of several functions with
  * that name, the one at the lowest pc. Profilers of GPUs record addresses in this form, as a kernel

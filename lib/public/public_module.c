@@ -11,7 +11,8 @@
 #include "out.h"
 #include "public.h"
 
-#define OPTS_LEAST (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
+#define OPTS_LEAST     (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
+#define FUNCTION_LEAST (offsetof(struct ux_function, bytes) + sizeof(uint64_t))
 
 struct ux_module {
 	struct ux_opened
@@ -110,6 +111,24 @@ enum ux_code ux_module_lookup(const struct ux_module *m, uint64_t pc, uint32_t f
 	if (pc < back)
 		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
 	return ux_gsym_lookup(&m->gsym, pc - back, frames, max, ret_n, err);
+}
+
+enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, uint32_t flags,
+				struct ux_function *ret, struct ux_error *err)
+{
+	uint64_t back = 0;
+	size_t n = 0;
+	struct ux_frame outermost;
+	struct ux_function function = {0};
+	UX_TRY(ux_sized_check(ret, FUNCTION_LEAST, err));
+	UX_TRY(lookup_flags_back(flags, &back, err));
+	if (pc < back)
+		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
+	UX_TRY(ux_gsym_lookup(&m->gsym, pc - back, &outermost, 1, &n, err));
+	UX_TRY(ux_gsym_extent(&m->gsym, pc - back, &function.start, &function.bytes, err));
+	function.name = outermost.function;
+	ux_sized_write(ret, &function, sizeof(function));
+	return UX_OK;
 }
 
 enum ux_code ux_module_find(const struct ux_module *m, const char *function, uint64_t offset,

@@ -403,6 +403,49 @@ static void other_names_are_told_when_they_were_kept(void **state)
 	make_elf_deinit(&elf);
 }
 
+/* Byte for byte, as the answers of lookups say it; structs of other versions are filled as far as
+ * they go. */
+static void the_function_at_an_address_has_a_name_a_start_and_a_size(void **state)
+{
+	(void)state;
+	struct ux_gsym_function functions[] = {{.start = 0x1000, .size = 0x20, .name = 1},
+					       {.start = 0x1040, .size = 8, .name = 3}};
+	struct ux_gsym_file_entry none = {0, 0};
+	struct make_gsym made = {.functions = functions,
+				 .n_functions = 2,
+				 .files = &none,
+				 .n_files = 1,
+				 .strings = UX_STR("\0f\0g\0")};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_module *m = NULL;
+	assert_int_equal(make_gsym_write(&made, &out), UX_OK);
+	struct ux_input in = ux_input_memory(out.data, out.size);
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
+	struct {
+		struct ux_function function;
+		uint64_t more; /* a field of a later version */
+	} later = {.function.size = sizeof(later), .more = 77};
+	struct ux_function f = {.size = sizeof(f), .start = 77};
+	assert_int_equal(ux_module_function(m, 0x101f, 0, &f, NULL), UX_OK);
+	assert_string_equal(f.name, "f");
+	assert_int_equal(f.start, 0x1000);
+	assert_int_equal(f.bytes, 0x20);
+	assert_int_equal(ux_module_function(m, 0x1020, 0, &f, NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_module_function(m, 0, UX_LOOKUP_RETURN_ADDRESS, &f, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ux_module_function(m, 0x1000, 2, &f, NULL), UX_EINVAL);
+	assert_int_equal(f.start, 0x1000);
+	assert_int_equal(
+		ux_module_function(m, 0x1048, UX_LOOKUP_RETURN_ADDRESS, &later.function, NULL),
+		UX_OK);
+	assert_string_equal(later.function.name, "g");
+	assert_int_equal(later.function.bytes, 8);
+	assert_int_equal(later.more, 77);
+	f.size = sizeof(f) - 8;
+	assert_int_equal(ux_module_function(m, 0x1000, 0, &f, NULL), UX_EINVAL);
+	ux_module_close(m);
+}
+
 static void build_ids_of_any_length_are_told_or_none(void **state)
 {
 	(void)state;
@@ -958,6 +1001,7 @@ int main(void)
 		UX_TEST(a_function_receives_what_is_extracted),
 		UX_TEST(the_version_of_gsym_can_be_asked_for),
 		UX_TEST(other_names_are_told_when_they_were_kept),
+		UX_TEST(the_function_at_an_address_has_a_name_a_start_and_a_size),
 		UX_TEST(build_ids_of_any_length_are_told_or_none),
 		UX_TEST(a_debug_file_belongs_to_its_binary),
 		UX_TEST(a_debug_file_is_found_by_its_build_id_when_asked),
