@@ -42,6 +42,9 @@ TIME_LEAST = 15
 INIT = ["sh", "-c", '"$@"; exit $?', "sh"]
 # For each defect, of end-to-end tests together.
 E2E_SECONDS = 20
+# How often the output of a test is searched for a failure, and how much of it.
+POLL_SECONDS = 0.2
+OUTPUT_MOST = 4 << 20
 MEMORY_MOST = 8 << 30
 FILE_MOST = 2 << 30
 
@@ -553,7 +556,7 @@ def copy_tree(root, tree):
 class Build:
     """The copy, its build, and the tests that it has."""
 
-    def __init__(self, root, work, sanitize):
+    def __init__(self, root, work, sanitize, only_tests=()):
         self.tree = os.path.join(work, "tree")
         self.dir = os.path.join(self.tree, "build")
         self.objects = {}
@@ -571,6 +574,11 @@ class Build:
         # Tests that were added since the last build are known only after this.
         run_quietly(["ninja", "--quiet", "build.ninja"], self.dir)
         self.tests = self.unit_tests()
+        if only_tests:
+            unknown = [t for t in only_tests if t not in self.tests]
+            if unknown:
+                sys.exit(f"mutate: no such unit test: {' '.join(unknown)}")
+            self.tests = {t: self.tests[t] for t in only_tests}
         say(f"building {len(self.tests)} unit tests in {self.dir}")
         status, output = self.ninja(*self.tests.values())
         if status != 0:
@@ -697,16 +705,32 @@ class Build:
                 preexec_fn=restrict,
             ) as process:
                 try:
-                    status = process.wait(limit)
+                    status = self.wait_for(process, output, limit)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     return "time"
+                if status is None:
+                    process.kill()
             if status == 0:
                 return None
             output.seek(0)
             text = output.read().decode(errors="replace")
+        status = 1 if status is None else status
         failed = re.search(r"^\[  FAILED  \] (?!\w+: )(\w+)", text, re.M) or re.search(r"^FAILED \S*::(\w+)", text, re.M)
         return failed[1] if failed else f"signal {status - 128}" if status > 128 else f"status {status}"
+
+    def wait_for(self, process, output, limit):
+        """The exit status of a test; None: one of its cases has failed, and the rest need not run."""
+        end = time.monotonic() + limit
+        while True:
+            left = end - time.monotonic()
+            try:
+                return process.wait(min(max(left, 0), POLL_SECONDS))
+            except subprocess.TimeoutExpired:
+                if b"[  FAILED  ]" in os.pread(output.fileno(), OUTPUT_MOST, 0):
+                    return None
+                if left <= POLL_SECONDS:
+                    raise
 
     def compile(self, path):
         """The object code of a file with optimization; None when it does not compile."""
@@ -926,6 +950,7 @@ def options():
         f"{k}: {v}" for k, v in KINDS.items()))
     parser.add_argument("--only", nargs="+", metavar="ID", default=[], help="these defects alone")
     parser.add_argument("--again", action="store_true", help="the survivors of earlier runs alone")
+    parser.add_argument("--tests", nargs="+", metavar="TEST", default=[], help="these unit tests alone (test_store)")
     parser.add_argument("--e2e", action="store_true", help="end-to-end tests for what unit tests miss")
     parser.add_argument("--sanitize", action="store_true", help="build with AddressSanitizer, which sees leaks")
     parser.add_argument("--list", action="store_true", help="print the defects that would be planted")
@@ -957,7 +982,7 @@ def main():
                 say(f"{mutant.id} {describe(mutant)}")
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    build = Build(root, work, args.sanitize)
+    build = Build(root, work, args.sanitize, args.tests)
     chosen = [m for m in everything if m.id in args.only]
     if args.again:
         chosen += [m for m in everything if results.outcome(m) == "survived"]
