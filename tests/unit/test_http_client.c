@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "http_client.h"
+#include "scripted_server.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,145 +12,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-	STEPS_MOST = 8,
-	REQUEST_MOST = 200 << 10,
-};
+/* The server, and the client that is tested against it. */
+static struct ux_http_client *client;
 
-/* What the server does with one request. */
-struct step {
-	const char *answer; /* NULL: the connection is closed without one */
-	const char *more;   /* a byte of it follows every 400 ms */
-	bool close;         /* after the answer */
-	bool stall;         /* nothing more comes, and the connection stays open */
-};
-
-/* A server on a port of its own. Requests are answered in order, whatever connection they use. */
-struct script {
-	const struct step *steps;
-	size_t n_steps, n_done;
-	int listener;
-	uint16_t port;
-	char requests[STEPS_MOST][REQUEST_MOST];
-	int stop[2];
-	pthread_t thread;
-	char url[64];
-	struct ux_http_client *client;
-};
-
-static void send_all(int fd, const char *text, size_t n)
+static size_t end(struct script *s)
 {
-	while (n > 0) {
-		ssize_t sent = send(fd, text, n, MSG_NOSIGNAL);
-		if (sent <= 0)
-			return;
-		text += sent;
-		n -= (size_t)sent;
-	}
-}
-
-/* Reads a request with its body; false at the end of the connection. */
-static bool read_request(int fd, char *ret)
-{
-	size_t n = 0;
-	for (;;) {
-		ssize_t got = recv(fd, ret + n, REQUEST_MOST - 1 - n, 0);
-		if (got <= 0)
-			return false;
-		n += (size_t)got;
-		ret[n] = '\0';
-		const char *end = strstr(ret, "\r\n\r\n");
-		if (!end)
-			continue;
-		const char *length = strcasestr(ret, "\r\nContent-Length: ");
-		size_t body = length ? strtoul(length + 18, NULL, 10) : 0;
-		if (n >= (size_t)(end + 4 - ret) + body)
-			return true;
-	}
-}
-
-static void answer(const struct step *step, int fd)
-{
-	if (!step->answer)
-		return;
-	send_all(fd, step->answer, strlen(step->answer));
-	for (const char *p = step->more ? step->more : ""; *p; p++) {
-		usleep(400000);
-		send_all(fd, p, 1);
-	}
-}
-
-static void *serve(void *ctx)
-{
-	struct script *s = ctx;
-	while (s->n_done < s->n_steps) {
-		int fd = accept(s->listener, NULL, NULL);
-		bool open = fd >= 0;
-		if (!open)
-			return NULL;
-		while (open && s->n_done < s->n_steps && read_request(fd, s->requests[s->n_done])) {
-			const struct step *step = &s->steps[s->n_done++];
-			char byte;
-			answer(step, fd);
-			if (step->stall)
-				(void)!read(s->stop[0], &byte, 1);
-			open = step->answer && !step->close && !step->stall;
-		}
-		close(fd);
-	}
-	return NULL;
-}
-
-static void script_open(struct script *s, const struct step *steps, size_t n)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(at);
-	*s = (struct script){.steps = steps, .n_steps = n};
-	assert_in_range(n, 1, STEPS_MOST);
-	assert_int_equal(pipe(s->stop), 0);
-	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(s->listener, (struct sockaddr *)&at, size), 0);
-	assert_int_equal(listen(s->listener, 8), 0);
-	assert_int_equal(getsockname(s->listener, (struct sockaddr *)&at, &size), 0);
-	s->port = ntohs(at.sin_port);
-	snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u", s->port);
-	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
-}
-
-/* Returns how many requests came. */
-static size_t script_close(struct script *s)
-{
-	ux_http_client_destroy(s->client);
-	s->client = NULL;
-	shutdown(s->listener, SHUT_RDWR);
-	close(s->stop[1]);
-	pthread_join(s->thread, NULL);
-	close(s->stop[0]);
-	close(s->listener);
-	return s->n_done;
+	ux_http_client_destroy(client);
+	client = NULL;
+	return script_close(s);
 }
 
 static void client_make(struct script *s, struct ux_http_client_options o)
 {
 	if (!o.url)
 		o.url = s->url;
-	assert_int_equal(ux_http_client_create(&s->client, &o, NULL), UX_OK);
+	assert_int_equal(ux_http_client_create(&client, &o, NULL), UX_OK);
 }
-
-#define SCRIPT(name, ...)                                        \
-	static const struct step name##_steps[] = {__VA_ARGS__}; \
-	static struct script name;                               \
-	script_open(&name, name##_steps, ux_countof(name##_steps))
 
 #define OK(body) "HTTP/1.1 200 OK\r\nContent-Length: " body
 
-static enum ux_code call(struct script *s, struct ux_http_call c, struct ux_http_answer *ret,
-			 struct ux_error *err)
+static enum ux_code call(struct ux_http_call c, struct ux_http_answer *ret, struct ux_error *err)
 {
 	*ret = (struct ux_http_answer){0};
 	*err = (struct ux_error)UX_ERROR_INIT;
 	c.path = c.path ? c.path : "/";
-	return ux_http_client_call(s->client, &c, ret, err);
+	return ux_http_client_call(client, &c, ret, err);
 }
 
 static void assert_body(struct ux_http_answer *a, const char *expected)
@@ -179,7 +66,7 @@ static void a_request_has_what_the_call_says(void **state)
 	client_make(&s, (struct ux_http_client_options){.url = url, .token = "secret"});
 	const char *const lines[] = {"X-One: 1", "X-Two: 2", NULL};
 	assert_int_equal(
-		call(&s, (struct ux_http_call){.path = "/a/../b?c", .headers = lines}, &a, &err),
+		call((struct ux_http_call){.path = "/a/../b?c", .headers = lines}, &a, &err),
 		UX_OK);
 	assert_int_equal(a.status, 200);
 	assert_body(&a, "hi");
@@ -200,7 +87,7 @@ static void a_request_has_what_the_call_says(void **state)
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		struct ux_http_call c = {.method = cases[i].method, .type = "text/x"};
 		c.body = cases[i].length[0] != '\0' ? UX_STR("body") : UX_BYTES_NONE;
-		assert_int_equal(call(&s, c, &a, &err), UX_OK);
+		assert_int_equal(call(c, &a, &err), UX_OK);
 		assert_has(s.requests[1 + i], cases[i].line);
 		assert_has(s.requests[1 + i], cases[i].length);
 		if (c.body.size > 0) {
@@ -209,7 +96,7 @@ static void a_request_has_what_the_call_says(void **state)
 		}
 		ux_http_answer_deinit(&a);
 	}
-	script_close(&s);
+	end(&s);
 }
 
 static void an_agent_is_named_and_a_header_is_one_line(void **state)
@@ -221,23 +108,23 @@ static void an_agent_is_named_and_a_header_is_one_line(void **state)
 	client_make(&s, (struct ux_http_client_options){.agent = "crawler/2"});
 	static const char *const bad[][2] = {{"X: a\r\nY: b", NULL}, {"X: \x7f", NULL}};
 	for (size_t i = 0; i < ux_countof(bad); i++)
-		assert_true(call(&s, (struct ux_http_call){.headers = bad[i]}, &a, &err) != UX_OK);
-	assert_int_equal(call(&s, (struct ux_http_call){.path = "/"}, &a, &err), UX_OK);
+		assert_true(call((struct ux_http_call){.headers = bad[i]}, &a, &err) != UX_OK);
+	assert_int_equal(call((struct ux_http_call){.path = "/"}, &a, &err), UX_OK);
 	assert_has(s.requests[0], "\r\nUser-Agent: crawler/2\r\n");
 	assert_null(strstr(s.requests[0], "Authorization"));
 	ux_http_answer_deinit(&a);
-	assert_int_equal(script_close(&s), 1);
+	assert_int_equal(end(&s), 1);
 	static const char *const urls[] = {"http:/x",    "https:/x",    "http://a?b",
 					   "http://a#b", "http://\x01", "HTTPX://a"};
 	for (size_t i = 0; i < ux_countof(urls); i++)
 		assert_int_equal(
 			ux_http_client_create(
-				&s.client, &(struct ux_http_client_options){.url = urls[i]}, &err),
+				&client, &(struct ux_http_client_options){.url = urls[i]}, &err),
 			UX_EINVAL);
 	static const char *const good[] = {"HTTP://a", "HttpS://a"};
 	for (size_t i = 0; i < ux_countof(good); i++) {
 		client_make(&s, (struct ux_http_client_options){.url = good[i]});
-		ux_http_client_destroy(s.client);
+		ux_http_client_destroy(client);
 	}
 }
 
@@ -251,19 +138,19 @@ static void an_answer_tells_when_to_come_again_and_where(void **state)
 	       {.answer = "HTTP/1.1 302 there\r\nLocation: http://other.test/x\r\n"
 			  "Content-Length: 0\r\n\r\n"});
 	client_make(&s, (struct ux_http_client_options){0});
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_OK);
 	assert_int_equal(a.status, 503);
 	assert_int_equal(a.retry_after_s, 7);
 	assert_string_equal(a.location, "");
 	assert_body(&a, "busy");
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_OK);
 	assert_int_equal(a.retry_after_s, 0);
 	ux_http_answer_deinit(&a);
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_OK);
 	assert_int_equal(a.status, 302);
 	assert_string_equal(a.location, "http://other.test/x");
 	ux_http_answer_deinit(&a);
-	script_close(&s);
+	end(&s);
 }
 
 static void redirects_are_followed_as_often_as_allowed(void **state)
@@ -275,13 +162,12 @@ static void redirects_are_followed_as_often_as_allowed(void **state)
 	SCRIPT(s, {.answer = THERE}, {.answer = OK("1\r\n\r\nx")}, {.answer = THERE},
 	       {.answer = THERE});
 	client_make(&s, (struct ux_http_client_options){0});
-	assert_int_equal(call(&s, (struct ux_http_call){.redirects = 1}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){.redirects = 1}, &a, &err), UX_OK);
 	assert_int_equal(a.status, 200);
 	assert_body(&a, "x");
 	assert_has(s.requests[1], "GET /next HTTP/1.1\r\n");
-	assert_int_equal(call(&s, (struct ux_http_call){.redirects = 1}, &a, &err),
-			 UX_EUNAVAILABLE);
-	script_close(&s);
+	assert_int_equal(call((struct ux_http_call){.redirects = 1}, &a, &err), UX_EUNAVAILABLE);
+	end(&s);
 }
 
 struct kept {
@@ -306,10 +192,10 @@ static void a_sink_gets_the_body_of_a_success_alone(void **state)
 	struct ux_http_answer a;
 	struct ux_error err;
 	static char large[80000];
-	struct step steps[] = {{.answer = OK("5\r\n\r\nhello")},
-			       {.answer = "HTTP/1.1 404 x\r\nContent-Length: 4\r\n\r\ngone"},
-			       {.answer = OK("5\r\n\r\nhello"), .close = true},
-			       {.answer = large, .close = true}};
+	struct script_step steps[] = {{.answer = OK("5\r\n\r\nhello")},
+				      {.answer = "HTTP/1.1 404 x\r\nContent-Length: 4\r\n\r\ngone"},
+				      {.answer = OK("5\r\n\r\nhello"), .close = true},
+				      {.answer = large, .close = true}};
 	static struct script s;
 	struct kept k = {.code = UX_OK};
 	int n = snprintf(large, sizeof(large), "HTTP/1.1 404 x\r\nContent-Length: 70000\r\n\r\n");
@@ -317,24 +203,24 @@ static void a_sink_gets_the_body_of_a_success_alone(void **state)
 	script_open(&s, steps, ux_countof(steps));
 	client_make(&s, (struct ux_http_client_options){0});
 	const struct ux_http_call c = {.sink = keep, .sink_ctx = &k};
-	assert_int_equal(call(&s, c, &a, &err), UX_OK);
+	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_int_equal(k.n, 5);
 	assert_memory_equal(k.text, "hello", 5);
 	assert_body(&a, "");
-	assert_int_equal(call(&s, c, &a, &err), UX_OK);
+	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_int_equal(k.n, 5);
 	assert_int_equal(a.status, 404);
 	assert_body(&a, "gone");
 	k.code = UX_ELIMIT;
-	assert_int_equal(call(&s, c, &a, &err), UX_ELIMIT);
+	assert_int_equal(call(c, &a, &err), UX_ELIMIT);
 	assert_string_equal(err.text, "the disk is full");
 	/* What comes instead of the file is only looked at. */
 	k.code = UX_OK;
-	assert_int_equal(call(&s, c, &a, &err), UX_OK);
+	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_int_equal(a.status, 404);
 	assert_in_range(a.body.size, 1, 64 << 10);
 	ux_http_answer_deinit(&a);
-	script_close(&s);
+	end(&s);
 }
 
 static void an_answer_may_be_as_long_as_its_limit(void **state)
@@ -344,11 +230,11 @@ static void an_answer_may_be_as_long_as_its_limit(void **state)
 	struct ux_error err;
 	SCRIPT(s, {.answer = OK("8\r\n\r\n12345678")}, {.answer = OK("9\r\n\r\n123456789")});
 	client_make(&s, (struct ux_http_client_options){0});
-	assert_int_equal(call(&s, (struct ux_http_call){.answer_most = 8}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_OK);
 	assert_body(&a, "12345678");
-	assert_int_equal(call(&s, (struct ux_http_call){.answer_most = 8}, &a, &err), UX_ELIMIT);
+	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_ELIMIT);
 	assert_non_null(strstr(err.text, "over 8 bytes"));
-	script_close(&s);
+	end(&s);
 }
 
 static void a_body_comes_from_its_part_of_a_file(void **state)
@@ -374,14 +260,14 @@ static void a_body_comes_from_its_part_of_a_file(void **state)
 				 .body_fd = fileno(f),
 				 .body_off = OFF,
 				 .body_size = SIZE};
-	assert_int_equal(call(&s, c, &a, &err), UX_OK);
+	assert_int_equal(call(c, &a, &err), UX_OK);
 	assert_has(s.requests[0], "\r\nContent-Length: 150000\r\n");
 	const char *body = strstr(s.requests[0], "\r\n\r\n") + 4;
 	assert_int_equal(strlen(body), SIZE);
 	assert_memory_equal(body, content + OFF, SIZE);
 	c.body_off = sizeof(content) - 10;
-	assert_int_equal(call(&s, c, &a, &err), UX_EIO);
-	script_close(&s);
+	assert_int_equal(call(c, &a, &err), UX_EIO);
+	end(&s);
 	fclose(f);
 }
 
@@ -393,14 +279,14 @@ static void a_body_is_sent_again_on_a_new_connection(void **state)
 	struct ux_error err;
 	SCRIPT(s, {.answer = OK("0\r\n\r\n")}, {.answer = NULL}, {.answer = OK("2\r\n\r\nok")});
 	client_make(&s, (struct ux_http_client_options){0});
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_OK);
 	ux_http_answer_deinit(&a);
 	const struct ux_http_call post = {.method = UX_METHOD_POST, .body = UX_STR("the body")};
-	assert_int_equal(call(&s, post, &a, &err), UX_OK);
+	assert_int_equal(call(post, &a, &err), UX_OK);
 	assert_body(&a, "ok");
 	assert_has(s.requests[1], "\r\n\r\nthe body");
 	assert_has(s.requests[2], "\r\n\r\nthe body");
-	script_close(&s);
+	end(&s);
 }
 
 static bool is_cancelled(void *ctx)
@@ -418,25 +304,25 @@ static void a_call_ends_when_nothing_comes_or_nobody_waits(void **state)
 	       {.answer = OK("6\r\n\r\n"), .stall = true});
 	client_make(&s, (struct ux_http_client_options){0});
 	/* Over two seconds in all, but never silent for so long. */
-	assert_int_equal(call(&s, (struct ux_http_call){.silence_ms = 2000}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){.silence_ms = 2000}, &a, &err), UX_OK);
 	assert_body(&a, "slowly");
 	int64_t begin = ux_clock_ms();
-	assert_int_equal(call(&s, (struct ux_http_call){.silence_ms = 1000}, &a, &err),
+	assert_int_equal(call((struct ux_http_call){.silence_ms = 1000}, &a, &err),
 			 UX_EUNAVAILABLE);
 	assert_non_null(strstr(err.text, "did not answer in time"));
 	assert_in_range(ux_clock_ms() - begin, 1000, 20000);
-	script_close(&s);
+	end(&s);
 	SCRIPT(t, {.answer = OK("6\r\n\r\n"), .stall = true},
 	       {.answer = OK("3000\r\n\r\n"), .more = "so much slower than that"});
 	client_make(&t, (struct ux_http_client_options){0});
 	unsigned polled = 0;
 	const struct ux_http_call c = {.cancelled = is_cancelled, .cancelled_ctx = &polled};
 	begin = ux_clock_ms();
-	assert_int_equal(call(&t, c, &a, &err), UX_EUNAVAILABLE);
+	assert_int_equal(call(c, &a, &err), UX_EUNAVAILABLE);
 	assert_non_null(strstr(err.text, "nobody waits"));
 	assert_true(polled > 0);
 	assert_in_range(ux_clock_ms() - begin, 0, 20000);
-	script_close(&t);
+	end(&t);
 }
 
 static void a_call_ends_below_its_rate(void **state)
@@ -447,11 +333,10 @@ static void a_call_ends_below_its_rate(void **state)
 	SCRIPT(s, {.answer = OK("3000\r\n\r\n"), .more = "so slow!", .stall = true});
 	client_make(&s, (struct ux_http_client_options){0});
 	int64_t begin = ux_clock_ms();
-	assert_int_equal(
-		call(&s, (struct ux_http_call){.slow_bytes_s = 1000, .slow_s = 1}, &a, &err),
-		UX_EUNAVAILABLE);
+	assert_int_equal(call((struct ux_http_call){.slow_bytes_s = 1000, .slow_s = 1}, &a, &err),
+			 UX_EUNAVAILABLE);
 	assert_in_range(ux_clock_ms() - begin, 500, 20000);
-	script_close(&s);
+	end(&s);
 }
 
 static void addresses_decide_where_a_client_may_go(void **state)
@@ -465,31 +350,31 @@ static void addresses_decide_where_a_client_may_go(void **state)
 		there, sizeof(there),
 		"HTTP/1.1 302 x\r\nLocation: %s/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
 		target.url);
-	const struct step steps[] = {{.answer = OK("1\r\n\r\nx")},
-				     {.answer = there, .close = true},
-				     {.answer = there, .close = true}};
+	const struct script_step steps[] = {{.answer = OK("1\r\n\r\nx")},
+					    {.answer = there, .close = true},
+					    {.answer = there, .close = true}};
 	static struct script s;
 	script_open(&s, steps, ux_countof(steps));
 	/* A private address is not for a client of public ones. */
 	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_PUBLIC});
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_EDENIED);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public"));
-	ux_http_client_destroy(s.client);
+	ux_http_client_destroy(client);
 	/* The URL's own server is, but not one that it names; and no proxy is used. */
 	char proxy[64];
 	snprintf(proxy, sizeof(proxy), "%s", target.url);
 	setenv("http_proxy", proxy, 1);
 	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_OWN});
-	assert_int_equal(call(&s, (struct ux_http_call){0}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_OK);
 	assert_body(&a, "x");
-	assert_int_equal(call(&s, (struct ux_http_call){.redirects = 3}, &a, &err), UX_EDENIED);
-	ux_http_client_destroy(s.client);
+	assert_int_equal(call((struct ux_http_call){.redirects = 3}, &a, &err), UX_EDENIED);
+	ux_http_client_destroy(client);
 	unsetenv("http_proxy");
 	assert_int_equal(target.n_done, 0);
 	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_ANYWHERE});
-	assert_int_equal(call(&s, (struct ux_http_call){.redirects = 3}, &a, &err), UX_OK);
+	assert_int_equal(call((struct ux_http_call){.redirects = 3}, &a, &err), UX_OK);
 	assert_body(&a, "t");
-	script_close(&s);
+	end(&s);
 	script_close(&target);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An HTTP server whose bytes are written by the test, for tests of clients. */
+#ifndef SCRIPTED_SERVER_H
+#define SCRIPTED_SERVER_H
+
+#include "base.h"
+
+#include <pthread.h>
+
+enum {
+	SCRIPT_STEPS_MOST = 16,
+	SCRIPT_REQUEST_MOST = 200 << 10,
+};
+
+/* What the server does with one request. */
+struct script_step {
+	const char *answer; /* NULL: the connection is closed without one */
+	const char *more;   /* a byte of it follows every 400 ms */
+	bool close;         /* after the answer */
+	bool stall;         /* nothing more comes, and the connection stays open */
+};
+
+/* A server on a port of its own. Requests are answered in order, whatever connection they use. */
+struct script {
+	const struct script_step *steps;
+	size_t n_steps, n_done;
+	int listener;
+	uint16_t port;
+	char requests[SCRIPT_STEPS_MOST][SCRIPT_REQUEST_MOST];
+	int stop[2];
+	pthread_t thread;
+	char url[64];
+};
+
+/* Large: not for the stack. Aborts when it cannot listen. The steps must outlive it. */
+void script_open(struct script *s, const struct script_step *steps, size_t n);
+
+/* Ends the thread; returns how many requests came. */
+size_t script_close(struct script *s);
+
+#define SCRIPT(name, ...)                                               \
+	static const struct script_step name##_steps[] = {__VA_ARGS__}; \
+	static struct script name;                                      \
+	script_open(&name, name##_steps, ux_countof(name##_steps))
+
+#endif
