@@ -29,7 +29,9 @@ static void script_send(int fd, const char *text, size_t n)
 /* Reads a request with its body; false at the end of the connection. */
 static bool script_read(int fd, char *ret)
 {
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	size_t n = 0;
+	bool continued = false;
 	for (;;) {
 		ssize_t got = recv(fd, ret + n, SCRIPT_REQUEST_MOST - 1 - n, 0);
 		if (got <= 0)
@@ -39,6 +41,9 @@ static bool script_read(int fd, char *ret)
 		const char *end = strstr(ret, "\r\n\r\n");
 		if (!end)
 			continue;
+		if (!continued && strcasestr(ret, "\r\nExpect: 100-continue\r\n"))
+			script_send(fd, go_on, strlen(go_on));
+		continued = true;
 		const char *length = strcasestr(ret, "\r\nContent-Length: ");
 		size_t body = length ? strtoul(length + 18, NULL, 10) : 0;
 		if (n >= (size_t)(end + 4 - ret) + body)
@@ -78,7 +83,8 @@ static void *script_serve(void *ctx)
 	return NULL;
 }
 
-void script_open(struct script *s, const struct script_step *steps, size_t n)
+void script_open_at(struct script *s, const struct script_step *steps, size_t n, uint16_t first,
+		    uint16_t last)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(at);
@@ -87,12 +93,22 @@ void script_open(struct script *s, const struct script_step *steps, size_t n)
 	s->n_steps = n;
 	script_must(n > 0 && n <= SCRIPT_STEPS_MOST && pipe(s->stop) == 0);
 	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	script_must(bind(s->listener, (struct sockaddr *)&at, size) == 0);
+	bool bound = false;
+	for (unsigned port = first; port <= last && !bound; port++) {
+		at.sin_port = htons((uint16_t)port);
+		bound = bind(s->listener, (struct sockaddr *)&at, size) == 0;
+	}
+	script_must(bound);
 	script_must(listen(s->listener, 8) == 0);
 	script_must(getsockname(s->listener, (struct sockaddr *)&at, &size) == 0);
 	s->port = ntohs(at.sin_port);
 	snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u", s->port);
 	script_must(pthread_create(&s->thread, NULL, script_serve, s) == 0);
+}
+
+void script_open(struct script *s, const struct script_step *steps, size_t n)
+{
+	script_open_at(s, steps, n, 0, 0);
 }
 
 size_t script_close(struct script *s)

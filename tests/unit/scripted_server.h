@@ -35,6 +35,10 @@ struct script {
 /* Large: not for the stack. Aborts when it cannot listen. The steps must outlive it. */
 void script_open(struct script *s, const struct script_step *steps, size_t n);
 
+/* The same at the first free port from first to last; 0 and 0: any. */
+void script_open_at(struct script *s, const struct script_step *steps, size_t n, uint16_t first,
+		    uint16_t last);
+
 /* Ends the thread; returns how many requests came. */
 size_t script_close(struct script *s);
 

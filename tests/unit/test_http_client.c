@@ -378,6 +378,25 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	script_close(&target);
 }
 
+/* A port whose digits begin with those of another one is not the same server. */
+static void a_server_is_its_whole_port(void **state)
+{
+	(void)state;
+	struct ux_http_answer a;
+	struct ux_error err;
+	static struct script s;
+	static char there[160];
+	static const struct script_step steps[] = {{.answer = there, .close = true}};
+	script_open_at(&s, steps, 1, 2000, 6000);
+	snprintf(there, sizeof(there),
+		 "HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:%u1/\r\nContent-Length: 0\r\n"
+		 "Connection: close\r\n\r\n",
+		 s.port);
+	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_OWN});
+	assert_int_equal(call((struct ux_http_call){.redirects = 3}, &a, &err), UX_EDENIED);
+	assert_int_equal(end(&s), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +411,7 @@ int main(void)
 		UX_TEST(a_call_ends_when_nothing_comes_or_nobody_waits),
 		UX_TEST(a_call_ends_below_its_rate),
 		UX_TEST(addresses_decide_where_a_client_may_go),
+		UX_TEST(a_server_is_its_whole_port),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,21 @@ static void nonsense_is_refused_in_the_readers_words(void **state)
 	close(out);
 }
 
+/* A limit is for what a file needs: the program's own memory comes on top. */
+static void a_child_has_its_own_memory_beside_the_limit(void **state)
+{
+	(void)state;
+	struct ux_sandbox_limits limits = plenty;
+	struct ux_sandbox_found found;
+	struct ux_error err = UX_ERROR_INIT;
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	limits.memory = (256 << 20) + 4096;
+	enum ux_code code = ux_sandbox_inspect(exe, &limits, NULL, &found, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(code, UX_OK);
+	close(exe);
+}
+
 static void output_over_the_limit_is_said(void **state)
 {
 	(void)state;
@@ -626,6 +641,7 @@ int main(int argc, char **argv)
 		UX_TEST(a_request_of_another_shape_is_refused),
 		UX_TEST(a_child_leaves_no_descriptor_and_no_zombie),
 		UX_TEST(nonsense_is_refused_in_the_readers_words),
+		UX_TEST(a_child_has_its_own_memory_beside_the_limit),
 		UX_TEST(output_over_the_limit_is_said),
 		UX_TEST(a_child_that_dies_costs_only_itself),
 		UX_TEST(a_child_that_says_nonsense_is_not_believed),
