@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store at its limits: open uploads, room on the disk, memory, another process that writes. */
+#include "sweep.h"
+
+#include "clock.h"
+#include "keys.h"
+#include "room.h"
+#include "store.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int open_store(void **state)
+{
+	static struct ux_store store;
+	snprintf(dir, sizeof(dir), "/tmp/unhex-limits-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(ux_store_open(&store, dir, NULL), UX_OK);
+	*state = &store;
+	return 0;
+}
+
+static int close_store(void **state)
+{
+	char command[128];
+	ux_store_close(*state);
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	assert_int_equal(system(command), 0);
+	return 0;
+}
+
+/* --- open uploads ----------------------------------------------------------------------------- */
+
+static enum ux_code announce(struct ux_store *s, const char *key, uint64_t size, ux_time now,
+			     struct ux_upload_limits *limits)
+{
+	const char *ids[] = {"gnu:a"};
+	struct ux_upload up = {.ns = UX_NAMESPACE_DEFAULT,
+			       .key_id = key,
+			       .ids = ids,
+			       .n_ids = 1,
+			       .size = size,
+			       .description = "",
+			       .file_name = "",
+			       .status = "",
+			       .reason = "",
+			       .created = now,
+			       .updated = now,
+			       .limits = limits};
+	assert_int_equal(ux_upload_uid_make(up.uid, NULL), UX_OK);
+	limits->reached = false;
+	enum ux_code code = s->index->uploads.add(s->index, &up, NULL);
+	assert_int_equal(limits->reached, code != UX_OK);
+	return code;
+}
+
+static void each_limit_on_open_uploads_is_its_own(void **state)
+{
+	struct ux_store *s = *state;
+	const ux_time now = ux_store_now(s);
+	struct ux_upload_limits none = {.since = now - 100}, l = none;
+	/* Two of key a with 100 bytes each, one of key b; an old one counts no more. */
+	assert_int_equal(announce(s, "a", 100, now, &none), UX_OK);
+	assert_int_equal(announce(s, "a", 100, now, &none), UX_OK);
+	assert_int_equal(announce(s, "b", 100, now, &none), UX_OK);
+	assert_int_equal(announce(s, "a", 100, now - 200, &none), UX_OK);
+	l.of_key = 2;
+	assert_int_not_equal(announce(s, "a", 1, now, &l), UX_OK);
+	l.of_key = 1;
+	assert_int_not_equal(announce(s, "b", 1, now, &l), UX_OK);
+	assert_int_equal(announce(s, "c", 1, now, &l), UX_OK);
+	l = (struct ux_upload_limits){.since = now - 100, .all = 4};
+	assert_int_not_equal(announce(s, "d", 1, now, &l), UX_OK);
+	l.all = 5;
+	assert_int_equal(announce(s, "d", 1, now, &l), UX_OK);
+	assert_int_not_equal(announce(s, "e", 1, now, &l), UX_OK);
+	l = (struct ux_upload_limits){.since = now - 100, .bytes_of_key = 250};
+	assert_int_not_equal(announce(s, "a", 51, now, &l), UX_OK);
+	assert_int_equal(announce(s, "a", 50, now, &l), UX_OK);
+	assert_int_equal(announce(s, "b", 150, now, &l), UX_OK);
+	l = (struct ux_upload_limits){.since = now - 100, .bytes_all = 600};
+	assert_int_not_equal(announce(s, "f", 99, now, &l), UX_OK);
+	assert_int_equal(announce(s, "f", 98, now, &l), UX_OK);
+	assert_int_not_equal(announce(s, "f", 1, now, &l), UX_OK);
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+static void a_reserve_is_released_where_room_is_short_alone(void **state)
+{
+	struct ux_store *s = *state;
+	struct ux_room room = {.dir = -1};
+	struct ux_room_state now;
+	(void)s;
+	assert_false(ux_room_release(&room)); /* of no folder */
+	ux_room_restore(&room);
+	assert_int_equal(ux_room_open(&room, dir, NULL), UX_OK);
+	assert_int_equal(ux_room_get(&room, &now, NULL), UX_OK);
+	if (now.free_bytes >= (uint64_t)1 << 30)
+		assert_false(ux_room_release(&room));
+	struct ux_error err = UX_ERROR_INIT;
+	if (now.accepts) {
+		assert_int_equal(ux_room_check(&room, 0, NULL), UX_OK);
+		assert_int_not_equal(
+			ux_room_check(&room, now.free_bytes - now.least_bytes / 2, &err), UX_OK);
+		assert_int_equal(err.os_errno, ENOSPC);
+	}
+	ux_room_close(&room);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Runs body with arenas of 0 bytes, 64, and so on, until it succeeds. */
+static void each_arena(struct ux_store *s,
+		       enum ux_code (*body)(struct ux_store *s, struct ux_arena *arena))
+{
+	enum ux_code code = UX_ENOMEM;
+	for (size_t most = 1; most < (1 << 16) && code != UX_OK; most++) {
+		UX_ARENA(arena, most);
+		code = body(s, &arena);
+	}
+	assert_int_equal(code, UX_OK);
+}
+
+static enum ux_code read_answers(struct ux_store *s, struct ux_arena *arena)
+{
+	struct ux_fetched_list list = {0};
+	UX_TRY(s->index->fetched.list(s->index, UX_NAMESPACE_DEFAULT, "gnu:a", NULL, arena, &list,
+				      NULL));
+	assert_int_equal(list.n, 1);
+	const struct ux_fetched *a = &list.answers[0];
+	assert_string_equal(a->ns, UX_NAMESPACE_DEFAULT);
+	assert_string_equal(a->upstream, "up");
+	assert_string_equal(a->id, "gnu:a");
+	assert_string_equal(a->artifact, "gsym");
+	assert_string_equal(a->reason, "a reason");
+	assert_string_equal(a->file_name, "a file");
+	return UX_OK;
+}
+
+static enum ux_code read_audit(struct ux_store *s, struct ux_arena *arena)
+{
+	struct ux_audit_list list = {0};
+	UX_TRY(s->index->audit.list(s->index, UX_NAMESPACE_DEFAULT, 0, 10, arena, &list, NULL));
+	assert_true(list.n > 0);
+	for (size_t i = 0; i < list.n; i++)
+		assert_true(list.lines[i].key_id && list.lines[i].from && list.lines[i].ns &&
+			    list.lines[i].what && list.lines[i].subject && list.lines[i].detail);
+	return UX_OK;
+}
+
+static char upload_uid[UX_UPLOAD_UID_SIZE];
+
+static enum ux_code read_upload(struct ux_store *s, struct ux_arena *arena)
+{
+	struct ux_upload up = {.ns = NULL};
+	UX_TRY(s->index->uploads.find(s->index, upload_uid, arena, &up, NULL));
+	assert_string_equal(up.key_id, "a key");
+	assert_string_equal(up.description, "words");
+	assert_string_equal(up.file_name, "a file");
+	assert_non_null(up.status);
+	assert_non_null(up.reason);
+	assert_string_equal(up.ids[0], "gnu:a");
+	return UX_OK;
+}
+
+/* What does not fit into the memory of a request is an error, and never a hole in the answer. */
+static void rows_are_read_whole_or_not_at_all(void **state)
+{
+	struct ux_store *s = *state;
+	const struct ux_fetched answer = {.ns = UX_NAMESPACE_DEFAULT,
+					  .upstream = "up",
+					  .id = "gnu:a",
+					  .artifact = "gsym",
+					  .reason = "a reason",
+					  .file_name = "a file",
+					  .queried = 1,
+					  .expires = 2};
+	assert_int_equal(s->index->fetched.put(s->index, &answer, NULL), UX_OK);
+	each_arena(s, read_answers);
+	const struct ux_who who = {.key_id = "a key", .from = "an address"};
+	struct ux_key key = {.scopes = UX_SCOPE_READ};
+	char token[UX_TOKEN_SIZE];
+	assert_int_equal(ux_key_create(s->index, &key, &who, ux_store_key_now(s), token, NULL),
+			 UX_OK);
+	each_arena(s, read_audit);
+	const char *ids[] = {"gnu:a"};
+	struct ux_upload up = {.ns = UX_NAMESPACE_DEFAULT,
+			       .key_id = "a key",
+			       .ids = ids,
+			       .n_ids = 1,
+			       .size = 1,
+			       .description = "words",
+			       .file_name = "a file",
+			       .status = "",
+			       .reason = ""};
+	assert_int_equal(ux_upload_uid_make(upload_uid, NULL), UX_OK);
+	memcpy(up.uid, upload_uid, sizeof(up.uid));
+	assert_int_equal(s->index->uploads.add(s->index, &up, NULL), UX_OK);
+	each_arena(s, read_upload);
+}
+
+/* --- another process -------------------------------------------------------------------------- */
+
+/* Another process writes: changes wait for it, fail as a whole, and are kept for later. */
+static void a_change_waits_for_another_process_and_then_fails(void **state)
+{
+	struct ux_store *s = *state;
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	struct ux_key key = {.scopes = UX_SCOPE_READ};
+	char token[UX_TOKEN_SIZE], path[128], used[UX_TOKEN_SIZE];
+	sqlite3 *db = NULL;
+	assert_int_equal(ux_key_create(s->index, &key, &who, ux_store_key_now(s), used, NULL),
+			 UX_OK);
+	snprintf(path, sizeof(path), "%s/index.sqlite", dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	int64_t begin = ux_clock_ms();
+	assert_int_equal(ux_key_create(s->index, &key, &who, ux_store_key_now(s), token, &err),
+			 UX_EUNAVAILABLE);
+	assert_non_null(strstr(err.text, "busy"));
+	assert_in_range(ux_clock_ms() - begin, 2900, 60000);
+	struct ux_key_touch touch = {.time = 5};
+	ux_token_id(ux_bytes_cstr(used), touch.id);
+	assert_int_equal(s->index->keys.touch(s->index, &touch, 1, NULL), UX_EUNAVAILABLE);
+	/* The uses that could not be written are not lost, and nothing stays locked. */
+	struct ux_last_use use;
+	bool complete = false;
+	ux_last_use_init(&use, UX_USED_KEY);
+	ux_last_use_note(&use, 1, 7, true);
+	assert_int_equal(ux_last_use_flush(&use, s->index, &complete, NULL), UX_EUNAVAILABLE);
+	assert_false(complete);
+	ux_last_use_note(&use, 2, 7, false);
+	assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	assert_int_equal(s->index->keys.touch(s->index, &touch, 1, NULL), UX_OK);
+	assert_int_equal(ux_last_use_flush(&use, s->index, &complete, NULL), UX_OK);
+	assert_true(complete);
+	ux_last_use_deinit(&use);
+	assert_int_equal(ux_key_create(s->index, &key, &who, ux_store_key_now(s), token, NULL),
+			 UX_OK);
+}
+
+#define LIMITS_TEST(name) cmocka_unit_test_setup_teardown(name, open_store, close_store)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIMITS_TEST(each_limit_on_open_uploads_is_its_own),
+		LIMITS_TEST(a_reserve_is_released_where_room_is_short_alone),
+		LIMITS_TEST(rows_are_read_whole_or_not_at_all),
+		LIMITS_TEST(a_change_waits_for_another_process_and_then_fails),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
