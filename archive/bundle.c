@@ -48,7 +48,7 @@ static enum ux_code bundle_writer_fail(const struct ux_bundle_writer *w, struct 
 		return ux_error_set(err, UX_ELIMIT, "the archive is over %" PRIu64 " bytes",
 				    w->most);
 	return ux_error_set(err, UX_EUNSUPPORTED, "cannot write an archive: %.100s",
-			    why ? why : "no reason is told");
+			    why ? why : "libarchive gives no reason");
 }
 
 /*
@@ -172,7 +172,7 @@ static enum ux_code unpacking_fail(const struct unpacking *u)
 		clean[n] = why[n] >= ' ' && why[n] <= '~' ? why[n] : '?';
 	clean[n] = '\0';
 	return ux_error_set(u->err, UX_ECORRUPT, "the archive is damaged: %s",
-			    n > 0 ? clean : "no reason is told");
+			    n > 0 ? clean : "libarchive gives no reason");
 }
 
 static enum ux_code unpacking_copy(const struct unpacking *u)

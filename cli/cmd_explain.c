@@ -32,7 +32,7 @@ static const struct ux_option explain_options[] = {
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct explain_values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct explain_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	UX_FIND_OPTIONS(struct explain_values, find),
 	UX_SERVER_OPTIONS(struct explain_values, server),
 };
@@ -193,7 +193,7 @@ static const char *explain_reason(const struct explain_result *of, int name)
 	if (name == UX_SOURCE_PLT)
 		return "code that jumps to where the loader put the function of another module";
 	if (name == UX_SOURCE_BOUNDS)
-		return "nobody names it; what unwinds it knows where it begins and ends";
+		return "no source has a name for it; unwind tables say where it begins and ends";
 	if (explain_source_is_rich(name))
 		return "debug information knows the function and what is inlined in it";
 	if (of[UX_SOURCE_DWARF].n > 0 || of[UX_SOURCE_GOPCLNTAB].n > 0)

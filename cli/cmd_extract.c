@@ -45,7 +45,7 @@ static const struct ux_option extract_options[] = {
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct extract_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct extract_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct extract_values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct extract_values, memory), "SIZE",

@@ -131,7 +131,7 @@ static void gpu_write_summary(struct ux_out *out, const char *path,
 		ux_out_u8(out, '\n');
 		return;
 	}
-	ux_out_fmt(out, "  gpu: %zu pieces of code for %s; --gpu tells each\n", list->entries.size,
+	ux_out_fmt(out, "  gpu: %zu pieces of code for %s; --gpu lists them\n", list->entries.size,
 		   ux_fatbin_archs(list, archs, sizeof(archs)));
 }
 

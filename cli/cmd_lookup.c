@@ -39,7 +39,7 @@ static const struct ux_option lookup_options[] = {
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	UX_SERVER_OPTIONS(struct lookup_values, server),
 };
 

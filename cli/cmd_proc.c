@@ -145,7 +145,7 @@ static const struct ux_option proc_options[] = {
 	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct proc_values, return_addresses),
 	 NULL, "addresses are where calls return to"},
 	{"at", 0, UX_OPTION_TEXT, offsetof(struct proc_values, at), "TIME",
-	 "when they were, in seconds as perf script tells them [now]"},
+	 "when they were, in seconds as perf script prints them [now]"},
 	UX_FIND_OPTIONS(struct proc_values, find),
 	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct proc_values, vmlinux), "FILE",
 	 "the running kernel's ELF file [where packages put it]"},

@@ -79,7 +79,7 @@ static void explain_write_upstream(struct ux_out *out, const json_t *u)
 	explain_write_member(out, "  ", u, "name", "");
 	explain_write_member(out, " (", u, "kind", ")");
 	explain_write_member(out, ": ", u, "state", "");
-	ux_out_cstr(out, json_array_size(answers) == 0 ? "; was not asked for this\n" : "\n");
+	ux_out_cstr(out, json_array_size(answers) == 0 ? "; no request was sent\n" : "\n");
 	for (size_t i = 0; i < json_array_size(answers); i++)
 		explain_write_answer(out, json_array_get(answers, i));
 }

@@ -128,7 +128,7 @@ static void man_common(struct ux_out *out)
 		"0: done; 1: not found, or some inputs failed; 2: the call makes no sense; 3: the\n"
 		"server refused or could not be reached.\n"
 		".SH ENVIRONMENT\n"
-		".TP\n.B UNHEX_URL\nthe server that is asked, or pushed to\n"
+		".TP\n.B UNHEX_URL\nthe server for lookups and pushes\n"
 		".TP\n.B UNHEX_TOKEN\nthe key that is sent to it\n"
 		".TP\n.B UNHEX_CACERT\na PEM file of the roots that https trusts\n"
 		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n");

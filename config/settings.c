@@ -182,7 +182,7 @@ static const struct ux_setting rows[] = {
 	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
 	 "Upstreams that are queried, in this order, for missing modules: unhex+URL, "
 	 "debuginfod+URL, bucket+URL or dir:/PATH, each optionally followed by ,name=NAME "
-	 ",token-file=FILE ,private (docs/upstreams.md)."},
+	 ",token-file=FILE ,private."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
 	 UX_SETTING_LIVE, NULL,
 	 "How long an upstream's answer that it does not have a module is cached."},

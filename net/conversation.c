@@ -121,7 +121,7 @@ static bool conversation_may_wait(void *ctx)
 
 /*
  * Has the client closed the connection, or its own direction of it? A client that closes its
- * direction and still reads cannot be told from one that is gone; RFC 9112, 9.6, lets clients close
+ * direction and still reads cannot be distinguished from one that is gone; RFC 9112, 9.6, lets clients close
  * only when they have read the answer.
  */
 static bool conversation_left(void *ctx)
@@ -402,7 +402,7 @@ static size_t conversation_early_text(const struct conversation *cv, char *text,
 }
 
 /*
- * A client that sends a body without a length is told at once why it is rejected: most clients read
+ * A client that sends a body without a length gets the reason of the refusal at once: most clients read
  * while they send, and the others find the answer when the connection ends. Not on TLS connections,
  * whose bytes only the library can write.
  */

@@ -23,7 +23,7 @@ struct ux_http_server {
 	struct ux_work_queue *work;
 	char address[UX_LISTEN_TEXT];
 	atomic_bool stopping; /* a hint to add "Connection: close": no memory order needed */
-	atomic_bool ending;   /* handlers are told to end: no memory order needed */
+	atomic_bool ending;   /* handlers have to end: no memory order needed */
 	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t idle;
 	/* requests whose request line was received and whose answer is not sent yet */

@@ -387,7 +387,7 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 							: "too many requests wait"));
 }
 
-/* A handler that was told to end its work has failed for that reason, whatever it reports. */
+/* A handler that had to end its work has failed for that reason, whatever it reports. */
 static void exchange_answer_failure(struct ux_exchange *x, enum ux_code code)
 {
 	static const unsigned status[] = {[UX_REQUEST_LATE] = 503, [UX_REQUEST_LEFT] = 499};

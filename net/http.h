@@ -44,7 +44,7 @@ enum {
 struct ux_route;
 struct ux_kept;
 
-/* Why a handler was told to end its work early: see ux_request_check(). */
+/* Why a handler has to end its work early: see ux_request_check(). */
 enum ux_request_over {
 	UX_REQUEST_GOES_ON,
 	UX_REQUEST_LATE, /* its deadline has passed: 503, "deadline" */

@@ -104,7 +104,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 	if ((opts.flags & ~FLAGS) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	if ((opts.flags & VERSIONS) == VERSIONS)
-		return ux_error_set(err, UX_EINVAL, "two versions of GSYM asked for");
+		return ux_error_set(err, UX_EINVAL, "two versions of GSYM are requested");
 	UX_TRY(opened_files_open(&files, exe, exe_path, &opts, err));
 	struct ux_extract_options how = {
 		.threads = opts.threads,
@@ -192,7 +192,7 @@ static enum ux_code extract_give(void *ctx, struct ux_bytes bytes, struct ux_err
 {
 	const struct receiver *r = ctx;
 	enum ux_code code = r->fn(r->ctx, bytes.data, bytes.size);
-	return code == UX_OK ? UX_OK : ux_error_set(err, code, "output is not wanted any more");
+	return code == UX_OK ? UX_OK : ux_error_set(err, code, "the output function ended the extraction");
 }
 
 enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void *ctx,

@@ -113,7 +113,7 @@ static enum ux_code gpu_entry_at(const struct ux_gpu *gpu, size_t i,
 {
 	if (i >= gpu->list.entries.size)
 		return ux_error_set(err, UX_EINVAL,
-				    "piece %zu of GPU code is asked for; there are %zu", i,
+				    "there is no piece %zu of GPU code; there are %zu", i,
 				    gpu->list.entries.size);
 	*ret = &gpu->list.entries.data[i];
 	return UX_OK;
@@ -173,7 +173,8 @@ enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn,
 	UX_TRY(gpu_entry_at(gpu, i, &e, err));
 	UX_TRY(ux_fatbin_unpack(e, &content, err));
 	enum ux_code code = fn(ctx, content.bytes.data, content.bytes.size);
-	return code == UX_OK ? UX_OK : ux_error_set(err, code, "output is not wanted any more");
+	return code == UX_OK ? UX_OK
+			     : ux_error_set(err, code, "the output function ended the extraction");
 }
 
 /* Passes a function to the caller. False ends the walk. */

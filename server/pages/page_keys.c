@@ -102,7 +102,7 @@ static void page_keys_put_create(struct ux_request *req)
 			scope_words[i]);
 	}
 	ux_out_cstr(out,
-		    "</fieldset>\n<label for=\"description\">Description: whose it is</label>\n"
+		    "</fieldset>\n<label for=\"description\">Description: for whom or what it is</label>\n"
 		    "<input id=\"description\" name=\"description\" maxlength=\"1024\" "
 		    "autocomplete=\"off\">\n"
 		    "<label for=\"expires\">Expires after 90d or 12h, or on a day, 2027-12-31; "

@@ -207,7 +207,7 @@ static void page_modules_put_nothing(struct ux_out *out, const char *q)
 {
 	UX_HTML(out,
 		"<p>No module has an ID or a file name like <b>$</b>.</p>\n"
-		"<p class=\"hint\">Names are told apart by case; <code>*</code> stands for anything. "
+		"<p class=\"hint\">Upper and lower case differ; <code>*</code> stands for any text. "
 		"Modules whose upload has no ready file yet are found by ID alone.</p>\n",
 		q);
 }

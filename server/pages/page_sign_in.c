@@ -66,7 +66,7 @@ static enum ux_code sign_in_check_origin(struct ux_request *req)
 		return UX_OK;
 	return ux_error_set(
 		&req->err, UX_EDENIED,
-		"this was not asked by a page of this server; a proxy must pass Host on");
+		"this request was not sent by a page of this server; a proxy must pass Host on");
 }
 
 static enum ux_code sign_in_reject(struct ux_request *req, struct ux_response *res,

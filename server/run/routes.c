@@ -41,7 +41,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_DELETE, "/v1/modules/{id}", ux_handle_module_delete, NULL, UX_SCOPE_DELETE,
 	 "forget a module", .works = true},
 	{UX_METHOD_PUT, "/v1/modules/{id}/pins/{label}", ux_handle_pin, NULL, UX_SCOPE_UPLOAD,
-	 "keep a module, however long nobody asks for it", .works = true},
+	 "keep a module, however long it is not used", .works = true},
 	{UX_METHOD_DELETE, "/v1/modules/{id}/pins/{label}", ux_handle_unpin, NULL, UX_SCOPE_DELETE,
 	 "take a pin away", .works = true},
 	{UX_METHOD_GET, "/v1/audit", ux_handle_audit, NULL, UX_SCOPE_ADMIN, "who changed what",

@@ -311,14 +311,14 @@ void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refu
 enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, struct ux_error *err)
 {
 	if (n > UX_UPSTREAMS_MOST)
-		return ux_error_set(err, UX_EINVAL, "%zu upstreams; at most %d are asked", n,
+		return ux_error_set(err, UX_EINVAL, "%zu upstreams; expected at most %d", n,
 				    UX_UPSTREAMS_MOST);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(upstreams[i].name, upstreams[k].name) == 0)
 				return ux_error_set(
 					err, UX_EINVAL,
-					"two upstreams are named %s; name= tells them apart",
+					"two upstreams are named %s; give them different names by name=",
 					upstreams[i].name);
 	return UX_OK;
 }

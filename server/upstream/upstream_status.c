@@ -52,7 +52,7 @@ static void explain_answers(struct explanation *t, const char *name)
 static const char *upstream_standing(const struct ux_upstream_status *s, bool selected)
 {
 	if (!selected)
-		return "the namespace does not ask it";
+		return "the namespace does not use it";
 	switch (s->breaker) {
 	case UX_BREAKER_CLOSED:
 		return "is asked";
@@ -158,7 +158,7 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	bool asks_debuginfod = false;
 	if (!f) {
-		ux_json_cstr(j, "or let this server ask others: unhex serve --upstream");
+		ux_json_cstr(j, "or let this server fetch it from others: unhex serve --upstream");
 		return;
 	}
 	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
@@ -169,7 +169,7 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 				     "does not answer: is it up, and is its address allowed?");
 	}
 	if (asks_debuginfod && strncmp(id, "gnu:", 4) != 0)
-		ux_json_cstr(j, "debuginfod servers are asked for GNU build IDs alone");
+		ux_json_cstr(j, "debuginfod servers know GNU build IDs only");
 }
 
 /* --- metrics ---------------------------------------------------------------------------------- */
@@ -224,15 +224,16 @@ void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 	ux_fetcher_load(f, &load, &refused);
 	upstream_metric_outcomes(out, all, n);
 	upstream_metric_each(out, all, n, "unhex_upstream_skipped_total", "counter",
-			     "Questions that were not asked since the upstream is left alone.",
+			     "Requests that were not sent, because the upstream had failed before.",
 			     offsetof(struct ux_upstream_status, refused));
 	upstream_metric_each(out, all, n, "unhex_upstream_bytes_total", "counter",
-			     "Bytes that came.", offsetof(struct ux_upstream_status, bytes));
+			     "Bytes that were received.",
+			     offsetof(struct ux_upstream_status, bytes));
 	upstream_metric_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
-			     "How long all questions took together.",
+			     "Duration of all requests together.",
 			     offsetof(struct ux_upstream_status, took_ms));
 	upstream_metric_head(out, "unhex_upstream_left_alone", "gauge",
-			     "1 while it is not asked since it did not answer.");
+			     "1 while no requests are sent to it, because it failed.");
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(out, "unhex_upstream_left_alone{upstream=\"%s\"} %d\n",
 			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);

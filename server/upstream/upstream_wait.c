@@ -70,7 +70,7 @@ static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
-/* Tells another unhex server to repeat the request, while its own client keeps waiting. */
+/* Has another unhex server repeat the request, while its own client keeps waiting. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
 	ux_response_field(res, "Retry-After", UX_STR("1"));

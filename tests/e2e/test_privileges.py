@@ -128,7 +128,7 @@ def test_the_addresses_of_upstreams_are_for_admins_of_the_server(world):
         assert told["answers"][0]["outcome"] == "failed" and "says" not in told["answers"][0]
 
 
-def test_every_answer_below_a_token_says_that_its_url_is_told_to_nobody(world):
+def test_every_answer_below_a_token_forbids_to_send_its_url_on(world):
     server, keys = world
     token = keys["read"]
     for path in (f"/k/{token}/nosuch", f"/k/{token}/v1/modules", f"/k/{token}/modules", f"/k/{token}/n/rival/status",

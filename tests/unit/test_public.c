@@ -334,7 +334,7 @@ static void a_function_receives_what_is_extracted(void **state)
 			 UX_EINVAL);
 	got.answer = UX_EUNAVAILABLE;
 	assert_int_equal(ux_extract_to_fn(&in, receive, &got, NULL, NULL, &err), UX_EUNAVAILABLE);
-	assert_string_equal(err.text, "output is not wanted any more");
+	assert_string_equal(err.text, "the output function ended the extraction");
 	make_elf_deinit(&elf);
 }
 
