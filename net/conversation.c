@@ -121,8 +121,8 @@ static bool conversation_may_wait(void *ctx)
 
 /*
  * Has the client closed the connection, or its own direction of it? A client that closes its
- * direction and still reads cannot be distinguished from one that is gone; RFC 9112, 9.6, lets clients close
- * only when they have read the answer.
+ * direction and still reads cannot be distinguished from one that is gone; RFC 9112, 9.6, lets
+ * clients close only when they have read the answer.
  */
 static bool conversation_left(void *ctx)
 {
@@ -402,9 +402,9 @@ static size_t conversation_early_text(const struct conversation *cv, char *text,
 }
 
 /*
- * A client that sends a body without a length gets the reason of the refusal at once: most clients read
- * while they send, and the others find the answer when the connection ends. Not on TLS connections,
- * whose bytes only the library can write.
+ * A client that sends a body without a length gets the reason of the refusal at once: most clients
+ * read while they send, and the others find the answer when the connection ends. Not on TLS
+ * connections, whose bytes only the library can write.
  */
 static void conversation_answer_early(struct conversation *cv, struct MHD_Connection *connection)
 {

@@ -401,8 +401,7 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 		return ux_error_set(err, UX_EDENIED, "%.60s leads to an address that is not public",
 				    c->url);
 	if (t->cancelled)
-		return ux_error_set(err, UX_EUNAVAILABLE, "no request waits for %.80s now",
-				    c->url);
+		return ux_error_set(err, UX_EUNAVAILABLE, "no request waits for %.80s now", c->url);
 	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,

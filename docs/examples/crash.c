@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Crashes, and prints its stack as addresses: what a program without symbols can say about itself. */
+/* Crashes, and prints its stack as addresses: what a program without symbols can say about itself.
+ */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdlib.h>

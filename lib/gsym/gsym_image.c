@@ -227,7 +227,8 @@ static enum ux_code image_check(const struct ux_gsym_image *image, struct ux_err
 	if (image->n_functions > UINT32_MAX || image->n_files > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more functions or files than GSYM counts");
 	if (image->version > GSYM_VERSION_MOST)
-		return ux_error_set(err, UX_EINVAL, "GSYM version %u is requested; %d is the latest",
+		return ux_error_set(err, UX_EINVAL,
+				    "GSYM version %u is requested; %d is the latest",
 				    image->version, GSYM_VERSION_MOST);
 	return image->version == 1 ? image_check_v1(image, image_data_size(image), err) : UX_OK;
 }

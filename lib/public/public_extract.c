@@ -192,7 +192,8 @@ static enum ux_code extract_give(void *ctx, struct ux_bytes bytes, struct ux_err
 {
 	const struct receiver *r = ctx;
 	enum ux_code code = r->fn(r->ctx, bytes.data, bytes.size);
-	return code == UX_OK ? UX_OK : ux_error_set(err, code, "the output function ended the extraction");
+	return code == UX_OK ? UX_OK
+			     : ux_error_set(err, code, "the output function ended the extraction");
 }
 
 enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void *ctx,

@@ -92,7 +92,8 @@ static void page_explain_put_candidates(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
-	ux_out_cstr(out, "<h2>Candidates, in the order of their use</h2>\n<ol class=\"candidates\">\n");
+	ux_out_cstr(out,
+		    "<h2>Candidates, in the order of their use</h2>\n<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		page_explain_put_candidate(out, json_array_get(list, i));
 	ux_out_cstr(out, "</ol>\n");

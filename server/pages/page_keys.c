@@ -101,16 +101,17 @@ static void page_keys_put_create(struct ux_request *req)
 									  : UX_HTML_OURS(""),
 			scope_words[i]);
 	}
-	ux_out_cstr(out,
-		    "</fieldset>\n<label for=\"description\">Description: for whom or what it is</label>\n"
-		    "<input id=\"description\" name=\"description\" maxlength=\"1024\" "
-		    "autocomplete=\"off\">\n"
-		    "<label for=\"expires\">Expires after 90d or 12h, or on a day, 2027-12-31; "
-		    "empty: never</label>\n"
-		    "<input id=\"expires\" name=\"expires\" maxlength=\"10\" autocomplete=\"off\" "
-		    "spellcheck=\"false\">\n"
-		    "<div class=\"row\"><button class=\"main\">Create</button></div>\n</form>\n"
-		    "</section>\n");
+	ux_out_cstr(
+		out,
+		"</fieldset>\n<label for=\"description\">Description: for whom or what it is</label>\n"
+		"<input id=\"description\" name=\"description\" maxlength=\"1024\" "
+		"autocomplete=\"off\">\n"
+		"<label for=\"expires\">Expires after 90d or 12h, or on a day, 2027-12-31; "
+		"empty: never</label>\n"
+		"<input id=\"expires\" name=\"expires\" maxlength=\"10\" autocomplete=\"off\" "
+		"spellcheck=\"false\">\n"
+		"<div class=\"row\"><button class=\"main\">Create</button></div>\n</form>\n"
+		"</section>\n");
 }
 
 /* token: of the key that was created or rotated; NULL: none. */

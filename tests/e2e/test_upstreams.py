@@ -524,7 +524,7 @@ def test_a_namespace_chooses_its_upstreams(servers, stub):
             assert stub.count(name[4:]) == asked
             assert second.count(name[4:]) == (0 if names_ == "none" else 2)
             told = {u["name"]: u["state"] for u in explain(s, name)["upstreams"]}
-            assert ("does not ask" in told["one"]) == (asked == 0)
+            assert ("does not use" in told["one"]) == (asked == 0)
 
 
 @pytest.mark.parametrize("text,words", [
