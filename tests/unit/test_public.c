@@ -364,7 +364,7 @@ static void the_version_of_gsym_can_be_asked_for(void **state)
 				       .flags = UX_EXTRACT_GSYM_1 | UX_EXTRACT_GSYM_2};
 	struct received got = {.size = 0};
 	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &both, NULL, &err), UX_EINVAL);
-	assert_string_equal(err.text, "two versions of GSYM asked for");
+	assert_string_equal(err.text, "two versions of GSYM are requested");
 	make_elf_deinit(&elf);
 }
 
