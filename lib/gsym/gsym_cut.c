@@ -218,7 +218,9 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 		places[k] = (struct ux_gsym_place){.cut = cut, .offset = p->off[k]};
 		if (!cut)
 			continue;
-		places[k].node = cut->first + cut_span_node(cut, p->span[k]);
+		uint32_t node = cut_span_node(cut, p->span[k]);
+		places[k].node = cut->first + node;
+		__builtin_prefetch(&cut->nodes[node]); /* for ux_gsym_place_call() */
 		cut_read_row(cut, g->swap, p->row[k], p->off[k], &places[k].file, &places[k].line);
 	}
 	return true;
@@ -240,6 +242,14 @@ bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 			return false;
 	}
 	return true;
+}
+
+void ux_gsym_place_expect_call(const struct ux_gsym_place *place)
+{
+	const struct gsym_cut *cut = place->cut;
+	uint32_t at = place->node - cut->first;
+	if (at > GSYM_INNERMOST_ROOT)
+		__builtin_prefetch(cut->tree.data + cut->nodes[at].pos);
 }
 
 bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,

@@ -112,7 +112,7 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 {
 	struct ux_gsym_tree tree = {0};
 	if (ux_cur_more(&block))
-		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
+		UX_TRY(gsym_decode_ranges(g, block, &cut->arena, &tree));
 	UX_TRY(index_find_ends(cut, &tree));
 	cut->steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST);
 	cut->innermost = (struct gsym_innermost){.off = cut->off,

@@ -60,6 +60,19 @@ enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block
 	return UX_OK;
 }
 
+enum ux_code gsym_decode_ranges(const struct ux_gsym *g, struct ux_cur block,
+				struct ux_arena *arena, struct ux_gsym_tree *ret)
+{
+	struct ux_gsym_tree tree = {0};
+	/* Each range takes at least two bytes of the block. */
+	tree.ranges = ux_arena_array(arena, struct ux_gsym_range, ux_cur_left(&block) / 2 + 1);
+	if (!tree.ranges)
+		return ux_arena_fail(arena, NULL);
+	UX_TRY(tree_read(g, block, &tree, NULL));
+	*ret = tree;
+	return UX_OK;
+}
+
 enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
 				   struct ux_error *err)
 {

@@ -267,9 +267,12 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 		return false;
 	m->addresses = table;
 	m->addresses_cap = cap;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			__builtin_prefetch(&table[frame_cache_slot_index(m, old[i + AHEAD].pc)]);
 		if (old[i].frame != 0)
 			*frame_cache_slot(m, old[i].pc) = old[i];
+	}
 	free(old);
 	return true;
 }
@@ -303,8 +306,16 @@ static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 	free(m->frame_slots);
 	m->frame_slots = slots;
 	m->frame_slots_cap = cap;
-	for (uint32_t i = 1; i <= m->lists.frames.n; i++)
-		*frame_cache_frame_slot(m, ux_cached_frame(m, i)) = i;
+	for (uint32_t i = 1; i <= m->lists.frames.n; i++) {
+		if (i + AHEAD <= m->lists.frames.n)
+			__builtin_prefetch(&slots[cached_frame_hash(ux_cached_frame(m, i + AHEAD)) &
+						  (cap - 1)]);
+		/* all of them are different: the first free slot is that of this one */
+		size_t at = cached_frame_hash(ux_cached_frame(m, i)) & (cap - 1);
+		while (slots[at] != 0)
+			at = (at + 1) & (cap - 1);
+		slots[at] = i;
+	}
 	return true;
 }
 
@@ -629,6 +640,16 @@ static bool frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gs
 	return true;
 }
 
+/* Prefetches what learning the place's node needs, if it was not learned. */
+static void frame_cache_expect_call(const struct ux_frame_cache *m,
+				    const struct ux_gsym_place *place)
+{
+	size_t page = place->node / NODES;
+	if (place->cut && (page >= m->nodes_cap || !m->nodes[page] ||
+			   m->nodes[page][place->node % NODES].up == 0))
+		ux_gsym_place_expect_call(place);
+}
+
 static void frame_cache_expect_place(const struct ux_frame_cache *m, uint64_t pc,
 				     const struct ux_gsym_place *place)
 {
@@ -648,6 +669,8 @@ static size_t frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gs
 	size_t learned = 0;
 	for (size_t i = 0; i < n; i++)
 		frame_cache_expect_place(m, pcs[i], &places[i]);
+	for (size_t i = 0; i < n; i++)
+		frame_cache_expect_call(m, &places[i]);
 	for (size_t i = 0; i < n; i++)
 		good[i] = places[i].cut &&
 			  frame_cache_place_frame(m, g, &places[i], &frames[i], &learned);

@@ -21,8 +21,8 @@ struct misses {
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, most;
-	/* where the addresses are in the index of the best candidate */
-	struct ux_gsym_place *places;
+	/* where LOCKED addresses are in the index of the best candidate */
+	struct ux_gsym_place places[LOCKED];
 };
 
 static void misses_deinit(struct misses *m)
@@ -34,7 +34,6 @@ static void misses_deinit(struct misses *m)
 	free(m->todo_pcs);
 	free(m->todo_spans);
 	free(m->frames);
-	free(m->places);
 }
 
 void ux_resolver_deinit(struct ux_resolver *r)
@@ -49,8 +48,7 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 	size_t lists = unknown + 1;
 	m->at = calloc(lists, sizeof(*m->at));
 	m->pcs = calloc(lists, sizeof(*m->pcs));
-	m->places = malloc(lists * sizeof(*m->places));
-	if (!m->at || !m->pcs || !m->places)
+	if (!m->at || !m->pcs)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (found[i] != UX_FRAME_UNKNOWN)
@@ -157,8 +155,9 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 /* --- places in the index ---------------------------------------------------------------------- */
 
 /*
- * Adds n addresses from the i-th on by their places. Those that have none are moved to the left-th
- * and behind it; returns how many are there then. *calls is increased by how many were read.
+ * Adds n addresses from the i-th on by their places, m->places. Those that have none are moved to
+ * the left-th and behind it; returns how many are there then. *calls is increased by how many were
+ * read.
  */
 static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i, size_t n,
 			      size_t left, uint32_t *ret_frames, size_t *calls)
@@ -166,7 +165,7 @@ static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i,
 	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
 	uint32_t got[LOCKED];
 	ux_frame_cache_lock(r->cache);
-	*calls += ux_frame_cache_add_places(r->cache, g, m->pcs + i, m->places + i, n, got);
+	*calls += ux_frame_cache_add_places(r->cache, g, m->pcs + i, m->places, n, got);
 	ux_frame_cache_unlock(r->cache);
 	for (size_t k = 0; k < n; k++) {
 		uint32_t at = m->at[i + k];
@@ -177,7 +176,7 @@ static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i,
 		}
 		ret_frames[at] = got[k];
 		if (r->offsets)
-			r->offsets[at] = m->places[i + k].offset;
+			r->offsets[at] = m->places[k].offset;
 	}
 	return left;
 }
@@ -188,11 +187,12 @@ static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, u
 {
 	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
 	size_t left = 0, calls = 0, all = m->n;
-	if (!ux_gsym_places_find(g, m->pcs, m->n, r->work, m->places))
-		return ux_request_work_code(r->work, err);
-	for (size_t i = 0; i < m->n; i += LOCKED)
-		left = misses_add_some(r, m, i, ux_min((size_t)LOCKED, m->n - i), left, ret_frames,
-				       &calls);
+	for (size_t i = 0; i < m->n; i += LOCKED) {
+		size_t some = ux_min((size_t)LOCKED, m->n - i);
+		if (!ux_gsym_places_find(g, m->pcs + i, some, r->work, m->places))
+			return ux_request_work_code(r->work, err);
+		left = misses_add_some(r, m, i, some, left, ret_frames, &calls);
+	}
 	m->n = left;
 	if (!r->work)
 		return UX_OK;
