@@ -14,6 +14,7 @@
 enum {
 	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
 	ROW_BYTES = 64, /* bytes of a line table between stored rows */
+	ROW_MOST = 128, /* most bytes of one row; writers need at most 40 */
 	ENDS_MOST = 1 << 20, /* most range boundaries in a function */
 	STEPS_EACH =
 		2 *
@@ -133,7 +134,10 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 
 /* --- the line table --------------------------------------------------------------------------- */
 
-/* Codes as of index_cut_tree(). A table whose addresses descend cannot be cut up. */
+/*
+ * Codes as of index_cut_tree(). A table whose addresses descend cannot be cut up, nor one in which
+ * a lookup would read many bytes between two rows: lookups in the index are not charged for them.
+ */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {
 	cut->rows = ux_arena_array(&cut->arena, struct gsym_index_row,
@@ -143,8 +147,9 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 	if (!ux_cur_more(&block))
 		return UX_OK;
 	struct gsym_lines l = gsym_lines_start(block);
-	const uint8_t *last = l.c.pos;
+	const uint8_t *last = l.c.pos, *row = l.c.pos;
 	uint64_t before = 0;
+	bool long_row = false;
 	cut->head.line_min = l.min;
 	cut->head.line_range = l.range;
 	for (size_t n = 0; gsym_lines_next(&l); n++) {
@@ -152,6 +157,8 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 		    l.file > UINT32_MAX)
 			return UX_ECORRUPT;
 		before = l.off;
+		long_row |= l.c.pos - row > ROW_MOST;
+		row = l.c.pos;
 		if (n > 0 && l.c.pos - last < ROW_BYTES)
 			continue;
 		cut->rows[cut->n_rows++] =
@@ -159,7 +166,8 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 						(uint32_t)ux_cur_left(&l.c)};
 		last = l.c.pos;
 	}
-	return l.c.failed ? UX_ECORRUPT : UX_OK;
+	long_row |= l.c.pos - row > ROW_MOST;
+	return l.c.failed || long_row ? UX_ECORRUPT : UX_OK;
 }
 
 /* --- one record ------------------------------------------------------------------------------- */

@@ -346,6 +346,43 @@ static void an_index_in_use_grows_at_once(void **state)
 	ux_gsym_index_free(&g);
 }
 
+/* A function of two rows, with n opcodes between them that make no row. */
+static size_t functions_in_index_with_long_row(size_t n)
+{
+	static const uint8_t names[] = "\0f";
+	ux_cleanup(ux_out_deinit) struct ux_out data = {0}, lines = {0}, out = {0};
+	ux_out_put(&lines, "\0\0\1\5", 4); /* both deltas, the first line, a row */
+	for (size_t i = 0; i < n; i++)
+		ux_out_put(&lines, "\1\0", 2); /* set the file */
+	for (size_t i = 0; i < 300; i++)
+		ux_out_u8(&lines, 5);
+	ux_out_u8(&lines, 0);
+	const uint32_t head[] = {1000, 1, 1, (uint32_t)lines.size}, end[] = {0, 0};
+	ux_out_put(&data, head, sizeof(head));
+	ux_out_put(&data, lines.data, lines.size);
+	ux_out_put(&data, end, sizeof(end));
+	const struct ux_bytes all = ux_out_bytes(&data);
+	const struct ux_gsym_image image = {.version = 1,
+					    .n_functions = 1,
+					    .starts = &(uint64_t){0},
+					    .records = &(uint64_t){0},
+					    .n_files = 1,
+					    .files = &(struct ux_gsym_file_entry){0, 0},
+					    .strings = ux_bytes(names, sizeof(names)),
+					    .data = &all,
+					    .n_data = 1};
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_OK);
+	return assert_same_file(ux_out_bytes(&out), n);
+}
+
+/* A lookup in the index costs the same everywhere, so that its work need not be charged. */
+static void long_ways_between_rows_are_not_indexed(void **state)
+{
+	(void)state;
+	assert_int_equal(functions_in_index_with_long_row(20), 1);
+	assert_int_equal(functions_in_index_with_long_row(2000), 0);
+}
+
 static void an_index_ends_at_its_limit(void **state)
 {
 	(void)state;
@@ -461,6 +498,7 @@ int main(void)
 		UX_TEST(work_is_bounded),
 		UX_TEST(an_index_grows_by_what_is_requested),
 		UX_TEST(an_index_in_use_grows_at_once),
+		UX_TEST(long_ways_between_rows_are_not_indexed),
 		UX_TEST(an_index_ends_at_its_limit),
 		UX_TEST(threads_grow_one_index),
 		UX_TEST(giant_functions_cost_what_small_ones_do),
