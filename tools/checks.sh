@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
-release_checks='release lto debian-13 package'
+release_checks='release lto debian-13 package rpm container'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
@@ -107,7 +107,7 @@ check_tree() {
 }
 
 check_shell() {
-	one shell shellcheck dev .ci/run tools/*.sh packaging/debian/tests/smoke packaging/debian/*.preinst packaging/debian/*.postrm
+	one shell shellcheck dev .ci/run tools/*.sh packaging/*.sh packaging/debian/tests/smoke packaging/debian/*.preinst packaging/debian/*.postrm
 }
 
 check_openapi() {
@@ -225,6 +225,19 @@ check_package() {
 		return
 	}
 	one package tools/package.sh
+}
+
+check_rpm() {
+	one rpm tools/rpm.sh
+}
+
+# The root of the server's image, without a container runtime.
+check_container() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== container: skipped: chroot needs root\n'
+		return
+	}
+	build container build-release --buildtype=release && one container tools/container.sh build-release/cli/unhex
 }
 
 for check in $checks; do
