@@ -43,7 +43,7 @@ grep -q UNHEX_URL /etc/default/unhex
 apt-get remove -qq -y 'unhex*' 'libunhex*'
 [ -e /var/lib/unhex/kept ]
 addr2line --version | grep -q GNU
-apt-get purge -qq -y 'unhex*' 'libunhex*'
+apt-get purge -qq -y 'unhex*'
 clean
 find / -xdev -name '*unhex*' ! -path '/try/*' ! -path '/proc/*' ! -path '/dev/*' >left
 cat left
