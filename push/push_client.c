@@ -436,10 +436,12 @@ enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_uploa
 	struct transfer t = {.c = c, .upload = upload};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = upload_transfer(&t, ret, &why);
-	if (code == UX_EINVAL && strcmp(t.notes.word, "hash_mismatch") == 0) {
+	bool damaged = code == UX_EINVAL && strcmp(t.notes.word, "hash_mismatch") == 0;
+	bool forgotten = code == UX_ENOTFOUND && t.uid[0] != '\0';
+	if (damaged || forgotten) {
 		/*
-		 * The bytes were damaged in transit and the server has dropped them. Send them once
-		 * more from the start.
+		 * The bytes were damaged in transit and the server has dropped them, or it lost the
+		 * announcement in a power cut. Announce and send them once more from the start.
 		 */
 		why = (struct ux_error)UX_ERROR_INIT;
 		code = upload_transfer(&t, ret, &why);

@@ -479,6 +479,24 @@ def test_bytes_that_the_server_lost_are_sent_again(breaker, prog):
     assert finishes == [breaker.size] * 2
 
 
+def test_an_upload_that_the_server_forgot_is_announced_again(breaker, prog):
+    """As after a power failure: the announcement had not reached the disk."""
+    announced = []
+
+    def post(handler):
+        if handler.path.endswith("/finish") and len(announced) == 1:
+            return refuse(handler, 404, "not_found")
+        if handler.path == "/v1/uploads":
+            announced.append(len(breaker.got))
+            breaker.got = b""
+        return Breaker.do_POST(handler)
+    breaker.breaks = 0
+    breaker.RequestHandlerClass = type("Forgetful", (Breaker,), {"do_POST": post})
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert announced == [0, breaker.size]
+
+
 def test_a_server_of_another_kind_is_said(breaker, prog):
     breaker.RequestHandlerClass = type("Web", (Breaker,), {
         "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
