@@ -230,7 +230,7 @@ bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
 	p.context = p.n_contexts = p.n_subs = p.first_arg = p.n_args = p.n_forward = 0;
 	p.n_nodes = 1;
 	p.nodes[0] = (struct itanium_node){0};
-	p.in_lambda = p.in_conversion = false;
+	p.in_lambda = p.in_conversion = p.in_constraint = false;
 	p.flags = 0;
 	uint16_t root = itanium_encoding(&p);
 	if (block)
