@@ -266,6 +266,22 @@ static void a_file_that_is_no_elf_does_not_arrive(void **state)
 	assert_idle(w);
 }
 
+static void a_file_that_cannot_be_read_is_a_failure(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	char path[256];
+	put_file(w->dirs[0], debug_path, "");
+	snprintf(path, sizeof(path), "%s/%s", w->dirs[0], debug_path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/proc/self/mem", path), 0); /* nothing is mapped at 0 */
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	assert_answers(w, 0, 0, 0, 1);
+	assert_int_equal(atomic_load(&w->arrived), 0);
+	assert_idle(w);
+}
+
 static void *stop(void *ctx)
 {
 	ux_fetcher_stop(((struct world *)ctx)->f);
@@ -319,6 +335,7 @@ int main(void)
 		FETCHER_TEST(those_who_wait_for_one_thing_share_a_fetch),
 		FETCHER_TEST(an_unusable_file_makes_the_next_upstream_be_asked),
 		FETCHER_TEST(a_file_that_is_no_elf_does_not_arrive),
+		FETCHER_TEST(a_file_that_cannot_be_read_is_a_failure),
 		FETCHER_TEST(stopping_wakes_who_waits_and_begins_nothing),
 		UX_TEST(upstreams_of_one_name_and_too_many_are_refused),
 	};

@@ -278,6 +278,8 @@ static void upstream_is_read_from_text(void **state)
 					  "unhex+http://",
 					  "unhex+x",
 					  "unhex+http:///x",
+					  "unhex+http:/xhost",
+					  "unhex+https:/xhost",
 					  "unhex+http://:80",
 					  "unhex+http://x\ny",
 					  "dir:/",
@@ -294,6 +296,40 @@ static void upstream_is_read_from_text(void **state)
 			fail_msg("'%s' was read", bad[i]);
 		assert_true(why.text[0] != '\0');
 	}
+}
+
+static void a_long_host_gives_a_name_that_is_cut(void **state)
+{
+	(void)state;
+	struct ux_upstream up;
+	struct ux_error err = UX_ERROR_INIT;
+	char text[2000] = "unhex+http://", says[32];
+	memset(text + 13, 'h', 300);
+	assert_int_equal(ux_upstream_parse(&up, text, &err), UX_OK);
+	assert_int_equal(strlen(up.name), UX_UPSTREAM_NAME - 1);
+	memset(text + 13, 'h', sizeof(text) - 14);
+	assert_int_equal(ux_upstream_parse(&up, text, &err), UX_EINVAL);
+	snprintf(says, sizeof(says), "over %zu bytes", sizeof(up.url) - 1);
+	assert_non_null(strstr(err.text, says));
+}
+
+/* What does not fit into the memory of a request is an error, not a path without its end. */
+static void a_path_is_whole_or_an_error(void **state)
+{
+	(void)state;
+	const struct ux_upstream up = {.kind = UX_UPSTREAM_DEBUGINFOD};
+	struct ux_upstream_paths p;
+	struct ux_id id;
+	enum ux_code code = UX_ENOMEM;
+	assert_int_equal(ux_id_parse(STR("abcdef"), &id, NULL), UX_OK);
+	for (size_t most = 1; most < (1 << 16) && code != UX_OK; most++) {
+		UX_ARENA(arena, most);
+		code = ux_upstream_paths_get(&up, &id, UX_ARTIFACT_SOURCE, "/a/b.c", &arena, &p,
+					     NULL);
+		if (code == UX_OK)
+			assert_string_equal(p.paths[0], "/buildid/abcdef/source/a/b.c");
+	}
+	assert_int_equal(code, UX_OK);
 }
 
 static size_t places(enum ux_upstream_kind of, const char *id, enum ux_artifact artifact,
@@ -354,6 +390,8 @@ int main(void)
 		cmocka_unit_test(namespace_chooses_by_name_and_in_its_order),
 		cmocka_unit_test(addresses_that_are_not_everybodys_are_known_in_every_disguise),
 		cmocka_unit_test(upstream_is_read_from_text),
+		cmocka_unit_test(a_long_host_gives_a_name_that_is_cut),
+		cmocka_unit_test(a_path_is_whole_or_an_error),
 		cmocka_unit_test(each_kind_is_asked_where_it_keeps_things),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

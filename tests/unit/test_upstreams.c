@@ -598,6 +598,14 @@ static void answers_are_explained_and_counted(void **state)
 		"unhex_fetches_refused_total 0\n",
 		NULL};
 	assert_get_has(w, "/metrics", metrics);
+	a = get(w, "/metrics", NULL);
+	ux_out_u8(&a.body, 0);
+	size_t lines = 0;
+	for (const char *p = strstr((const char *)a.body.data, "answers_total{"); p;
+	     p = strstr(p + 1, "answers_total{"))
+		lines++;
+	assert_int_equal(lines, 6); /* two upstreams, three outcomes */
+	ux_out_deinit(&a.body);
 	/* An upstream that is configured no more is listed once, with its answers. */
 	struct ux_settings one = w->settings;
 	one.upstreams.n = 1;
