@@ -115,7 +115,8 @@ static void key_write_text(struct ux_out *out, const struct ux_key *key)
 
 /* The state of the command. */
 struct key_job {
-	struct ux_index *index;
+	struct ux_store store;  /* open when index is set */
+	struct ux_index *index; /* of the store */
 	const struct key_values *values;
 	const char *id; /* ID of the key to revoke or to rotate */
 	struct ux_out out;
@@ -124,7 +125,7 @@ struct key_job {
 static void key_job_deinit(struct key_job *job)
 {
 	if (job->index)
-		job->index->close(job->index);
+		ux_store_close(&job->store);
 	ux_out_deinit(&job->out);
 }
 
@@ -225,28 +226,14 @@ static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
 
 typedef enum ux_code key_verb_fn(struct key_job *job, struct ux_error *err);
 
-/* Checks that the directory exists, so that a mistyped name is reported and no store is created
- * there. */
-static enum ux_code key_check_folder(const char *dir, struct ux_error *err)
-{
-	ux_cleanup(ux_free_ptr) char *path = NULL;
-	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
-		path = NULL;
-		return ux_error_nomem(err);
-	}
-	if (access(path, F_OK) != 0)
-		return ux_error_set(err, UX_ENOTFOUND,
-				    "no index.sqlite in %.100s; expected a folder of unhex serve",
-				    dir);
-	return UX_OK;
-}
-
 static enum ux_code key_open_index(struct key_job *job, struct ux_error *err)
 {
 	ux_cleanup(ux_folder_deinit) struct ux_folder folder = {0};
 	UX_TRY(ux_folder_select(&job->values->folder, &folder, err));
-	UX_TRY(key_check_folder(folder.dir, err));
-	return ux_store_open_index(folder.dir, &job->index, err);
+	/* A folder that is no store is refused, so that a mistyped name makes none. */
+	UX_TRY(ux_store_open_beside(&job->store, folder.dir, err));
+	job->index = job->store.index;
+	return UX_OK;
 }
 
 static int key_verb_run(key_verb_fn *verb, struct key_job *job)

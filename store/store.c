@@ -114,15 +114,22 @@ static enum ux_code store_check_finished(const char *dir, struct ux_error *err)
 				 dir);
 }
 
+/* Opens the index of a folder, whose writes may use the reserve of a full disk. */
+static enum ux_code store_open_limited(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	UX_TRY(ux_room_open(&s->room, dir, err));
+	(void)ux_room_release(&s->room); /* opening the index writes some pages */
+	UX_TRY(ux_store_open_index(dir, &s->index, err));
+	ux_index_limit(s->index, &s->room);
+	return UX_OK;
+}
+
 static enum ux_code store_open_all(struct ux_store *s, const char *dir, struct ux_error *err)
 {
 	UX_TRY(store_make_folders(dir, err));
 	UX_TRY(store_lock_folder(s, dir, err));
 	UX_TRY(store_check_finished(dir, err));
-	UX_TRY(ux_room_open(&s->room, dir, err));
-	(void)ux_room_release(&s->room); /* opening the index writes some pages */
-	UX_TRY(ux_store_open_index(dir, &s->index, err));
-	ux_index_limit(s->index, &s->room);
+	UX_TRY(store_open_limited(s, dir, err));
 	UX_TRY(ux_blobs_fs_open(&s->blobs, dir, err));
 	s->blobs->room = &s->room;
 	return UX_OK;
@@ -238,7 +245,7 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux
 	store_init(s);
 	enum ux_code code = store_check_folder(dir, err);
 	if (code == UX_OK)
-		code = ux_store_open_index(dir, &s->index, err);
+		code = store_open_limited(s, dir, err);
 	if (code == UX_OK)
 		code = ux_blobs_fs_open(&s->blobs, dir, err);
 	if (code == UX_OK)

@@ -46,7 +46,9 @@ class Server:
             preexec_fn=self.before)
         for line in self.process.stdout:
             if found := re.match(r"unhex: the admin key is in (.+)", line):
-                self.token = pathlib.Path(found[1]).read_text(encoding="ascii").strip()
+                # As the server sees it, which may have file systems of its own.
+                key = pathlib.Path(f"/proc/{self.process.pid}/root{found[1]}")
+                self.token = key.read_text(encoding="ascii").strip()
             if found := re.search(r"serving on (\S+)", line):
                 self.url = found[1]
                 return self

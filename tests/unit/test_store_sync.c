@@ -107,7 +107,7 @@ static enum ux_code commit(struct ux_store *s, struct ux_error *err)
 
 static void remove_tree(const char *dir)
 {
-	char command[128];
+	char command[256];
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	assert_int_equal(system(command), 0);
 }
