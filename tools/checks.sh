@@ -6,18 +6,21 @@ cd "$(dirname "$0")/.." || exit 2
 
 local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
-release_checks='release lto debian-13 package rpm container'
+release_checks='release'
+# What takes long, or root: other releases of Debian, packages.
+packaging_checks='lto debian-13 package rpm container'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
 case ${1-} in
 --list)
 	# shellcheck disable=SC2086 # words, one a line
-	printf '%s\n' $local_checks $sanitizer_checks $release_checks
+	printf '%s\n' $local_checks $sanitizer_checks $release_checks $packaging_checks
 	exit 0
 	;;
 --all) checks="$local_checks $sanitizer_checks $release_checks" ;;
 quick) checks=$quick_checks ;;
+packaging) checks=$packaging_checks ;;
 '') checks=$local_checks ;;
 *) checks=$* ;;
 esac
@@ -241,11 +244,11 @@ check_container() {
 }
 
 for check in $checks; do
-	case " $local_checks $sanitizer_checks $release_checks " in
+	case " $local_checks $sanitizer_checks $release_checks $packaging_checks " in
 	*" $check "*) "check_$(printf %s "$check" | tr - _)" ;;
 	*)
 		printf 'checks: no check is named %s; there are: %s\n' "$check" \
-			"$local_checks $sanitizer_checks $release_checks, or quick: $quick_checks" >&2
+			"$local_checks $sanitizer_checks $release_checks $packaging_checks, or quick: $quick_checks" >&2
 		exit 2
 		;;
 	esac
