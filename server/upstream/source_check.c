@@ -53,14 +53,18 @@ static struct ux_bytes source_head(struct ux_bytes text)
 	return ux_bytes(text.data + at, ux_min(text.size - at, (size_t)HEAD_BYTES));
 }
 
+static bool source_contains(struct ux_bytes text, struct ux_bytes word)
+{
+	return text.data && memmem(text.data, text.size, word.data, word.size) != NULL;
+}
+
 /* An error page of a proxy or of a bucket. */
 static bool source_is_page(struct ux_bytes bytes)
 {
 	struct ux_bytes head = source_head(bytes);
 	return source_begins(head, "<!doctype html") || source_begins(head, "<html") ||
-	       (source_begins(head, "<?xml") &&
-		(memmem(head.data, head.size, "<Error>", 7) != NULL ||
-		 memmem(head.data, head.size, "<html", 5) != NULL));
+	       (source_begins(head, "<?xml") && (source_contains(head, UX_STR("<Error>")) ||
+						 source_contains(head, UX_STR("<html"))));
 }
 
 /* Text of UTF-16 and UTF-32 has bytes of zero, and begins with a byte order mark. */
