@@ -83,8 +83,10 @@ static const char *talk(int fd, const char *text, const char *until)
 
 static void assert_says(const char *answer, const char *text)
 {
+	assert_non_null(answer);
+	assert_non_null(text);
 	if (!strstr(answer, text))
-		fail_msg("'%s' is not in '%s'", text, answer);
+		fail_msg("'%.200s' is not in '%.4000s'", text, answer);
 }
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
