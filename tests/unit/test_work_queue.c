@@ -8,12 +8,13 @@
 
 enum {
 	CLIENTS = 8,
-	JOBS = 64
+	JOBS = 64,
+	ORDER_MOST = 1 << 14 /* jobs of one test that are recorded */
 };
 
 static atomic_bool gate_is_open;
 static atomic_uint n_begun, n_ended, n_canceled;
-static atomic_uint order[JOBS]; /* clients in the order in which their jobs began */
+static atomic_uint order[ORDER_MOST]; /* clients in the order in which their jobs began */
 
 static void job_run(struct ux_work_job *job, bool canceled)
 {
