@@ -342,11 +342,14 @@ def test_systemd_starts_it_when_somebody_comes(tmp_path):
             assert process.wait(60) == 0
 
 
-def test_the_units_are_what_systemd_takes_and_calls_confined(tmp_path):
+@pytest.mark.parametrize("user", ["DynamicUser=yes", "User=root\nGroup=root"], ids=["dynamic", "named"])
+def test_the_units_are_what_systemd_takes_and_calls_confined(tmp_path, user):
+    """As packaging/meson.build fills them in, without -Dserveruser and with a user that exists here."""
     units = ROOT / "packaging/systemd"
     text = (units / "unhex.service.in").read_text()
-    (tmp_path / "unhex.service").write_text(
-        text.replace("@bindir@/unhex", str(pathlib.Path(UNHEX).resolve())))
+    text = text.replace("@bindir@/unhex", str(pathlib.Path(UNHEX).resolve())).replace("@user@", user)
+    assert not re.search(r"@\w+@", text)
+    (tmp_path / "unhex.service").write_text(text)
     (tmp_path / "unhex.socket").write_text((units / "unhex.socket").read_text())
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", "./unhex.service",
                            "./unhex.socket"], cwd=tmp_path, capture_output=True, text=True,

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands write on a terminal, and only there: colours, short names, lines as wide as it is."""
+import contextlib
 import fcntl
 import os
 import pty
 import re
+import socket
 import struct
 import subprocess
 import termios
+import threading
+import time
+import urllib.parse
 
 import pytest
 
@@ -87,16 +92,41 @@ def test_help_is_wrapped_to_the_terminal(columns):
     assert max(map(len, prose.splitlines())) > min(columns, 120) - 20, "as wide as it may be"
 
 
+@contextlib.contextmanager
+def far_away(url, delay):
+    """The URL of a relay that waits so many seconds before it hands on what it read."""
+    def relay(source, target):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 16):
+                time.sleep(delay)
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.create_connection((to.hostname, to.port))
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=relay, args=pair, daemon=True).start()
+
+    to = urllib.parse.urlsplit(url)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
 def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
     """The line is written over, and gone in the end."""
-    for i in range(40):
-        (tmp_path / f"{i}.c").write_text(f"int main(void) {{ return {i}; }}\n" +
-                                         "".join(f"int f{k}(void) {{ return {k}; }}\n" for k in range(400)))
+    for i in range(12):
+        (tmp_path / f"{i}.c").write_text(f"int main(void) {{ return {i}; }}\n")
         subprocess.run(["gcc", "-g", "-Wl,--build-id", "-o", tmp_path / f"{i}.out", tmp_path / f"{i}.c"], check=True)
-    status, text = on_terminal("push", "--url", server.url, "--token", server.token, tmp_path)
+    with far_away(server.url, 0.1) as url:
+        status, text = on_terminal("push", "--url", url, "--token", server.token, tmp_path)
     assert status == 0
-    shown = re.findall(r"push: (\d+) of 40 files, ", text)
+    shown = re.findall(r"push: (\d+) of 12 files, ", text)
     assert shown, "a push that takes a second shows how far it is"
     assert shown == sorted(shown, key=int)
-    assert "KiB/s" in text or "MiB/s" in text
-    assert re.search(r"\b40 uploaded, .* 0 failed$", CSI.sub("", text).rstrip())
+    assert re.search(r"\d (bytes|KiB|MiB)/s", text)
+    assert re.search(r"\b12 uploaded, .* 0 failed$", CSI.sub("", text).rstrip())
