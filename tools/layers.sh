@@ -2,7 +2,7 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|cli|client)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|profile|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
@@ -24,6 +24,7 @@ BEGIN {
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object cubin gsym extract net archive"
+	allow["profile"] = "base id names object gsym live live/jit live/kernel"
 	allow["sandbox"] = "base id object extract archive"
 	# unhex serve, from the lowest folder up
 	allow["server/core"] = "base code id config net store"

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of pprof: profile.proto, of which all field numbers are in pprof_fields.h. Source:
+ * github.com/google/pprof, proto/profile.proto.
+ */
+#ifndef UX_PPROF_H
+#define UX_PPROF_H
+
+#include "out.h"
+#include "profile.h"
+
+/* A profile as pprof wrote it, and what was read from it. Zeroed = closed. */
+struct ux_pprof {
+	struct ux_bytes bytes;   /* the message; owned by the caller */
+	uint32_t first_location; /* in the profile: its locations are consecutive, in their order */
+	uint32_t n_locations;
+	uint32_t n_strings;    /* in its string table */
+	uint64_t function_max; /* the largest ID of its functions */
+};
+
+/* Whether the bytes may be a Profile message: its first field is one that a Profile has. */
+bool ux_pprof_is(struct ux_bytes bytes);
+
+/*
+ * Reads a Profile message into an empty profile. Locations that have no lines get addresses; those
+ * with lines keep their names. Addresses of callers in a pprof profile are inside of the call
+ * already, so no location is a return address. UX_ECORRUPT: with the offset in the message.
+ * UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
+			   struct ux_error *err) ux_must;
+
+/*
+ * Appends the message with the names that its locations have got since it was read. Everything else
+ * is copied byte for byte, in its order: new strings and functions follow at the end. The linkage
+ * name of a new function is its system_name.
+ */
+enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
+			      struct ux_out *out, struct ux_error *err) ux_must;
+
+/* Appends a profile of any origin as a Profile message. */
+enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, struct ux_error *err)
+	ux_must;
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a Profile message of pprof. */
+#include "pprof.h"
+
+#include "pprof_fields.h"
+#include "protobuf.h"
+
+#define SECTION "pprof profile"
+
+/* What the locations of a mapping need to know about it. */
+struct pprof_mapping {
+	uint32_t module;
+	uint64_t start;
+	uint64_t limit;
+	uint64_t offset;
+};
+
+UX_VEC(pprof_mappings, struct pprof_mapping);
+UX_VEC(pprof_numbers, uint32_t);
+
+/* A function, with its strings as numbers in the file. */
+struct pprof_function {
+	uint64_t id, name, system_name, filename, start_line;
+};
+
+UX_VEC(pprof_functions, struct pprof_function);
+
+/* The state of reading. */
+struct pprof_reader {
+	struct ux_pprof *file;
+	struct ux_profile *profile;
+	struct pprof_numbers strings; /* number in the profile of each string of the file */
+	struct pprof_mappings mappings;
+	struct ux_profile_numbers mapping_of; /* index by ID */
+	struct pprof_functions functions;
+	struct ux_profile_numbers function_of; /* index by ID */
+	struct ux_profile_numbers location_of; /* location of the profile, by ID */
+	struct pprof_numbers stack;            /* of a sample: its locations, the leaf first */
+	struct ux_profile_frames frames;       /* of a location */
+};
+
+static void pprof_reader_deinit(struct pprof_reader *r)
+{
+	pprof_numbers_deinit(&r->strings);
+	pprof_mappings_deinit(&r->mappings);
+	ux_profile_numbers_deinit(&r->mapping_of);
+	pprof_functions_deinit(&r->functions);
+	ux_profile_numbers_deinit(&r->function_of);
+	ux_profile_numbers_deinit(&r->location_of);
+	pprof_numbers_deinit(&r->stack);
+	ux_profile_frames_deinit(&r->frames);
+}
+
+bool ux_pprof_is(struct ux_bytes bytes)
+{
+	struct ux_cur c = ux_cur_make(bytes, SECTION, false);
+	struct ux_protobuf_field f = {0};
+	size_t n = 0;
+	enum {
+		LOOK = 4 /* fields; text that looks like one field seldom looks like four */
+	};
+	while (n < LOOK && ux_protobuf_next(&c, &f)) {
+		bool integer = f.number == PPROF_TIME_NANOS || f.number == PPROF_DURATION_NANOS ||
+			       f.number == PPROF_PERIOD || f.number == 7 || f.number == 8 ||
+			       f.number >= 13;
+		if (f.number > PPROF_FIELD_MOST || (!integer && f.wire != UX_PROTOBUF_BYTES))
+			return false;
+		n++;
+	}
+	return n > 0 && !c.failed;
+}
+
+/* The number in the profile of a string of the file. */
+static enum ux_code pprof_string(struct pprof_reader *r, uint64_t number, struct ux_cur *c,
+				 uint32_t *ret, struct ux_error *err)
+{
+	if (number >= r->strings.size)
+		return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
+				   "string %" PRIu64 " of %zu", number, r->strings.size);
+	*ret = r->strings.data[number];
+	return UX_OK;
+}
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+static enum ux_code pprof_read_string(struct pprof_reader *r, const struct ux_protobuf_field *f,
+				      struct ux_error *err)
+{
+	uint32_t number = 0;
+	UX_TRY(ux_profile_string(r->profile, ux_protobuf_text(f), &number, err));
+	return pprof_numbers_append(&r->strings, number) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Remembers the index of an ID. Of several equal ones the first is used. */
+static enum ux_code pprof_index(struct ux_profile_numbers *numbers, uint64_t id, size_t index,
+				struct ux_error *err)
+{
+	bool fresh = false;
+	uint32_t *slot = ux_profile_numbers_insert(numbers, id, &fresh);
+	if (!slot)
+		return ux_error_nomem(err);
+	if (fresh)
+		*slot = (uint32_t)index;
+	return UX_OK;
+}
+
+static enum ux_code pprof_read_function(struct pprof_reader *r, struct ux_cur c,
+					struct ux_error *err)
+{
+	struct pprof_function function = {0};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_FUNCTION_ID)
+			function.id = f.value;
+		else if (f.number == PPROF_FUNCTION_NAME)
+			function.name = f.value;
+		else if (f.number == PPROF_FUNCTION_SYSTEM_NAME)
+			function.system_name = f.value;
+		else if (f.number == PPROF_FUNCTION_FILENAME)
+			function.filename = f.value;
+		else if (f.number == PPROF_FUNCTION_START_LINE)
+			function.start_line = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	r->file->function_max = ux_max(r->file->function_max, function.id);
+	UX_TRY(pprof_index(&r->function_of, function.id, r->functions.size, err));
+	return pprof_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
+}
+
+/* The ID in a mapping: hexadecimal, or a Go build ID. Any other text cannot be looked up. */
+static struct ux_id pprof_module_id(struct ux_bytes text)
+{
+	struct ux_id id = {0};
+	if (ux_id_parse(text, &id, NULL) == UX_OK ||
+	    (text.size > 0 && memchr(text.data, '/', text.size) &&
+	     ux_id_make(UX_ID_GO, text, &id, NULL) == UX_OK))
+		return id;
+	return (struct ux_id){0};
+}
+
+/* Which kind of module a path names. */
+static enum ux_profile_module_kind pprof_module_kind(struct ux_bytes path)
+{
+	if (ux_bytes_starts(path, UX_STR("[kernel")))
+		return UX_PROFILE_KERNEL;
+	if (ux_bytes_eq(path, UX_STR("[vdso]")) || ux_bytes_eq(path, UX_STR("linux-vdso.1.so")))
+		return UX_PROFILE_VDSO;
+	if (path.size == 0 || ux_bytes_starts(path, UX_STR("//anon")) ||
+	    ux_bytes_starts(path, UX_STR("[anon")))
+		return UX_PROFILE_JIT;
+	return UX_PROFILE_FILE;
+}
+
+static enum ux_code pprof_read_mapping(struct pprof_reader *r, struct ux_cur c,
+				       struct ux_error *err)
+{
+	struct pprof_mapping mapping = {0};
+	uint64_t id = 0, path = 0, build_id = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_MAPPING_ID)
+			id = f.value;
+		else if (f.number == PPROF_MAPPING_START)
+			mapping.start = f.value;
+		else if (f.number == PPROF_MAPPING_LIMIT)
+			mapping.limit = f.value;
+		else if (f.number == PPROF_MAPPING_OFFSET)
+			mapping.offset = f.value;
+		else if (f.number == PPROF_MAPPING_FILENAME)
+			path = f.value;
+		else if (f.number == PPROF_MAPPING_BUILD_ID)
+			build_id = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	struct ux_profile_module module = {0};
+	uint32_t text = 0;
+	UX_TRY(pprof_string(r, path, &c, &module.path, err));
+	UX_TRY(pprof_string(r, build_id, &c, &text, err));
+	module.kind = pprof_module_kind(ux_profile_text(r->profile, module.path));
+	module.id = pprof_module_id(ux_profile_text(r->profile, text));
+	UX_TRY(ux_profile_add_module(r->profile, module, &mapping.module, err));
+	UX_TRY(pprof_index(&r->mapping_of, id, r->mappings.size, err));
+	return pprof_mappings_append(&r->mappings, mapping) ? UX_OK : ux_error_nomem(err);
+}
+
+/* --- locations -------------------------------------------------------------------------------- */
+
+static enum ux_code pprof_read_line(struct pprof_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	uint64_t id = 0, line = 0, column = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_LINE_FUNCTION)
+			id = f.value;
+		else if (f.number == PPROF_LINE_LINE)
+			line = f.value;
+		else if (f.number == PPROF_LINE_COLUMN)
+			column = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	if (id == 0)
+		return UX_OK; /* a line without a function is no name */
+	const uint32_t *index = ux_profile_numbers_find(&r->function_of, id);
+	if (!index)
+		return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(&c),
+				   "function %" PRIu64 ", which the profile does not have", id);
+	const struct pprof_function *function = &r->functions.data[*index];
+	struct ux_profile_frame frame = {
+		.line = (uint32_t)line,
+		.column = (uint32_t)column,
+		.start_line = (uint32_t)function->start_line,
+	};
+	UX_TRY(pprof_string(r, function->name, &c, &frame.name, err));
+	UX_TRY(pprof_string(r, function->system_name, &c, &frame.linkage, err));
+	UX_TRY(pprof_string(r, function->filename, &c, &frame.file, err));
+	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Sets what the address of a location means. */
+static void pprof_place(const struct pprof_reader *r, uint64_t mapping,
+			struct ux_profile_location *l)
+{
+	const uint32_t *index = ux_profile_numbers_find(&r->mapping_of, mapping);
+	l->kind = UX_PROFILE_ADDRESS;
+	if (!index)
+		return;
+	const struct pprof_mapping *m = &r->mappings.data[*index];
+	l->module = m->module;
+	if (r->profile->modules.data[m->module].kind != UX_PROFILE_FILE)
+		return;
+	if (m->limit == 0) {
+		l->kind = UX_PROFILE_PC;
+	} else if (l->address >= m->start && l->address < m->limit) {
+		l->kind = UX_PROFILE_OFFSET;
+		l->address = l->address - m->start + m->offset;
+	}
+}
+
+static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
+					struct ux_error *err)
+{
+	struct ux_profile_location location = {0};
+	uint64_t id = 0, mapping = 0;
+	r->frames.size = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_LOCATION_ID)
+			id = f.value;
+		else if (f.number == PPROF_LOCATION_MAPPING)
+			mapping = f.value;
+		else if (f.number == PPROF_LOCATION_ADDRESS)
+			location.address = f.value;
+		else if (f.number == PPROF_LOCATION_LINE && ux_protobuf_is_message(&c, &f))
+			UX_TRY(pprof_read_line(r, f.bytes, err));
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	uint32_t number = 0;
+	if (location.address != 0)
+		pprof_place(r, mapping, &location);
+	location.named = r->frames.size > 0;
+	for (size_t i = 0; i + 1 < r->frames.size; i++)
+		r->frames.data[i].inlined = true;
+	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
+	UX_TRY(ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err));
+	r->file->n_locations++;
+	return pprof_index(&r->location_of, id, number, err);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
+				     struct ux_protobuf_field *f, struct ux_error *err)
+{
+	for (uint64_t id; ux_protobuf_integer(c, f, &id);) {
+		const uint32_t *location = ux_profile_numbers_find(&r->location_of, id);
+		if (!location)
+			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
+					   "location %" PRIu64 ", which the profile does not have",
+					   id);
+		if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
+			return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
+					   "a stack of more than %d locations",
+					   UX_PROFILE_DEPTH_MOST);
+		if (!pprof_numbers_append(&r->stack, *location))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+static enum ux_code pprof_read_sample(struct pprof_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	size_t n = 0;
+	r->stack.size = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_SAMPLE_LOCATION)
+			UX_TRY(pprof_read_stack(r, &c, &f, err));
+		else if (f.number == PPROF_SAMPLE_VALUE)
+			for (uint64_t v; ux_protobuf_integer(&c, &f, &v); n++)
+				if (n < r->profile->n_types)
+					values[n] = (int64_t)v;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	uint32_t stack = 0;
+	for (size_t i = r->stack.size; i > 0; i--)
+		UX_TRY(ux_profile_push(r->profile, stack, r->stack.data[i - 1], &stack, err));
+	return ux_profile_add_sample(r->profile, 0, stack, 0, values, err);
+}
+
+static enum ux_code pprof_read_type(struct pprof_reader *r, struct ux_cur c,
+				    struct ux_profile_type *ret, struct ux_error *err)
+{
+	uint64_t name = 0, unit = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == PPROF_TYPE)
+			name = f.value;
+		else if (f.number == PPROF_UNIT)
+			unit = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	UX_TRY(pprof_string(r, name, &c, &ret->name, err));
+	return pprof_string(r, unit, &c, &ret->unit, err);
+}
+
+/* --- the message ------------------------------------------------------------------------------ */
+
+static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_protobuf_field *f,
+				    struct ux_error *err)
+{
+	struct ux_profile *p = r->profile;
+	switch (f->number) {
+	case PPROF_SAMPLE_TYPE:
+		if (p->n_types == UX_PROFILE_VALUES_MOST)
+			return ux_error_set(err, UX_ELIMIT, "more than %d values in a sample",
+					    UX_PROFILE_VALUES_MOST);
+		return pprof_read_type(r, f->bytes, &p->types[p->n_types++], err);
+	case PPROF_PERIOD_TYPE:
+		return pprof_read_type(r, f->bytes, &p->period_type, err);
+	case PPROF_FUNCTION:
+		return pprof_read_function(r, f->bytes, err);
+	case PPROF_MAPPING:
+		return pprof_read_mapping(r, f->bytes, err);
+	case PPROF_TIME_NANOS:
+		p->start_ns = f->value;
+		return UX_OK;
+	case PPROF_DURATION_NANOS:
+		p->duration_ns = f->value;
+		return UX_OK;
+	case PPROF_PERIOD:
+		p->period = (int64_t)f->value;
+		return UX_OK;
+	default:
+		return UX_OK;
+	}
+}
+
+/*
+ * Fields may come in any order, and refer to each other by ID, so the message is read four times:
+ * strings; then what refers to strings alone; then locations; then samples.
+ */
+static enum ux_code pprof_read_pass(struct pprof_reader *r, unsigned pass, struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(r->file->bytes, SECTION, false);
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		bool integer = f.number == PPROF_TIME_NANOS || f.number == PPROF_DURATION_NANOS ||
+			       f.number == PPROF_PERIOD;
+		bool known = f.number <= PPROF_STRING_TABLE || f.number == PPROF_PERIOD_TYPE;
+		if (known && !integer && !ux_protobuf_is_message(&c, &f))
+			break;
+		if (pass == 0 && f.number == PPROF_STRING_TABLE)
+			UX_TRY(pprof_read_string(r, &f, err));
+		else if (pass == 1)
+			UX_TRY(pprof_read_head(r, &f, err));
+		else if (pass == 2 && f.number == PPROF_LOCATION)
+			UX_TRY(pprof_read_location(r, f.bytes, err));
+		else if (pass == 3 && f.number == PPROF_SAMPLE)
+			UX_TRY(pprof_read_sample(r, f.bytes, err));
+	}
+	return ux_cur_status(&c, err);
+}
+
+enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
+			   struct ux_error *err)
+{
+	enum {
+		PASSES = 4
+	};
+	*f = (struct ux_pprof){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
+	ux_cleanup(pprof_reader_deinit) struct pprof_reader r = {.file = f, .profile = p};
+	for (unsigned pass = 0; pass < PASSES; pass++) {
+		UX_TRY(pprof_read_pass(&r, pass, err));
+		if (pass == 0)
+			f->n_strings = (uint32_t)r.strings.size;
+		if (r.strings.size == 0 && !pprof_numbers_append(&r.strings, 0))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a profile. */
+#include "profile.h"
+
+void ux_profile_deinit(struct ux_profile *p)
+{
+	ux_arena_deinit(&p->strings.arena);
+	ux_string_list_deinit(&p->strings.list);
+	ux_string_numbers_deinit(&p->strings.numbers);
+	ux_profile_modules_deinit(&p->modules);
+	ux_profile_locations_deinit(&p->locations);
+	ux_profile_frames_deinit(&p->frames);
+	ux_profile_stacks_deinit(&p->stacks);
+	ux_profile_threads_deinit(&p->threads);
+	ux_profile_samples_deinit(&p->samples);
+	ux_profile_values_deinit(&p->values);
+	ux_profile_places_deinit(&p->places);
+	ux_profile_numbers_deinit(&p->stack_of);
+	ux_profile_numbers_deinit(&p->sample_of);
+}
+
+enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
+{
+	*p = (struct ux_profile){0};
+	ux_arena_init(&p->strings.arena, UX_PROFILE_BYTES_MOST);
+	bool made = ux_string_list_append(&p->strings.list, UX_STR("")) &&
+		    ux_profile_modules_append(&p->modules, (struct ux_profile_module){0}) &&
+		    ux_profile_locations_append(&p->locations, (struct ux_profile_location){0}) &&
+		    ux_profile_stacks_append(&p->stacks, (struct ux_profile_stack){0}) &&
+		    ux_profile_threads_append(&p->threads, (struct ux_profile_thread){0});
+	return made ? UX_OK : ux_error_nomem(err);
+}
+
+/* Whether one more element fits: numbers have 32 bits. */
+static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error *err)
+{
+	if (n >= UINT32_MAX)
+		return ux_error_set(err, UX_ELIMIT, "the profile has more than %u %s", UINT32_MAX,
+				    what);
+	return UX_OK;
+}
+
+enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
+			       struct ux_error *err)
+{
+	struct ux_strings *s = &p->strings;
+	*ret = 0;
+	if (text.size == 0)
+		return UX_OK;
+	const uint32_t *known = ux_string_numbers_find(&s->numbers, text);
+	if (known) {
+		*ret = *known;
+		return UX_OK;
+	}
+	UX_TRY(profile_has_room(s->list.size, "strings", err));
+	char *copy = ux_arena_strndup(&s->arena, text.data, text.size);
+	if (!copy)
+		return ux_arena_fail(&s->arena, err);
+	struct ux_bytes kept = ux_bytes(copy, text.size);
+	bool fresh = false;
+	uint32_t *number = ux_string_numbers_insert(&s->numbers, kept, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	*number = (uint32_t)s->list.size;
+	*ret = *number;
+	return ux_string_list_append(&s->list, kept) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_add_module(struct ux_profile *p, struct ux_profile_module module,
+				   uint32_t *ret, struct ux_error *err)
+{
+	UX_TRY(profile_has_room(p->modules.size, "modules", err));
+	*ret = (uint32_t)p->modules.size;
+	return ux_profile_modules_append(&p->modules, module) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_add_thread(struct ux_profile *p, struct ux_profile_thread thread,
+				   uint32_t *ret, struct ux_error *err)
+{
+	UX_TRY(profile_has_room(p->threads.size, "threads", err));
+	*ret = (uint32_t)p->threads.size;
+	return ux_profile_threads_append(&p->threads, thread) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_add_location(struct ux_profile *p, struct ux_profile_location location,
+				     uint32_t *ret, struct ux_error *err)
+{
+	UX_TRY(profile_has_room(p->locations.size, "locations", err));
+	*ret = (uint32_t)p->locations.size;
+	return ux_profile_locations_append(&p->locations, location) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_locate(struct ux_profile *p, struct ux_profile_place place, uint32_t *ret,
+			       struct ux_error *err)
+{
+	bool fresh = false;
+	uint32_t *number = ux_profile_places_insert(&p->places, place, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	if (fresh)
+		UX_TRY(ux_profile_add_location(p,
+					       (struct ux_profile_location){
+						       .module = place.module,
+						       .kind = place.kind,
+						       .returns = place.returns,
+						       .address = place.address,
+					       },
+					       number, err));
+	*ret = *number;
+	return UX_OK;
+}
+
+enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
+			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
+{
+	struct ux_profile_location *l = &p->locations.data[location];
+	if (n > UINT32_MAX - p->frames.size)
+		return profile_has_room(UINT32_MAX, "frames", err);
+	l->first = (uint32_t)p->frames.size;
+	for (size_t i = 0; i < n; i++)
+		if (!ux_profile_frames_append(&p->frames, frames[i]))
+			return ux_error_nomem(err);
+	l->n = (uint32_t)n;
+	return UX_OK;
+}
+
+enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
+			     uint32_t *ret, struct ux_error *err)
+{
+	bool fresh = false;
+	uint32_t *number =
+		ux_profile_numbers_insert(&p->stack_of, (uint64_t)caller << 32 | location, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	if (fresh) {
+		UX_TRY(profile_has_room(p->stacks.size, "stacks", err));
+		*number = (uint32_t)p->stacks.size;
+		struct ux_profile_stack stack = {.caller = caller, .location = location};
+		if (!ux_profile_stacks_append(&p->stacks, stack))
+			return ux_error_nomem(err);
+	}
+	*ret = *number;
+	return UX_OK;
+}
+
+enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
+				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
+{
+	bool fresh = true;
+	if (!p->keep_times) {
+		uint32_t *number = ux_profile_numbers_insert(
+			&p->sample_of, (uint64_t)thread << 32 | stack, &fresh);
+		if (!number)
+			return ux_error_nomem(err);
+		if (!fresh) {
+			int64_t *sum = p->values.data + p->samples.data[*number].first;
+			for (size_t i = 0; i < p->n_types; i++)
+				sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
+			return UX_OK;
+		}
+		*number = (uint32_t)p->samples.size;
+	}
+	UX_TRY(profile_has_room(p->samples.size, "samples", err));
+	struct ux_profile_sample sample = {
+		.stack = stack,
+		.thread = thread,
+		.time_ns = p->keep_times ? time_ns : 0,
+		.first = p->values.size,
+	};
+	for (size_t i = 0; i < p->n_types; i++)
+		if (!ux_profile_values_append(&p->values, values[i]))
+			return ux_error_nomem(err);
+	return ux_profile_samples_append(&p->samples, sample) ? UX_OK : ux_error_nomem(err);
+}

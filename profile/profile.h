@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile in memory, whichever format it was read from: samples, their stacks, the locations in
+ * these, and the modules that the locations are in.
+ */
+#ifndef UX_PROFILE_H
+#define UX_PROFILE_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+#include "id.h"
+#include "map.h"
+#include "vec.h"
+
+enum {
+	UX_PROFILE_VALUES_MOST = 16,   /* values of a sample, such as a count and nanoseconds */
+	UX_PROFILE_DEPTH_MOST = 65536, /* locations in a stack */
+};
+
+/* Limit of the memory of one profile, for its strings and for each of its tables. */
+#define UX_PROFILE_BYTES_MOST (UINT64_C(8) << 30)
+
+/* --- strings ---------------------------------------------------------------------------------- */
+
+/* Distinct strings, numbered in the order in which they were added. Number 0 is "". */
+UX_VEC(ux_string_list, struct ux_bytes);
+UX_MAP(ux_string_numbers, struct ux_bytes, uint32_t, ux_hash_bytes, ux_bytes_eq);
+
+struct ux_strings {
+	struct ux_arena arena;
+	struct ux_string_list list;
+	struct ux_string_numbers numbers;
+};
+
+/* --- modules and locations -------------------------------------------------------------------- */
+
+enum ux_profile_module_kind {
+	UX_PROFILE_FILE,   /* an executable or a library */
+	UX_PROFILE_VDSO,   /* code that the kernel maps into processes */
+	UX_PROFILE_KERNEL, /* the kernel itself, or one of its modules */
+	UX_PROFILE_JIT,    /* code that a program made at run time */
+};
+
+/* What is known about a module. Strings are numbers of strings. */
+struct ux_profile_module {
+	enum ux_profile_module_kind kind;
+	uint32_t path;   /* as the recording has it */
+	uint32_t pid;    /* of JIT code: the process whose code it is */
+	struct ux_id id; /* size 0: unknown */
+};
+
+/* What the address of a location means. */
+enum ux_profile_address_kind {
+	UX_PROFILE_NO_ADDRESS, /* a function that is known by its name alone */
+	UX_PROFILE_PC,         /* virtual address as the module's file has it */
+	UX_PROFILE_OFFSET,     /* position in the module's file */
+	UX_PROFILE_ADDRESS,    /* address in the process, or in the kernel */
+};
+
+/* Where a sample was taken, or where a function was called. */
+struct ux_profile_location {
+	uint32_t module; /* 0: unknown */
+	uint8_t kind;    /* enum ux_profile_address_kind */
+	bool returns;    /* it is a return address: the call is in front of it */
+	bool named;      /* it has frames that were in the recording, which are kept */
+	uint64_t address;
+	uint32_t first; /* number of its innermost frame */
+	uint32_t n;     /* frames; 0: it has no name */
+};
+
+/* A function at a location. Strings are numbers of strings. */
+struct ux_profile_frame {
+	uint32_t name;    /* as a person reads it; 0: `linkage` is to be demangled */
+	uint32_t linkage; /* linkage name; 0: unknown */
+	uint32_t file;
+	uint32_t line; /* 0: unknown */
+	uint32_t column;
+	uint32_t start_line; /* of the function */
+	bool inlined;        /* all but the last frame of a location */
+};
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* A stack: a location and the stack that called it. Number 0 is the empty stack. */
+struct ux_profile_stack {
+	uint32_t caller;   /* a stack, with a lower number */
+	uint32_t location; /* a location */
+};
+
+struct ux_profile_thread {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t comm; /* a string */
+};
+
+/* All samples with one stack of one thread, when their times are not kept; else one sample. */
+struct ux_profile_sample {
+	uint32_t stack;
+	uint32_t thread;  /* 0: unknown */
+	uint64_t time_ns; /* of the clock of the recording; 0: unknown, or of several samples */
+	size_t first;     /* index in `values` of its first one */
+};
+
+/* What the values of samples are: "cpu", "nanoseconds". Strings. */
+struct ux_profile_type {
+	uint32_t name;
+	uint32_t unit;
+};
+
+UX_VEC(ux_profile_modules, struct ux_profile_module);
+UX_VEC(ux_profile_locations, struct ux_profile_location);
+UX_VEC(ux_profile_frames, struct ux_profile_frame);
+UX_VEC(ux_profile_stacks, struct ux_profile_stack);
+UX_VEC(ux_profile_threads, struct ux_profile_thread);
+UX_VEC(ux_profile_samples, struct ux_profile_sample);
+UX_VEC(ux_profile_values, int64_t);
+
+/* Keys of the tables below. */
+struct ux_profile_place {
+	uint32_t module;
+	uint8_t kind;
+	bool returns;
+	uint64_t address;
+};
+
+ux_inline uint64_t ux_profile_place_hash(struct ux_profile_place p)
+{
+	return ux_hash_mix(ux_hash_u64(p.address),
+			   (uint64_t)p.module << 16 | (uint64_t)p.kind << 8 | p.returns | 1u << 15);
+}
+
+ux_inline bool ux_profile_place_eq(struct ux_profile_place a, struct ux_profile_place b)
+{
+	return a.address == b.address && a.module == b.module && a.kind == b.kind &&
+	       a.returns == b.returns;
+}
+
+ux_inline bool ux_profile_number_eq(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+UX_MAP(ux_profile_places, struct ux_profile_place, uint32_t, ux_profile_place_hash,
+       ux_profile_place_eq);
+UX_MAP(ux_profile_numbers, uint64_t, uint32_t, ux_hash_u64, ux_profile_number_eq);
+
+/*
+ * A profile. Zeroed is empty once ux_profile_init() was called. One thread at a time. Element 0 of
+ * modules, locations, stacks and threads stands for "unknown" or "empty". The fields may be read by
+ * all; they are changed by the functions below.
+ */
+struct ux_profile {
+	struct ux_strings strings;
+	struct ux_profile_modules modules;
+	struct ux_profile_locations locations;
+	struct ux_profile_frames frames;
+	struct ux_profile_stacks stacks;
+	struct ux_profile_threads threads;
+	struct ux_profile_samples samples;
+	struct ux_profile_values values;
+	struct ux_profile_type types[UX_PROFILE_VALUES_MOST];
+	size_t n_types;
+	uint64_t start_ns; /* wall clock at the start of the recording; 0: unknown */
+	uint64_t duration_ns;
+	struct ux_profile_type period_type;
+	int64_t period;
+	bool keep_times; /* each sample stays on its own; set before the first one is added */
+	struct ux_profile_places places;     /* location of a place */
+	struct ux_profile_numbers stack_of;  /* stack of (caller, location) */
+	struct ux_profile_numbers sample_of; /* sample of (thread, stack) */
+};
+
+/* UX_ENOMEM. The profile must be released in either case. */
+enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err) ux_must;
+void ux_profile_deinit(struct ux_profile *p);
+
+/* Adds a string, or finds it, and sets its number. The bytes are copied. UX_ENOMEM, UX_ELIMIT. */
+enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
+			       struct ux_error *err) ux_must;
+
+/* The string with that number, with a NUL behind it; valid as long as the profile. */
+static inline struct ux_bytes ux_profile_text(const struct ux_profile *p, uint32_t number)
+{
+	return p->strings.list.data[number];
+}
+
+/* Each appends an element and sets its number. UX_ENOMEM; UX_ELIMIT: there are 2^32 already. */
+enum ux_code ux_profile_add_module(struct ux_profile *p, struct ux_profile_module module,
+				   uint32_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_profile_add_thread(struct ux_profile *p, struct ux_profile_thread thread,
+				   uint32_t *ret, struct ux_error *err) ux_must;
+
+/* Appends a location, equal to another one or not. */
+enum ux_code ux_profile_add_location(struct ux_profile *p, struct ux_profile_location location,
+				     uint32_t *ret, struct ux_error *err) ux_must;
+
+/* Finds the location of a place, or adds it without a name. */
+enum ux_code ux_profile_locate(struct ux_profile *p, struct ux_profile_place place, uint32_t *ret,
+			       struct ux_error *err) ux_must;
+
+/* Gives a location its frames, innermost first. It must have none. */
+enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
+			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
+	ux_must;
+
+/* Finds or adds the stack in which `caller` has called the location. */
+enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
+			     uint32_t *ret, struct ux_error *err) ux_must;
+
+/*
+ * Adds a sample with p->n_types values. Unless the times are kept, the values are added to those of
+ * the sample with the same stack and thread. UX_ENOMEM.
+ */
+enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
+				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
+	ux_must;
+
+/* The values of a sample, p->n_types of them. */
+static inline const int64_t *ux_profile_sample_values(const struct ux_profile *p,
+						      const struct ux_profile_sample *sample)
+{
+	return p->values.data + sample->first;
+}
+
+#endif
