@@ -6,6 +6,7 @@
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
+#include "extract_watch.h"
 #include "file.h"
 #include "common_options.h"
 #include "json_out.h"
@@ -282,7 +283,12 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 	UX_TRY(extract_open_output(job, output, err));
 	int fd = ux_dash_is(output) ? job->stdout_file.fd : job->file.fd;
 	*ret_subject = input;
-	UX_TRY(ux_extract(job->exe.bytes, debug, &how, extract_write, &fd, &job->stats, err));
+	struct ux_extract_watch watch;
+	how.progress = ux_extract_watch_begin(&watch, "extract");
+	enum ux_code code =
+		ux_extract(job->exe.bytes, debug, &how, extract_write, &fd, &job->stats, err);
+	ux_extract_watch_end(&watch);
+	UX_TRY(code);
 	*ret_subject = output;
 	return ux_dash_is(output) ? ux_dash_file_print(&job->stdout_file, err)
 				  : ux_file_new_commit(&job->file, /* sync= */ false, err);

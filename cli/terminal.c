@@ -75,6 +75,7 @@ static void progress_numbers(struct ux_out *out, const struct ux_progress *p, in
 			ux_out_cstr(out, " of ");
 			ux_text_size(out, p->bytes_total);
 		}
+		ux_out_cstr(out, p->unit ? p->unit : "");
 		progress_rate(out, p, now);
 	}
 }
@@ -88,7 +89,10 @@ void ux_progress_show(struct ux_progress *p)
 	p->shown = true;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_out_fmt(&out, "\r%s: ", p->verb);
-	progress_numbers(&out, p, now);
+	if (p->state)
+		ux_out_fmt(&out, "%s, %" PRId64 " s", p->state, (now - p->started) / 1000);
+	else
+		progress_numbers(&out, p, now);
 	size_t most = ux_terminal_width(STDERR_FILENO); /* a longer line would wrap and stay */
 	out.size = ux_min(out.size, most);
 	ux_out_cstr(&out, "\033[K");

@@ -37,6 +37,9 @@ struct ux_progress {
 	bool on;
 	bool shown;
 	const char *verb; /* "push" */
+	/* a state without numbers, to which the seconds so far are added; NULL: the numbers */
+	const char *state;
+	const char *unit; /* what the bytes are of, such as " of DWARF"; NULL: not said */
 	int64_t started;  /* milliseconds of the monotonic clock */
 	int64_t last;     /* when the line was written */
 	uint64_t files, files_total;

@@ -73,6 +73,9 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 	struct dwarf_worker *w = &r->workers[request->worker];
 	const struct ux_dwarf_unit *unit = &r->units->list[request->unit - r->first];
 	struct ux_error reason = UX_ERROR_INIT;
+	if (r->in->progress) /* relaxed: it is only shown */
+		atomic_fetch_add_explicit(&r->in->progress->done, unit->end - unit->off,
+					  memory_order_relaxed);
 	if (request->first)
 		w->paid = (struct ux_dwarf_lines_source){0};
 	if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
@@ -286,6 +289,9 @@ enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
 		.skip = input->filter ? dwarf_skip : NULL,
 		.skip_ctx = (void *)input->filter,
 	};
+	if (input->progress)
+		atomic_store_explicit(&input->progress->total, sections->data[UX_DWARF_INFO].size,
+				      memory_order_relaxed);
 	if (sections->sup)
 		UX_TRY(ux_dwarf_units_parse(sections->sup, &r.sup, err));
 	UX_TRY(input->stream ? dwarf_open_stream(&r, &reader, err)

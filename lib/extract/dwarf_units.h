@@ -7,6 +7,7 @@
 #include "address_filter.h"
 #include "collect.h"
 #include "dwarf_unit.h"
+#include "extract.h"
 #include "section_content.h"
 #include "split_files.h"
 
@@ -24,6 +25,7 @@ struct ux_dwarf_units_input {
 						   NULL: all units are read */
 	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
 			      memory */
+	struct ux_extract_progress *progress; /* NULL: not counted */
 };
 
 /*

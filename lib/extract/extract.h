@@ -10,7 +10,15 @@
 #include "unhex/quality.h"
 #include "unhex/source.h"
 
+#include <stdatomic.h>
+
 struct ux_address_filter;
+
+/* How far an extraction is, for a thread that shows it. Zeroed before the extraction begins. */
+struct ux_extract_progress {
+	_Atomic uint64_t total; /* bytes of .debug_info; 0: they are not being read yet */
+	_Atomic uint64_t done;  /* of these, read; more than total when units are read again */
+};
 
 struct ux_extract_options {
 	unsigned threads;      /* 0: one for each processor */
@@ -41,6 +49,7 @@ struct ux_extract_options {
 	 * it or ignore it. NULL: all addresses */
 	struct ux_address_filter *filter;
 	uint32_t without; /* sources that are not read: a bit (1 << enum ux_source) for each */
+	struct ux_extract_progress *progress; /* updated for each unit; NULL: not counted */
 };
 
 /* Counts of what an extraction found and what it had to leave out. */

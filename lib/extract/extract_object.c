@@ -198,6 +198,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 		.filter = x->filter,
 		.threads = b->threads,
 		.spill = b->spill,
+		.progress = b->options->progress,
 	};
 	UX_TRY(ux_dwarf_units_collect(&input, &b->collection, err));
 	b->stats.bad_relocs = x->sections.loss.count;

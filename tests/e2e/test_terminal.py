@@ -20,12 +20,12 @@ from tool import UNHEX
 CSI = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 
-def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL):
-    """Runs unhex with a terminal as its output; returns its status and what it wrote."""
+def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL, around=()):
+    """Runs unhex (under the command `around`) on a terminal; returns its status and what it wrote."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {"PATH": os.environ["PATH"], "TERM": "xterm", **dict(environment)}
-    process = subprocess.Popen([str(UNHEX), *map(str, args)], stdin=stdin, stdout=theirs, stderr=theirs, env=env)
+    process = subprocess.Popen([*around, str(UNHEX), *map(str, args)], stdin=stdin, stdout=theirs, stderr=theirs, env=env)
     os.close(theirs)
     text = b""
     while True:
@@ -130,3 +130,20 @@ def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
     assert shown == sorted(shown, key=int)
     assert re.search(r"\d (bytes|KiB|MiB)/s", text)
     assert re.search(r"\b12 uploaded, .* 0 failed$", CSI.sub("", text).rstrip())
+
+
+def test_an_extraction_shows_its_progress_on_a_terminal(tmp_path):
+    """Of a program with some MiB of DWARF, slowed down so that it takes long on any machine."""
+    slow = ("valgrind", "-q", "--tool=none")
+    status, text = on_terminal("extract", UNHEX, "-o", tmp_path / "shown.gsym", around=slow)
+    assert status == 0
+    shown = [float(size) * {"K": 1, "M": 1024}[unit] for size, unit in
+             re.findall(r"\rextract: ([\d.]+) ([KM])iB of [\d.]+ MiB of DWARF, ", text)]
+    assert shown, "an extraction that takes a second shows how far it is"
+    assert shown == sorted(shown)
+    assert "\rextract: merging and writing, " in text
+    assert re.search(r"\r\x1b\[K[^\r]*shown.gsym: inlines, \d+ functions, [\d.]+ \wiB\n$", text), "the line is erased"
+    plain = subprocess.run([UNHEX, "extract", UNHEX, "-o", tmp_path / "plain.gsym"], capture_output=True, check=True,
+                           env={**os.environ, "TERM": "xterm"})
+    assert plain.stderr == b"" and b"\r" not in plain.stdout
+    assert (tmp_path / "shown.gsym").read_bytes() == (tmp_path / "plain.gsym").read_bytes()
