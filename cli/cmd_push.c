@@ -72,6 +72,7 @@ struct push {
 	bool broken; /* standard output is closed */
 	struct ux_progress progress;
 	struct ux_push_summary done; /* what was reported so far */
+	uint64_t unreached;   /* of the failed ones, those that an error of the connection cost */
 	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
 };
 
@@ -167,7 +168,10 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
 	push->done.counts[r->status]++;
 	push->done.planned += r->planned;
+	push->unreached += r->unreached;
 	if (r->quiet && !push->values->verbose)
+		return;
+	if (r->unreached && !push->values->json) /* the error itself is printed once */
 		return;
 	ux_progress_clear(&push->progress);
 	if (push->values->json)
@@ -274,6 +278,11 @@ static int push_run(struct push *push, const struct ux_args *args, struct push_v
 		return push_finish(push, &summary);
 	/* The message of UX_EUNAVAILABLE already names the server. */
 	ux_print_error(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+	if (push->unreached > 1 && !v->json)
+		ux_print_message("push: %" PRIu64
+				 " files were not pushed; a later push goes on with "
+				 "what is missing",
+				 push->unreached);
 	return code == UX_ENOMEM || code == UX_ELIMIT ? UX_EXIT_SOME
 	       : code == UX_EINVAL                    ? UX_EXIT_USAGE
 						      : UX_EXIT_SERVER;

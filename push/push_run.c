@@ -439,6 +439,22 @@ static void push_on_sent(void *ctx, uint64_t bytes)
 	push_show_progress(p);
 }
 
+/* Reports the modules from number `first` on, for which an error came too early. */
+static void push_report_unreached(struct ux_push_work *p, size_t first, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	const char *reason = ux_error_format(err, text, sizeof(text));
+	for (size_t i = first; i < p->modules.size; i++) {
+		const struct ux_push_module *m = &p->modules.data[i];
+		ux_push_report(p, &(struct ux_push_result){.path = m->path,
+							   .gpu = m->gpu,
+							   .id = &m->ids.ids[0],
+							   .status = UX_PUSH_DONE_FAILED,
+							   .reason = reason,
+							   .unreached = true});
+	}
+}
+
 static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 {
 	size_t n = p->modules.size;
@@ -449,14 +465,18 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 	for (size_t i = 0; i < n; i++)
 		entries[i] = (struct ux_push_query_entry){&p->modules.data[i].ids,
 							  p->modules.data[i].claim};
-	UX_TRY(ux_push_query(&p->client, entries, n, p->o->force, answers, err));
+	enum ux_code code = ux_push_query(&p->client, entries, n, p->o->force, answers, err);
 	p->progress.files_total = n;
-	for (size_t i = 0; i < n; i++) {
-		UX_TRY(push_module(p, &p->modules.data[i], &answers[i], err));
+	for (size_t i = 0; i < n && code == UX_OK; i++) {
+		code = push_module(p, &p->modules.data[i], &answers[i], err);
+		if (code != UX_OK)
+			break;
 		p->progress.files = i + 1;
 		push_show_progress(p);
 	}
-	return UX_OK;
+	if (code != UX_OK)
+		push_report_unreached(p, p->progress.files, err);
+	return code;
 }
 
 /*

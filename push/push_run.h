@@ -32,6 +32,7 @@ struct ux_push_result {
 	const char *reason; /* "" for none */
 	bool quiet;         /* shown only when every file is reported */
 	bool planned;       /* of a dry run: it would be uploaded */
+	bool unreached;     /* the push ended before this file, with an error of the connection */
 	enum ux_quality quality;
 	struct ux_counts counts;  /* of the extracted symbols */
 	uint64_t size;            /* bytes uploaded */
@@ -90,7 +91,8 @@ struct ux_push_summary {
 /*
  * Pushes files, and all ELF and Mach-O files in folders, in order. A file that fails is reported as
  * a result, and the push continues. Files of one build ID are pushed once. Returns an error of the
- * connection to the server, or UX_ENOMEM; files that were not processed by then have no result.
+ * connection to the server, or UX_ENOMEM; modules that were found but not processed by then are
+ * reported as failed, with that error.
  */
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err) ux_must;

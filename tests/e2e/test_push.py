@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -154,6 +155,22 @@ def test_a_server_that_is_down_is_status_3_within_the_timeout(prog):
     result = unhex("push", prog, "--url", "http://127.0.0.1:1", "--timeout", "5")
     assert time.monotonic() - started < 5 + SLACK
     fails(result, 3, "127.0.0.1:1")
+
+
+def test_a_server_that_is_down_fails_each_file(prog, tmp_path):
+    """With --json by an object each; else by one message, and how many there are."""
+    shutil.copy(prog, tmp_path / "one")
+    compile_c(tmp_path, "two")
+    down = ("--url", "http://127.0.0.1:1")
+    result = unhex("push", tmp_path, *down, "--json")
+    fails(result, 3, "127.0.0.1:1")
+    assert [(pathlib.Path(line["file"]).name, line["status"]) for line in lines(result)] == [
+        ("one", "failed"), ("two", "failed")]
+    assert all("cannot reach http://127.0.0.1:1" in line["reason"] for line in lines(result))
+    result = unhex("push", tmp_path, *down)
+    assert (result.returncode, result.stdout) == (3, "")
+    message, rest = result.stderr.splitlines()
+    assert "127.0.0.1:1" in message and "2 files were not pushed" in rest
 
 
 def test_a_server_that_does_not_answer_is_status_3_within_the_timeout(prog):
