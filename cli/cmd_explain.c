@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "common_options.h"
+#include "dash_file.h"
 #include "demangle.h"
 #include "dsym.h"
 #include "elf_file.h"
@@ -10,6 +11,7 @@
 #include "gsym_reader.h"
 #include "text.h"
 #include "id.h"
+#include "input.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
@@ -58,6 +60,7 @@ struct explain_view {
 
 /* The state of the command. */
 struct explain {
+	struct ux_dash_file input; /* the file "-" */
 	struct ux_mapping file;
 	struct ux_finder finder;
 	struct ux_symbol_files files;
@@ -66,6 +69,7 @@ struct explain {
 	bool has[UX_SOURCE_COUNT]; /* the file has such a source, maybe elsewhere */
 	struct explain_view all;
 	struct explain_view of[UX_SOURCE_COUNT];
+	uint64_t bad_lines; /* of standard input, that are not addresses */
 	enum ux_demangle_mode demangle;
 	struct ux_out out;
 };
@@ -89,6 +93,7 @@ static void cmd_explain_deinit(struct explain *e)
 	ux_symbol_files_close(&e->files);
 	ux_find_close(&e->finder);
 	ux_file_unmap(&e->file);
+	ux_dash_file_close(&e->input);
 	ux_out_deinit(&e->out);
 }
 
@@ -449,18 +454,20 @@ static void explain_find_sources(struct explain *e, struct ux_bytes file)
 	ux_elf_close(&elf);
 }
 
-static enum ux_code explain_open(struct explain *e, const char *path,
+static enum ux_code explain_open(struct explain *e, const char *name,
 				 const struct explain_values *v, const struct explain_pcs *pcs,
 				 struct ux_error *err)
 {
-	ux_sigbus_reading(path);
+	const char *path = NULL;
+	UX_TRY(ux_dash_file_read(&e->input, name, &path, err));
+	ux_sigbus_reading(name);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));
 	UX_TRY(ux_extract_check(e->file.bytes, err));
 	UX_TRY(ux_find_open(&e->finder, &v->find, err));
 	e->finder.search.tried = explain_add_candidate;
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
-	ux_find_warn(path, &e->files.lost);
+	ux_find_warn(name, &e->files.lost);
 	UX_TRY(explain_view_open(e, path, v, 0, pcs->size > 0 ? pcs : NULL, &e->all, err));
 	e->whole = !e->all.narrowed;
 	explain_find_sources(e, e->file.bytes);
@@ -496,15 +503,20 @@ static int explain_file(struct explain *e, const struct ux_args *args,
 {
 	struct ux_error err = UX_ERROR_INIT;
 	size_t known = 0;
-	if (explain_open(e, args->items[0], v, pcs, &err) != UX_OK)
-		return ux_print_error(args->items[0], &err);
+	const char *name = ux_dash_is(args->items[0]) ? UX_DASH_INPUT : args->items[0];
+	if (explain_open(e, args->items[0], v, pcs, &err) != UX_OK) {
+		if (v->answer.json)
+			ux_json_failure(&e->out, name, &err);
+		return ux_finish(&e->out, ux_print_error(name, &err));
+	}
 	if (v->answer.json)
-		explain_file_json(e, args->items[0]);
+		explain_file_json(e, name);
 	else
-		explain_file_text(e, args->items[0]);
+		explain_file_text(e, name);
 	for (size_t i = 0; i < pcs->size; i++)
 		known += explain_address(e, pcs->data[i], v->answer.json);
-	return ux_finish(&e->out, known == pcs->size ? UX_EXIT_DONE : UX_EXIT_SOME);
+	bool all = known == pcs->size && e->bad_lines == 0;
+	return ux_finish(&e->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
 /* Explains a module on a server. */
@@ -519,9 +531,11 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 		code = ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->out,
 					 &found, &err);
 	if (code == UX_OK)
-		return ux_finish(&e->out, found ? UX_EXIT_DONE : UX_EXIT_SOME);
+		return ux_finish(&e->out, found && e->bad_lines == 0 ? UX_EXIT_DONE : UX_EXIT_SOME);
 	int status = ux_print_error(id, &err);
-	return code == UX_EDENIED ? UX_EXIT_SERVER : status;
+	if (v->answer.json)
+		ux_json_failure(&e->out, id, &err);
+	return ux_finish(&e->out, code == UX_EDENIED ? UX_EXIT_SERVER : status);
 }
 
 /* Whether name is an ID. If a file of that name exists, it is taken as a file. */
@@ -538,11 +552,60 @@ static void explain_values_deinit(struct explain_values *v)
 		explicit_bzero(v->server.token, strlen(v->server.token));
 }
 
+/* Reads the addresses of standard input, up to its end, because all of them are explained together.
+ */
+static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct explain_pcs *pcs,
+					   struct ux_error *err)
+{
+	static struct ux_address_reader reader;
+	struct ux_address_line line;
+	if (isatty(STDIN_FILENO))
+		ux_print_message("explain: reading addresses from the terminal, one a line; "
+				 "Ctrl-D ends");
+	ux_address_reader_init(&reader, STDIN_FILENO, hex);
+	while (ux_address_reader_next(&reader, &line, err)) {
+		e->bad_lines += line.bad.size > 0;
+		if (line.bad.size > 0)
+			UX_TRY(ux_address_line_warn(&line, err));
+		else if (!explain_pcs_append(pcs, line.address))
+			return ux_error_nomem(err);
+	}
+	if (err->code == UX_OK && pcs->size == 0)
+		return ux_error_set(err, UX_EINVAL, "no address; expected one a line");
+	return err->code;
+}
+
+/* Parses the arguments after the name of the file; "-" stands for the lines of standard input. */
+static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
+			      const struct ux_args *args, bool hex, struct explain_pcs *pcs)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (args->n == 2 && ux_dash_is(args->items[1])) {
+		if (ux_dash_is(args->items[0]))
+			return ux_usage_error(cmd, "the file is standard input, so that the "
+						   "addresses must be arguments");
+		return explain_read_addresses(e, hex, pcs, &err) == UX_OK
+			       ? UX_EXIT_DONE
+			       : ux_print_error(UX_DASH_INPUT, &err);
+	}
+	for (size_t i = 1; i < args->n; i++) {
+		uint64_t pc = 0;
+		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &pc))
+			return ux_usage_error(cmd,
+					      "\"%.64s\" is no address; expected 0x..., "
+					      "decimal, or hexadecimal with --hex",
+					      args->items[i]);
+		if (!explain_pcs_append(pcs, pc))
+			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
+	}
+	return UX_EXIT_DONE;
+}
+
 static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	ux_cleanup(explain_values_deinit) struct explain_values v = {0};
 	ux_cleanup(explain_pcs_deinit) struct explain_pcs pcs = {0};
-	ux_cleanup(cmd_explain_deinit) struct explain e = {0};
+	ux_cleanup(cmd_explain_deinit) struct explain e = {.input = UX_DASH_FILE_INIT};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -551,13 +614,9 @@ static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(cmd, "no file given");
 	if (!ux_answer_mode(cmd, &v.answer, &e.demangle, &status))
 		return status;
-	for (size_t i = 1; i < args.n; i++) {
-		uint64_t pc = 0;
-		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.answer.hex, &pc))
-			return ux_usage_error(cmd, "\"%.64s\" is no address", args.items[i]);
-		if (!explain_pcs_append(&pcs, pc))
-			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
-	}
+	status = explain_parse_args(&e, cmd, &args, v.answer.hex, &pcs);
+	if (status != UX_EXIT_DONE)
+		return status;
 	if (explain_is_id(args.items[0]))
 		return explain_id(&e, args.items[0], &v, &pcs);
 	return explain_file(&e, &args, &v, &pcs);
@@ -565,12 +624,14 @@ static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 
 const struct ux_command ux_cmd_explain = {
 	.name = "explain",
-	.usage = "FILE|ID [ADDR...] [options]",
+	.usage = "FILE|ID [ADDR...|-] [options]",
 	.line = "what each source of symbols says, and which one is believed",
 	.text = "Without addresses, prints which symbols FILE, an ELF or Mach-O file, has and how much of its\n"
 		"code they cover. Prints where its debug file was searched, and for each address what each\n"
-		"source has on its own, which answer was chosen, and why. Addresses are those of unhex lookup. For an ID, a server\n"
-		"describes its candidates, the upstreams that it queried and when, and what would help.\n"
+		"source has on its own, which answer was chosen, and why. Addresses are those of unhex lookup;\n"
+		"for - they are read from standard input, one a line. FILE may be -, standard input, too.\n"
+		"For an ID, a server describes its candidates, the upstreams that it queried and when, and\n"
+		"what would help.\n"
 		"\n"
 		"Exit status 1: an address, or the ID, is unknown.",
 	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"

@@ -311,6 +311,8 @@ static int cmd_gsym_run(const struct ux_command *cmd, int argc, char **argv)
 		struct gsym_file o = {.path = args.items[i], .json = v.json, .out = &out};
 		if (gsym_file_run(verb, &o, &err) == UX_OK)
 			continue;
+		if (v.json)
+			ux_json_failure(&out, args.items[i], &err);
 		(void)ux_finish(&out, 0); /* write the output that precedes the failure */
 		ux_print_error(args.items[i], &err);
 		failed++;

@@ -292,13 +292,7 @@ static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_li
 		return lookup_symbol(l, line->bad, err);
 	UX_TRY(lookup_send(l, err));
 	l->bad_lines++;
-	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)64)));
-	ux_out_u8(&text, 0); /* ux_text() has escaped NUL bytes */
-	if (text.failed)
-		return ux_error_nomem(err);
-	ux_print_message("standard input: line %" PRIu64 " is \"%s\"; expected an address",
-			 line->line, (const char *)text.data);
+	UX_TRY(ux_address_line_warn(line, err));
 	ux_frames_out_bad(&l->frames, line->bad);
 	return UX_OK;
 }
@@ -399,6 +393,8 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 static int lookup_failed(struct lookup *l, const char *subject, const struct ux_error *err)
 {
 	int status = ux_print_error(subject, err);
+	if (l->frames.json && subject)
+		ux_json_failure(&l->out, subject, err);
 	if (l->is_remote && err->code == UX_EDENIED)
 		status = UX_EXIT_SERVER;
 	return ux_finish(&l->out, status);
@@ -501,6 +497,8 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file or ID given");
+	if (args.n == 2 && ux_dash_is(args.items[1]))
+		args.n = 1; /* addresses are read from standard input anyway */
 	if (args.n == 1 && ux_dash_is(args.items[0]))
 		return ux_usage_error(cmd, "the file is standard input, so that the addresses must "
 					   "be arguments");
@@ -523,14 +521,14 @@ const struct ux_command ux_cmd_lookup = {
 	.line = "functions, files and lines at addresses",
 	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses as the\n"
 		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name\n"
-		"and an offset: main+0x12. Without addresses they are read from standard input, one a line,\n"
-		"and each is answered before the next is read.\n"
+		"and an offset: main+0x12. Without addresses, or with -, they are read from standard input,\n"
+		"one a line, and each is answered before the next is read.\n"
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
-		"code (--gpu selects it), or a GSYM file. A name that is no file but an ID (gnu:HEX, go:TEXT,\n"
-		"file:HEX, uuid:HEX, cubin-crc:HEX) is looked up on the server, which finds functions by name,\n"
-		"too.\n"
+		"code (--gpu selects it), or a GSYM file; - is standard input. A name that is no file but an ID\n"
+		"(gnu:HEX, go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is looked up on the server, which finds\n"
+		"functions by name, too.\n"
 		"\n"
 		"On a terminal the arguments of templates are left out of names; --demangle full prints them.\n"
 		"\n"

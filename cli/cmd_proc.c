@@ -275,18 +275,6 @@ static enum ux_code proc_answer_pending(struct proc *p, struct ux_error *err)
 	return UX_OK;
 }
 
-static void proc_bad_line(struct proc *p, const struct ux_address_line *line)
-{
-	p->bad_lines++;
-	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)64)));
-	ux_out_u8(&text, 0);
-	if (!text.failed)
-		ux_print_message("standard input: line %" PRIu64 " is \"%s\"; expected an address",
-				 line->line, (const char *)text.data);
-	ux_frames_out_bad(&p->frames, line->bad);
-}
-
 static enum ux_code proc_stdin(struct proc *p, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
@@ -304,7 +292,9 @@ static enum ux_code proc_stdin(struct proc *p, bool hex, struct ux_error *err)
 		}
 		if (line.bad.size > 0) {
 			UX_TRY(proc_answer_pending(p, err));
-			proc_bad_line(p, &line);
+			UX_TRY(ux_address_line_warn(&line, err));
+			p->bad_lines++;
+			ux_frames_out_bad(&p->frames, line.bad);
 		} else if (!proc_addresses_append(&p->given, line.address)) {
 			return ux_error_nomem(err);
 		}

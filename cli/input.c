@@ -10,6 +10,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+enum {
+	FLUSH_BYTES = 1 << 16,
+	WARNED_MOST = 64, /* bytes of an invalid line that are printed */
+};
+
 void ux_line_reader_init(struct ux_line_reader *r, int fd)
 {
 	r->fd = fd;
@@ -130,9 +135,17 @@ bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line 
 	return true;
 }
 
-enum {
-	FLUSH_BYTES = 1 << 16
-};
+enum ux_code ux_address_line_warn(const struct ux_address_line *line, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)WARNED_MOST)));
+	ux_out_u8(&text, 0); /* ux_text() has escaped NUL bytes */
+	if (text.failed)
+		return ux_error_nomem(err);
+	ux_print_message("standard input: line %" PRIu64 " is \"%s\"; expected an address",
+			 line->line, (const char *)text.data);
+	return UX_OK;
+}
 
 void ux_requests_init(struct ux_requests *q, char *const *words, size_t n_words, size_t first,
 		      struct ux_line_reader *reader, int fd)

@@ -67,6 +67,9 @@ bool ux_address_reader_ready(const struct ux_address_reader *r);
 bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line *ret,
 			    struct ux_error *err) ux_must;
 
+/* Prints a message about a line of standard input that is not an address. */
+enum ux_code ux_address_line_warn(const struct ux_address_line *line, struct ux_error *err) ux_must;
+
 /* Requests to a symbolizer. They are the arguments of its command line, or the lines of its
  * input if there are no arguments. Zeroed = no requests. */
 struct ux_requests {

@@ -137,6 +137,27 @@ def test_a_dash_is_standard_input_and_output(tmp_path):
     assert (failed.returncode, failed.stdout) == (1, b""), "nothing was written"
 
 
+def test_explain_takes_the_file_or_the_addresses_from_standard_input(tmp_path):
+    prog = compile_c(tmp_path)
+    (main,) = re.findall(r"^(\w+) T main$", subprocess.run(["nm", prog], capture_output=True, text=True,
+                                                           check=True).stdout, re.M)
+    named = unhex("explain", prog, f"0x{main}").stdout
+    piped = subprocess.run(["sh", "-c", f"cat {prog} | {UNHEX} explain - 0x{main}"], capture_output=True, text=True,
+                           check=True).stdout
+    assert piped.splitlines()[0] == "standard input"
+    assert piped.splitlines()[-12:] == named.splitlines()[-12:]
+    given = unhex("explain", prog, "-", "--hex", stdin=f"{main}\n\n{main}\n")
+    assert given.returncode == 0
+    assert given.stdout.count(f"\n0x{main.lstrip('0')}\n") == 2
+    assert unhex("lookup", prog, "-", "--hex", stdin=main).stdout == unhex("lookup", prog, f"0x{main}").stdout
+    some = unhex("explain", prog, "-", stdin=f"0x{main}\nno address\n")
+    fails(some, 1, "line 2", '"no address"')
+    assert "chosen         main" in some.stdout
+    fails(unhex("explain", prog, "-", stdin="\n"), 1, "standard input", "one a line")
+    fails(unhex("explain", "-", stdin=""), 1, "standard input", "empty")
+    fails(unhex("explain", "-", "-", stdin="1"), 2, "arguments")
+
+
 def test_a_failure_is_an_object_with_json(tmp_path):
     (tmp_path / "text").write_text("text")
     prog = compile_c(tmp_path)
@@ -147,3 +168,15 @@ def test_a_failure_is_an_object_with_json(tmp_path):
     result = unhex("id", "--json", tmp_path / "text", prog)
     assert [("error" in line, line["file"]) for line in lines(result)] == [
         (True, str(tmp_path / "text")), (False, str(prog))]
+
+
+@pytest.mark.parametrize("args", [("lookup", "FILE", "1"), ("explain", "FILE"), ("explain", "FILE", "1"),
+                                  ("gsym", "verify", "FILE"), ("gsym", "dump", "FILE"), ("gsym", "stat", "FILE")],
+                         ids=" ".join)
+def test_every_verb_prints_an_object_for_a_file_that_fails(args, tmp_path):
+    (tmp_path / "text").write_text("text")
+    for path, words in ((tmp_path / "text", "expected"), (tmp_path / "missing", "No such file")):
+        result = unhex(*(path if word == "FILE" else word for word in args), "--json")
+        fails(result, 1, path, words)
+        (line,) = lines(result)
+        assert line["file"] == str(path) and result.stderr == f"unhex: {path}: {line['error']}\n"
