@@ -7,6 +7,7 @@ program, of the Go program and of libc, with files and lines.
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import re
@@ -15,6 +16,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -22,6 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 STACKS = 400
 INPUT = [ROOT / "LICENSE", ROOT / "README.md"]
+STARTED = int(os.environ.get("DEV_STARTED") or time.time())  # of `./dev`, which builds first
+REPEAT = 15  # seconds after which a step that goes on is named again
 
 
 class Failure(Exception):
@@ -35,6 +40,27 @@ def command(*args, **options):
     if run.returncode != 0:
         raise Failure(f"{' '.join(args)}: status {run.returncode}\n{run.stdout}{run.stderr}")
     return run.stdout
+
+
+@contextlib.contextmanager
+def step(text):
+    """Says what is done now and how long after the start, and again while it goes on."""
+    def say(what):
+        print(f"dev: {int(time.time()) - STARTED} s: {what}", flush=True)
+
+    def remind():
+        while not done.wait(REPEAT):
+            say(f"still {text}")
+
+    done = threading.Event()
+    reminder = threading.Thread(target=remind, daemon=True)
+    say(text)
+    reminder.start()
+    try:
+        yield
+    finally:
+        done.set()
+        reminder.join()
 
 
 class Server:
@@ -134,12 +160,14 @@ def compile_examples(folder):
     source = ROOT / "docs" / "examples"
     programs = [folder / "words-cxx", folder / "words-go"]
     if not up_to_date(programs[0], source / "words.cc"):
-        command("g++", "-std=c++17", "-O2", "-g", "-fno-omit-frame-pointer",
-                source / "words.cc", "-o", programs[0])
+        with step("compiling words.cc"):
+            command("g++", "-std=c++17", "-O2", "-g", "-fno-omit-frame-pointer",
+                    source / "words.cc", "-o", programs[0])
     if not up_to_date(programs[1], source / "words.go"):
         cache = os.environ.get("GOCACHE") or str(folder.resolve() / "go-cache")
-        command("go", "build", "-o", programs[1], source / "words.go",
-                env={**os.environ, "GOCACHE": cache, "GOFLAGS": "-mod=mod", "GO111MODULE": "off"})
+        with step("compiling words.go, and Go's library the first time"):
+            command("go", "build", "-o", programs[1], source / "words.go",
+                    env={**os.environ, "GOCACHE": cache, "GOFLAGS": "-mod=mod", "GO111MODULE": "off"})
     return programs
 
 
@@ -225,17 +253,30 @@ def resolved(stacks, path):
     return len(frames), sum(bool(f.get("inlined")) for f in frames)
 
 
+def push(unhex, server, files):
+    """`unhex push`, which prints its lines as they come, and on a terminal how far it is."""
+    args = [unhex, "push", "--url", server.url, "--token-file", str(server.key_file), *files]
+    with step(f"extracting and pushing the symbols of {len(files)} binaries"):
+        run = subprocess.run(args, check=False)
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(args)}: status {run.returncode}")
+
+
 def demonstrate(unhex, build, server):
     """Sample, push, ask, show; Failure unless inlined frames were named everywhere."""
     programs = compile_examples(build / "demo")
-    processes = [Process(build / "tools" / "sample", p.resolve()) for p in programs]
+    processes = []
+    for program in programs:
+        with step(f"running {program.name} and sampling {STACKS} stacks of it"):
+            processes.append(Process(build / "tools" / "sample", program.resolve()))
     files = sorted({path for p in processes for path in p.files()})
-    print(command(unhex, "push", "--url", server.url, "--token-file", server.key_file, *files))
+    push(unhex, server, files)
     ids = {f: json.loads(command(unhex, "id", "--json", f))["ids"][0] for f in files}
     total = collections.Counter()
     libc = next(f for f in files if "/libc.so" in f)
     for process in processes:
-        stacks = ask(server, process, ids)
+        with step(f"asking the server for the frames of {process.program.name}"):
+            stacks = ask(server, process, ids)
         show(process, stacks)
         for path in {libc, str(process.program)}:
             plain, inlined = resolved(stacks, path)
@@ -260,7 +301,8 @@ def main():
     data = Path(tempfile.mkdtemp(prefix="unhex-")) if options.once else ROOT / ".cache" / "run"
     server = None
     try:
-        server = Server(unhex, data)
+        with step("starting the server"):
+            server = Server(unhex, data)
         print(f"server on {server.url}, data in {data}\n")
         demonstrate(unhex, build, server)
         if not options.once:

@@ -44,6 +44,11 @@ def test_dev_run_names_inlined_frames_of_real_processes(clone):
     assert "__libc_start_call_main" in run.stdout
     assert re.search(r"words\.cc:\d+", run.stdout)
     assert re.search(r"words\.go:\d+", run.stdout)
+    steps = re.findall(r"^dev: (\d+) s: (.*)$", run.stdout, re.M)
+    assert [int(seconds) for seconds, _ in steps] == sorted(int(seconds) for seconds, _ in steps)
+    steps = [text for _, text in steps if not text.startswith("still ")]
+    assert steps[:3] == ["configuring build", "compiling in build", "starting the server"]
+    assert any("pushing the symbols" in text for text in steps)
     for program in ("words-cxx", "words-go", r"libc\.so\.6"):
         assert re.search(rf"^{program}: [1-9]\d* inlined frames", run.stdout, re.M)
 
