@@ -142,7 +142,7 @@ end_to_end() {
 	shift
 	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	# shellcheck disable=SC2086 # an interpreter with its option
-	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -o cache_dir="$work/pytest" "$@" \
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" "$@" \
 		--junitxml="$reports" tests/e2e
 }
 
@@ -161,7 +161,7 @@ e2e_again() {
 check_attack() {
 	build attack build || return
 	# shellcheck disable=SC2086 # an interpreter with its option
-	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -o cache_dir="$work/pytest" \
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" \
 		--junitxml="$work/attack.xml" tests/attack
 	tally attack junit "$work/attack.xml" $?
 }

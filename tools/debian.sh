@@ -21,12 +21,15 @@ tree=$PWD/.peers/debian/$suite
 
 tree_bootstrap "$suite" "$tree"
 
-# The sources as they are here, changed files too. Nothing of an earlier run is kept: the files have the
-# times of this tree, by which a build could take an older object for a newer one.
-rm -rf "${tree:?}/src"
+# The sources as they are here, changed files too. Of an earlier run only what was downloaded is kept: the
+# files have the times of this tree, by which a build could take an older object for a newer one.
 mkdir -p "$tree/src"
+find "$tree/src" -mindepth 1 -maxdepth 1 ! -name corpus ! -name .peers -exec rm -rf {} +
 tree_sources | tar -x -C "$tree/src"
-git -C "$tree/src" init -q # some checks list what git knows
+# Some checks list what git knows, and some tests clone the tree.
+rm -rf "$tree/src/.git"
+git -C "$tree/src" init -q
 git -C "$tree/src" add -A
+git -C "$tree/src" -c user.name=unhex -c user.email=unhex@localhost -c commit.gpgsign=false commit -q -m 'as it is here'
 
 tree_run "$tree" sh -c 'cd /src && exec "$@"' sh "$@"

@@ -39,13 +39,14 @@ tree_unmount() {
 }
 trap tree_unmount EXIT
 
-# tree_run FOLDER COMMAND...: it sees the network as the system does, and nothing else of it.
+# tree_run FOLDER COMMAND...: it sees the network, processes and devices (terminals too) as the system does, and
+# nothing else of it.
 tree_run() {
 	tree_folder=$1
 	shift
 	cp /etc/resolv.conf "$tree_folder/etc/resolv.conf"
 	apt-config dump | grep -i '^Acquire::[a-z]*::proxy ' >"$tree_folder/etc/apt/apt.conf.d/99system-proxy" || :
-	for place in proc dev; do
+	for place in proc sys dev dev/pts dev/shm; do
 		mountpoint -q "$tree_folder/$place" || {
 			mount --bind "/$place" "$tree_folder/$place"
 			tree_mounted="$tree_folder/$place $tree_mounted"
