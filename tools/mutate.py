@@ -429,13 +429,15 @@ def pytest_runtest_makereport(item):
 def pytest_runtest_protocol(item):
     begin = time.monotonic()
     yield
-    with open(os.environ["MUTATE_MARKS"], "r+b") as marks:
-        seen = marks.read()
-        marks.seek(0)
-        marks.write(bytes(len(seen)))
+    ran = {}
+    for entry in os.scandir(os.environ["MUTATE_MARKS"]):
+        with open(entry.path, "r+b") as marks:
+            seen = marks.read()
+            marks.seek(0)
+            marks.write(bytes(len(seen)))
+        ran[entry.name] = [i for i, byte in enumerate(seen) if byte]
     if getattr(item, "mutate_passed", False):
         seconds = time.monotonic() - begin
-        ran = [i for i, byte in enumerate(seen) if byte]
         with open(os.environ["MUTATE_TESTS"], "a", encoding="utf-8") as out:
             out.write(json.dumps([f"{item.fspath}::{item.name}", seconds, ran]) + "\\n")
 """
@@ -455,6 +457,10 @@ def probe_places(text):
             if brace is not None and brace in body.closing and body.is_block(brace) and body.word(i + 1) != ":":
                 places.append((token.start, body.tokens[body.closing[brace]].start))
     return places
+
+
+def mark_of(folder, path):
+    return os.path.join(folder, path.replace("/", "+"))
 
 
 def clear_marks(path, n):
@@ -608,70 +614,78 @@ class Build:
         listing = subprocess.run(["readelf", "-sW", program], capture_output=True, text=True, check=True).stdout
         return {line.split()[-1] for line in listing.splitlines() if " FILE " in line}
 
-    def covering(self, path, e2e):
-        """{test: numbers of the statements of the file that it runs}, those named like the file first.
+    def cover(self, paths, e2e):
+        """For each file, {test: numbers of its statements that the test runs}, those named like the file first.
 
-        One build of the file with a mark at each statement tells it, and how long the tests take.
+        One build with a mark at each statement of all these files tells it, and how long the tests take.
         """
-        if path in self.covered:
-            return self.covered[path]
-        stem = os.path.splitext(os.path.basename(path))[0]
-        file = os.path.join(self.tree, path)
-        with open(file, encoding="utf-8") as source:
-            text = source.read()
-        places = self.places[path] = probe_places(text)
-        seen = os.path.join(self.dir, "mutate-seen")
-        found = {}
+        texts = {}
+        marks = os.path.join(self.dir, "mutate-marks")
+        shutil.rmtree(marks, ignore_errors=True)
+        os.makedirs(marks)
+        found = {path: {} for path in paths}
         try:
-            with open(file, "w", encoding="utf-8") as target:
-                target.write(probed(text, places, seen))
+            for path in paths:
+                file = os.path.join(self.tree, path)
+                with open(file, encoding="utf-8") as source:
+                    texts[path] = source.read()
+                places = self.places[path] = probe_places(texts[path])
+                mark = mark_of(marks, path)
+                clear_marks(mark, len(places))
+                with open(file, "w", encoding="utf-8") as target:
+                    target.write(probed(texts[path], places, mark))
             for test, program in self.tests.items():
-                if os.path.basename(path) not in self.linked[test]:
+                if not any(os.path.basename(path) in self.linked[test] for path in paths):
                     continue
-                self.build_marked(path, program)
-                clear_marks(seen, len(places))
+                self.build_marked(program)
+                for path in paths:
+                    clear_marks(mark_of(marks, path), len(self.places[path]))
                 self.times[test] = self.time_of(test, [program])
-                with open(seen, "rb") as marks:
-                    if self.times[test] is not None:
-                        found[test] = {n for n, byte in enumerate(marks.read()) if byte}
-            if e2e and self.e2e_of(path):
-                self.build_marked(path, os.path.join(self.dir, "cli/unhex"))
-                clear_marks(seen, len(places))
-                found.update(self.run_marked_e2e(path, seen))
+                for path in paths if self.times[test] is not None else ():
+                    with open(mark_of(marks, path), "rb") as file:
+                        found[path][test] = {n for n, byte in enumerate(file.read()) if byte}
+            if e2e and any(self.e2e_of(path) for path in paths):
+                self.build_marked(os.path.join(self.dir, "cli/unhex"))
+                self.run_marked_e2e(paths, marks, found)
         finally:
-            with open(file, "w", encoding="utf-8") as target:
-                target.write(text)
+            for path, text in texts.items():
+                with open(os.path.join(self.tree, path), "w", encoding="utf-8") as target:
+                    target.write(text)
 
-        def rank(test):
+        def rank(path, test):
+            stem = os.path.splitext(os.path.basename(path))[0]
             name = test.removeprefix("test_")
             likeness = len(os.path.commonprefix([name, stem])) if name[:3] == stem[:3] else 0
             return (test not in self.tests, -likeness, self.times[test])
 
-        self.covered[path] = {t: found[t] for t in sorted(found, key=rank) if found[t]}
-        return self.covered[path]
+        for path in paths:
+            tests = sorted(found[path], key=lambda test, path=path: rank(path, test))
+            self.covered[path] = {test: found[path][test] for test in tests if found[path][test]}
 
-    def build_marked(self, path, program):
+    def build_marked(self, program):
         status, output = self.ninja(program)
         if status != 0:
-            sys.exit(f"mutate: {path} does not build with marks, which is a defect of this tool: {output}")
+            sys.exit(f"mutate: a file does not build with marks, which is a defect of this tool: {output}")
 
-    def run_marked_e2e(self, path, seen):
-        """{end-to-end test: numbers of the statements that it runs}; their times go to self.times."""
+    def run_marked_e2e(self, paths, marks, found):
+        """Adds the end-to-end tests to found; their times go to self.times."""
         told = os.path.join(self.dir, "mutate-tests")
         with open(os.path.join(self.dir, "mutate_plugin.py"), "w", encoding="utf-8") as plugin:
             plugin.write(PLUGIN)
         if os.path.exists(told):
             os.unlink(told)
-        env = {"MUTATE_MARKS": seen, "MUTATE_TESTS": told, "PYTHONPATH": self.dir}
-        files = [os.path.join(self.tree, "tests/e2e", name + ".py") for name in self.e2e_of(path)]
+        for path in paths:
+            clear_marks(mark_of(marks, path), len(self.places[path]))
+        env = {"MUTATE_MARKS": marks, "MUTATE_TESTS": told, "PYTHONPATH": self.dir}
+        names = sorted({name for path in paths for name in self.e2e_of(path)})
+        files = [os.path.join(self.tree, "tests/e2e", name + ".py") for name in names]
         self.run_test([*PYTEST, "-p", "mutate_plugin", *files], 1800, env)
-        found = {}
         with open(told, encoding="utf-8") as lines:
             for line in lines:
                 test, seconds, ran = json.loads(line)
                 self.times[test] = seconds
-                found[test] = set(ran)
-        return found
+                for path in paths:
+                    found[path][test] = set(ran.get(mark_of("", path), ()))
 
     def time_of(self, name, command):
         begin = time.monotonic()
@@ -804,11 +818,10 @@ class Build:
             made = self.compile(mutant.path)
         return "invalid" if made is None else "same" if made == before else None
 
-    def try_mutant(self, mutant, e2e):
+    def try_mutant(self, mutant):
         """Plants one defect, and returns (outcome, test, how)."""
-        covering = self.covering(mutant.path, e2e)
         with self.planted(mutant):
-            test, how = self.noticed_by(mutant, covering)
+            test, how = self.noticed_by(mutant, self.covered[mutant.path])
         if how == "build":
             return "invalid", None, None
         return ("noticed" if test else "survived"), test, how
@@ -914,9 +927,9 @@ def record(results, mutant, outcome, test=None, how=None, seconds=0.0):
     results.add(made)
 
 
-def run_one(build, results, mutant, e2e):
+def run_one(build, results, mutant):
     begin = time.monotonic()
-    outcome, test, how = build.try_mutant(mutant, e2e)
+    outcome, test, how = build.try_mutant(mutant)
     seconds = time.monotonic() - begin
     record(results, mutant, outcome, test, how, seconds)
     why = f" by {test} ({how})" if test else f" ({how})" if how else ""
@@ -990,8 +1003,9 @@ def main():
         for mutants in by_folder.values():
             chosen += [m for m in choose(build, results, mutants, args) if results.outcome(m) is None]
     # One file after the other, since going to another one builds both.
+    build.cover(sorted({mutant.path for mutant in chosen}), args.e2e)
     for mutant in sorted(chosen, key=lambda m: m.path):
-        run_one(build, results, mutant, args.e2e)
+        run_one(build, results, mutant)
     report(root, results, everything, folders)
 
 
