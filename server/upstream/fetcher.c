@@ -52,12 +52,10 @@ static void fetch_wake_all(struct ux_fetch *fetch)
 	}
 }
 
-/* Removes the fetch from the list. The waiters look into the store. */
+/* Removes the fetch, which is not over, from the list. The waiters look into the store. */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
 {
 	struct ux_fetch **p = &f->first;
-	if (fetch->state == UX_FETCH_OVER)
-		return;
 	while (*p != fetch)
 		p = &(*p)->next;
 	*p = fetch->next;

@@ -129,7 +129,8 @@ struct ux_fetcher {
 	struct ux_cache negative;
 };
 
-/* Ends a fetch; the lock is held. Frees it when none of its requests is running. */
+/* Ends a fetch that is not over; the lock is held. Frees it when none of its requests is running.
+ */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms);
 
 /*

@@ -55,6 +55,7 @@ static void script_answer(const struct script_step *step, int fd)
 {
 	if (!step->answer)
 		return;
+	usleep(step->delay_ms * 1000);
 	script_send(fd, step->answer, strlen(step->answer));
 	for (const char *p = step->more ? step->more : ""; *p; p++) {
 		usleep(400000);

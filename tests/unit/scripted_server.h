@@ -15,6 +15,7 @@ enum {
 /* What the server does with one request. */
 struct script_step {
 	const char *answer; /* NULL: the connection is closed without one */
+	unsigned delay_ms;  /* time before the answer */
 	const char *more;   /* a byte of it follows every 400 ms */
 	bool close;         /* after the answer */
 	bool stall;         /* nothing more comes, and the connection stays open */

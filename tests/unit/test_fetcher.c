@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetching from upstreams that are folders: who is woken, what arrives, what is remembered. */
+/* Fetching from upstreams: who is woken, what arrives, what is remembered, who is next. */
 #include "sweep.h"
 
 #include "clock.h"
 #include "fetcher.h"
 #include "make_server.h"
+#include "scripted_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -19,6 +21,7 @@ enum {
 #define ELF "\177ELF" /* other files are not taken */
 
 static const char one_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
+static const char other_id[] = "gnu:00112233445566778899aabbccddeeff00112233";
 static const char debug_path[] = ".build-id/1b/700ab56bff4136b7c92cfe7a92fa17ef09d874.debug";
 
 struct world {
@@ -55,7 +58,7 @@ static enum ux_code on_arrived(void *ctx, const struct ux_arrived *a, struct ux_
 static void on_event(void *ctx, const struct ux_fetch_event *event)
 {
 	struct world *w = ctx;
-	assert_string_equal(event->id, one_id);
+	assert_true(strcmp(event->id, one_id) == 0 || strcmp(event->id, other_id) == 0);
 	atomic_fetch_add(&w->logged, 1);
 }
 
@@ -130,13 +133,19 @@ static void wake(void *ctx)
 	atomic_fetch_add(&((struct sleeper *)ctx)->woken, 1);
 }
 
-static enum ux_fetching begin(struct world *w, struct sleeper *sleeper)
+static enum ux_fetching begin_request(struct world *w, struct ux_fetch_request r,
+				      struct sleeper *sleeper)
 {
-	const struct ux_fetch_request r = {
-		.ns = UX_NAMESPACE_DEFAULT, .id = one_id, .want = UX_FETCH_DEBUGINFO};
+	r.ns = UX_NAMESPACE_DEFAULT;
 	if (sleeper)
 		sleeper->waiter = (struct ux_fetch_waiter){.wake = wake, .ctx = sleeper};
 	return ux_fetcher_begin(w->f, &r, sleeper ? &sleeper->waiter : NULL);
+}
+
+static enum ux_fetching begin(struct world *w, struct sleeper *sleeper)
+{
+	const struct ux_fetch_request r = {.id = one_id, .want = UX_FETCH_DEBUGINFO};
+	return begin_request(w, r, sleeper);
 }
 
 static void wait_until(atomic_uint *counter, unsigned least)
@@ -282,6 +291,157 @@ static void a_file_that_cannot_be_read_is_a_failure(void **state)
 	assert_idle(w);
 }
 
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* The first upstream becomes an HTTP server of that kind ("unhex"). */
+static void first_is_server(struct world *w, const char *kind, const struct script *server)
+{
+	char text[128];
+	ux_fetcher_close(w->f);
+	snprintf(text, sizeof(text), "%s+%s,private,name=a", kind, server->url);
+	assert_int_equal(ux_upstream_parse(&w->ups[0], text, NULL), UX_OK);
+	fetcher_make(w);
+}
+
+/* Returns how many requests came. */
+static size_t end_server(struct world *w, struct script *server)
+{
+	ux_fetcher_close(w->f); /* with its connections */
+	w->f = NULL;
+	return script_close(server);
+}
+
+#define ABSENT "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+static void a_slow_upstream_has_a_head_start(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	SCRIPT(slow, {.answer = ABSENT, .delay_ms = 3 * UX_FETCH_HEAD_START_MS / 2});
+	first_is_server(w, "debuginfod", &slow);
+	int64_t begun = ux_clock_ms(), end = begun + WAIT_MS;
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	while (ux_fetcher_status(w->f, 1).absent == 0 && ux_clock_ms() < end)
+		usleep(1000);
+	assert_in_range(ux_clock_ms() - begun, UX_FETCH_HEAD_START_MS, WAIT_MS);
+	wait_until(&s.woken, 1);
+	for (size_t i = 0; i < FOLDERS; i++)
+		assert_answers(w, i, 0, 1, 0);
+	assert_int_equal(end_server(w, &slow), 1);
+}
+
+/* A server that is itself fetching says so; that is no answer yet. */
+static void an_upstream_that_says_later_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	SCRIPT(later,
+	       {.answer = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+			  "Content-Length: 0\r\n\r\n"},
+	       {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" ELF "late"});
+	first_is_server(w, "unhex", &later);
+	int64_t begun = ux_clock_ms();
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	assert_in_range(ux_clock_ms() - begun, 1000, WAIT_MS);
+	assert_string_equal(w->upstream, "a");
+	assert_string_equal(w->content, ELF "late");
+	assert_answers(w, 0, 1, 0, 0);
+	assert_int_equal(atomic_load(&w->logged), FOLDERS);
+	assert_int_equal(end_server(w, &later), 2);
+}
+
+static void a_fetch_does_not_wait_for_an_earlier_one(void **state)
+{
+	struct world *w = *state;
+	struct sleeper first = {.woken = 0}, second = {.woken = 0};
+	const struct ux_fetch_request other = {.id = other_id, .want = UX_FETCH_DEBUGINFO};
+	put_file(w->dirs[0], debug_path, ELF "held");
+	atomic_store(&w->holds, true);
+	assert_int_equal(begin(w, &first), UX_FETCHING_QUEUED);
+	wait_until(&w->arrived, 1);
+	assert_int_equal(begin_request(w, other, &second), UX_FETCHING_QUEUED);
+	wait_until(&second.woken, 1);
+	assert_int_equal(atomic_load(&first.woken), 0);
+	atomic_store(&w->holds, false);
+	wait_until(&first.woken, 1);
+	assert_idle(w);
+}
+
+static int64_t cpu_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Neither with nothing to do, nor while an upstream does not answer yet. */
+static void waiting_takes_no_processor_time(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	int64_t before = cpu_ms();
+	usleep(200000);
+	assert_in_range(cpu_ms() - before, 0, 50);
+	put_file(w->dirs[0], debug_path, ELF "held");
+	SCRIPT(slow, {.answer = ABSENT, .delay_ms = 300});
+	first_is_server(w, "debuginfod", &slow);
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	before = cpu_ms();
+	wait_until(&s.woken, 1);
+	assert_in_range(cpu_ms() - before, 0, 150);
+	(void)end_server(w, &slow);
+}
+
+/* --- index ------------------------------------------------------------------------------------ */
+
+static void a_source_is_stored_with_the_answer(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	struct ux_fetched_list answers = {.n = 0};
+	struct ux_index *ix = w->s.store.index;
+	UX_ARENA(arena, 1 << 20);
+	const struct ux_fetch_request source = {
+		.id = one_id, .want = UX_FETCH_SOURCE, .source = "/src/a.c"};
+	SCRIPT(server, {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nint f;\n"});
+	first_is_server(w, "debuginfod", &server);
+	assert_int_equal(begin_request(w, source, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	assert_int_equal(ix->fetched.list(ix, UX_NAMESPACE_DEFAULT, one_id, "source/src/a.c",
+					  &arena, &answers, NULL),
+			 UX_OK);
+	assert_int_equal(answers.n, 1);
+	assert_string_equal(answers.answers[0].artifact, "source/src/a.c");
+	const struct ux_blob_hash hash = ux_blob_hash_of(UX_STR("int f;\n"));
+	assert_true(answers.answers[0].has_blob);
+	assert_memory_equal(&answers.answers[0].blob, &hash, sizeof(hash));
+	assert_int_equal(end_server(w, &server), 1);
+	const char *path = strstr(server.requests[0], "/source/src/a.c HTTP/1.1");
+	assert_non_null(path);
+}
+
+static enum ux_code list_fails(struct ux_index *ix, const char *ns, const char *id,
+			       const char *artifact, struct ux_arena *arena,
+			       struct ux_fetched_list *ret, struct ux_error *err)
+{
+	(void)ix, (void)ns, (void)id, (void)artifact, (void)arena, (void)ret;
+	return ux_error_set(err, UX_EIO, "the index cannot be read");
+}
+
+static void nothing_is_fetched_without_the_earlier_answers(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	put_file(w->dirs[0], debug_path, ELF "not fetched");
+	w->s.store.index->fetched.list = list_fails;
+	assert_int_equal(begin(w, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	assert_int_equal(atomic_load(&w->arrived), 0);
+	assert_answers(w, 0, 0, 0, 0);
+	assert_idle(w);
+}
+
 static void *stop(void *ctx)
 {
 	ux_fetcher_stop(((struct world *)ctx)->f);
@@ -336,6 +496,12 @@ int main(void)
 		FETCHER_TEST(an_unusable_file_makes_the_next_upstream_be_asked),
 		FETCHER_TEST(a_file_that_is_no_elf_does_not_arrive),
 		FETCHER_TEST(a_file_that_cannot_be_read_is_a_failure),
+		FETCHER_TEST(a_slow_upstream_has_a_head_start),
+		FETCHER_TEST(an_upstream_that_says_later_is_asked_again),
+		FETCHER_TEST(a_fetch_does_not_wait_for_an_earlier_one),
+		FETCHER_TEST(waiting_takes_no_processor_time),
+		FETCHER_TEST(a_source_is_stored_with_the_answer),
+		FETCHER_TEST(nothing_is_fetched_without_the_earlier_answers),
 		FETCHER_TEST(stopping_wakes_who_waits_and_begins_nothing),
 		UX_TEST(upstreams_of_one_name_and_too_many_are_refused),
 	};

@@ -169,6 +169,17 @@ static void fetches_of_the_negative_cache_differ_and_expire(void **state)
 	}
 	ux_fetch_key("ns", "gnu:ab", 1, "", other);
 	assert_memory_equal(key, other, sizeof(key));
+	/* A path of any length is cut to what fits. */
+	size_t size = 16 << 20;
+	char *path = malloc(size);
+	assert_non_null(path);
+	memset(path, 'p', size - 1);
+	path[size - 1] = '\0';
+	ux_fetch_key("ns", "gnu:ab", 1, path, key);
+	path[size - 2] = '\0';
+	ux_fetch_key("ns", "gnu:ab", 1, path, other);
+	assert_memory_equal(key, other, sizeof(key));
+	free(path);
 	assert_non_null(ux_cache_insert(&negative, k, 0, 1000, NULL));
 	ux_cache_clear(&negative);
 	assert_null(ux_cache_find(&negative, k, 0));
@@ -328,6 +339,17 @@ static void a_path_is_whole_or_an_error(void **state)
 					     NULL);
 		if (code == UX_OK)
 			assert_string_equal(p.paths[0], "/buildid/abcdef/source/a/b.c");
+	}
+	assert_int_equal(code, UX_OK);
+	/* The coded form of a long path needs more memory than the path without it. */
+	char source[100] = "/";
+	memset(source + 1, 'a', sizeof(source) - 2);
+	for (size_t most = 1; most < 600; most++) {
+		UX_ARENA(arena, most);
+		code = ux_upstream_paths_get(&up, &id, UX_ARTIFACT_SOURCE, source, &arena, &p,
+					     NULL);
+		if (code == UX_OK)
+			assert_true(strlen(p.paths[0]) > strlen(source));
 	}
 	assert_int_equal(code, UX_OK);
 }
