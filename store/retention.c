@@ -127,11 +127,14 @@ static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena
 	UX_TRY(ux_stmt_step(st, &row, err));
 	while (row && bytes < most) {
 		const char *ns = ux_stmt_get_text(st, 1, arena);
-		const char *id = ux_stmt_get_text(st, 2, arena);
-		struct ux_idle one = {ux_stmt_get_int(st, 0), ns,
-				      id ? id : "",           ux_stmt_get_int(st, 3),
-				      ux_stmt_get_int(st, 4), (uint64_t)ux_stmt_get_int(st, 5)};
-		if (!ns)
+		const char *id = ux_stmt_is_null(st, 2) ? "" : ux_stmt_get_text(st, 2, arena);
+		struct ux_idle one = {ux_stmt_get_int(st, 0),
+				      ns,
+				      id,
+				      ux_stmt_get_int(st, 3),
+				      ux_stmt_get_int(st, 4),
+				      (uint64_t)ux_stmt_get_int(st, 5)};
+		if (!ns || !id)
 			return ux_arena_fail(arena, err);
 		if (!idles_append(&v, one))
 			return ux_error_nomem(err);
