@@ -2,35 +2,6 @@
 /* The tables of a profile. */
 #include "profile.h"
 
-void ux_profile_deinit(struct ux_profile *p)
-{
-	ux_arena_deinit(&p->strings.arena);
-	ux_string_list_deinit(&p->strings.list);
-	ux_string_numbers_deinit(&p->strings.numbers);
-	ux_profile_modules_deinit(&p->modules);
-	ux_profile_locations_deinit(&p->locations);
-	ux_profile_frames_deinit(&p->frames);
-	ux_profile_stacks_deinit(&p->stacks);
-	ux_profile_threads_deinit(&p->threads);
-	ux_profile_samples_deinit(&p->samples);
-	ux_profile_values_deinit(&p->values);
-	ux_profile_places_deinit(&p->places);
-	ux_profile_numbers_deinit(&p->stack_of);
-	ux_profile_numbers_deinit(&p->sample_of);
-}
-
-enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
-{
-	*p = (struct ux_profile){0};
-	ux_arena_init(&p->strings.arena, UX_PROFILE_BYTES_MOST);
-	bool made = ux_string_list_append(&p->strings.list, UX_STR("")) &&
-		    ux_profile_modules_append(&p->modules, (struct ux_profile_module){0}) &&
-		    ux_profile_locations_append(&p->locations, (struct ux_profile_location){0}) &&
-		    ux_profile_stacks_append(&p->stacks, (struct ux_profile_stack){0}) &&
-		    ux_profile_threads_append(&p->threads, (struct ux_profile_thread){0});
-	return made ? UX_OK : ux_error_nomem(err);
-}
-
 /* Whether one more element fits: numbers have 32 bits. */
 static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error *err)
 {
@@ -40,10 +11,23 @@ static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error
 	return UX_OK;
 }
 
-enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
-			       struct ux_error *err)
+enum ux_code ux_strings_init(struct ux_strings *s, struct ux_error *err)
 {
-	struct ux_strings *s = &p->strings;
+	*s = (struct ux_strings){0};
+	ux_arena_init(&s->arena, UX_PROFILE_BYTES_MOST);
+	return ux_string_list_append(&s->list, UX_STR("")) ? UX_OK : ux_error_nomem(err);
+}
+
+void ux_strings_deinit(struct ux_strings *s)
+{
+	ux_arena_deinit(&s->arena);
+	ux_string_list_deinit(&s->list);
+	ux_string_numbers_deinit(&s->numbers);
+}
+
+enum ux_code ux_strings_add(struct ux_strings *s, struct ux_bytes text, uint32_t *ret,
+			    struct ux_error *err)
+{
 	*ret = 0;
 	if (text.size == 0)
 		return UX_OK;
@@ -64,6 +48,38 @@ enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint3
 	*number = (uint32_t)s->list.size;
 	*ret = *number;
 	return ux_string_list_append(&s->list, kept) ? UX_OK : ux_error_nomem(err);
+}
+
+void ux_profile_deinit(struct ux_profile *p)
+{
+	ux_strings_deinit(&p->strings);
+	ux_profile_modules_deinit(&p->modules);
+	ux_profile_locations_deinit(&p->locations);
+	ux_profile_frames_deinit(&p->frames);
+	ux_profile_stacks_deinit(&p->stacks);
+	ux_profile_threads_deinit(&p->threads);
+	ux_profile_samples_deinit(&p->samples);
+	ux_profile_values_deinit(&p->values);
+	ux_profile_places_deinit(&p->places);
+	ux_profile_numbers_deinit(&p->stack_of);
+	ux_profile_numbers_deinit(&p->sample_of);
+}
+
+enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
+{
+	*p = (struct ux_profile){0};
+	UX_TRY(ux_strings_init(&p->strings, err));
+	bool made = ux_profile_modules_append(&p->modules, (struct ux_profile_module){0}) &&
+		    ux_profile_locations_append(&p->locations, (struct ux_profile_location){0}) &&
+		    ux_profile_stacks_append(&p->stacks, (struct ux_profile_stack){0}) &&
+		    ux_profile_threads_append(&p->threads, (struct ux_profile_thread){0});
+	return made ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
+			       struct ux_error *err)
+{
+	return ux_strings_add(&p->strings, text, ret, err);
 }
 
 enum ux_code ux_profile_add_module(struct ux_profile *p, struct ux_profile_module module,

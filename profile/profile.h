@@ -33,6 +33,20 @@ struct ux_strings {
 	struct ux_string_numbers numbers;
 };
 
+/* UX_ENOMEM. The strings must be released in either case. */
+enum ux_code ux_strings_init(struct ux_strings *s, struct ux_error *err) ux_must;
+void ux_strings_deinit(struct ux_strings *s);
+
+/* Adds a string, or finds it, and sets its number. The bytes are copied. UX_ENOMEM, UX_ELIMIT. */
+enum ux_code ux_strings_add(struct ux_strings *s, struct ux_bytes text, uint32_t *ret,
+			    struct ux_error *err) ux_must;
+
+/* The string with that number, with a NUL behind it; valid as long as the strings. */
+static inline struct ux_bytes ux_strings_get(const struct ux_strings *s, uint32_t number)
+{
+	return s->list.data[number];
+}
+
 /* --- modules and locations -------------------------------------------------------------------- */
 
 enum ux_profile_module_kind {
@@ -48,6 +62,8 @@ struct ux_profile_module {
 	uint32_t path;   /* as the recording has it */
 	uint32_t pid;    /* of JIT code: the process whose code it is */
 	struct ux_id id; /* size 0: unknown */
+	uint32_t source; /* where its symbols are from, once it was symbolized; 0: from nowhere */
+	uint32_t why;    /* why locations have no names; 0: no reason is known */
 };
 
 /* What the address of a location means. */

@@ -3,7 +3,9 @@
 #ifndef UX_PAGE_H
 #define UX_PAGE_H
 
+#include "asset.h"
 #include "bytes.h"
+#include "html_escape.h"
 #include "index.h"
 #include "out.h"
 #include "server.h"
@@ -28,14 +30,6 @@ struct ux_html_value {
 	struct ux_bytes text;
 	int64_t number; /* a uint64_t is stored bit by bit */
 };
-
-/*
- * Appends text so that it is safe between tags and inside double quotes. Replaced by U+FFFD are:
- * bytes that are not UTF-8, control characters except newline and tab (a CR before a newline is
- * dropped), and characters that change the text direction, so that a name cannot be made to look
- * like another one.
- */
-void ux_html_escape(struct ux_out *out, struct ux_bytes text);
 
 /*
  * Appends text as one segment or parameter of a URL: every byte except letters, digits and "-._~:"
@@ -212,18 +206,6 @@ int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t o
 void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 
 /* --- assets, embedded by tools/embed_assets.py ------------------------------------------------ */
-
-struct ux_asset {
-	const char *name;
-	const char *type; /* content type */
-	/*
-	 * beginning of its SHA-256 in hex, which is part of the URL, so that a new version has a
-	 * new URL
-	 */
-	const char *tag;
-	const uint8_t *data;
-	size_t size;
-};
 
 extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon;
 

@@ -20,6 +20,8 @@ struct ux_json {
 	uint32_t filled; /* one bit for each depth: a value was written at that level */
 	unsigned depth;
 	bool after_key;
+	bool in_html; /* inside of a <script>: '<' and '>' of texts are escaped, so that no text
+			 ends the element */
 };
 
 static inline struct ux_json ux_json_make(struct ux_out *out)

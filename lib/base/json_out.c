@@ -84,17 +84,19 @@ static void json_escape(struct ux_out *out, uint8_t c)
 	}
 }
 
-static bool json_is_plain(uint8_t c)
+static bool json_is_plain(const struct ux_json *j, uint8_t c)
 {
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
+	       !(j->in_html && (c == '<' || c == '>'));
 }
 
 /* Runs of plain ASCII, which are most of the text, are copied as a whole. */
-static void json_put_text(struct ux_out *out, struct ux_bytes s)
+static void json_put_text(const struct ux_json *j, struct ux_bytes s)
 {
+	struct ux_out *out = j->out;
 	for (size_t i = 0, bad = 0; i < s.size;) {
 		size_t run = i;
-		while (run < s.size && json_is_plain(s.data[run]))
+		while (run < s.size && json_is_plain(j, s.data[run]))
 			run++;
 		ux_out_put(out, s.data + i, run - i);
 		i = run;
@@ -117,7 +119,7 @@ void ux_json_str(struct ux_json *j, struct ux_bytes s)
 {
 	json_before_value(j);
 	ux_out_u8(j->out, '"');
-	json_put_text(j->out, s);
+	json_put_text(j, s);
 	ux_out_u8(j->out, '"');
 }
 
@@ -125,10 +127,10 @@ static void json_put_path(struct ux_json *j, struct ux_bytes dir, struct ux_byte
 {
 	json_before_value(j);
 	ux_out_u8(j->out, '"');
-	json_put_text(j->out, dir);
+	json_put_text(j, dir);
 	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
 		ux_out_u8(j->out, '/');
-	json_put_text(j->out, base);
+	json_put_text(j, base);
 	ux_out_u8(j->out, '"');
 }
 
