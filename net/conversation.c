@@ -354,7 +354,8 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 	if (cv->x.res.reset)
 		return conversation_reset(connection);
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
-	if (ux_exchange_works(&cv->x) && conversation_start_work(cv, connection))
+	if (ux_exchange_works(&cv->x) && !ux_exchange_try(&cv->x) &&
+	    conversation_start_work(cv, connection))
 		return MHD_YES;
 	if (cv->x.res.reset)
 		return conversation_reset(connection);

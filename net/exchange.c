@@ -403,8 +403,22 @@ static void exchange_answer_failure(struct ux_exchange *x, enum ux_code code)
 /* A request that waited too long, or whose client has left, is not begun. */
 static enum ux_code exchange_handle(struct ux_exchange *x)
 {
-	UX_TRY(x->req.route->works ? ux_request_check(&x->req) : UX_OK);
+	UX_TRY(x->req.route->works && !x->req.quick ? ux_request_check(&x->req) : UX_OK);
 	return x->req.route->handler(&x->req, &x->res);
+}
+
+/* The handler will start from the beginning: drops what it made since `mark` and `kept`. */
+static void exchange_rewind(struct ux_exchange *x, struct ux_arena_mark mark,
+			    const struct ux_kept *kept)
+{
+	struct ux_request *req = &x->req;
+	ux_request_drop_kept(req, kept);
+	ux_arena_rewind(&req->arena, mark);
+	ux_out_reset(&req->out);
+	req->answer.code = UX_OK;
+	req->err = (struct ux_error)UX_ERROR_INIT;
+	req->over = UX_REQUEST_GOES_ON;
+	req->end_ms = 0; /* the wait does not count */
 }
 
 void ux_exchange_finish(struct ux_exchange *x)
@@ -417,12 +431,8 @@ void ux_exchange_finish(struct ux_exchange *x)
 		const struct ux_kept *kept = x->req.kept;
 		enum ux_code code = exchange_handle(x);
 		x->parked = x->req.parked && code == UX_OK;
-		if (x->parked) { /* the handler will start from the beginning */
-			ux_request_drop_kept(&x->req, kept);
-			ux_arena_rewind(&x->req.arena, mark);
-			ux_out_reset(&x->req.out);
-			x->req.err = (struct ux_error)UX_ERROR_INIT;
-			x->req.end_ms = 0; /* the wait does not count */
+		if (x->parked || x->req.over == UX_REQUEST_LONG) {
+			exchange_rewind(x, mark, kept);
 			return;
 		}
 		/*
@@ -441,6 +451,18 @@ void ux_exchange_finish(struct ux_exchange *x)
 	 * Before the answer is sent, since the client's next request may need what the sink holds.
 	 */
 	exchange_close_sink(x);
+}
+
+bool ux_exchange_try(struct ux_exchange *x)
+{
+	const struct ux_route *route = x->req.route;
+	if (x->answered || !route->quick || x->body.size > UX_QUICK_BODY)
+		return false;
+	x->req.quick = true;
+	ux_exchange_finish(x);
+	x->req.quick = false;
+	assert(!x->parked);
+	return x->answered;
 }
 
 void ux_exchange_deinit(struct ux_exchange *x, bool sent)

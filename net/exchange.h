@@ -97,6 +97,12 @@ void ux_exchange_finish(struct ux_exchange *x);
  */
 bool ux_exchange_works(const struct ux_exchange *x);
 
+/*
+ * Tries the handler of a route that works on this thread, if the request may be quick. True: the
+ * answer is there. False: the handler belongs on a thread of the work queue.
+ */
+bool ux_exchange_try(struct ux_exchange *x);
+
 /* Sets the deadline of a request whose handler works, once. */
 void ux_exchange_start_clock(struct ux_exchange *x);
 

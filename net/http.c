@@ -120,6 +120,8 @@ static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes)
 {
 	struct ux_request *req = ux_container_of(q, struct ux_request, answer);
 	size_t all = req->body.size + bytes, most = req->answer_most;
+	if (req->quick && bytes > UX_QUICK_ANSWER)
+		return ux_request_too_long(req);
 	if (req->memory) {
 		size_t share = atomic_load_explicit(&req->memory->most, memory_order_relaxed) / 2;
 		most = ux_min(most, ux_max(share, (size_t)UX_HTTP_SMALL));
@@ -311,6 +313,13 @@ enum ux_code ux_request_check(struct ux_request *req)
 		return ux_error_set(&req->err, UX_EUNAVAILABLE, "the client has disconnected");
 	}
 	return UX_OK;
+}
+
+enum ux_code ux_request_too_long(struct ux_request *req)
+{
+	assert(req->quick);
+	req->over = UX_REQUEST_LONG;
+	return UX_EUNAVAILABLE;
 }
 
 void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx)

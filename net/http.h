@@ -49,6 +49,7 @@ enum ux_request_over {
 	UX_REQUEST_GOES_ON,
 	UX_REQUEST_LATE, /* its deadline has passed: 503, "deadline" */
 	UX_REQUEST_LEFT, /* its client has disconnected: 499, "client_closed", for the log alone */
+	UX_REQUEST_LONG, /* see ux_request_too_long() */
 };
 
 enum {
@@ -127,6 +128,7 @@ struct ux_request {
 	void *caller;                  /* set by the program's gate; allocated in the arena */
 	int64_t end_ms;                /* the deadline, by ux_clock_ms(); 0: there is none */
 	enum ux_request_over over;
+	bool quick; /* the handler is tried as struct ux_route describes */
 	/* set by the driver of the exchange; NULL: the request cannot be parked */
 	struct ux_http_waits *waits;
 	void *waits_ctx;
@@ -162,6 +164,19 @@ void ux_request_wake(struct ux_request *req);
  * call. UX_EUNAVAILABLE: the deadline has passed, or the client has disconnected.
  */
 enum ux_code ux_request_check(struct ux_request *req) ux_must;
+
+enum {
+	UX_QUICK_BODY = 4 << 10,     /* largest body of a request that is tried */
+	UX_QUICK_ANSWER = 256 << 10, /* more bytes of buffers for its answer are too long */
+};
+
+/*
+ * For a handler that is tried (req->quick) and needs more time than a thread that serves
+ * connections may take, or would have to wait: it returns this code and is run on a thread of the
+ * work queue, from its beginning. Its allocations in the arena and what it wrote have been freed by
+ * then.
+ */
+enum ux_code ux_request_too_long(struct ux_request *req) ux_must;
 
 /*
  * Sets a function that is called once when the request ends, for whatever reason, so that it can

@@ -32,6 +32,13 @@ struct ux_route {
 	 * one that serves connections
 	 */
 	bool works;
+	/*
+	 * with `works`: the handler is first tried on the thread that serves the connection, with
+	 * req->quick set. It answers there only what takes it some 100 us at most, without waiting
+	 * for a lock that is held for longer, and otherwise returns ux_request_too_long(). So a
+	 * small request is spared the way to another thread and back.
+	 */
+	bool quick;
 	/* for monitoring: answered however much memory other requests hold */
 	bool probe;
 	uint32_t body; /* largest body in bytes, without begin(); 0: it reads none */

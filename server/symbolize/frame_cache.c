@@ -241,6 +241,18 @@ size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t
 	return unknown;
 }
 
+bool ux_frame_cache_try_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
+			     uint32_t *ret)
+{
+	if (pthread_rwlock_tryrdlock(&m->lock) != 0)
+		return false;
+	size_t unknown = m->addresses_cap == 0
+				 ? frame_cache_find_none(pcs, n, back, ret)
+				 : frame_cache_find_all(m, pcs, n, back, ret, NULL, false);
+	pthread_rwlock_unlock(&m->lock);
+	return unknown == 0;
+}
+
 /*
  * Allocates a table of twice the size, into which the caller moves the entries. NULL: the old one
  * stays.

@@ -74,6 +74,13 @@ size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			   uint32_t *ret, uint64_t *ret_offsets);
 
+/*
+ * The same without offsets, and without waiting for a thread that adds to the cache. False: there
+ * is one, or an address is not cached.
+ */
+bool ux_frame_cache_try_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
+			     uint32_t *ret);
+
 /* The lock must be held around calls of ux_frame_cache_add() and ux_frame_cache_add_places(). */
 void ux_frame_cache_lock(struct ux_frame_cache *m);
 void ux_frame_cache_unlock(struct ux_frame_cache *m);

@@ -473,6 +473,24 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	return UX_OK;
 }
 
+struct ux_open_module *ux_module_cache_find_open(struct ux_module_cache *c, const char *ns,
+						 const char *id)
+{
+	struct key k;
+	struct ux_open_module *m = NULL;
+	if (!module_cache_key_make(&k, ns, id) || pthread_mutex_trylock(&c->lock) != 0)
+		return NULL;
+	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(&k), 0);
+	if (at) {
+		m = *at;
+		module_cache_module_ref(m);
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (m)
+		module_cache_note_use(c, m);
+	return m;
+}
+
 void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char *const *ids,
 			   size_t n)
 {

@@ -84,6 +84,13 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
 
 /*
+ * The same for a module that is open already, without waiting for a lock; NULL: it is not, or the
+ * cache is in use.
+ */
+struct ux_open_module *ux_module_cache_find_open(struct ux_module_cache *c, const char *ns,
+						 const char *id);
+
+/*
  * The cache of rows and small files, which is cleared whenever a module is evicted from this cache.
  */
 struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c);

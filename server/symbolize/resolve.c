@@ -265,6 +265,16 @@ static enum ux_code resolver_get_cache(struct ux_resolver *r, struct ux_error *e
 	return r->cache ? UX_OK : ux_error_nomem(err);
 }
 
+static enum ux_code resolve_cached(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+				   uint32_t *ret_frames, size_t *ret_done, struct ux_error *err)
+{
+	UX_TRY(resolver_get_cache(r, err));
+	if (!ux_frame_cache_try_find(r->cache, pcs, n, r->back, ret_frames))
+		return UX_EUNAVAILABLE;
+	*ret_done = n;
+	return UX_OK;
+}
+
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err)
 {
@@ -272,6 +282,8 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 	*ret_done = 0;
 	if (r->work)
 		UX_TRY(ux_request_work_charge(r->work, n, err));
+	if (r->cached_only)
+		return resolve_cached(r, pcs, n, ret_frames, ret_done, err);
 	/*
 	 * Other threads that fill the same cache may make a new one full at once, even several
 	 * times.

@@ -15,7 +15,7 @@ enum {
 };
 
 /*
- * State of resolving addresses of one module. The caller sets only the first five fields, and holds
+ * State of resolving addresses of one module. The caller sets only the first six fields, and holds
  * the module while the resolver is used.
  */
 struct ux_resolver {
@@ -26,6 +26,11 @@ struct ux_resolver {
 	struct ux_work *work;
 	/* NULL, or room for the offsets of one call: see ux_resolve() */
 	uint64_t *offsets;
+	/*
+	 * Answers only what is cached, and does not wait for a lock: otherwise UX_EUNAVAILABLE.
+	 * Without offsets.
+	 */
+	bool cached_only;
 	/* the cache of the most recently returned numbers; NULL at first */
 	struct ux_frame_cache *cache;
 	bool full; /* the cache is full: further addresses need a new one */

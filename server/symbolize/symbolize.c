@@ -6,7 +6,8 @@
 #include "request_values.h"
 
 enum {
-	RETRY_AFTER_S = 1 /* seconds, for pending modules */
+	RETRY_AFTER_S = 1, /* seconds, for pending modules */
+	QUICK_MOST = 64,   /* most addresses and modules of a request that is quick */
 };
 
 /* State of one request. */
@@ -83,6 +84,18 @@ static enum ux_code symbolize_open_module(struct symbolize_work *w,
 		UX_TRY(ux_module_id_parse(module->id, &w->req->arena, &id, why));
 	return ux_server_module_open(ux_server_of(w->req), ux_caller_of(w->req)->ns, id, wait_ms,
 				     ret, ret_retry_s, why);
+}
+
+/* The module of a request that is quick, if it is open. */
+static enum ux_code symbolize_find_open(struct symbolize_work *w,
+					const struct ux_requested_module *module,
+					struct ux_open_module **ret)
+{
+	const char *id = module->canonical;
+	if (!id && ux_module_id_parse(module->id, &w->req->arena, &id, NULL) != UX_OK)
+		return ux_request_too_long(w->req);
+	*ret = ux_module_cache_find_open(ux_server_of(w->req)->cache, ux_caller_of(w->req)->ns, id);
+	return *ret ? UX_OK : ux_request_too_long(w->req);
 }
 
 /* Is the module being fetched or extracted? */
@@ -174,8 +187,11 @@ static enum ux_code symbolize_put_addresses(struct symbolize_work *w,
 		size_t first = module->first + *ret_n, done = 0;
 		if (symbolize_is_over(w))
 			return UX_OK;
-		UX_TRY(ux_resolve(r, pcs + first, module->n - *ret_n, w->frames, &done,
-				  &w->req->err));
+		enum ux_code code = ux_resolve(r, pcs + first, module->n - *ret_n, w->frames, &done,
+					       &w->req->err);
+		if (code == UX_EUNAVAILABLE && w->req->quick)
+			return ux_request_too_long(w->req);
+		UX_TRY(code);
 		symbolize_clear_names(w, first, done);
 		UX_TRY(w->writer->put(w->ctx, r, w->frames, done));
 		*ret_n += done;
@@ -190,7 +206,8 @@ static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
 							       .mode = w->request->demangle,
 							       .back = w->request->return_addresses,
-							       .work = &w->work};
+							       .work = &w->work,
+							       .cached_only = w->req->quick};
 	s->open = true;
 	s->quality = ux_open_module_candidate(m, 0)->quality;
 	s->deadline = w->end_ms != 0;
@@ -222,7 +239,10 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
-	if (symbolize_is_over(w)) {
+	if (w->req->quick) {
+		UX_TRY(symbolize_find_open(w, module, &m));
+		*ret_code = UX_OK;
+	} else if (symbolize_is_over(w)) {
 		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "the time was over");
 		s.retry_after_s = RETRY_AFTER_S;
 	} else {
@@ -244,10 +264,19 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 	return UX_OK;
 }
 
+/* Whether a request can be answered at once if its modules are open and its addresses cached. */
+static bool symbolize_is_small(const struct ux_symbolize_request *request)
+{
+	return request->pcs.size <= QUICK_MOST && request->modules.size <= QUICK_MOST &&
+	       request->names.size == 0 && request->timeout_ms == 0;
+}
+
 enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *request,
 			  const struct ux_symbolize_writer *writer, void *ctx,
 			  enum ux_code *ret_first)
 {
+	if (req->quick && !symbolize_is_small(request))
+		return ux_request_too_long(req);
 	ux_cleanup(ux_free_ptr) struct symbolize_work *w = malloc(sizeof(*w));
 	if (!w)
 		return ux_error_nomem(&req->err);

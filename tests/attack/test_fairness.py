@@ -92,6 +92,31 @@ def test_another_client_is_answered_at_once_beside_sixteen_costly_connections(se
     assert max(slowest.values()) <= SIMPLE_SECONDS_MOST, slowest
 
 
+def test_cached_addresses_do_not_wait_behind_costly_requests_of_the_same_client(server, hostile):
+    """They are answered without the queue, in which the costly requests fill the client's part."""
+    client = Client(server, "127.0.0.2")
+    cached = {"modules": [{"id": NAME, "addresses": json.loads(hostile(1))["modules"][0]["addresses"][:1]}]}
+    path = "/v1/symbolize"
+    _, first, _ = client("POST", path, json.dumps(cached))
+    until = threading.Event()
+    threads = flood(client, hostile, 16, until)
+    took = []
+    try:
+        wait_for(lambda: running(server)["unhex_work_waiting"] > 4, 20)
+        for _ in range(20):
+            before = time.monotonic()
+            status, body, _ = client("POST", path, json.dumps(cached))
+            took.append(time.monotonic() - before)
+            assert (status, body) == (200, first)
+            time.sleep(0.05)
+    finally:
+        until.set()
+        for t in threads:
+            t.join(60)
+    print(sorted(took))
+    assert sorted(took)[len(took) // 2] <= SIMPLE_SECONDS_MOST, took
+
+
 def running(server):
     """Requests whose handlers hold a thread, or wait for one."""
     text = urllib.request.urlopen(server.url + "/metrics", timeout=10).read().decode()

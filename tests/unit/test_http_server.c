@@ -26,6 +26,23 @@ static enum ux_code work(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "text/plain");
 }
 
+static enum ux_code quick_or_long(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_bytes what = req->params[0];
+	ux_out_fmt(&req->out, "call %u is %s, ", atomic_fetch_add(&calls, 1),
+		   req->quick ? "quick" : "long");
+	if (req->quick && ux_bytes_eq(what, UX_STR("long")))
+		return ux_request_too_long(req);
+	if (ux_bytes_eq(what, UX_STR("bad")))
+		return ux_error_set(&req->err, UX_EINVAL, "it is bad, quick: %d", req->quick);
+	size_t more = ux_bytes_eq(what, UX_STR("large")) ? UX_QUICK_ANSWER : 1;
+	uint8_t *room = ux_out_room(&req->out, more);
+	if (room)
+		memset(room, ' ', more);
+	ux_out_fmt(&req->out, "after %s", req->end_ms != 0 ? "a deadline" : "no deadline");
+	return ux_response_out(req, res, "text/plain");
+}
+
 static enum ux_code refuse(struct ux_request *req, struct ux_response *res)
 {
 	res->status = (unsigned)(400 + req->params[0].data[0] - 'a');
@@ -36,6 +53,9 @@ static const struct ux_route routes[] = {
 	{UX_METHOD_GET, "/work/{what}", work, NULL, 0, "", .works = true},
 	{UX_METHOD_GET, "/plain/{what}", work, NULL, 0, ""},
 	{UX_METHOD_POST, "/work/{what}", work, NULL, 0, "", .works = true},
+	{UX_METHOD_GET, "/quick/{what}", quick_or_long, NULL, 0, "", .works = true, .quick = true},
+	{UX_METHOD_POST, "/quick/{what}", quick_or_long, NULL, 0, "", .works = true, .quick = true,
+	 .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/fail/{how}", refuse, NULL, 0, ""},
 };
 
@@ -140,6 +160,71 @@ static void many_that_work_are_all_answered(void **state)
 	ux_http_server_close(s);
 }
 
+/* What is not quick runs again from its beginning, and nothing of the first run is in the answer.
+ */
+static void quick_handlers_answer_at_once_and_others_work(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *request, *until, *says;
+	} cases[] = {
+		{GET("/quick/x"), "after", "\r\n\r\ncall 0 is quick,  after no deadline"},
+		{GET("/quick/long"), "after", "\r\n\r\ncall 1 is long,  after a deadline"},
+		{GET("/quick/bad"), "}}", "it is bad, quick: 1"},
+		{"POST /quick/x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "after",
+		 "\r\n\r\ncall 0 is quick,  after no deadline"},
+	};
+	struct ux_http_server *s = NULL;
+	const struct ux_http_app app = app_of();
+	assert_int_equal(ux_http_server_open(&s, "127.0.0.1:0", &app, NULL), UX_OK);
+	int fd = connect_to(s);
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		atomic_store(&calls, 0);
+		assert_says(talk(fd, cases[i].request, cases[i].until), cases[i].says);
+	}
+	close(fd);
+	ux_http_server_close(s);
+}
+
+/* The same without a socket. */
+static void what_is_large_is_not_tried_or_not_finished(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *target;
+		size_t body;
+		unsigned tried; /* calls of the handler by the attempt */
+		bool answered;  /* by it */
+	} cases[] = {{"/quick/x", 100, 1, true},
+		     {"/quick/x", UX_QUICK_BODY, 1, true},
+		     {"/quick/x", UX_QUICK_BODY + 1, 0, false},
+		     {"/quick/large", 0, 1, false},
+		     {"/quick/long", 0, 1, false},
+		     {"/work/x", 0, 0, false}};
+	static uint8_t body[UX_QUICK_BODY + 1];
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_http_app app = app_of();
+		app.limits.body_bytes = sizeof(body);
+		struct ux_exchange x;
+		atomic_store(&calls, 0);
+		ux_exchange_init(&x, &app, UX_STR("POST"), ux_bytes_cstr(cases[i].target));
+		ux_exchange_begin(&x);
+		if (cases[i].body > 0)
+			ux_exchange_data(&x, ux_bytes(body, cases[i].body));
+		assert_true(ux_exchange_works(&x));
+		assert_int_equal(ux_exchange_try(&x), cases[i].answered);
+		assert_int_equal(atomic_load(&calls), cases[i].tried);
+		ux_exchange_finish(&x);
+		assert_int_equal(x.res.status, 200);
+		assert_int_equal(atomic_load(&calls), cases[i].tried + !cases[i].answered);
+		if (strcmp(cases[i].target, "/quick/large") == 0)
+			assert_int_equal(x.res.body.size,
+					 UX_QUICK_ANSWER + strlen("call 1 is long, "
+								  "after no deadline"));
+		ux_exchange_deinit(&x, true);
+	}
+}
+
 /* One exchange, whose deadline is over before its handler begins. */
 static void a_request_that_is_late_is_not_begun(void **state)
 {
@@ -207,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(handlers_that_work_answer_have_deadlines_and_may_wait),
 		UX_TEST(many_that_work_are_all_answered),
+		UX_TEST(quick_handlers_answer_at_once_and_others_work),
+		UX_TEST(what_is_large_is_not_tried_or_not_finished),
 		UX_TEST(a_request_that_is_late_is_not_begun),
 		UX_TEST(a_status_of_a_handlers_error_is_kept),
 		UX_TEST(who_still_sends_is_told_why_not),

@@ -707,6 +707,68 @@ static void what_is_wrong_with_json_is_said(void **state)
 		expect_read(cases[i][0], cases[i][1]);
 }
 
+/* --- requests that are quick ------------------------------------------------------------------ */
+
+/* Tries the request as the server does; true, with the answer: it was quick. Then asks in full. */
+static bool is_quick(struct make_server *s, const char *method, const char *target,
+		     const char *body)
+{
+	struct ux_exchange x;
+	struct ux_out quick = {0};
+	bool answered = false;
+	for (int again = 0; again < 2; again++) {
+		ux_exchange_init(&x, &s->app, ux_bytes_cstr(method), ux_bytes_cstr(target));
+		ux_exchange_begin(&x);
+		if (body)
+			ux_exchange_data(&x, ux_bytes_cstr(body));
+		if (again == 0 && ux_exchange_try(&x)) {
+			answered = true;
+			ux_out_put(&quick, x.res.body.data, x.res.body.size);
+		}
+		ux_exchange_finish(&x);
+		assert_int_equal(x.res.status, 200);
+		if (answered)
+			assert_true(ux_bytes_eq(ux_out_bytes(&quick), x.res.body));
+		ux_exchange_deinit(&x, true);
+	}
+	ux_out_deinit(&quick);
+	return answered;
+}
+
+static void only_what_is_cached_and_small_is_quick(void **state)
+{
+	struct make_server *s = *state;
+	char many[4096];
+	size_t n = 0;
+	const char *one = "/v1/symbolize/1b700ab56bff4136b7c92cfe7a92fa17ef09d874?addr=0x401000";
+	const char *post_one = "{\"modules\":[{\"id\":\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\","
+			       "\"addresses\":[4198400]}]}";
+	const char *post_timeout =
+		"{\"timeout_ms\":1000,\"modules\":[{\"id\":"
+		"\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\",\"addresses\":[4198400]}]}";
+	const char *post_missing = "{\"modules\":[{\"id\":\"aabb\",\"addresses\":[4198400]}]}";
+	upload_example(s);
+	assert_false(is_quick(s, "GET", one, NULL)); /* the module is not open */
+	assert_true(is_quick(s, "GET", one, NULL));
+	assert_true(is_quick(s, "POST", "/v1/symbolize", post_one));
+	assert_false(is_quick(s, "POST", "/v1/symbolize", post_timeout));
+	assert_false(is_quick(s, "POST", "/v1/symbolize", post_missing));
+	assert_false(is_quick(s, "GET",
+			      "/v1/symbolize/1b700ab56bff4136b7c92cfe7a92fa17ef09d874"
+			      "?addr=_start%2B1",
+			      NULL));
+	/* the address is new: it is cached by the second request in full */
+	const char *other = "/v1/symbolize/1b700ab56bff4136b7c92cfe7a92fa17ef09d874?addr=0x401001";
+	assert_false(is_quick(s, "GET", other, NULL));
+	assert_true(is_quick(s, "GET", other, NULL));
+	n = (size_t)snprintf(many, sizeof(many), "%s", one);
+	for (int i = 1; i < 64; i++)
+		n += (size_t)snprintf(many + n, sizeof(many) - n, ",0x401000");
+	assert_true(is_quick(s, "GET", many, NULL));
+	snprintf(many + n, sizeof(many) - n, ",0x401000");
+	assert_false(is_quick(s, "GET", many, NULL));
+}
+
 #define SERVER_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_server, close_server)
 
 int main(void)
@@ -722,6 +784,7 @@ int main(void)
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
 		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),
 		SERVER_TEST(frames_of_many_stacks_are_as_of_each_alone),
+		SERVER_TEST(only_what_is_cached_and_small_is_quick),
 		UX_TEST(json_is_read_in_any_form),
 		UX_TEST(what_is_wrong_with_json_is_said),
 	};
