@@ -36,6 +36,25 @@ const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *st, int column)
 	return ++n_texts == text_fails_at ? NULL : __real_sqlite3_column_text(st, column);
 }
 
+/* How commits wait for the disk is set by sqlite3_exec(). That they need not wait fails like a
+ * step. */
+int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+			void *ctx, char **err);
+int __real_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+			void *ctx, char **err);
+
+static bool full_fails; /* that commits wait fails always */
+
+int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+			void *ctx, char **err)
+{
+	if (strcmp(sql, "PRAGMA synchronous = NORMAL") == 0 && ++n_steps == fails_at)
+		return SQLITE_IOERR;
+	if (strcmp(sql, "PRAGMA synchronous = FULL") == 0 && full_fails)
+		return SQLITE_IOERR;
+	return __real_sqlite3_exec(db, sql, row, ctx, err);
+}
+
 static char dir[64];
 static sqlite3 *reader; /* another connection to the index */
 
@@ -715,11 +734,51 @@ static void usage_is_corrected_on_order(void **state)
 	assert_int_equal(errors.n, 0);
 }
 
+/* A number that this version does not know is none of its states. */
+static void a_state_of_a_supplementary_file_is_one_of_four(void **state)
+{
+	struct ux_store *s = *state;
+	struct ux_index *ix = s->index;
+	UX_ARENA(own, 1 << 20);
+	static const int states[][2] = {
+		{-1, UX_SUPPLEMENTARY_NONE},    {0, UX_SUPPLEMENTARY_NONE},
+		{1, UX_SUPPLEMENTARY_USED},     {2, UX_SUPPLEMENTARY_ABSENT},
+		{3, UX_SUPPLEMENTARY_UNUSABLE}, {4, UX_SUPPLEMENTARY_NONE}};
+	struct ux_supplementary got;
+	assert_int_equal(add_upload_of_elf(ix), UX_OK);
+	assert_int_equal(finish_upload_of_elf(ix), UX_OK);
+	assert_int_equal(settle(ix), UX_OK);
+	for (size_t i = 0; i < ux_countof(states); i++) {
+		char sql[64];
+		snprintf(sql, sizeof(sql), "UPDATE supplementary SET state = %d", states[i][0]);
+		assert_int_equal(sqlite3_exec(reader, sql, NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(ix->modules.supplementary(ix, elf, &own, &got, NULL), UX_OK);
+		assert_int_equal(got.state, states[i][1]);
+		assert_string_equal(got.id, "gnu:5");
+	}
+}
+
+/* After a commit that did not wait for the disk, others wait again, or fail. */
+static void a_commit_that_would_not_wait_for_the_disk_fails(void **state)
+{
+	struct ux_store *s = *state;
+	struct ux_index *ix = s->index;
+	full_fails = true;
+	assert_int_equal(add_upload(ix), UX_OK); /* such a commit */
+	assert_int_equal(add_key(ix), UX_EIO);
+	full_fails = false;
+	assert_int_equal(add_key(ix), UX_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_statement_that_fails_is_never_ignored, open_store,
 						close_store),
+		cmocka_unit_test_setup_teardown(a_commit_that_would_not_wait_for_the_disk_fails,
+						open_store, close_store),
+		cmocka_unit_test_setup_teardown(a_state_of_a_supplementary_file_is_one_of_four,
+						open_store, close_store),
 		cmocka_unit_test_setup_teardown(usage_is_corrected_on_order, open_store,
 						close_store),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store at its limits: open uploads, room on the disk, memory, another process that writes. */
+/* A store at its limits: open uploads, room on the disk, memory, other threads and processes that
+ * write. */
 #include "sweep.h"
 
 #include "clock.h"
@@ -8,9 +9,39 @@
 #include "store.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+/* The linker gives the store these; which of them depends on the C library. */
+int __wrap_fstatvfs(int fd, struct statvfs *ret);
+int __wrap_fstatvfs64(int fd, struct statvfs *ret);
+
+enum {
+	PAGE = 4096,
+	DISK = 10 << 20, /* bytes of a small disk, */
+};
+
+static int64_t free_bytes = -1; /* and of its room; -1: the disk is large and empty */
+
+int __wrap_fstatvfs(int fd, struct statvfs *ret)
+{
+	(void)fd;
+	*ret = (struct statvfs){.f_frsize = PAGE, .f_blocks = 1 << 30, .f_bavail = 1 << 30};
+	if (free_bytes >= 0) {
+		ret->f_blocks = DISK / PAGE;
+		ret->f_bavail = (fsblkcnt_t)(free_bytes / PAGE);
+	}
+	return 0;
+}
+
+int __wrap_fstatvfs64(int fd, struct statvfs *ret)
+{
+	return __wrap_fstatvfs(fd, ret);
+}
 
 static char dir[64];
 
@@ -27,6 +58,7 @@ static int open_store(void **state)
 static int close_store(void **state)
 {
 	char command[128];
+	free_bytes = -1;
 	ux_store_close(*state);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	assert_int_equal(system(command), 0);
@@ -100,16 +132,68 @@ static void a_reserve_is_released_where_room_is_short_alone(void **state)
 	ux_room_restore(&room);
 	assert_int_equal(ux_room_open(&room, dir, NULL), UX_OK);
 	assert_int_equal(ux_room_get(&room, &now, NULL), UX_OK);
-	if (now.free_bytes >= (uint64_t)1 << 30)
-		assert_false(ux_room_release(&room));
+	assert_false(ux_room_release(&room));
 	struct ux_error err = UX_ERROR_INIT;
-	if (now.accepts) {
-		assert_int_equal(ux_room_check(&room, 0, NULL), UX_OK);
-		assert_int_not_equal(
-			ux_room_check(&room, now.free_bytes - now.least_bytes / 2, &err), UX_OK);
-		assert_int_equal(err.os_errno, ENOSPC);
-	}
+	assert_true(now.accepts);
+	assert_int_equal(now.least_bytes, UX_ROOM_MIN_FREE_DEFAULT);
+	assert_int_equal(ux_room_check(&room, 0, NULL), UX_OK);
+	assert_int_not_equal(ux_room_check(&room, now.free_bytes - now.least_bytes / 2, &err),
+			     UX_OK);
+	assert_int_equal(err.os_errno, ENOSPC);
 	ux_room_close(&room);
+}
+
+static int64_t reserve_size(void)
+{
+	char path[128];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/reserve", dir);
+	return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+/* The reserve and what has to stay free are a twentieth of a small disk each. */
+static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
+{
+	const int64_t part = DISK / UX_ROOM_PART;
+	struct ux_room room = {.dir = -1};
+	struct ux_room_state now;
+	struct ux_error err = UX_ERROR_INIT;
+	char path[128];
+	(void)state;
+	snprintf(path, sizeof(path), "%s/reserve", dir);
+	(void)unlink(path); /* that of the store */
+	free_bytes = 2 * part - PAGE;
+	assert_int_equal(ux_room_open(&room, dir, NULL), UX_OK);
+	assert_int_equal(reserve_size(), 0); /* there is no room for it */
+	assert_int_equal(ux_room_check(&room, 0, &err), UX_EIO);
+	assert_int_equal(err.os_errno, ENOSPC);
+	free_bytes = 3 * part;
+	ux_room_restore(&room);
+	assert_int_equal(reserve_size(), part);
+	assert_int_equal(ux_room_get(&room, &now, NULL), UX_OK);
+	assert_int_equal(now.total_bytes, DISK);
+	assert_int_equal(now.least_bytes, part); /* the reserve lacks nothing */
+	const uint64_t fits = now.free_bytes - now.least_bytes;
+	assert_int_equal(ux_room_check(&room, fits, NULL), UX_OK);
+	assert_int_equal(ux_room_check(&room, fits + 1, NULL), UX_EIO);
+	/* It is kept while there is as much room besides, and given away below. */
+	free_bytes = part + PAGE;
+	assert_false(ux_room_release(&room));
+	assert_int_equal(reserve_size(), part);
+	for (int i = 0; i < 2; i++) {
+		free_bytes = part - PAGE;
+		assert_true(ux_room_release(&room));
+		assert_int_equal(reserve_size(), 0);
+	}
+	free_bytes = part + PAGE; /* too little for both */
+	ux_room_restore(&room);
+	assert_int_equal(reserve_size(), 0);
+	free_bytes = 3 * part;
+	ux_room_restore(&room);
+	assert_int_equal(reserve_size(), part);
+	free_bytes = -1;
+	ux_room_close(&room);
+	assert_int_equal(room.dir, -1);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -204,6 +288,108 @@ static void rows_are_read_whole_or_not_at_all(void **state)
 	each_arena(s, read_upload);
 }
 
+/* --- other threads ---------------------------------------------------------------------------- */
+
+enum {
+	THREADS = 4,
+	CHANGES = 4, /* of each kind and thread */
+};
+
+struct writer {
+	pthread_t thread;
+	struct ux_store *s;
+	unsigned number;
+	enum ux_code code; /* of the first change that failed */
+};
+
+static enum ux_code change_all(struct writer *w, unsigned i)
+{
+	struct ux_index *ix = w->s->index;
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	char id[32], token[UX_TOKEN_SIZE], name[32];
+	const char *ids[] = {id};
+	int64_t job = 0;
+	bool done = false;
+	struct ux_add_result added;
+	struct ux_upload_limits none = {.since = 0};
+	struct ux_key key = {.scopes = UX_SCOPE_READ};
+	snprintf(id, sizeof(id), "gnu:%u%02u", w->number, i);
+	snprintf(name, sizeof(name), "n%u-%u", w->number, i);
+	struct ux_upload up = {.ns = UX_NAMESPACE_DEFAULT,
+			       .key_id = "k",
+			       .ids = ids,
+			       .n_ids = 1,
+			       .size = 1,
+			       .description = "",
+			       .file_name = "",
+			       .limits = &none};
+	const struct ux_arrival what = {.ns = UX_NAMESPACE_DEFAULT, .ids = ids, .n_ids = 1};
+	const struct ux_candidate c = {.blob = {{(uint8_t)w->number, (uint8_t)i}},
+				       .size = 1,
+				       .quality = UX_QUALITY_LINES,
+				       .reason = "",
+				       .origin_name = "",
+				       .description = "",
+				       .file_name = "",
+				       .key_id = ""};
+	const struct ux_fetched answer = {.ns = UX_NAMESPACE_DEFAULT,
+					  .upstream = "up",
+					  .id = id,
+					  .artifact = "gsym",
+					  .reason = "",
+					  .file_name = ""};
+	const struct ux_job spec = {
+		.kind = "fetch", .subject = id, .ns = UX_NAMESPACE_DEFAULT, .payload = ""};
+	const struct ux_audit line = {.time = 1,
+				      .key_id = "",
+				      .from = "",
+				      .ns = "",
+				      .what = "w",
+				      .subject = id,
+				      .detail = ""};
+	const struct ux_namespace ns = {.name = name, .upstreams = "*", .description = ""};
+	UX_TRY(ux_upload_uid_make(up.uid, NULL));
+	UX_TRY(ix->uploads.add(ix, &up, NULL));
+	UX_TRY(ix->uploads.give_up(ix, up.uid, "corrupt", "", 1, NULL));
+	UX_TRY(ix->modules.add(ix, &what, &c, &who, 1, &added, NULL));
+	const struct ux_touch touch = {added.module, 5};
+	UX_TRY(ix->modules.touch(ix, &touch, 1, NULL));
+	UX_TRY(ix->modules.pin(ix, UX_NAMESPACE_DEFAULT, id, "p", &who, 1, NULL));
+	UX_TRY(ix->modules.unpin(ix, UX_NAMESPACE_DEFAULT, id, "p", &who, 1, NULL));
+	UX_TRY(ix->modules.mark(ix, added.module, 9, 9, &done, NULL));
+	UX_TRY(ix->fetched.put(ix, &answer, NULL));
+	UX_TRY(ix->jobs.add(ix, &spec, 1, &job, NULL));
+	UX_TRY(ux_key_create(ix, &key, &who, 1, token, NULL));
+	UX_TRY(ux_key_rotate(ix, key.id, 60, &who, 1, token, NULL));
+	UX_TRY(ix->keys.revoke(ix, key.id, &who, 1, NULL));
+	UX_TRY(ix->namespaces.put(ix, &ns, &who, 1, NULL));
+	UX_TRY(ix->namespaces.remove(ix, name, &who, 1, NULL));
+	UX_TRY(ix->audit.add(ix, &line, NULL));
+	return ix->number_put(ix, name, i, NULL);
+}
+
+static void *write_all(void *ctx)
+{
+	struct writer *w = ctx;
+	for (unsigned i = 0; i < CHANGES && w->code == UX_OK; i++)
+		w->code = change_all(w, i);
+	return NULL;
+}
+
+static void changes_of_threads_come_one_after_the_other(void **state)
+{
+	struct writer writers[THREADS];
+	for (unsigned i = 0; i < THREADS; i++) {
+		writers[i] = (struct writer){.s = *state, .number = i, .code = UX_OK};
+		assert_int_equal(pthread_create(&writers[i].thread, NULL, write_all, &writers[i]),
+				 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(writers[i].thread, NULL);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(writers[i].code, UX_OK);
+}
+
 /* --- another process -------------------------------------------------------------------------- */
 
 /* Another process writes: changes wait for it, fail as a whole, and are kept for later. */
@@ -253,7 +439,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LIMITS_TEST(each_limit_on_open_uploads_is_its_own),
 		LIMITS_TEST(a_reserve_is_released_where_room_is_short_alone),
+		LIMITS_TEST(a_full_disk_gets_its_reserve_and_keeps_it_again),
 		LIMITS_TEST(rows_are_read_whole_or_not_at_all),
+		LIMITS_TEST(changes_of_threads_come_one_after_the_other),
 		LIMITS_TEST(a_change_waits_for_another_process_and_then_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
