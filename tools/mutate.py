@@ -52,8 +52,9 @@ PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovide
 
 # The end-to-end tests of a folder; the longest path that a file begins with counts.
 E2E = {
-    "store/": "test_cli_store test_cli_key test_access test_server test_disk",
-    "push/": "test_push test_push_again test_push_kernel_modules test_dwz_uploads test_sources test_split_uploads",
+    "store/": "test_cli_store test_backup test_cli_key test_access test_server test_disk",
+    "push/": "test_push test_push_again test_push_kernel_modules test_dwz_uploads test_macho test_cuda test_sources "
+    "test_split_uploads",
     "fetch/": "test_debuginfod test_symbol_cache",
     "sandbox/": "test_elf_uploads test_malformed_uploads test_sources",
     "net/": "test_server test_slow_clients test_hot_files test_web",
