@@ -72,10 +72,15 @@ static enum ux_code page_modules_put_hits(struct search *s, const struct ux_hits
 		struct ux_module m;
 		if (page_modules_seen(s, hits->hits[i].module))
 			continue;
+		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits->hits[i].id,
-						     &req->arena, &m, NULL);
-		if (code == UX_OK) /* otherwise it was removed meanwhile */
+						     &req->arena, &m, &why);
+		if (code == UX_OK) {
 			ux_page_module_entry(&req->out, &m);
+		} else if (code != UX_ENOTFOUND) { /* that is, removed meanwhile */
+			req->err = why;
+			return code;
+		}
 	}
 	if (hits->n > 0)
 		ux_out_cstr(&req->out, "</ol>\n");
