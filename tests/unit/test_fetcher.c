@@ -58,7 +58,7 @@ static enum ux_code on_arrived(void *ctx, const struct ux_arrived *a, struct ux_
 static void on_event(void *ctx, const struct ux_fetch_event *event)
 {
 	struct world *w = ctx;
-	assert_true(strcmp(event->id, one_id) == 0 || strcmp(event->id, other_id) == 0);
+	assert_int_equal(strncmp(event->id, "gnu:", 4), 0);
 	atomic_fetch_add(&w->logged, 1);
 }
 
@@ -393,6 +393,58 @@ static void waiting_takes_no_processor_time(void **state)
 	(void)end_server(w, &slow);
 }
 
+static void an_upstream_that_does_not_answer_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	char id[64];
+	SCRIPT(gone, {.answer = ABSENT});
+	(void)script_close(&gone); /* its port refuses connections */
+	first_is_server(w, "debuginfod", &gone);
+	for (unsigned i = 0; i <= UX_BREAKER_FAILURES; i++) {
+		struct ux_upstream_status now = ux_fetcher_status(w->f, 0);
+		assert_int_equal(now.breaker,
+				 i < UX_BREAKER_FAILURES ? UX_BREAKER_CLOSED : UX_BREAKER_OPEN);
+		snprintf(id, sizeof(id), "gnu:%02x112233445566778899aabbccddeeff00112233", i);
+		const struct ux_fetch_request r = {.id = id, .want = UX_FETCH_DEBUGINFO};
+		assert_int_equal(begin_request(w, r, &s), UX_FETCHING_QUEUED);
+		wait_until(&s.woken, i + 1);
+	}
+	struct ux_upstream_status now = ux_fetcher_status(w->f, 0);
+	assert_int_equal(now.failed, UX_BREAKER_FAILURES);
+	assert_int_equal(now.refused, 1);
+	assert_in_range(now.open_ms, 1, UX_BREAKER_OPEN_MS);
+	/* The others are asked all the same. */
+	assert_int_equal(ux_fetcher_status(w->f, 1).absent, UX_BREAKER_FAILURES + 1);
+	assert_idle(w);
+}
+
+/* What this machine could not do is tried again soon, and not after the time of an answer. */
+static void a_fetch_that_could_not_be_planned_is_planned_again(void **state)
+{
+	struct world *w = *state;
+	struct sleeper s = {.woken = 0};
+	const size_t size = 2 << 20; /* its coded form is over the memory of a plan */
+	char *path = malloc(size);
+	assert_non_null(path);
+	memset(path, 'a', size);
+	path[0] = '/';
+	path[size - 1] = '\0';
+	const struct ux_fetch_request source = {
+		.id = one_id, .want = UX_FETCH_SOURCE, .source = path};
+	SCRIPT(server, {.answer = ABSENT});
+	first_is_server(w, "debuginfod", &server);
+	assert_int_equal(begin_request(w, source, &s), UX_FETCHING_QUEUED);
+	wait_until(&s.woken, 1);
+	int64_t end = ux_clock_ms() + WAIT_MS;
+	while (begin_request(w, source, &s) == UX_FETCHING_NONE && ux_clock_ms() < end)
+		usleep(10000);
+	assert_true(ux_clock_ms() < end);
+	wait_until(&s.woken, 2);
+	assert_int_equal(end_server(w, &server), 0);
+	free(path);
+}
+
 /* --- index ------------------------------------------------------------------------------------ */
 
 static void a_source_is_stored_with_the_answer(void **state)
@@ -500,6 +552,8 @@ int main(void)
 		FETCHER_TEST(an_upstream_that_says_later_is_asked_again),
 		FETCHER_TEST(a_fetch_does_not_wait_for_an_earlier_one),
 		FETCHER_TEST(waiting_takes_no_processor_time),
+		FETCHER_TEST(an_upstream_that_does_not_answer_is_left_alone),
+		FETCHER_TEST(a_fetch_that_could_not_be_planned_is_planned_again),
 		FETCHER_TEST(a_source_is_stored_with_the_answer),
 		FETCHER_TEST(nothing_is_fetched_without_the_earlier_answers),
 		FETCHER_TEST(stopping_wakes_who_waits_and_begins_nothing),
