@@ -67,6 +67,8 @@ static void pprof_put_message(struct ux_out *out, uint32_t number, const struct 
 /* Adds a string to the message and returns its number. */
 static uint64_t pprof_put_string(struct pprof_writer *w, struct ux_bytes text)
 {
+	if (w->n_strings == 0 && text.size > 0) /* string 0 is "" in every profile */
+		(void)pprof_put_string(w, UX_STR(""));
 	ux_protobuf_put_bytes(&w->strings, PPROF_STRING_TABLE, text);
 	return w->n_strings++;
 }
@@ -75,8 +77,6 @@ static enum ux_code pprof_writer_init(struct pprof_writer *w, struct ux_error *e
 {
 	w->string_of = calloc(w->profile->strings.list.size, sizeof(*w->string_of));
 	w->first_function = w->function_max + 1;
-	if (w->n_strings == 0) /* string 0 is "" in every profile */
-		(void)pprof_put_string(w, UX_STR(""));
 	return w->string_of ? UX_OK : ux_error_nomem(err);
 }
 

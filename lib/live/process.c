@@ -138,7 +138,7 @@ struct ux_process_cache {
 	char unused;
 };
 
-static struct ux_symbols_cache *process_cache_symbols(struct ux_process_cache *cache)
+struct ux_symbols_cache *ux_process_cache_symbols(struct ux_process_cache *cache)
 {
 	return (struct ux_symbols_cache *)(void *)cache;
 }
@@ -156,7 +156,7 @@ enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *caller,
 
 void ux_process_cache_free(struct ux_process_cache *cache)
 {
-	ux_symbols_cache_drop(process_cache_symbols(cache));
+	ux_symbols_cache_drop(ux_process_cache_symbols(cache));
 }
 
 const char *ux_process_reason_name(enum ux_process_reason reason)
@@ -220,7 +220,7 @@ static enum ux_code process_create(const struct ux_process_opts *caller,
 	pthread_mutex_init(&p->refreshing, NULL);
 	p->refresh_ns = (opts->refresh_ms ? opts->refresh_ms : REFRESH_MS) * (uint64_t)1000000;
 	if (opts->cache)
-		p->cache = ux_symbols_cache_hold(process_cache_symbols(opts->cache));
+		p->cache = ux_symbols_cache_hold(ux_process_cache_symbols(opts->cache));
 	else
 		UX_TRY(ux_symbols_cache_create(&(struct ux_process_cache_opts){0}, &p->cache, err));
 	UX_TRY(ux_jit_sources_create(&p->jit, err));

@@ -135,6 +135,9 @@ enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct u
  */
 bool ux_snapshot_neighbour(const struct ux_snapshot *s, size_t i, size_t *ret);
 
+/* The symbols in a cache of the public interface, for which that type is another name. */
+struct ux_symbols_cache *ux_process_cache_symbols(struct ux_process_cache *cache);
+
 struct ux_process {
 	struct ux_proc proc;
 	bool kernel_only; /* proc is not open; there is nothing but the kernel */

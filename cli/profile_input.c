@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile that a command reads. */
+#include "profile_input.h"
+
+#include "folded.h"
+#include "output.h"
+#include "packed_file.h"
+#include "sigbus.h"
+#include "unhex/process.h"
+
+#include <unistd.h>
+
+enum {
+	MISSING_MOST = 10, /* modules that the report lists without --verbose */
+};
+
+void ux_profile_options_free(struct ux_profile_options *v)
+{
+	free(v->find.dirs);
+	free(v->files);
+}
+
+void ux_profile_input_close(struct ux_profile_input *in)
+{
+	ux_progress_clear(&in->progress);
+	ux_profile_deinit(&in->profile);
+	ux_process_cache_free(in->cache);
+	ux_find_close(&in->finder);
+	ux_sigbus_reading(NULL);
+	ux_file_unmap(&in->file);
+	ux_dash_file_close(&in->dash);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_error *err)
+{
+	struct ux_bytes bytes = in->file.bytes;
+	if (ux_folded_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_FOLDED;
+		return ux_folded_read(bytes, &in->profile, err);
+	}
+	if (ux_pprof_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_PPROF;
+		return ux_pprof_read(&in->pprof, bytes, &in->profile, err);
+	}
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "not a profile: expected pprof (gzip or not) or folded stacks");
+}
+
+enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
+				   struct ux_error *err)
+{
+	const char *path = NULL;
+	UX_TRY(ux_profile_init(&in->profile, err));
+	UX_TRY(ux_dash_file_read(&in->dash, name, &path, err));
+	ux_sigbus_reading(name);
+	UX_TRY(ux_file_map(path, &in->file, err));
+	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
+	UX_TRY(ux_packed_open(&in->file, err));
+	return profile_input_parse(in, err);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static enum ux_code profile_input_find_debug(void *ctx, const char *build_id, char **ret_path,
+					     struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(build_id), &id, err));
+	return ux_debuginfod_find(ctx, &id, UX_DEBUGINFOD_DEBUGINFO, ret_path, err);
+}
+
+/* Sends the pcs of one module to the server, in batches. */
+static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const uint64_t *pcs,
+					size_t n, ux_frames_fn *fn, void *fn_ctx,
+					struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	struct ux_remote_address *addresses = calloc(UX_REMOTE_BATCH, sizeof(*addresses));
+	ux_cleanup(ux_free_ptr) void *owned = addresses;
+	ux_cleanup(ux_remote_close) struct ux_remote remote = {0};
+	char text[UX_ID_TEXT];
+	if (!owned)
+		return ux_error_nomem(err);
+	ux_id_format(id, text);
+	UX_TRY(ux_remote_open(&remote, &in->server, text, UX_DEMANGLE_NONE, err));
+	for (size_t done = 0; done < n;) {
+		size_t part = ux_min(n - done, (size_t)UX_REMOTE_BATCH);
+		for (size_t i = 0; i < part; i++)
+			addresses[i] = (struct ux_remote_address){.address = pcs[done + i]};
+		UX_TRY(ux_remote_send(&remote, addresses, part, err));
+		for (size_t i = 0; i < part; i++) {
+			struct ux_frame frames[UX_FRAMES_MOST];
+			size_t count = ux_remote_frames(&remote, i, frames, UX_FRAMES_MOST);
+			if (count > 0 && !fn(fn_ctx, done + i, frames, count))
+				return UX_OK;
+		}
+		done += part;
+	}
+	return UX_OK;
+}
+
+static void profile_input_on_progress(void *ctx, size_t done, size_t total)
+{
+	struct ux_profile_input *in = ctx;
+	in->progress.files = done;
+	in->progress.files_total = total;
+	ux_progress_show(&in->progress);
+}
+
+enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
+					struct ux_error *err)
+{
+	struct ux_process_cache_opts opts = {.size = sizeof(opts), .debug_dirs = v->find.dirs};
+	const char *url = getenv("UNHEX_URL");
+	bool has_server = v->server.url || (url && *url);
+	UX_TRY(ux_find_open(&in->finder, &v->find, err));
+	if (has_server)
+		UX_TRY(ux_server_select(&v->server, &in->server, err));
+	opts.find = in->finder.server ? profile_input_find_debug : NULL;
+	opts.find_ctx = in->finder.server;
+	UX_TRY(ux_process_cache_create(&opts, &in->cache, err));
+	struct ux_profile_sources sources = {
+		.cache = in->cache,
+		.file_dirs = v->files,
+		.no_local = v->no_local,
+		.server = has_server ? profile_input_query : NULL,
+		.server_ctx = in,
+		.progress = profile_input_on_progress,
+		.progress_ctx = in,
+	};
+	ux_progress_init(&in->progress, "symbolize");
+	enum ux_code code = ux_profile_symbolize(&in->profile, &sources, err);
+	ux_progress_clear(&in->progress);
+	return code;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+static void profile_input_percent(struct ux_out *out, uint64_t part, uint64_t whole)
+{
+	double share = whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+	ux_out_fmt(out, "%.1f %%", share);
+}
+
+/* Modules in the order of the weight that they lack, the heaviest first. */
+struct profile_input_lack {
+	uint64_t weight;
+	uint32_t module;
+};
+
+static int profile_input_compare(const void *a, const void *b)
+{
+	const struct profile_input_lack *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->module > y->module) - (x->module < y->module);
+}
+
+static void profile_input_report_module(const struct ux_profile_input *in, uint32_t module,
+					uint64_t weight, uint64_t whole, struct ux_out *out)
+{
+	const struct ux_profile *p = &in->profile;
+	const struct ux_profile_module *m = &p->modules.data[module];
+	char id[UX_ID_TEXT];
+	ux_out_cstr(out, weight > 0 ? "  missing: " : "  ");
+	if (module == 0)
+		ux_out_cstr(out, "addresses outside of all modules");
+	else if (m->path == 0 && m->kind == UX_PROFILE_JIT)
+		ux_out_fmt(out, "run-time code of process %" PRIu32, m->pid);
+	else
+		ux_text(out, ux_profile_text(p, m->path));
+	ux_id_format(&m->id, id);
+	if (*id) {
+		ux_out_u8(out, ' ');
+		ux_text(out, ux_bytes_cstr(id));
+	}
+	ux_out_cstr(out, " (");
+	if (weight > 0) {
+		profile_input_percent(out, weight, whole);
+		ux_out_cstr(out, " of samples");
+	}
+	if (m->source != 0) {
+		ux_out_cstr(out, weight > 0 ? "; symbols from " : "symbols from ");
+		ux_text(out, ux_profile_text(p, m->source));
+	}
+	if (m->why != 0) {
+		ux_out_cstr(out, weight > 0 || m->source != 0 ? "; " : "");
+		ux_text(out, ux_profile_text(p, m->why));
+	}
+	ux_out_cstr(out, ")\n");
+}
+
+static void profile_input_report_modules(const struct ux_profile_input *in,
+					 struct profile_input_lack *lacks,
+					 const struct ux_profile_share *share, bool verbose,
+					 struct ux_out *out)
+{
+	size_t n = in->profile.modules.size, shown = 0;
+	for (size_t i = 0; i < n; i++)
+		lacks[i] = (struct profile_input_lack){share->of_module[i], (uint32_t)i};
+	qsort(lacks, n, sizeof(*lacks), profile_input_compare);
+	for (size_t i = 0; i < n; i++) {
+		bool used = in->profile.modules.data[lacks[i].module].source != 0;
+		if (lacks[i].weight == 0 && !(verbose && used))
+			continue;
+		if (!verbose && shown++ == MISSING_MOST) {
+			ux_out_cstr(out, "  and more: -v lists all\n");
+			return;
+		}
+		profile_input_report_module(in, lacks[i].module, lacks[i].weight, share->weight,
+					    out);
+	}
+}
+
+int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err)
+{
+	ux_cleanup(ux_profile_share_deinit) struct ux_profile_share share = {0};
+	ux_cleanup(ux_free_ptr) struct profile_input_lack *lacks =
+		calloc(in->profile.modules.size, sizeof(*lacks));
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	if (!lacks)
+		return ux_exit_of(ux_error_nomem(err));
+	enum ux_code code = ux_profile_share(&in->profile, &share, err);
+	if (code != UX_OK)
+		return ux_exit_of(code);
+	ux_out_cstr(&out, "unhex: ");
+	profile_input_percent(&out, share.named, share.weight);
+	ux_out_cstr(&out, " of samples named\n");
+	profile_input_report_modules(in, lacks, &share, verbose, &out);
+	code = ux_out_status(&out, err);
+	if (code == UX_OK)
+		code = ux_file_write(STDERR_FILENO, ux_out_bytes(&out), err);
+	if (code != UX_OK)
+		return ux_exit_of(code);
+	return share.named > 0 || share.weight == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+}

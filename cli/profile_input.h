@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profile that a command reads: its format is found from its content, and its locations get
+ * names from what the options select. */
+#ifndef UX_PROFILE_INPUT_H
+#define UX_PROFILE_INPUT_H
+
+#include "common_options.h"
+#include "dash_file.h"
+#include "file.h"
+#include "pprof.h"
+#include "profile_symbolize.h"
+#include "remote.h"
+#include "terminal.h"
+
+/* Embed in a command's values and add UX_PROFILE_OPTIONS to its table. */
+struct ux_profile_options {
+	struct ux_find_values find;
+	struct ux_server_values server;
+	char *files; /* malloc'ed: all values, joined by ':' */
+	bool no_local;
+	bool verbose;
+};
+
+/* clang-format off */
+#define UX_PROFILE_OPTIONS(values, member) \
+	{"files", 0, UX_OPTION_LIST, offsetof(values, member.files), "DIR", \
+	 "folder with the binaries of the recorded machine, by path or build ID; may be repeated"}, \
+	{"no-local", 0, UX_OPTION_FLAG, offsetof(values, member.no_local), NULL, \
+	 "do not read this machine's files, kernel and perf maps: the profile is from another one"}, \
+	UX_FIND_OPTIONS(values, member.find), \
+	UX_SERVER_OPTIONS(values, member.server), \
+	{"verbose", 'v', UX_OPTION_FLAG, offsetof(values, member.verbose), NULL, \
+	 "say for each module where its symbols are from, or why it has none"}
+/* clang-format on */
+
+void ux_profile_options_free(struct ux_profile_options *v);
+
+enum ux_profile_format {
+	UX_PROFILE_FORMAT_PPROF,
+	UX_PROFILE_FORMAT_FOLDED,
+};
+
+/* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
+struct ux_profile_input {
+	struct ux_dash_file dash;
+	struct ux_mapping file;
+	enum ux_profile_format format;
+	bool packed; /* it was compressed by gzip */
+	struct ux_profile profile;
+	struct ux_pprof pprof;
+	struct ux_finder finder;
+	struct ux_process_cache *cache;
+	struct ux_server_selection server;
+	struct ux_progress progress;
+};
+
+#define UX_PROFILE_INPUT_INIT ((struct ux_profile_input){.dash = UX_DASH_FILE_INIT})
+
+/*
+ * Reads a profile from a file, or from standard input when `name` is "-". UX_EUNSUPPORTED: its
+ * format is not known; the message names those that are. The input must be closed in any case.
+ */
+enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
+				   struct ux_error *err) ux_must;
+
+/* Gives names to its locations. The server is used if the options or UNHEX_URL name one. */
+enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
+					struct ux_error *err) ux_must;
+
+/*
+ * Prints to stderr which share of the samples has a name, and what is missing. Returns the exit
+ * status: UX_EXIT_SOME if nothing was named in a profile that has addresses.
+ */
+int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err);
+
+void ux_profile_input_close(struct ux_profile_input *in);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folded stacks. */
+#include "folded.h"
+
+#include "profile_text.h"
+#include "text.h"
+
+enum {
+	FOLDED_LOOK = 1 << 16, /* bytes of a first line, at most */
+};
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Takes the next line off the text, without its line break. False at the end. */
+static bool folded_line(struct ux_bytes *text, struct ux_bytes *ret)
+{
+	if (text->size == 0)
+		return false;
+	const uint8_t *end = memchr(text->data, '\n', text->size);
+	size_t n = end ? (size_t)(end - text->data) : text->size;
+	*ret = ux_bytes(text->data, n);
+	size_t used = n + (end != NULL);
+	*text = ux_bytes(text->data + used, text->size - used);
+	if (ret->size > 0 && ret->data[ret->size - 1] == '\r')
+		ret->size--;
+	return true;
+}
+
+/* Splits "stack COUNT". The count may have a fraction, which is dropped. */
+static bool folded_count(struct ux_bytes line, struct ux_bytes *ret_stack, uint64_t *ret_count)
+{
+	const uint8_t *blank = ux_bytes_find_last(line, ' ');
+	if (!blank || blank == line.data)
+		return false;
+	struct ux_bytes number = ux_bytes(blank + 1, (size_t)(line.data + line.size - blank - 1));
+	size_t n = ux_digits_parse(number, 10, ret_count);
+	if (n == 0 || *ret_count > INT64_MAX || (n < number.size && number.data[n] != '.'))
+		return false;
+	for (size_t i = n + 1; i < number.size; i++)
+		if (!ux_is_digit(number.data[i]))
+			return false;
+	*ret_stack = ux_bytes(line.data, (size_t)(blank - line.data));
+	return true;
+}
+
+bool ux_folded_is(struct ux_bytes text)
+{
+	struct ux_bytes line = UX_BYTES_NONE, stack;
+	uint64_t count = 0;
+	if (memchr(text.data, 0, ux_min(text.size, (size_t)FOLDED_LOOK)))
+		return false;
+	while (folded_line(&text, &line) && line.size == 0) {
+	}
+	return line.size < FOLDED_LOOK && folded_count(line, &stack, &count);
+}
+
+/* The state of reading. */
+struct folded_reader {
+	struct ux_profile *profile;
+	struct ux_profile_numbers names;   /* location by string number of its name */
+	struct ux_profile_numbers modules; /* module by string number of its path */
+};
+
+static void folded_reader_deinit(struct folded_reader *r)
+{
+	ux_profile_numbers_deinit(&r->names);
+	ux_profile_numbers_deinit(&r->modules);
+}
+
+/* Splits "[MODULE+0xPC]" or "/PATH+0xPC". */
+static bool folded_address(struct ux_bytes frame, struct ux_bytes *ret_module, uint64_t *ret_pc)
+{
+	if (frame.size > 2 && frame.data[0] == '[' && frame.data[frame.size - 1] == ']')
+		frame = ux_bytes(frame.data + 1, frame.size - 2);
+	else if (frame.size == 0 || frame.data[0] != '/')
+		return false; /* "main+0x1d" is a function and an offset in it */
+	const uint8_t *plus = ux_bytes_find_last(frame, '+');
+	if (!plus || plus == frame.data)
+		return false;
+	*ret_module = ux_bytes(frame.data, (size_t)(plus - frame.data));
+	struct ux_bytes number = ux_bytes(plus + 1, (size_t)(frame.data + frame.size - plus - 1));
+	return ux_bytes_starts(number, UX_STR("0x")) && ux_hex_parse_u64(number, true, ret_pc);
+}
+
+static enum ux_code folded_module(struct folded_reader *r, struct ux_bytes path, uint32_t *ret,
+				  struct ux_error *err)
+{
+	uint32_t text = 0;
+	bool fresh = false;
+	UX_TRY(ux_profile_string(r->profile, path, &text, err));
+	uint32_t *module = ux_profile_numbers_insert(&r->modules, text, &fresh);
+	if (!module)
+		return ux_error_nomem(err);
+	if (fresh)
+		UX_TRY(ux_profile_add_module(r->profile, (struct ux_profile_module){.path = text},
+					     module, err));
+	*ret = *module;
+	return UX_OK;
+}
+
+/* The location of a frame: with an address, or with nothing but its name. */
+static enum ux_code folded_location(struct folded_reader *r, struct ux_bytes frame, bool leaf,
+				    uint32_t *ret, struct ux_error *err)
+{
+	struct ux_profile_place place = {.kind = UX_PROFILE_PC, .returns = !leaf};
+	struct ux_bytes path;
+	if (folded_address(frame, &path, &place.address)) {
+		UX_TRY(folded_module(r, path, &place.module, err));
+		return ux_profile_locate(r->profile, place, ret, err);
+	}
+	struct ux_profile_frame named = {0};
+	bool fresh = false;
+	UX_TRY(ux_profile_string(r->profile, frame, &named.name, err));
+	uint32_t *location = ux_profile_numbers_insert(&r->names, named.name, &fresh);
+	if (!location)
+		return ux_error_nomem(err);
+	if (fresh) {
+		UX_TRY(ux_profile_add_location(
+			r->profile, (struct ux_profile_location){.named = true}, location, err));
+		UX_TRY(ux_profile_name(r->profile, *location, &named, 1, err));
+	}
+	*ret = *location;
+	return UX_OK;
+}
+
+static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack, int64_t count,
+				 struct ux_error *err)
+{
+	uint32_t number = 0, location = 0;
+	for (size_t depth = 0; stack.size > 0; depth++) {
+		const uint8_t *end = memchr(stack.data, ';', stack.size);
+		size_t n = end ? (size_t)(end - stack.data) : stack.size;
+		size_t used = n + (end != NULL);
+		if (depth == UX_PROFILE_DEPTH_MOST)
+			return ux_error_set(err, UX_ELIMIT, "a stack of more than %d frames",
+					    UX_PROFILE_DEPTH_MOST);
+		UX_TRY(folded_location(r, ux_bytes(stack.data, n), !end, &location, err));
+		UX_TRY(ux_profile_push(r->profile, number, location, &number, err));
+		stack = ux_bytes(stack.data + used, stack.size - used);
+	}
+	return ux_profile_add_sample(r->profile, 0, number, 0, &count, err);
+}
+
+enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct ux_error *err)
+{
+	ux_cleanup(folded_reader_deinit) struct folded_reader r = {.profile = p};
+	UX_TRY(ux_profile_string(p, UX_STR("samples"), &p->types[0].name, err));
+	UX_TRY(ux_profile_string(p, UX_STR("count"), &p->types[0].unit, err));
+	p->n_types = 1;
+	struct ux_bytes line, stack;
+	uint64_t count = 0;
+	for (uint64_t number = 1; folded_line(&text, &line); number++) {
+		if (line.size == 0)
+			continue;
+		if (!folded_count(line, &stack, &count))
+			return ux_error_set(err, UX_ECORRUPT,
+					    "line %" PRIu64 ": expected \"frame;frame COUNT\"",
+					    number);
+		UX_TRY(folded_stack(&r, stack, (int64_t)count, err));
+	}
+	return UX_OK;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* A line and its count. */
+struct folded_entry {
+	struct ux_bytes text;
+	int64_t count;
+};
+
+UX_VEC(folded_entries, struct folded_entry);
+
+/* The state of writing. */
+struct folded_writer {
+	const struct ux_profile *profile;
+	enum ux_demangle_mode mode;
+	struct ux_out line;
+	struct ux_out *texts; /* of each location: its frames; NULL data: not written yet */
+	struct ux_profile_values stack; /* of a sample: its locations, the innermost first */
+	struct ux_arena arena;          /* texts of entries */
+	struct folded_entries entries;
+	struct ux_string_numbers entry_of; /* entry by its text */
+};
+
+static void folded_writer_deinit(struct folded_writer *w)
+{
+	for (size_t i = 0; w->texts && i < w->profile->locations.size; i++)
+		ux_out_deinit(&w->texts[i]);
+	free(w->texts);
+	ux_out_deinit(&w->line);
+	ux_profile_values_deinit(&w->stack);
+	ux_arena_deinit(&w->arena);
+	folded_entries_deinit(&w->entries);
+	ux_string_numbers_deinit(&w->entry_of);
+}
+
+/* Appends a name in which nothing separates frames or lines. */
+static void folded_put_clean(struct ux_out *out, size_t from)
+{
+	for (size_t i = from; i < out->size && !out->failed; i++)
+		if (out->data[i] == ';' || out->data[i] == '\n' || out->data[i] == '\r')
+			out->data[i] = ':';
+}
+
+/* The frames of a location as they stand in a line, ";" before each. */
+static struct ux_bytes folded_text(struct folded_writer *w, uint32_t location)
+{
+	struct ux_out *out = &w->texts[location];
+	const struct ux_profile *p = w->profile;
+	const struct ux_profile_location *l = &p->locations.data[location];
+	if (out->size > 0)
+		return ux_out_bytes(out);
+	for (uint32_t i = l->n; i > 0; i--) {
+		ux_out_u8(out, ';');
+		size_t from = out->size;
+		ux_profile_write_name(p, &p->frames.data[l->first + i - 1], w->mode, out);
+		folded_put_clean(out, from);
+	}
+	if (l->n == 0) {
+		ux_out_cstr(out, ";[");
+		size_t from = out->size;
+		ux_profile_write_place(p, l, out);
+		folded_put_clean(out, from);
+		ux_out_u8(out, ']');
+	}
+	return ux_out_bytes(out);
+}
+
+static enum ux_code folded_add(struct folded_writer *w, struct ux_bytes text, int64_t count,
+			       struct ux_error *err)
+{
+	bool fresh = false;
+	const uint32_t *known = ux_string_numbers_find(&w->entry_of, text);
+	if (known) {
+		int64_t *sum = &w->entries.data[*known].count;
+		*sum = (int64_t)((uint64_t)*sum + (uint64_t)count);
+		return UX_OK;
+	}
+	char *copy = ux_arena_strndup(&w->arena, text.data, text.size);
+	if (!copy)
+		return ux_arena_fail(&w->arena, err);
+	struct folded_entry entry = {.text = ux_bytes(copy, text.size), .count = count};
+	uint32_t *number = ux_string_numbers_insert(&w->entry_of, entry.text, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	*number = (uint32_t)w->entries.size;
+	return folded_entries_append(&w->entries, entry) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code folded_sample(struct folded_writer *w, const struct ux_profile_sample *sample,
+				  int64_t count, struct ux_error *err)
+{
+	const struct ux_profile *p = w->profile;
+	const struct ux_profile_thread *thread = &p->threads.data[sample->thread];
+	w->stack.size = 0;
+	for (uint32_t s = sample->stack; s != 0; s = p->stacks.data[s].caller)
+		if (!ux_profile_values_append(&w->stack, p->stacks.data[s].location))
+			return ux_error_nomem(err);
+	ux_out_reset(&w->line);
+	if (thread->comm != 0) {
+		struct ux_bytes comm = ux_profile_text(p, thread->comm);
+		ux_out_u8(&w->line, ';');
+		ux_out_put(&w->line, comm.data, comm.size);
+		folded_put_clean(&w->line, 1);
+	}
+	for (size_t i = w->stack.size; i > 0; i--) {
+		uint32_t location = (uint32_t)w->stack.data[i - 1];
+		struct ux_bytes text = folded_text(w, location);
+		UX_TRY(ux_out_status(&w->texts[location], err));
+		ux_out_put(&w->line, text.data, text.size);
+	}
+	if (w->line.size == 0)
+		ux_out_cstr(&w->line, ";[no stack]");
+	UX_TRY(ux_out_status(&w->line, err));
+	return folded_add(w, ux_bytes(w->line.data + 1, w->line.size - 1), count, err);
+}
+
+static int folded_compare(const void *a, const void *b)
+{
+	const struct folded_entry *x = a, *y = b;
+	return ux_bytes_cmp(x->text, y->text);
+}
+
+enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_demangle_mode mode,
+			     struct ux_out *out, struct ux_error *err)
+{
+	ux_cleanup(folded_writer_deinit) struct folded_writer w = {.profile = p, .mode = mode};
+	ux_arena_init(&w.arena, UX_PROFILE_BYTES_MOST);
+	w.texts = calloc(p->locations.size, sizeof(*w.texts));
+	if (!w.texts)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < p->samples.size; i++) {
+		const struct ux_profile_sample *sample = &p->samples.data[i];
+		int64_t count = type < p->n_types ? ux_profile_sample_values(p, sample)[type] : 1;
+		UX_TRY(folded_sample(&w, sample, count, err));
+	}
+	if (w.entries.size > 0)
+		qsort(w.entries.data, w.entries.size, sizeof(*w.entries.data), folded_compare);
+	for (size_t i = 0; i < w.entries.size; i++) {
+		const struct folded_entry *e = &w.entries.data[i];
+		ux_out_put(out, e->text.data, e->text.size);
+		ux_out_fmt(out, " %" PRId64 "\n", e->count);
+	}
+	return ux_out_status(out, err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the local file of a module of a profile. */
+#ifndef UX_PROFILE_FILE_H
+#define UX_PROFILE_FILE_H
+
+#include "id.h"
+#include "file_symbols.h"
+#include "profile_symbolize.h"
+
+/*
+ * Opens the file with the identity of a module: at its path, below each folder of
+ * sources->file_dirs, in the build-ID trees there and of the debug folders, and in perf's cache
+ * ($HOME/.debug). A file with another identity is not used. *ret_path is its path, which the caller
+ * frees, and *ret its symbols, a reference. UX_ENOTFOUND: `err` says what was found instead.
+ * UX_ENOMEM.
+ */
+enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, const char *path,
+				  const struct ux_id *id, char **ret_path,
+				  struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+
+#endif

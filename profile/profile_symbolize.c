@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names for the locations of a profile. */
+#include "profile_symbolize.h"
+
+#include "file.h"
+#include "jit.h"
+#include "out.h"
+#include "profile_file.h"
+
+/* A directory and the name of a file in it, as frames have them: pointers into a GSYM. */
+struct symbolize_text_key {
+	const char *dir;
+	const char *base;
+};
+
+ux_inline uint64_t symbolize_text_hash(struct symbolize_text_key k)
+{
+	return ux_hash_mix(ux_hash_u64((uintptr_t)k.dir), (uintptr_t)k.base | 1);
+}
+
+ux_inline bool symbolize_text_eq(struct symbolize_text_key a, struct symbolize_text_key b)
+{
+	return a.dir == b.dir && a.base == b.base;
+}
+
+UX_MAP(symbolize_texts, struct symbolize_text_key, uint32_t, symbolize_text_hash,
+       symbolize_text_eq);
+
+/* Locations of one module that have no frames, and their addresses. */
+struct symbolize_batch {
+	struct ux_profile *profile;
+	const uint32_t *locations; /* numbers */
+	uint64_t *pcs;             /* of each; only of the first n_pcs that have one */
+	uint32_t *owners;          /* location of each pc */
+	size_t n;
+	size_t n_pcs;
+	/* Numbers in the profile of texts, by pointer. Cleared with each module, whose texts are
+	 * freed with its symbols. */
+	struct symbolize_texts texts;
+	struct ux_out path;
+	enum ux_code code; /* the first failure while frames were added */
+	struct ux_error *err;
+};
+
+/* The number of a function's name, or of a file's path, in the profile. */
+static enum ux_code symbolize_text(struct symbolize_batch *b, const char *dir, const char *base,
+				   uint32_t *ret)
+{
+	bool fresh = false;
+	uint32_t *number =
+		symbolize_texts_insert(&b->texts, (struct symbolize_text_key){dir, base}, &fresh);
+	if (!number)
+		return ux_error_nomem(b->err);
+	if (fresh) {
+		ux_out_reset(&b->path);
+		if (dir && *dir) {
+			ux_out_cstr(&b->path, dir);
+			if (dir[strlen(dir) - 1] != '/')
+				ux_out_u8(&b->path, '/');
+		}
+		ux_out_cstr(&b->path, base);
+		UX_TRY(ux_out_status(&b->path, b->err));
+		UX_TRY(ux_profile_string(b->profile, ux_out_bytes(&b->path), number, b->err));
+	}
+	*ret = *number;
+	return UX_OK;
+}
+
+/* Gives a location frames that a reader of symbols has found. */
+static enum ux_code symbolize_name(struct symbolize_batch *b, uint32_t location,
+				   const struct ux_frame *frames, size_t n)
+{
+	struct ux_profile_frame to[UX_FRAMES_MOST];
+	n = ux_min(n, (size_t)UX_FRAMES_MOST);
+	for (size_t i = 0; i < n; i++) {
+		to[i] = (struct ux_profile_frame){.line = frames[i].line,
+						  .inlined = frames[i].inlined};
+		UX_TRY(symbolize_text(b, NULL, frames[i].function, &to[i].linkage));
+		if (*frames[i].base)
+			UX_TRY(symbolize_text(b, frames[i].dir, frames[i].base, &to[i].file));
+	}
+	return ux_profile_name(b->profile, location, to, n, b->err);
+}
+
+/* Receives the frames of pc number `index`. Bounds of a function without a name are no name. */
+static bool symbolize_take(void *ctx, size_t index, const struct ux_frame *frames, size_t n)
+{
+	struct symbolize_batch *b = ctx;
+	if (n == 0 || strcmp(frames[n - 1].function, UX_NO_NAME) == 0)
+		return true;
+	b->code = symbolize_name(b, b->owners[index], frames, n);
+	return b->code == UX_OK;
+}
+
+static enum ux_code symbolize_reason(struct symbolize_batch *b, uint32_t module,
+				     const struct ux_error *why)
+{
+	char text[UX_ERROR_TEXT + 256];
+	ux_error_format(why, text, sizeof(text));
+	return ux_profile_string(b->profile, ux_bytes_cstr(text),
+				 &b->profile->modules.data[module].why, b->err);
+}
+
+static void symbolize_add_pc(struct symbolize_batch *b, uint32_t location, uint64_t pc)
+{
+	const struct ux_profile_location *l = &b->profile->locations.data[location];
+	b->pcs[b->n_pcs] = pc - (l->returns && pc > 0);
+	b->owners[b->n_pcs++] = location;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Turns positions in the file into pcs, also for later readers of the profile, and returns how many
+ * could not be turned. */
+static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_symbols *s)
+{
+	size_t lost = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		uint64_t pc = 0;
+		if (l->kind == UX_PROFILE_OFFSET && ux_file_symbols_pc(s, l->address, &pc)) {
+			l->kind = UX_PROFILE_PC;
+			l->address = pc;
+		}
+		if (l->kind == UX_PROFILE_PC)
+			symbolize_add_pc(b, b->locations[i], l->address);
+		lost += l->kind == UX_PROFILE_OFFSET;
+	}
+	return lost;
+}
+
+/* A debug file has the segments of its executable, but not their content. */
+static bool symbolize_has_content(const struct ux_file_symbols *s)
+{
+	for (size_t i = 0; i < s->n_loads; i++)
+		if (s->loads[i].exec && s->loads[i].filesz > 0)
+			return true;
+	return false;
+}
+
+static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
+				   const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_profile_file_find(
+		sources, (const char *)ux_profile_text(b->profile, m->path).data, &m->id, &path, &s,
+		&why);
+	if (code == UX_ENOTFOUND)
+		return symbolize_reason(b, module, &why);
+	if (code != UX_OK)
+		return ux_error_set(b->err, code, "%s", why.text);
+	struct ux_id id;
+	if (m->id.size == 0 && ux_id_parse(ux_bytes_cstr(s->id), &id, NULL) == UX_OK)
+		m->id = id;
+	if (symbolize_offsets(b, s) > 0 && !symbolize_has_content(s)) {
+		(void)ux_error_set(&why, UX_ENOTFOUND,
+				   "a position in the file needs the executable itself, not %s",
+				   path);
+		UX_TRY(symbolize_reason(b, module, &why));
+		why = (struct ux_error)UX_ERROR_INIT;
+	}
+	if (s->built.size == 0)
+		return symbolize_reason(b, module, &s->why);
+	UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err));
+	struct ux_gsym_batch batch = {.pcs = b->pcs, .n = b->n_pcs, .fn = symbolize_take, .ctx = b};
+	code = ux_gsym_batch(&s->gsym, &batch, &why);
+	if (b->code != UX_OK)
+		return b->code;
+	if (code == UX_ECORRUPT)
+		return symbolize_reason(b, module, &why);
+	if (code != UX_OK)
+		return ux_error_set(b->err, code, "%s", why.text);
+	return s->lost.code != UX_OK ? symbolize_reason(b, module, &s->lost) : UX_OK;
+}
+
+/* --- a server --------------------------------------------------------------------------------- */
+
+/* Asks the server about the locations that have no names yet. */
+static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t module,
+					  const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	struct ux_error why = UX_ERROR_INIT;
+	if (!sources->server || m->id.size == 0)
+		return UX_OK;
+	b->n_pcs = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		if (l->n == 0 && l->kind == UX_PROFILE_PC)
+			symbolize_add_pc(b, b->locations[i], l->address);
+	}
+	if (b->n_pcs == 0)
+		return UX_OK;
+	enum ux_code code = sources->server(sources->server_ctx, &m->id, b->pcs, b->n_pcs,
+					    symbolize_take, b, &why);
+	if (b->code != UX_OK || code == UX_ENOMEM)
+		return b->code != UX_OK ? b->code : ux_error_nomem(b->err);
+	if (code != UX_OK)
+		return symbolize_reason(b, module, &why);
+	return m->source != 0 ? UX_OK
+			      : ux_profile_string(b->profile, UX_STR("server"), &m->source, b->err);
+}
+
+/* --- the kernel and run-time code ------------------------------------------------------------- */
+
+static void symbolize_process_guard(struct ux_process **p)
+{
+	ux_process_close(*p);
+}
+
+static void symbolize_answers_guard(struct ux_process_answers **a)
+{
+	ux_process_answers_free(*a);
+}
+
+/* Names addresses of the kernel, if it is the one that runs here. */
+static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
+				     const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(symbolize_process_guard) struct ux_process *kernel = NULL;
+	ux_cleanup(symbolize_answers_guard) struct ux_process_answers *answers = NULL;
+	char id[UX_ID_TEXT];
+	const struct ux_process_opts opts = {.size = sizeof(opts), .cache = sources->cache};
+	if (sources->no_kernel)
+		return UX_OK;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		if (l->kind == UX_PROFILE_ADDRESS)
+			symbolize_add_pc(b, b->locations[i], l->address);
+	}
+	UX_TRY(ux_process_open_kernel(&opts, &kernel, b->err));
+	UX_TRY(ux_process_lookup(kernel, b->pcs, b->n_pcs, UX_PROCESS_NOW, 0, &answers, b->err));
+	ux_id_format(&m->id, id);
+	for (size_t i = 0; i < b->n_pcs; i++) {
+		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
+		struct ux_error why = UX_ERROR_INIT;
+		if (*id && *a->build_id && strcmp(id, a->build_id) != 0) {
+			(void)ux_error_set(&why, UX_ENOTFOUND, "another kernel runs here: %s",
+					   a->build_id);
+			return symbolize_reason(b, module, &why);
+		}
+		if (a->n > 0)
+			UX_TRY(symbolize_name(b, b->owners[i], a->frames, a->n));
+		else if (m->why == 0)
+			UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(a->reason), &m->why,
+						 b->err));
+	}
+	return ux_profile_string(b->profile, UX_STR("the running kernel"), &m->source, b->err);
+}
+
+/* Names addresses of run-time code by /tmp/perf-PID.map. */
+static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	char path[64];
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_perf_map_deinit) struct ux_perf_map map;
+	struct ux_error why = UX_ERROR_INIT;
+	size_t used = 0;
+	ux_perf_map_init(&map);
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", m->pid);
+	if (m->pid == 0 || ux_file_map(path, &file, &why) != UX_OK) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		(void)ux_error_set(&why, UX_ENOTFOUND, "code made at run time; there is no %s",
+				   path);
+		return symbolize_reason(b, module, &why);
+	}
+	enum ux_code code = ux_perf_map_feed(&map, file.bytes, &used, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		struct ux_frame frame;
+		uint64_t size = 0;
+		if (ux_perf_map_lookup(&map, l->address - (l->returns && l->address > 0), &frame,
+				       &size))
+			UX_TRY(symbolize_name(b, b->locations[i], &frame, 1));
+	}
+	return ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err);
+}
+
+/* --- the whole profile ------------------------------------------------------------------------ */
+
+static enum ux_code symbolize_module(struct symbolize_batch *b, uint32_t module,
+				     const struct ux_profile_sources *sources)
+{
+	b->n_pcs = 0;
+	symbolize_texts_deinit(&b->texts);
+	switch (b->profile->modules.data[module].kind) {
+	case UX_PROFILE_FILE:
+	case UX_PROFILE_VDSO:
+		UX_TRY(symbolize_file(b, module, sources));
+		return symbolize_from_server(b, module, sources);
+	case UX_PROFILE_KERNEL:
+		UX_TRY(symbolize_kernel(b, module, sources));
+		return symbolize_from_server(b, module, sources);
+	case UX_PROFILE_JIT:
+		return symbolize_jit(b, module);
+	}
+	return UX_OK;
+}
+
+/* The locations without frames, grouped by module. */
+struct symbolize_groups {
+	uint32_t *locations; /* malloc'ed */
+	size_t *starts;      /* malloc'ed: where the locations of each module begin */
+	size_t n;
+};
+
+static void symbolize_groups_deinit(struct symbolize_groups *g)
+{
+	free(g->locations);
+	free(g->starts);
+}
+
+static enum ux_code symbolize_group(struct symbolize_groups *g, const struct ux_profile *p,
+				    struct ux_error *err)
+{
+	size_t n_modules = p->modules.size;
+	g->starts = calloc(n_modules + 2, sizeof(*g->starts));
+	g->locations = calloc(p->locations.size, sizeof(*g->locations));
+	if (!g->starts || !g->locations)
+		return ux_error_nomem(err);
+	const struct ux_profile_location *l = p->locations.data;
+	for (size_t i = 1; i < p->locations.size; i++)
+		if (l[i].n == 0 && l[i].kind != UX_PROFILE_NO_ADDRESS)
+			g->starts[l[i].module + 2]++;
+	for (size_t m = 2; m < n_modules + 2; m++)
+		g->starts[m] += g->starts[m - 1];
+	/* While they are filled, starts[m + 1] is where the next location of m goes. */
+	for (size_t i = 1; i < p->locations.size; i++)
+		if (l[i].n == 0 && l[i].kind != UX_PROFILE_NO_ADDRESS)
+			g->locations[g->starts[l[i].module + 1]++] = (uint32_t)i;
+	g->n = g->starts[n_modules];
+	return UX_OK;
+}
+
+static void symbolize_batch_deinit(struct symbolize_batch *b)
+{
+	free(b->pcs);
+	free(b->owners);
+	symbolize_texts_deinit(&b->texts);
+	ux_out_deinit(&b->path);
+}
+
+enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_sources *sources,
+				  struct ux_error *err)
+{
+	ux_cleanup(symbolize_groups_deinit) struct symbolize_groups groups = {0};
+	UX_TRY(symbolize_group(&groups, p, err));
+	ux_cleanup(symbolize_batch_deinit) struct symbolize_batch b = {
+		.profile = p,
+		.err = err,
+		.pcs = calloc(groups.n + 1, sizeof(*b.pcs)),
+		.owners = calloc(groups.n + 1, sizeof(*b.owners)),
+	};
+	if (!b.pcs || !b.owners)
+		return ux_error_nomem(err);
+	for (uint32_t m = 1; m < p->modules.size; m++) {
+		b.locations = groups.locations + groups.starts[m];
+		b.n = groups.starts[m + 1] - groups.starts[m];
+		if (b.n == 0)
+			continue;
+		UX_TRY(symbolize_module(&b, m, sources));
+		if (sources->progress)
+			sources->progress(sources->progress_ctx, groups.starts[m + 1], groups.n);
+	}
+	return UX_OK;
+}

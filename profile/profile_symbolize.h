@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names for the locations of a profile: from local files, the running kernel, perf maps, and a
+ * server. */
+#ifndef UX_PROFILE_SYMBOLIZE_H
+#define UX_PROFILE_SYMBOLIZE_H
+
+#include "profile.h"
+#include "unhex/frame.h"
+#include "unhex/process.h"
+
+/*
+ * Looks up addresses (pcs) of a module on a server, which are inside of the calls already, and
+ * calls `fn` for each that has frames. UX_ENOTFOUND: the server does not have the module. Other
+ * codes: it could not be queried.
+ */
+typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, const uint64_t *pcs,
+					  size_t n, ux_frames_fn *fn, void *fn_ctx,
+					  struct ux_error *err);
+
+/* Called after each module, for progress: how many locations of how many were looked up. */
+typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
+
+/* Where symbols are searched. */
+struct ux_profile_sources {
+	struct ux_process_cache *cache; /* of local files and of the kernel */
+	const char *file_dirs; /* "DIR:DIR" with the binaries of other machines, by path below DIR
+				  or in DIR/.build-id; NULL: none */
+	bool no_local;         /* do not read the files to which the recording's paths lead */
+	bool no_kernel;        /* do not use the symbols of the running kernel */
+	ux_profile_server_fn *server; /* NULL: none */
+	void *server_ctx;
+	ux_profile_progress_fn *progress; /* NULL: none */
+	void *progress_ctx;
+};
+
+/*
+ * Gives frames to the locations that have none. Locations whose address is a position in a file get
+ * its pc when the file is there. What was not found stays without frames, and the module says why.
+ * UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_sources *sources,
+				  struct ux_error *err) ux_must;
+
+/* The share of a profile that has names. Weights are sums of the first value of samples. */
+struct ux_profile_share {
+	uint64_t weight;     /* of all samples */
+	uint64_t named;      /* of samples whose innermost location has a name */
+	uint64_t *of_module; /* malloc'ed: for each module, the weight of samples in whose stacks it
+				has locations without a name; element 0: locations without a module
+			      */
+};
+
+enum ux_code ux_profile_share(const struct ux_profile *p, struct ux_profile_share *ret,
+			      struct ux_error *err) ux_must;
+void ux_profile_share_deinit(struct ux_profile_share *s);
+
+#endif

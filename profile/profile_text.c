@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How frames and locations of a profile are written as text. */
+#include "profile_text.h"
+
+void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_frame *frame,
+			   enum ux_demangle_mode mode, struct ux_out *out)
+{
+	struct ux_bytes name = ux_profile_text(p, frame->name);
+	if (frame->name == 0 || (mode == UX_DEMANGLE_NONE && frame->linkage != 0))
+		ux_demangle(ux_profile_text(p, frame->linkage), mode, out);
+	else
+		ux_out_put(out, name.data, name.size);
+}
+
+static struct ux_bytes profile_base_name(struct ux_bytes path)
+{
+	const uint8_t *slash = ux_bytes_find_last(path, '/');
+	if (!slash || slash + 1 == path.data + path.size)
+		return path;
+	return ux_bytes(slash + 1, (size_t)(path.data + path.size - slash - 1));
+}
+
+/* A name without the brackets of "[kernel.kallsyms]" and "[vdso]". */
+static struct ux_bytes profile_bare_name(struct ux_bytes name)
+{
+	if (name.size > 2 && name.data[0] == '[' && name.data[name.size - 1] == ']')
+		return ux_bytes(name.data + 1, name.size - 2);
+	return name;
+}
+
+void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_location *location,
+			    struct ux_out *out)
+{
+	const struct ux_profile_module *m = &p->modules.data[location->module];
+	struct ux_bytes name = profile_bare_name(profile_base_name(ux_profile_text(p, m->path)));
+	if (location->module != 0 && m->kind == UX_PROFILE_JIT)
+		name = UX_STR("jit");
+	else if (name.size == 0)
+		name = location->module != 0 && m->kind == UX_PROFILE_KERNEL ? UX_STR("kernel")
+									     : UX_STR("unknown");
+	ux_out_put(out, name.data, name.size);
+	if (location->kind != UX_PROFILE_NO_ADDRESS)
+		ux_out_fmt(out, "%c0x%" PRIx64, location->kind == UX_PROFILE_OFFSET ? '@' : '+',
+			   location->address);
+}

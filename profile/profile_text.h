@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How frames and locations of a profile are written as text. */
+#ifndef UX_PROFILE_TEXT_H
+#define UX_PROFILE_TEXT_H
+
+#include "demangle.h"
+#include "profile.h"
+
+/* Appends the name of a frame: as it was read, or its linkage name demangled. */
+void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_frame *frame,
+			   enum ux_demangle_mode mode, struct ux_out *out);
+
+/*
+ * Appends what is known of a location without frames, without brackets: "libx.so+0x1234", where the
+ * number is a virtual address of the file, or "libx.so@0x1234" for a position in a file that is not
+ * here; "kernel+0x..." and "jit+0x..." for addresses; "unknown" without a module.
+ */
+void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_location *location,
+			    struct ux_out *out);
+
+#endif

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex symbolize: profiles of pprof and folded stacks."""
+import gzip
+import json
+import re
+import subprocess
+
+import pytest
+
+from pprof_message import Builder, Profile, frames
+from tool import UNHEX, build_id, compile_c, fails, stripped, unhex
+
+
+def run(*args, data=None, **environment):
+    """Runs `unhex symbolize` with bytes in and out."""
+    return subprocess.run([UNHEX, "symbolize", *map(str, args)], input=data, capture_output=True, check=False,
+                          timeout=120, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **environment})
+
+
+def segment(path):
+    """Offset and address of the executable segment."""
+    text = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
+    offset, address = re.search(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ 0x\w+ 0x\w+ R E", text).groups()
+    return int(offset, 16), int(address, 16)
+
+
+def oracle(path, pc):
+    """(name, file, line) of each frame, by another symbolizer."""
+    done = subprocess.run(["addr2line", "-f", "-i", "-e", path, hex(pc)], capture_output=True, text=True, check=True)
+    text = done.stdout.splitlines()
+    return [(name, place.split(":")[0], int(place.split(":")[1].split()[0]))
+            for name, place in zip(text[::2], text[1::2], strict=True)]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("symbolize"))
+
+
+@pytest.fixture(scope="module")
+def pcs(program):
+    """Every instruction of outer(), which has inlined calls."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True,
+                          check=True).stdout
+    body = text.split("<outer>:\n")[1].split("\n\n")[0]
+    return [int(line.split(":")[0], 16) for line in body.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def recorded(program, pcs):
+    """A profile as a profiler without symbols writes it, of a process at 0x555500000000."""
+    b = Builder()
+    offset, address = segment(program)
+    start = 0x555500000000
+    mapping = b.mapping(str(program), build_id(program).split(":")[1], start, start + 0x10000, offset)
+    caller = b.named("already named")
+    for i, pc in enumerate(pcs):
+        b.sample([b.location(start + pc - address, mapping), caller], i + 1)
+    return b.profile
+
+
+def test_addresses_of_a_pprof_profile_get_the_frames_of_addr2line(program, pcs, recorded):
+    done = run("-", data=recorded.SerializeToString())
+    assert done.returncode == 0, done.stderr
+    got = Profile.FromString(done.stdout)
+    for i, pc in enumerate(pcs):
+        assert frames(got, i + 2) == oracle(program, pc), hex(pc)
+    assert frames(got, 1) == [("already named", "", 7)]
+    assert got.sample == recorded.sample and got.time_nanos == recorded.time_nanos
+    assert list(got.string_table)[:len(recorded.string_table)] == list(recorded.string_table)
+    (mapping,) = got.mapping
+    assert (mapping.has_functions, mapping.has_filenames, mapping.has_line_numbers, mapping.has_inline_frames) == \
+        (True, True, True, True)
+    assert done.stderr.decode() == "unhex: 100.0 % of samples named\n"
+
+
+def test_the_standard_tool_reads_the_answer(recorded, tmp_path):
+    (tmp_path / "in.pb.gz").write_bytes(gzip.compress(recorded.SerializeToString()))
+    assert run(tmp_path / "in.pb.gz", "-o", tmp_path / "out.pb.gz").returncode == 0
+    top = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-top", tmp_path / "out.pb.gz"], check=True,
+                         capture_output=True, text=True, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}).stdout
+    assert re.search(r" inner \(inline\)$", top, re.M) and re.search(r" outer$", top, re.M), top
+
+
+def test_compression_is_that_of_the_input(recorded):
+    plain = recorded.SerializeToString()
+    assert run("-", data=gzip.compress(plain)).stdout[:2] == b"\x1f\x8b"
+    assert gzip.decompress(run("-", data=gzip.compress(plain)).stdout) == run("-", data=plain).stdout
+
+
+def test_without_anything_to_name_the_bytes_are_the_same():
+    b = Builder()
+    b.sample([b.named("f"), b.named("g")], 3)
+    unknown = b.profile.SerializeToString() + b"\xfa\x3f\x03abc" + b"\xf8\x3f\x96\x01"  # field 1023, twice
+    done = run("-", data=unknown)
+    assert (done.returncode, done.stdout) == (0, unknown)
+
+
+def test_the_names_are_not_those_of_another_build(program, recorded, tmp_path):
+    other = Profile.FromString(recorded.SerializeToString())
+    other.string_table[list(other.string_table).index(build_id(program).split(":")[1])] = "00" * 20
+    done = run("-", "-v", data=other.SerializeToString())
+    assert done.returncode == 1
+    assert done.stdout == other.SerializeToString()
+    text = done.stderr.decode()
+    assert "0.0 % of samples named" in text and f"missing: {program} gnu:{'00' * 20} (100.0 % of samples" in text
+    assert f"{program} is {build_id(program)}" in text
+
+
+def test_binaries_of_another_machine_are_found_in_its_root_and_by_build_id(program, recorded, tmp_path):
+    here = "/srv/app"
+    moved = Profile.FromString(recorded.SerializeToString())
+    moved.string_table[list(moved.string_table).index(str(program))] = here
+    data = moved.SerializeToString()
+    assert run("-", data=data).returncode == 1
+    (tmp_path / "root/srv").mkdir(parents=True)
+    (tmp_path / "root/srv/app").symlink_to(program)
+    assert run("-", "--files", tmp_path / "root", data=data).returncode == 0
+    name = build_id(program).split(":")[1]
+    (tmp_path / "tree/.build-id" / name[:2]).mkdir(parents=True)
+    (tmp_path / "tree/.build-id" / name[:2] / name[2:]).symlink_to(program)
+    assert run("-", "--no-local", "--files", tmp_path / "tree", data=data).returncode == 0
+
+
+def test_debug_files_name_virtual_addresses_and_say_why_not_positions(program, pcs, recorded, tmp_path):
+    """A debug file does not have the code, and so not where in its file it was."""
+    name = build_id(program).split(":")[1]
+    (tmp_path / ".build-id" / name[:2]).mkdir(parents=True)
+    _, debug = stripped(program, "bare")
+    (tmp_path / ".build-id" / name[:2] / f"{name[2:]}.debug").symlink_to(debug)
+    b = Builder()
+    b.sample([b.location(pcs[0], b.mapping("/srv/app", name))], 1)
+    done = run("-", "--no-local", "--debug-dir", tmp_path, data=b.profile.SerializeToString())
+    assert done.returncode == 0, done.stderr
+    assert frames(Profile.FromString(done.stdout), 1) == oracle(program, pcs[0])
+    done = run("-", "--no-local", "--debug-dir", tmp_path, data=recorded.SerializeToString())
+    assert done.returncode == 1 and b"needs the executable itself" in done.stderr, done.stderr
+
+
+def test_a_server_names_what_is_not_here(server, program, pcs, tmp_path):
+    assert unhex("push", "--url", server.url, "--token", server.token, program).returncode == 0
+    b = Builder()
+    mapping = b.mapping("/srv/app", build_id(program).split(":")[1])  # without bounds: virtual addresses
+    for pc in pcs:
+        b.sample([b.location(pc, mapping)], 1)
+    done = run("-", "--no-local", "--url", server.url, "-v", data=b.profile.SerializeToString())
+    assert done.returncode == 0, done.stderr
+    got = Profile.FromString(done.stdout)
+    for i, pc in enumerate(pcs):
+        assert frames(got, i + 1) == oracle(program, pc)
+    assert "symbols from server" in done.stderr.decode()
+    done = run("-", "--no-local", data=b.profile.SerializeToString(), UNHEX_URL="http://127.0.0.1:1")
+    assert done.returncode == 1 and b"127.0.0.1" in done.stderr
+
+
+def test_folded_stacks_get_inlined_calls_as_frames(program, pcs):
+    stack = f"main;[{program}+{pcs[0]:#x}] 3\nmain;/nowhere/libx.so+0x12 1\n\n_Z1fv 2\n"
+    done = run("-", data=stack.encode())
+    assert done.returncode == 0
+    names = [name for name, _, _ in oracle(program, pcs[0])][::-1]
+    assert done.stdout.decode().splitlines() == sorted([
+        ";".join(["main", *names]) + " 3", "main;[libx.so+0x12] 1", "_Z1fv 2"])
+    assert "missing: /nowhere/libx.so (16.7 % of samples" in done.stderr.decode()
+
+
+def test_callers_in_folded_stacks_are_return_addresses(program, pcs):
+    """The instruction behind a call may be of another function; the call is not."""
+    done = run("-", data=f"[{program}+{pcs[-1] + 1:#x}];leaf 1\n".encode())
+    assert done.stdout.decode().startswith("outer")
+
+
+def test_the_sum_of_samples_stays(recorded):
+    done = run("-", "--to", "folded", data=recorded.SerializeToString())
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in done.stdout.decode().splitlines())
+    assert total == sum(s.value[0] for s in recorded.sample)
+
+
+def test_the_output_name_selects_the_format(recorded, tmp_path):
+    data = recorded.SerializeToString()
+    assert run("-", "-o", tmp_path / "x.folded", data=data).returncode == 0
+    assert (tmp_path / "x.folded").read_text().startswith("already named;")
+    assert run(tmp_path / "x.folded", "-o", tmp_path / "y.pb.gz").returncode == 0
+    again = run(tmp_path / "y.pb.gz", "--to", "folded", "--demangle", "full")
+    assert again.stdout.decode() == (tmp_path / "x.folded").read_text()
+
+
+@pytest.mark.parametrize("data,words", [
+    (b"", ["not a profile"]),
+    (b"\x7fELF" + bytes(60), ["not a profile"]),
+    (b"main;f\nno count\n", ["not a profile"]),
+    (b"main;f 1\nmain;g\n", ["line 2"]),
+    (gzip.compress(b"main;f 1\n")[:-9], ["standard input"]),
+], ids=["empty", "elf", "text", "line", "cut"])
+def test_what_is_no_profile_is_refused(data, words):
+    done = run("-", data=data)
+    assert (done.returncode, done.stdout) == (1, b"")
+    for word in words:
+        assert word in done.stderr.decode()
+
+
+def test_damaged_profiles_name_the_offset(recorded, tmp_path):
+    data = recorded.SerializeToString()
+    (tmp_path / "x.pb").write_bytes(data[:-5])
+    done = unhex("symbolize", tmp_path / "x.pb", "-o", tmp_path / "out.pb")
+    fails(done, 1, "x.pb", "pprof profile+0x")
+    assert not (tmp_path / "out.pb").exists()
+
+
+def test_usage():
+    fails(unhex("symbolize"), 2, "no profile given")
+    fails(unhex("symbolize", "a", "b"), 2, "more than one")
+    fails(unhex("symbolize", "a", "--demangle", "x"), 2, "--demangle")
+
+
+def test_the_same_bytes_each_time(recorded):
+    data = recorded.SerializeToString()
+    assert len({run("-", data=data).stdout for _ in range(3)}) == 1
+    assert json.dumps(sorted(run("-", "--to", "folded", data=data).stdout.decode().splitlines()))
