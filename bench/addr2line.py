@@ -23,13 +23,13 @@ CALLS_MOST = 100
 TIMES = 200
 
 
-def write_addresses(path, count, asked):
+def write_addresses(path, count, requested):
     """Addresses in functions of one file."""
     random.seed(1)
     text = subprocess.run(["nm", "-S", str(path)], check=True, capture_output=True, text=True).stdout
     functions = [(int(a, 16), int(n, 16)) for a, n in
                  re.findall(r"^(\w+) (\w+) [tTwW] ", text, re.M) if int(n, 16) > 16]
-    with open(asked, "w", encoding="ascii") as out:
+    with open(requested, "w", encoding="ascii") as out:
         for _ in range(count):
             start, size = random.choice(functions)
             out.write(f"{start + random.randrange(size):x}\n")
@@ -55,14 +55,14 @@ class Cache:
 
 def bench(path, count, unhex, work):
     """One number of addresses, read from standard input."""
-    asked, cache = work / "asked", Cache(work / "cache")
-    write_addresses(path, count, asked)
+    requested, cache = work / "requests", Cache(work / "cache")
+    write_addresses(path, count, requested)
     args = ["-fie", str(path)]
 
     def ours(env):
-        return cpu_of([unhex, "addr2line", *args], env=env, stdin=open(asked, encoding="ascii"))
+        return cpu_of([unhex, "addr2line", *args], env=env, stdin=open(requested, encoding="ascii"))
 
-    theirs = cpu_of(["addr2line", *args], stdin=open(asked, encoding="ascii"))
+    theirs = cpu_of(["addr2line", *args], stdin=open(requested, encoding="ascii"))
     first = []
     for _ in range(3):
         cache.clear()
@@ -81,9 +81,9 @@ def bench(path, count, unhex, work):
 
 def bench_calls(path, each, unhex, work):
     """Many calls; `each` is what one of binutils' takes."""
-    asked, cache = work / "asked", Cache(work / "cache")
-    write_addresses(path, TIMES, asked)
-    addresses = asked.read_text(encoding="ascii").split()
+    requested, cache = work / "requests", Cache(work / "cache")
+    write_addresses(path, TIMES, requested)
+    addresses = requested.read_text(encoding="ascii").split()
     cache.clear()
     ours = sum(cpu_of([unhex, "addr2line", "-fie", str(path), a], env=cache.env) for a in addresses)
     print(f"addr2line {path.name:18} {TIMES:>6} calls      binutils {TIMES * each:.3f} s  ours {ours:.3f} s "

@@ -157,7 +157,7 @@ def bench_extract(name, path, options, work):
 
 
 def bench_floor(name, path, options, work):
-    """Against what nobody can do without: one inflate of the input, with libdeflate."""
+    """Against a cost that every reader has: one inflate of the input, with libdeflate."""
     compare(f"floor {name}, 1 thread",
             ("unhex", extraction(options, path, work / "ours.gsym", "--threads=1"), None),
             [("one inflate", [options.inflate, str(path)], None)], options.rounds,
@@ -182,7 +182,7 @@ def bench_lookup(name, path, options, work):
     plain, paired = work / "plain", work / "paired"
     plain.write_text("".join(f"0x{a:x}\n" for a in addresses), encoding="ascii")
     paired.write_text("".join(f"0x{a:x} {theirs}\n" for a in addresses), encoding="ascii")
-    # gsymutil prints plain text, the symbolizer is asked for the same lines as JSON
+    # gsymutil prints plain text, the symbolizer prints the same lines as JSON
     compare(f"lookup {name}, {len(addresses)} random",
             ("unhex", [options.unhex, "lookup", "--demangle=none", str(ours)], str(plain)),
             [(label, [tool, "--addresses-from-stdin"], str(paired))

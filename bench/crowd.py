@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills the folder of a server that is stopped with many modules: copies of one that it has.
 
-Each is what an upload would have made: rows with IDs of their own and, where asked for, a GSYM with
+Each is what an upload would have made: rows with IDs of their own and, where requested, a GSYM with
 that UUID. Only the syncs of so many uploads are left out."""
 import hashlib
 import os

@@ -6,7 +6,7 @@
  *
  * Without --rate, a connection asks again as soon as it has its answer. With it, requests fall due
  * at random moments, on average so many a second, and the time of each counts from then: a server
- * that stands still is not excused what could not be asked meanwhile.
+ * that stands still is also charged the requests that could not be sent meanwhile.
  */
 #include "file.h"
 #include "out.h"
@@ -69,7 +69,7 @@ struct load {
 
 	double start, end; /* no request falls due at the end or later */
 	double next;       /* when the next one does */
-	uint64_t asked, wrong, bytes;
+	uint64_t requested, wrong, bytes;
 	struct times us;
 };
 
@@ -162,7 +162,7 @@ static void ask(struct load *l, struct client *c, double due)
 {
 	c->busy = true;
 	c->due = due;
-	c->text = &l->texts[l->asked++ % l->n_texts];
+	c->text = &l->texts[l->requested++ % l->n_texts];
 	c->sent = 0;
 	c->in_body = false;
 	c->n_head = 0;
@@ -173,7 +173,7 @@ static void ask(struct load *l, struct client *c, double due)
 
 static bool may_ask(const struct load *l, double due)
 {
-	return due < l->end && l->asked < l->most;
+	return due < l->end && l->requested < l->most;
 }
 
 static double gap(struct load *l)
@@ -266,7 +266,7 @@ static bool goes_on(const struct load *l)
 	double t = now();
 	if (t > l->end + DRAIN_SECONDS)
 		die("no answer");
-	return l->asked == 0 || busy(l) || (l->rate > 0 && may_ask(l, l->next));
+	return l->requested == 0 || busy(l) || (l->rate > 0 && may_ask(l, l->next));
 }
 
 static void begin(struct load *l)

@@ -112,7 +112,7 @@ class Bench:
 
 
 def bench_files(bench, rows):
-    """A hot file, and IDs that nobody knows, against elfutils' debuginfod."""
+    """A hot file, and IDs that are unknown, against elfutils' debuginfod."""
     prog = bench.program()
     with running(bench.serve("files-data")) as ours, \
             running(serve_debuginfod(prog.parent, bench.work, bench.core)) as theirs:
@@ -257,8 +257,8 @@ def hot_files(bench):
     libraries = {p.resolve() for p in libc.parent.glob("*.so*") if p.is_file()} - {libc.resolve()}
     by_size = sorted(libraries, key=lambda p: (-p.stat().st_size, p))
     paths = [bench.libjvm(), libc, *by_size[:HOT + HOT // 2]]
-    told = bench.run("id", "--quick", "--json", *paths, check=False)
-    ids = {Path(line["file"]): i[4:] for line in map(json.loads, told.splitlines())
+    reported = bench.run("id", "--quick", "--json", *paths, check=False)
+    ids = {Path(line["file"]): i[4:] for line in map(json.loads, reported.splitlines())
            for i in line["ids"] if i.startswith("gnu:")}
     return [(ids[p], p) for p in paths if p in ids]
 

@@ -77,14 +77,14 @@ def wait_until(what, ready, process):
     while time.monotonic() < end:
         if process.poll() is not None:
             raise Failed(f"{what} ended with status {process.returncode}")
-        if told := ready():
-            return told
+        if reported := ready():
+            return reported
         time.sleep(0.01)
     raise Failed(f"{what} did not start within {START_S} s")
 
 
 def free_port():
-    """One that nobody listens on now."""
+    """A port on which no program listens now."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
@@ -181,9 +181,9 @@ def load(program, server, path, core=None, expect=200, bodies=(), **options):
     used = server.cpu() - before
     if run.returncode != 0:
         raise Failed(f"{server.name}: {run.stderr.strip()}")
-    told = {k: float(v) for k, v in (word.split("=") for word in run.stdout.split())}
-    if told["wrong"]:
-        raise Failed(f"{server.name}: {told['wrong']:.0f} of {told['requests']:.0f} answers to "
+    reported = {k: float(v) for k, v in (word.split("=") for word in run.stdout.split())}
+    if reported["wrong"]:
+        raise Failed(f"{server.name}: {reported['wrong']:.0f} of {reported['requests']:.0f} answers to "
                      f"{path} had another status than {expect}")
-    return Figures(int(told["requests"]), told["rate"], used / told["requests"],
-                   int(told["p50_us"]), int(told["p99_us"]), int(told["bytes"]))
+    return Figures(int(reported["requests"]), reported["rate"], used / reported["requests"],
+                   int(reported["p50_us"]), int(reported["p99_us"]), int(reported["bytes"]))

@@ -243,8 +243,7 @@ static enum ux_code store_sweep(struct store_job *job, struct ux_error *err)
 	if (ux_store_clock_agrees(&s->clock))
 		UX_TRY(ux_store_sweep(s, GARBAGE_S, ux_store_now(s), v->dry_run, &garbage, err));
 	else
-		ux_print_message(
-			"the clock was set since the last time; garbage is left alone for now");
+		ux_print_message("the clock was set since the last sweep; garbage is kept for now");
 	store_sweep_sum(job, &sum, &garbage);
 	return v->dry_run ? UX_OK : ux_store_tick(s, err);
 }

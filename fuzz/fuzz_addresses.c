@@ -17,14 +17,15 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
 	fuzz_truth(lseek(fd, 0, SEEK_SET) == 0);
 	ux_address_reader_init(&reader, fd, data[0] & 1);
-	struct ux_address_line asked;
+	struct ux_address_line requested;
 	struct ux_error err = UX_ERROR_INIT;
 	uint64_t line = 0;
-	while (ux_address_reader_next(&reader, &asked, &err)) {
-		fuzz_truth(asked.line > line && asked.line <= size);
-		fuzz_truth(asked.bad.size <= UX_ADDRESS_LINE_MOST);
-		fuzz_truth(asked.bad.size == 0 || !memchr(asked.bad.data, '\n', asked.bad.size));
-		line = asked.line;
+	while (ux_address_reader_next(&reader, &requested, &err)) {
+		fuzz_truth(requested.line > line && requested.line <= size);
+		fuzz_truth(requested.bad.size <= UX_ADDRESS_LINE_MOST);
+		fuzz_truth(requested.bad.size == 0 ||
+			   !memchr(requested.bad.data, '\n', requested.bad.size));
+		line = requested.line;
 	}
 	fuzz_truth(err.code == UX_OK);
 	close(fd);

@@ -28,7 +28,7 @@ enum {
 	NO_DWARF = 128,
 	BUDGET = 1 << 26,
 	FUNCTIONS_MOST = 200, /* looked into */
-	PLACES_MOST = 40,     /* asked for in each */
+	PLACES_MOST = 40,     /* looked up in each */
 	NODES_MOST = UX_GSYM_DEPTH_MOST,
 };
 

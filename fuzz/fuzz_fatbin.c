@@ -3,7 +3,7 @@
  * Target: the GPU code in a file, unpacked.
  *
  * Truths: entries lie in the file, ascending in each run of containers; what is unpacked has the
- * size that was told; what is stored is a slice of the file.
+ * size that was given; what is stored is a slice of the file.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Target: a batch of addresses gives what each of them gives by itself, in a file whose functions
- * are in order. The first byte says how they are asked (bit 0: sorted, bit 1: of return addresses),
- * the rest is a GSYM file.
+ * are in order. The first byte says how they are looked up (bit 0: sorted, bit 1: of return
+ * addresses), the rest is a GSYM file.
  */
 #include "fuzz_gsym.h"
 
@@ -13,7 +13,7 @@ enum {
 	RETURNS = 2,
 };
 
-struct asked {
+struct requested {
 	const struct ux_gsym *g;
 	uint64_t pcs[FUZZ_PCS_MOST];
 	bool met[FUZZ_PCS_MOST];
@@ -30,7 +30,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static size_t single(struct asked *a, size_t i, struct ux_frame *frames)
+static size_t single(struct requested *a, size_t i, struct ux_frame *frames)
 {
 	size_t n = 0;
 	enum ux_code code =
@@ -41,7 +41,7 @@ static size_t single(struct asked *a, size_t i, struct ux_frame *frames)
 
 static bool compare(void *ctx, size_t index, const struct ux_frame *frames, size_t n)
 {
-	struct asked *a = ctx;
+	struct requested *a = ctx;
 	struct ux_frame own[FUZZ_FRAMES];
 	fuzz_truth(index < a->n && !a->met[index]);
 	a->met[index] = true;
@@ -51,7 +51,7 @@ static bool compare(void *ctx, size_t index, const struct ux_frame *frames, size
 }
 
 /* Into arrays that are just large enough, and into ones that are not. */
-static void into_arrays(struct asked *a)
+static void into_arrays(struct requested *a)
 {
 	ux_cleanup(ux_free_ptr) struct ux_frame *frames = calloc(a->n_frames + 1, sizeof(*frames));
 	struct ux_frame_span spans[FUZZ_PCS_MOST];
@@ -94,7 +94,7 @@ static bool is_ordered(const struct ux_gsym *g)
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct ux_gsym g;
-	struct asked a = {.g = &g};
+	struct requested a = {.g = &g};
 	struct ux_error err = UX_ERROR_INIT;
 	if (size == 0 || ux_gsym_open(&g, ux_bytes(data + 1, size - 1), NULL) != UX_OK)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: an index changes no answer. The first byte says how many frames are asked for. */
+/* Target: an index changes no answer. The first byte says how many frames are requested. */
 #include "fuzz_gsym.h"
 
 #include "gsym_reader.h"

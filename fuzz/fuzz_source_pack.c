@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs of sources: what is told is inside, sorted, canonical. */
+/* Packs of sources: what is listed is inside, sorted, canonical. */
 #include "fuzz.h"
 
 #include "path_canonical.h"

@@ -22,7 +22,7 @@ static bool same_frames(const struct ux_frame *a, const struct ux_frame *b, size
 	return true;
 }
 
-/* Numbers of empty strings become 0, so that tables are told by what they lead to. */
+/* Numbers of empty strings become 0, so that tables are compared by what they refer to. */
 static void write_again(const struct ux_wire_read *r, struct ux_out *out)
 {
 	struct ux_wire_reply w = {0};

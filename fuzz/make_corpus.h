@@ -8,7 +8,7 @@
 /* Writes a seed into its corpus, over one of the same name. */
 void save_seed(const char *corpus, const char *name, struct ux_bytes bytes);
 
-/* A GSYM file as a seed of gsym_batch and gsym_index; the number varies how it is asked. */
+/* A GSYM file as a seed of gsym_batch and gsym_index; the number varies how it is looked up. */
 void save_gsym_seed(const char *name, unsigned number, struct ux_bytes file);
 
 /* What dwarf made, in an ELF file, as a seed of extract; the number varies file and options. */

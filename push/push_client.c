@@ -15,7 +15,7 @@
 enum {
 	TRIES = 4,              /* attempts of a call, and of a chunk that makes no progress */
 	PAUSE_MS = 250,         /* before the second attempt; doubles each time */
-	PAUSE_MOST_MS = 10000,  /* longest pause that no Retry-After asked for */
+	PAUSE_MOST_MS = 10000,  /* longest pause without a Retry-After */
 	CALL_MS = 60000,        /* timeout of a call without a large body */
 	CHUNK_LEAST = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
 	CHUNK_MOST = 256 << 20,
@@ -47,7 +47,7 @@ struct call_notes {
 };
 
 /*
- * Waits before retry number `pauses`, which counts from 1, and never less than the server asked
+ * Waits before retry number `pauses`, which counts from 1, and never less than the server requested
  * for. False when the deadline passes first.
  */
 static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)

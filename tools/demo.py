@@ -192,8 +192,8 @@ def ask(server, process, ids):
         for depth, place in enumerate(places):
             if place:
                 (callers if depth else leaves)[ids[place[0]]].add(place[1])
-    answers = [server.symbolize({i: sorted(a) for i, a in asked.items()}, returns)
-               for asked, returns in ((leaves, False), (callers, True))]
+    answers = [server.symbolize({i: sorted(a) for i, a in requested.items()}, returns)
+               for requested, returns in ((leaves, False), (callers, True))]
     return [[(path, answers[depth > 0].get((ids[path], pc), []))
              for depth, (path, pc) in enumerate(places)] for places in placed]
 

@@ -670,18 +670,18 @@ class Build:
 
     def run_marked_e2e(self, paths, marks, found):
         """Adds the end-to-end tests to found; their times go to self.times."""
-        told = os.path.join(self.dir, "mutate-tests")
+        reported = os.path.join(self.dir, "mutate-tests")
         with open(os.path.join(self.dir, "mutate_plugin.py"), "w", encoding="utf-8") as plugin:
             plugin.write(PLUGIN)
-        if os.path.exists(told):
-            os.unlink(told)
+        if os.path.exists(reported):
+            os.unlink(reported)
         for path in paths:
             clear_marks(mark_of(marks, path), len(self.places[path]))
-        env = {"MUTATE_MARKS": marks, "MUTATE_TESTS": told, "PYTHONPATH": self.dir}
+        env = {"MUTATE_MARKS": marks, "MUTATE_TESTS": reported, "PYTHONPATH": self.dir}
         names = sorted({name for path in paths for name in self.e2e_of(path)})
         files = [os.path.join(self.tree, "tests/e2e", name + ".py") for name in names]
         self.run_test([*PYTEST, "-p", "mutate_plugin", *files], 1800, env)
-        with open(told, encoding="utf-8") as lines:
+        with open(reported, encoding="utf-8") as lines:
             for line in lines:
                 test, seconds, ran = json.loads(line)
                 self.times[test] = seconds

@@ -6,7 +6,7 @@ Three figures tell how much a newcomer has to open and how readable a flame grap
 
 * how many source files there are;
 * the share of headers that at most one file besides their own .c includes: each is a door to one room;
-* how many function names are defined in more than one file: in a profile they cannot be told apart.
+* how many function names are defined in more than one file: a profile cannot distinguish them.
 
 tests/, fuzz/, bench/, tools/ and docs/ are not counted. `tools/tree.py -v` lists what is behind each figure.
 """

@@ -209,7 +209,7 @@ static void log_put_line(const struct ux_out *line)
 		return; /* stderr is closed, so the error cannot be reported */
 }
 
-static bool log_is_wanted(const char *level)
+static bool log_is_enabled(const char *level)
 {
 	return log_level_of(level) <= atomic_load_explicit(&level_now, memory_order_relaxed);
 }
@@ -218,7 +218,7 @@ void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 {
 	char text[LINE];
 	va_list args;
-	if (!log_is_wanted(level))
+	if (!log_is_enabled(level))
 		return;
 	va_start(args, fmt);
 	int n = vsnprintf(text, sizeof(text), fmt, args);
@@ -235,20 +235,20 @@ static void log_put_words(const char *when, const char *level, const char *event
 	ux_out_put(out, text.data, text.size);
 }
 
-void ux_log_text(const char *level, const char *event, struct ux_bytes told)
+void ux_log_text(const char *level, const char *event, struct ux_bytes members)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out whole = {0}, line = {0};
 	char when[40];
-	if (!log_is_wanted(level))
+	if (!log_is_enabled(level))
 		return;
-	told.size = ux_min(told.size, (size_t)LINE - 1);
+	members.size = ux_min(members.size, (size_t)LINE - 1);
 	log_stamp(when, sizeof(when));
-	ux_out_grow(&whole, told.size + MORE);
-	ux_out_grow(&line, told.size + MORE);
+	ux_out_grow(&whole, members.size + MORE);
+	ux_out_grow(&line, members.size + MORE);
 	if (atomic_load_explicit(&format_now, memory_order_relaxed) == UX_LOG_JSON) {
-		log_put_object(when, level, event, told, &whole);
+		log_put_object(when, level, event, members, &whole);
 	} else {
-		log_put_words(when, level, event, told, &whole);
+		log_put_words(when, level, event, members, &whole);
 	}
 	log_clean(ux_out_bytes(&whole), &line);
 	log_put_line(&line);

@@ -129,7 +129,7 @@ static void page_explain_put_upstream(struct ux_out *out, const json_t *u)
 		page_explain_text_of(u, "name"));
 	page_explain_put_member(out, u, "kind", "", "");
 	page_explain_put_member(out, u, "state", "", "");
-	page_explain_put_member(out, u, "left_alone_for_s", "left alone for ", " s");
+	page_explain_put_member(out, u, "suspended_for_s", "suspended for ", " s");
 	ux_out_cstr(out, "</p>\n<ul class=\"history\">\n");
 	for (size_t i = 0; i < json_array_size(answers); i++)
 		page_explain_put_upstream_answer(out, json_array_get(answers, i));
@@ -141,7 +141,7 @@ static void page_explain_put_upstreams(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
-	ux_out_cstr(out, "<h2>Asked elsewhere</h2>\n<ol class=\"candidates\">\n");
+	ux_out_cstr(out, "<h2>Upstreams</h2>\n<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		page_explain_put_upstream(out, json_array_get(list, i));
 	ux_out_cstr(out, "</ol>\n");

@@ -232,7 +232,7 @@ static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
 {
 	struct ux_request *req = p->req;
 	struct ux_out *out = &req->out;
-	UX_HTML(out, "<li><p class=\"asked\"><code>$</code></p>", line);
+	UX_HTML(out, "<li><p class=\"request\"><code>$</code></p>", line);
 	ux_out_put(&p->text, line.data, line.size);
 	ux_out_u8(&p->text, '\n');
 	UX_TRY(paste_put_addresses(p, k, parsed));

@@ -116,8 +116,8 @@ static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_respon
 }
 
 /* Answers 406 when the file is larger than the client accepts. */
-static enum ux_code debuginfod_check_wanted(struct ux_request *req, struct ux_response *res,
-					    uint64_t size)
+static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux_response *res,
+					       uint64_t size)
 {
 	struct ux_bytes v;
 	uint64_t most = 0;
@@ -176,7 +176,7 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_bytes tag;
 	int fd = -1;
-	UX_TRY(debuginfod_check_wanted(req, res, f->size));
+	UX_TRY(debuginfod_check_requested(req, res, f->size));
 	UX_TRY(debuginfod_make_tag(req, f, &tag));
 	res->caching = UX_CACHING_CONTENT;
 	if (ux_answer_tagged(req, res, tag))

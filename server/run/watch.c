@@ -29,7 +29,7 @@ struct ux_watch {
 	sigset_t pending; /* signals that the main thread has not taken */
 	struct ux_http_server *http;
 	/* Used only by the thread. */
-	int64_t end_ms;    /* when the process is ended; 0: not asked to stop */
+	int64_t end_ms;    /* when the process is ended; 0: no signal to stop */
 	int64_t notify_ms; /* when the service manager is notified next */
 	int64_t every_ms;  /* 0: it is not */
 	bool was_fine;

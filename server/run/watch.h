@@ -21,7 +21,7 @@ enum {
 /*
  * A thread of its own takes the signals, so that they have an effect even when the main thread or a
  * worker is stuck. While all threads make progress it notifies the service manager. Once a signal
- * has asked the server to stop, it ends the process if that takes too long; nothing that was
+ * requested a stop of the server, it ends the process if that takes too long; nothing that was
  * acknowledged is lost then, as after kill -9.
  */
 struct ux_watch;

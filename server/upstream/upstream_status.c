@@ -55,13 +55,13 @@ static const char *upstream_standing(const struct ux_upstream_status *s, bool se
 		return "the namespace does not use it";
 	switch (s->breaker) {
 	case UX_BREAKER_CLOSED:
-		return "is asked";
+		return "in use";
 	case UX_BREAKER_OPEN:
-		return "did not answer lately, and is left alone";
+		return "suspended after failures";
 	case UX_BREAKER_PROBED:
 		break;
 	}
-	return "did not answer lately; it is being tried again";
+	return "suspended after failures; one request tries it again";
 }
 
 /* The name of an upstream is its host where the configuration gives it no other. */
@@ -80,7 +80,7 @@ static void explain_upstream(struct explanation *t, const struct ux_upstream_sta
 	ux_json_key_cstr(j, "kind", ux_upstream_kind_name(s->upstream->kind));
 	ux_json_key_cstr(j, "state", upstream_standing(s, selected));
 	if (s->breaker == UX_BREAKER_OPEN)
-		ux_json_key_u64(j, "left_alone_for_s", (uint64_t)(s->open_ms + 999) / 1000);
+		ux_json_key_u64(j, "suspended_for_s", (uint64_t)(s->open_ms + 999) / 1000);
 	explain_answers(t, s->upstream->name);
 	ux_json_object_end(j);
 }
@@ -104,7 +104,7 @@ static void explain_former(struct explanation *t, struct ux_fetcher *f, size_t i
 		return;
 	ux_json_object_begin(t->j);
 	explain_name(t, name);
-	ux_json_key_cstr(t->j, "state", "is configured no more");
+	ux_json_key_cstr(t->j, "state", "no longer configured");
 	explain_answers(t, name);
 	ux_json_object_end(t->j);
 }
@@ -232,10 +232,10 @@ void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 	upstream_metric_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
 			     "Duration of all requests together.",
 			     offsetof(struct ux_upstream_status, took_ms));
-	upstream_metric_head(out, "unhex_upstream_left_alone", "gauge",
+	upstream_metric_head(out, "unhex_upstream_suspended", "gauge",
 			     "1 while no requests are sent to it, because it failed.");
 	for (size_t i = 0; i < n; i++)
-		ux_out_fmt(out, "unhex_upstream_left_alone{upstream=\"%s\"} %d\n",
+		ux_out_fmt(out, "unhex_upstream_suspended{upstream=\"%s\"} %d\n",
 			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);
 	ux_metrics_one(out, "unhex_fetches", "gauge", "Fetches that wait or are under way.", load);
 	ux_metrics_one(out, "unhex_fetches_refused_total", "counter",

@@ -138,7 +138,7 @@ def test_a_client_that_disconnects_frees_its_thread_within_a_second(server, host
     assert took <= LEFT_SECONDS_MOST, took
 
 
-def test_a_request_over_its_work_budget_is_told_so(server, watched, hostile):
+def test_a_request_over_its_work_budget_is_refused(server, watched, hostile):
     with watched.request("two thousand modules of seven new addresses each"):
         status, body, _ = Client(server, "127.0.0.2")("POST", "/v1/symbolize", hostile(2000))
     assert status == 413, body[:200]
@@ -147,7 +147,7 @@ def test_a_request_over_its_work_budget_is_told_so(server, watched, hostile):
 
 
 @pytest.mark.parametrize("settings", ["memory = 64M\nrequest-time = 1s\n"])
-def test_a_request_over_its_time_is_told_so(server, hostile):
+def test_a_request_over_its_time_is_refused(server, hostile):
     """Several requests share the two threads of a client, so that some wait for longer than the deadline."""
     answers = []
 
@@ -164,7 +164,7 @@ def test_a_request_over_its_time_is_told_so(server, hostile):
 
 
 @pytest.mark.parametrize("settings", ["memory = 64M\nclient-queue = 2\n"])
-def test_a_client_with_too_many_waiting_requests_is_told_to_wait(server, hostile):
+def test_a_client_with_too_many_waiting_requests_gets_retry_after(server, hostile):
     answers = []
 
     def one():

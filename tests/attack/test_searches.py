@@ -93,7 +93,7 @@ def test_searches_end_in_time_and_hold_up_no_lookup(full):
 
 
 def test_many_searches_at_once_leave_room_for_lookups(full):
-    """Two run at a time; the others wait a moment, and are told to come again."""
+    """Two run at a time; the others wait a moment, and get Retry-After."""
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         jobs = [pool.submit(search, full, HOSTILE["long literal"]) for _ in range(6)]
         answers = [job.result() for job in jobs]

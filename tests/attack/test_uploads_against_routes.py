@@ -23,7 +23,7 @@ def frames_of_mozilla(name, addresses):
     return {"jobs": [{"memoryMap": [["x", debug_id(name)]], "stacks": [[[0, a - BASE] for a in addresses]]}]}
 
 
-# What each route is asked about a hostile module. Routes that read no module are in NO_MODULE.
+# The requests to each route about a hostile module. Routes that read no module are in NO_MODULE.
 REQUESTS = {
     "/v1/symbolize": lambda n, a: ("POST", "/v1/symbolize", {"modules": [{"id": n, "addresses": list(a)}]}),
     "/v1/symbolize/{id}": lambda n, a: ("GET", f"/v1/symbolize/{n}?addr=" + ",".join(hex(x) for x in a[:400])),

@@ -85,10 +85,10 @@ def test_verification_takes_no_memory_of_the_server(server, watched, kind):
     with watched.watch_memory(), concurrent.futures.ThreadPoolExecutor(2) as pool:
         finishes = [pool.submit(api.finish, uid) for api, uid in zip((first, second), uids)]
         while not all(f.done() for f in finishes):
-            asked = time.monotonic()
+            requested = time.monotonic()
             status, doc, _ = other.upload([name], small, force=True)
             assert status == 200, doc
-            slowest = max(slowest, time.monotonic() - asked)
+            slowest = max(slowest, time.monotonic() - requested)
     grown = watched.peak - before
     print(f"{kind}: {len(data) >> 20} MiB twice in {time.monotonic() - began:.1f} s, {grown >> 20} MiB of memory, "
           f"another upload within {slowest:.2f} s, /healthz within {watched.slowest:.2f} s")

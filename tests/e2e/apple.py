@@ -107,9 +107,9 @@ def fat(out, paths, *flags):
 
 def text_of(path, arch):
     """[start, end) of __text."""
-    told = run("llvm-otool-19", "-l", "-arch", arch, path).splitlines()
-    at = next(i for i, line in enumerate(told) if line.split() == ["sectname", "__text"])
-    words = dict(line.split()[:2] for line in told[at:at + 6])
+    reported = run("llvm-otool-19", "-l", "-arch", arch, path).splitlines()
+    at = next(i for i, line in enumerate(reported) if line.split() == ["sectname", "__text"])
+    words = dict(line.split()[:2] for line in reported[at:at + 6])
     start = int(words["addr"], 16)
     return start, start + int(words["size"], 16)
 
@@ -130,11 +130,11 @@ def theirs(path, addresses, arch=None):
             for line in out.splitlines()]
 
 
-def agree(mine, told):
+def agree(mine, reported):
     """All is the same, but for padding, which is no function's to us: up to 15 bytes in a row that
     llvm-symbolizer gives to the function before them."""
     run_of = 0
-    for m, t in zip(mine, told, strict=True):
+    for m, t in zip(mine, reported, strict=True):
         run_of = 0 if m else run_of + 1
         assert m == t or (not m and len(t) == 1 and run_of < 16), (m, t)
     assert any(mine)

@@ -175,7 +175,7 @@ class Wire:
 
 
 class Page:
-    """A tab of its own context: what it asked for, and what went wrong in it."""
+    """A tab of its own context: its requests and its errors."""
 
     def __init__(self, browser, width=1200, height=900, dark=False, script=True, phone=False,
                  context=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that do everything at once to a server that is killed, and remember what it told them."""
+"""Clients that do everything at once to a server that is killed, and remember its answers."""
 import collections
 import hashlib
 import http.client
@@ -10,8 +10,8 @@ import time
 from http_api import Api, with_uuid
 
 WRITES = {"announce", "put", "finish", "delete"}
-# What became of a module, as far as the clients were told.
-ASKED, THERE, DELETING, GONE = "asked", "there", "deleting", "gone"
+# What became of a module, as far as the clients know.
+REQUESTED, THERE, DELETING, GONE = "requested", "there", "deleting", "gone"
 
 
 class Dead(Exception):
@@ -71,10 +71,10 @@ class Clients:
     def compare(self, there):
         """What a restarted server shows against what the dead one said; then nothing is open."""
         for name in there:
-            assert self.modules.get(name) in (ASKED, THERE, DELETING), (name, "is visible")
+            assert self.modules.get(name) in (REQUESTED, THERE, DELETING), (name, "is visible")
         for name, state in self.modules.items():
             assert state != THERE or name in there, (name, "was acknowledged and is lost")
-            if state in (ASKED, DELETING):
+            if state in (REQUESTED, DELETING):
                 self.modules[name] = THERE if name in there else \
                     GONE if state == DELETING else "refused"
 
@@ -128,7 +128,7 @@ class Client:
         status, doc, _ = self.ask("state", "GET", f"/v1/uploads/{up.uid}")
         assert status == 200, (doc, "an announcement was lost")
         if doc["state"] == "open":
-            # Between the blob's appearance and its row, the bytes are nobody's: they are sent again.
+            # Between the blob's appearance and its row, the bytes belong to no module: they are sent again.
             begun = doc["offset"] == 0 and up.name in self.all.modules
             assert begun or up.sent <= doc["offset"] <= len(up.data), (doc, up.sent)
             up.sent = doc["offset"]
@@ -152,7 +152,7 @@ class Client:
                                       up.data[up.sent:up.sent + chunk])
             assert status == 200, doc
             up.sent = doc["offset"]
-        self.all.note(up.name, ASKED)
+        self.all.note(up.name, REQUESTED)
         status, doc, _ = self.ask("finish", "POST", f"/v1/uploads/{up.uid}/finish")
         assert status in ((200,) if up.kind == "gsym" else (200, 202)), doc
         assert doc["status"] in ("uploaded", "pending"), doc

@@ -60,7 +60,7 @@ class Cubin:
                 self.functions.append((text(raw[symtab[6]][4] + name), raw[section][4] + value, size))
 
 
-def asked(path, addresses):
+def requested(path, addresses):
     result = unhex("lookup", "--json", "--demangle", "none", path,
                    stdin="\n".join(map(hex, addresses)) + "\n")
     return [answer["frames"] for answer in lines(result)]
@@ -77,7 +77,7 @@ def agree_with_cupti(path, cupti, is_theirs=lambda frame: True):
     """Compares each instruction: how many there are, and how many of those with a line are inlined."""
     places = places_of(path)
     theirs = cupti("lines", path, stdin="".join(f"{n} {o}\n" for n, _, o in places))
-    ours = asked(path, [start + off for _, start, off in places])
+    ours = requested(path, [start + off for _, start, off in places])
     assert len(theirs) == len(ours) == len(places)
     inlined = 0
     for place, line, frames in zip(places, theirs, ours):

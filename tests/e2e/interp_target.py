@@ -184,7 +184,7 @@ def qualnames():
 def stacks(me):
     known = qualnames()
     tids = {t.ident: t.tid for t in started}
-    told = []
+    reported = []
     for ident, frame in sys._current_frames().items():
         frames = []
         while frame and ident != me:
@@ -195,8 +195,8 @@ def stacks(me):
                 "first_line": code.co_firstlineno, "code": id(code),
                 "file": os.fsencode(code.co_filename).decode("latin-1")})
             frame = frame.f_back
-        told.append({"ident": ident, "tid": tids.get(ident, 0), "me": ident == me, "frames": frames})
-    return told
+        reported.append({"ident": ident, "tid": tids.get(ident, 0), "me": ident == me, "frames": frames})
+    return reported
 
 
 def tell():

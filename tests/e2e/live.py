@@ -10,7 +10,7 @@ import time
 
 from tool import UNHEX, lines, unhex
 
-# Says where its functions are, then does what it is told: a letter a line on standard input.
+# Says where its functions are, then follows commands: a letter a line on standard input.
 TARGET = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load.py SECONDS: clients of crash.py at a server, which is asked to stop while they are at work."""
+"""load.py SECONDS: clients of crash.py at a server, which gets a signal to stop while they are at work."""
 import pathlib
 import sys
 import tempfile

@@ -141,7 +141,7 @@ def test_what_proxies_say_counts_only_from_those_that_are_trusted(tmp_path):
 
 # rates
 
-def test_who_asks_too_often_is_told_when_to_come_again(tmp_path):
+def test_a_client_over_its_rate_gets_retry_after(tmp_path):
     with serving(tmp_path, rate_key=1, rate_key_burst=3) as server:
         api = Api(server)
         answers = [api("GET", "/v1/modules")]
@@ -187,7 +187,7 @@ def test_a_queue_that_is_too_long_ends_in_a_reset(tmp_path):
                 s.sendall(f"GET /k/{token}/buildid/00/debuginfo HTTP/1.1\r\nHost: x\r\n\r\n"
                           .encode())
                 return s.recv(4096)
-        # A 429 would be taken for "there is none" for ten minutes; a reset is asked again.
+        # A 429 would be taken for "there is none" for ten minutes; after a reset it is requested again.
         with pytest.raises(ConnectionResetError):
             for _ in range(50):
                 assert b" 404 " in ask()
@@ -195,7 +195,7 @@ def test_a_queue_that_is_too_long_ends_in_a_reset(tmp_path):
         assert status == 200
 
 
-def test_a_server_that_stops_lets_nobody_wait(tmp_path):
+def test_a_server_that_stops_answers_all_requests_in_flight(tmp_path):
     with serving(tmp_path, reading="keyed", rate_key=1, rate_key_burst=1) as server:
         token = new_key(server, "--scopes", "read")
         clients = [http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=120)

@@ -70,8 +70,8 @@ def both(folder, *args, stdin=""):
 
 
 def version_of_binutils():
-    told = subprocess.run([BINUTILS, "--version"], check=True, capture_output=True, text=True)
-    return tuple(map(int, re.search(r" (\d+)\.(\d+)", told.stdout.split("\n")[0]).groups()))
+    reported = subprocess.run([BINUTILS, "--version"], check=True, capture_output=True, text=True)
+    return tuple(map(int, re.search(r" (\d+)\.(\d+)", reported.stdout.split("\n")[0]).groups()))
 
 
 # Where no line is known, ours says "??:0" or "??:?" as 2.40 (Debian 12) chooses; later ones choose
@@ -93,8 +93,8 @@ def code_of(folder, name="p"):
 @functools.lru_cache
 def functions(path):
     """[start, end) of each that the symbol table has; none where it was taken away."""
-    told = subprocess.run(["nm", "-S", path], capture_output=True, text=True).stdout
-    rows = [line.split() for line in told.splitlines()]
+    reported = subprocess.run(["nm", "-S", path], capture_output=True, text=True).stdout
+    rows = [line.split() for line in reported.splitlines()]
     return [(int(r[0], 16), int(r[0], 16) + int(r[1], 16)) for r in rows
             if len(r) == 4 and r[2] in "tTwW"]
 
@@ -120,8 +120,8 @@ def test_every_option_prints_what_binutils_prints(programs, name, options):
         start = int(subprocess.run(["readelf", "-SW", name], cwd=programs, capture_output=True,
                                    text=True, check=True).stdout.split(" .text ")[1].split()[1], 16)
         addresses = [f"{int(a, 16) - start:x}" for a in addresses]
-    asked = "\n".join([*addresses, "0", "ffffffffffffffffff", "0x10", "nonsense", "", ","]) + "\n"
-    theirs, ours = both(programs, "-e", name, *options, stdin=asked)
+    requested = "\n".join([*addresses, "0", "ffffffffffffffffff", "0x10", "nonsense", "", ","]) + "\n"
+    theirs, ours = both(programs, "-e", name, *options, stdin=requested)
     assert ours == theirs
     assert theirs[1].count("\n") >= len(addresses)
 
@@ -130,7 +130,7 @@ def test_every_option_prints_what_binutils_prints(programs, name, options):
     ["-e", "nosuch", "1"], ["-e", "p.cc", "1"], ["1"], ["-e", "p", "-j", ".nope", "1"],
     ["-e", "p", "--demangle=klingon", "1"], ["-e", "p", "-b", "klingon", "1"],
 ], ids=" ".join)
-def test_failures_are_told_in_the_same_words(programs, args):
+def test_failures_are_reported_in_the_same_words(programs, args):
     theirs, ours = both(programs, *args)
     assert ours == theirs and theirs[0] == 1
 
@@ -186,8 +186,8 @@ def test_the_name_of_the_program_chooses_the_command(programs, tmp_path, name):
 def test_a_gsym_file_is_taken_too(programs, tmp_path):
     out = tmp_path / "p.gsym"
     assert unhex("extract", programs / "p", "-o", out).returncode == 0
-    asked = "\n".join(code_of(programs)) + "\n"
-    of_elf, of_gsym = [unhex("addr2line", "-afie", f, stdin=asked).stdout
+    requested = "\n".join(code_of(programs)) + "\n"
+    of_elf, of_gsym = [unhex("addr2line", "-afie", f, stdin=requested).stdout
                        for f in (programs / "p", out)]
     assert of_gsym == of_elf
 

@@ -101,12 +101,12 @@ def test_a_backup_under_load_has_all_that_was_acknowledged_before(server, tmp_pa
             time.sleep(0.05)
         for n in range(4):  # the first one is whole, the others add to it
             before = load.kept()
-            told = backup(server, folder)
+            reported = backup(server, folder)
             with load.lock:
                 deleted = set(load.deleted)
             # Blobs are linked: both folders are on one file system.
-            assert told["blobs"] >= len(before) and told["linked"] > 0 and told["copied"] == 0, told
-            assert n == 0 or told["linked"] < told["blobs"], told
+            assert reported["blobs"] >= len(before) and reported["linked"] > 0 and reported["copied"] == 0, reported
+            assert n == 0 or reported["linked"] < reported["blobs"], reported
             assert check(folder)["garbage"] == 0
             restored = Server(tmp_path / f"restored{n}")
             result = unhex("store", "restore", folder, "--data", restored.data)
@@ -124,7 +124,7 @@ def test_a_backup_under_load_has_all_that_was_acknowledged_before(server, tmp_pa
             finally:
                 assert restored.stop() == 0
             check(restored.data)
-            print(f"backup {n}: {told}")
+            print(f"backup {n}: {reported}")
 
 
 def test_a_backup_that_is_killed_leaves_the_one_before(server, tmp_path, gsym):
@@ -181,9 +181,9 @@ def test_what_is_damaged_in_the_store_is_reported_and_not_backed_up(server, tmp_
         f.write(bytes([blobs[0].read_bytes()[100] ^ 1]))
     blobs[1].unlink()
     result = unhex("store", "backup", folder, "--json", "--data", server.data)
-    told = lines(result)
-    assert result.returncode == 1 and told[-1]["problems"] == 2 and told[-1]["blobs"] == 3, told
-    assert {t["sha256"] for t in told[:-1]} == {b.name for b in blobs[:2]}
+    reported = lines(result)
+    assert result.returncode == 1 and reported[-1]["problems"] == 2 and reported[-1]["blobs"] == 3, reported
+    assert {t["sha256"] for t in reported[:-1]} == {b.name for b in blobs[:2]}
     assert check(folder)["blobs"] == 3
     # What is mended, or uploaded again, is in the next one; what was deleted leaves it.
     assert api("DELETE", f"/v1/modules/{name_of(4)}")[0] == 204
@@ -208,8 +208,8 @@ def test_a_backup_on_another_file_system_copies(server, tmp_path, gsym):
         put(api, gsym, n)
     folder = f"/dev/shm/unhex-backup-{os.getpid()}"
     try:
-        told = backup(server, folder)
-        assert told["copied"] == 3 and told["linked"] == 0
+        reported = backup(server, folder)
+        assert reported["copied"] == 3 and reported["linked"] == 0
         assert backup(server, folder)["copied"] == 0  # they are there
         check(folder)
     finally:

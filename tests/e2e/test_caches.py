@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared cache in front of the server, which stores all that it may: nobody gets another's answer."""
+"""A shared cache in front of the server, which stores all that it may: no client gets another's answer."""
 import contextlib
 import http.client
 import os
@@ -137,9 +137,9 @@ def test_an_answer_of_one_namespace_reaches_no_client_of_another(world, tmp_path
     server, tokens, _ = world
     with cache_before(server, tmp_path / "nginx") as cache:
         # What is stored for everyone first must not be what a key gets later, nor the other way round.
-        asked = [(None, {}), (tokens["a"], {}), (None, {"Unhex_Namespace": "shown"}), (tokens["b"], {}), (None, {}),
+        requested = [(None, {}), (tokens["a"], {}), (None, {"Unhex_Namespace": "shown"}), (tokens["b"], {}), (None, {}),
                  (tokens["a"], {}), (None, {"Unhex_Namespace": "shown"})]
-        for order in (asked, asked[::-1]):
+        for order in (requested, requested[::-1]):
             for path in PATHS:
                 for token, headers in order:
                     status, body, said = ask(cache, path, token, **headers)

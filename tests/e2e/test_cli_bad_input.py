@@ -60,8 +60,8 @@ def test_an_elf_without_any_symbol(prog, tmp_path):
     source = tmp_path / "bare.s"
     source.write_text(".globl _start\n_start:\n\tnop\n")
     subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-s", "-o", bare, source], check=True)
-    (told,) = lines(unhex("id", "--json", bare))
-    assert told["quality"] == "none"
+    (reported,) = lines(unhex("id", "--json", bare))
+    assert reported["quality"] == "none"
     out = tmp_path / "o.gsym"
     fails(unhex("extract", bare, "-o", out), 1, bare, "no symbols")
     assert not out.exists()
@@ -81,7 +81,7 @@ def test_a_gsym_of_another_version(prog, tmp_path):
     fails(unhex("lookup", short, "1"), 1, short)
 
 
-def test_a_file_that_gets_shorter_while_it_is_read_is_told(prog, tmp_path):
+def test_a_file_that_gets_shorter_while_it_is_read_is_reported(prog, tmp_path):
     good = tmp_path / "good.gsym"
     assert unhex("extract", prog, "-o", good).returncode == 0
     big = tmp_path / "shrinks.gsym"

@@ -25,11 +25,11 @@ def test_the_output_is_named_after_the_input_in_the_current_folder(prog, tmp_pat
 
 def test_json_says_what_was_written(prog, tmp_path):
     out = tmp_path / "o.gsym"
-    (told,) = lines(unhex("extract", prog, "-o", out, "--json"))
-    assert told["output"] == str(out)
-    assert told["size"] == out.stat().st_size
-    assert told["quality"] == "inlines"
-    assert told["counts"]["functions"] > 0
+    (reported,) = lines(unhex("extract", prog, "-o", out, "--json"))
+    assert reported["output"] == str(out)
+    assert reported["size"] == out.stat().st_size
+    assert reported["quality"] == "inlines"
+    assert reported["counts"]["functions"] > 0
 
 
 def test_the_same_bytes_at_any_number_of_threads(prog, tmp_path):
@@ -51,9 +51,9 @@ def test_a_stripped_binary_takes_its_symbols_from_the_debug_file(prog, tmp_path)
 
 
 def test_no_dwarf_leaves_the_symbol_table(prog, tmp_path):
-    (told,) = lines(unhex("extract", prog, "--no-dwarf", "-o", tmp_path / "o", "--json"))
-    assert told["quality"] == "symtab"
-    assert told["counts"]["rows"] == 0
+    (reported,) = lines(unhex("extract", prog, "--no-dwarf", "-o", tmp_path / "o", "--json"))
+    assert reported["quality"] == "symtab"
+    assert reported["counts"]["rows"] == 0
 
 
 def test_a_pair_that_does_not_belong_together_is_refused(prog, tmp_path):

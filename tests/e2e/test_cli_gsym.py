@@ -23,8 +23,8 @@ def test_what_extract_writes_is_valid(gsym):
     result = unhex("gsym", "verify", gsym)
     assert result.returncode == 0
     assert result.stdout.startswith(f"{gsym}: valid, ")
-    (told,) = lines(unhex("gsym", "verify", "--json", gsym))
-    assert told["file"] == str(gsym) and told["valid"] is True
+    (reported,) = lines(unhex("gsym", "verify", "--json", gsym))
+    assert reported["file"] == str(gsym) and reported["valid"] is True
 
 
 def test_a_byte_that_is_wrong_is_named(gsym, tmp_path):
@@ -55,20 +55,20 @@ def test_dump_names_each_function_with_its_lines_and_calls(prog, gsym):
 
 
 def test_stat_adds_up_to_the_file(prog, gsym):
-    (told,) = lines(unhex("gsym", "stat", "--json", gsym))
-    assert told["size"] == sum(told["parts"].values()) == gsym.stat().st_size
-    assert told["version"] == 1
+    (reported,) = lines(unhex("gsym", "stat", "--json", gsym))
+    assert reported["size"] == sum(reported["parts"].values()) == gsym.stat().st_size
+    assert reported["version"] == 1
     (ids,) = lines(unhex("id", "--json", prog))
-    assert "gnu:" + told["uuid"] == ids["ids"][0]
-    assert told["counts"] == ids["counts"]
-    assert f"  {told['size']} bytes\n" in unhex("gsym", "stat", gsym).stdout
+    assert "gnu:" + reported["uuid"] == ids["ids"][0]
+    assert reported["counts"] == ids["counts"]
+    assert f"  {reported['size']} bytes\n" in unhex("gsym", "stat", gsym).stdout
 
 
 def test_llvm_reads_what_we_write(gsym, prog):
     start, _ = symbol(prog, "outer")
-    told = subprocess.run(["llvm-gsymutil-19", f"--address={start:#x}", gsym], check=True,
+    reported = subprocess.run(["llvm-gsymutil-19", f"--address={start:#x}", gsym], check=True,
                           capture_output=True, text=True).stdout
-    assert "outer" in told and "prog.c" in told
+    assert "outer" in reported and "prog.c" in reported
 
 
 @pytest.mark.parametrize("verb", ["verify", "dump", "stat"])

@@ -28,11 +28,11 @@ def gnu_id(path):
 def test_ids_and_measured_symbols(prog):
     result = unhex("id", "--json", prog)
     assert result.returncode == 0
-    (told,) = lines(result)
-    assert told["file"] == str(prog)
-    assert told["ids"] == [gnu_id(prog), file_id(prog)]
-    assert told["quality"] == "inlines"
-    counts = told["counts"]
+    (reported,) = lines(result)
+    assert reported["file"] == str(prog)
+    assert reported["ids"] == [gnu_id(prog), file_id(prog)]
+    assert reported["quality"] == "inlines"
+    counts = reported["counts"]
     assert counts["functions"] >= 2 and counts["inlines"] >= 2 and counts["rows"] >= 3
     assert counts["code_bytes"] >= counts["line_bytes"] > 0
 
@@ -45,17 +45,17 @@ def test_text_has_an_id_a_line(prog):
 
 
 def test_quick_tells_identities_only(prog):
-    (told,) = lines(unhex("id", "-qj", prog))
-    assert set(told) == {"file", "ids"}
+    (reported,) = lines(unhex("id", "-qj", prog))
+    assert set(reported) == {"file", "ids"}
 
 
 def test_a_stripped_file_has_another_file_id_and_no_lines(prog):
     bare, debug = stripped(prog)
-    told = lines(unhex("id", "--json", bare, debug))
-    assert told[0]["ids"][0] == told[1]["ids"][0] == gnu_id(prog)
-    assert told[0]["ids"][1] == file_id(bare) != file_id(prog)
-    assert told[0]["quality"] in ("none", "dynsym")
-    assert told[1]["quality"] == "inlines"
+    reported = lines(unhex("id", "--json", bare, debug))
+    assert reported[0]["ids"][0] == reported[1]["ids"][0] == gnu_id(prog)
+    assert reported[0]["ids"][1] == file_id(bare) != file_id(prog)
+    assert reported[0]["quality"] in ("none", "dynsym")
+    assert reported[1]["quality"] == "inlines"
 
 
 @pytest.mark.parametrize("name", ["code-32", "code-32-big", "code-64-big"])
@@ -63,13 +63,13 @@ def test_other_classes_and_byte_orders(name):
     path = ROOT / "fuzz/corpus/elf" / name
     result = unhex("id", "--json", path)
     assert result.returncode == 0
-    (told,) = lines(result)
-    assert file_id(path) in told["ids"]
-    assert told["quality"] == "symtab"
-    assert told["counts"]["functions"] > 0
+    (reported,) = lines(result)
+    assert file_id(path) in reported["ids"]
+    assert reported["quality"] == "symtab"
+    assert reported["counts"]["functions"] > 0
 
 
-def test_a_bad_file_among_good_ones_is_told_and_the_run_goes_on(prog, tmp_path):
+def test_a_bad_file_among_good_ones_is_reported_and_the_run_goes_on(prog, tmp_path):
     text = tmp_path / "text"
     text.write_text("#!/bin/sh\n")
     result = unhex("id", "--json", prog, text, prog)

@@ -33,10 +33,10 @@ def inlined_address(prog):
     """The first address in outer() with three frames, by a tool that is not ours."""
     start, size = symbol(prog, "outer")
     for pc in range(start, start + size):
-        told = subprocess.run(["addr2line", "-ifae", prog, hex(pc)], capture_output=True, text=True,
+        reported = subprocess.run(["addr2line", "-ifae", prog, hex(pc)], capture_output=True, text=True,
                               check=True).stdout.splitlines()
-        if len(told) == 7:
-            return pc, told[1::2], told[2::2]
+        if len(reported) == 7:
+            return pc, reported[1::2], reported[2::2]
     raise AssertionError("no inlined call in outer()")
 
 
@@ -67,13 +67,13 @@ def test_text_has_a_line_a_frame(prog, gsym):
 
 def test_addresses_are_hexadecimal_or_decimal(prog, gsym):
     pc, _, _ = inlined_address(prog)
-    told = unhex("lookup", gsym, hex(pc), str(pc), hex(pc).upper().replace("X", "x"), "--json")
-    assert len({json.dumps(a) for a in lines(told)}) == 1
+    reported = unhex("lookup", gsym, hex(pc), str(pc), hex(pc).upper().replace("X", "x"), "--json")
+    assert len({json.dumps(a) for a in lines(reported)}) == 1
     (bare,) = lines(unhex("lookup", gsym, "--hex", f"{pc:x}", "--json"))
-    assert bare == lines(told)[0]
+    assert bare == lines(reported)[0]
 
 
-def test_without_lines_the_distance_from_the_start_is_told(prog):
+def test_without_lines_the_distance_from_the_start_is_reported(prog):
     bare = prog.with_name("nodebug")
     subprocess.run(["strip", "-g", "-o", bare, prog], check=True)
     start, _ = symbol(prog, "outer")
@@ -88,7 +88,7 @@ def test_an_address_without_symbols_is_an_empty_list_and_status_1(gsym):
     assert unhex("lookup", gsym, "0").stdout == "0x0 ??\n"
 
 
-def test_names_are_demangled_unless_told_otherwise(tmp_path):
+def test_names_are_demangled_by_default(tmp_path):
     path = tmp_path / "cpp"
     path.with_suffix(".cc").write_text(CPP)
     subprocess.run(["g++", "-O2", "-g", "-o", path, path.with_suffix(".cc")], check=True)
@@ -103,10 +103,10 @@ def test_names_are_demangled_unless_told_otherwise(tmp_path):
 
 def test_the_debug_file_is_found_by_its_build_id(prog, tmp_path):
     bare, debug = stripped(prog)
-    told = lines(unhex("id", "-qj", bare))[0]["ids"][0].removeprefix("gnu:")
-    place = tmp_path / "debug/.build-id" / told[:2]
+    reported = lines(unhex("id", "-qj", bare))[0]["ids"][0].removeprefix("gnu:")
+    place = tmp_path / "debug/.build-id" / reported[:2]
     place.mkdir(parents=True)
-    (place / f"{told[2:]}.debug").symlink_to(debug)
+    (place / f"{reported[2:]}.debug").symlink_to(debug)
     pc, names, _ = inlined_address(prog)
     dirs = f"/nope:{tmp_path}/debug"
     (answer,) = lines(unhex("lookup", bare, hex(pc), "--json", "--debug-dir", dirs))
@@ -120,7 +120,7 @@ def test_addresses_come_from_stdin_a_line_each(prog, gsym):
     assert [a["address"] for a in lines(result)] == [hex(pc), hex(pc), "0x0", hex(pc)]
 
 
-def test_a_bad_line_is_answered_and_told_and_the_run_goes_on(prog, gsym):
+def test_a_bad_line_is_answered_and_reported_and_the_run_goes_on(prog, gsym):
     pc, _, _ = inlined_address(prog)
     result = unhex("lookup", gsym, "--json", stdin=f"{pc}\nxyz\n{'9' * 100000}\n{pc}\n")
     assert result.returncode == 1
@@ -136,7 +136,7 @@ def test_a_bad_line_is_answered_and_told_and_the_run_goes_on(prog, gsym):
     assert 'standard input: line 2 is "0x1\\x002"; expected' in odd.stderr
 
 
-def test_each_line_is_answered_before_the_next_is_asked(prog, gsym):
+def test_each_line_is_answered_before_the_next_is_read(prog, gsym):
     pc, _, _ = inlined_address(prog)
     with subprocess.Popen([UNHEX, "lookup", gsym, "--json"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as child:
@@ -151,10 +151,10 @@ def test_each_line_is_answered_before_the_next_is_asked(prog, gsym):
 
 def test_many_addresses_are_all_answered_in_order(prog, gsym):
     start, size = symbol(prog, "outer")
-    asked = [start + i % size for i in range(200000)]
-    result = unhex("lookup", gsym, "--json", stdin="".join(f"{a}\n" for a in asked))
+    requested = [start + i % size for i in range(200000)]
+    result = unhex("lookup", gsym, "--json", stdin="".join(f"{a}\n" for a in requested))
     assert result.returncode == 0
-    assert [int(a["address"], 16) for a in lines(result)] == asked
+    assert [int(a["address"], 16) for a in lines(result)] == requested
 
 
 def test_a_large_batch_answers_as_single_addresses_do(prog, gsym):
@@ -162,9 +162,9 @@ def test_a_large_batch_answers_as_single_addresses_do(prog, gsym):
     start, size = symbol(prog, "outer")
     kinds = [f"{start + i:#x}" for i in range(size)] + ["0x1", "outer+0x2", "xyz", "nosuch+1"]
     alone = {k: unhex("lookup", gsym, stdin=k + "\n").stdout for k in kinds}
-    asked = [kinds[i * 7 % len(kinds)] for i in range(3000)]
-    result = unhex("lookup", gsym, stdin="".join(a + "\n" for a in asked))
-    assert result.stdout == "".join(alone[a] for a in asked)
+    requested = [kinds[i * 7 % len(kinds)] for i in range(3000)]
+    result = unhex("lookup", gsym, stdin="".join(a + "\n" for a in requested))
+    assert result.stdout == "".join(alone[a] for a in requested)
 
 
 def test_a_function_of_thousands_of_inlined_calls_is_looked_up_by_an_index(tmp_path):
@@ -177,13 +177,13 @@ def test_a_function_of_thousands_of_inlined_calls_is_looked_up_by_an_index(tmp_p
     prog = tmp_path / "giant"
     subprocess.run(["gcc", "-O1", "-g", "-o", prog, tmp_path / "giant.c"], check=True)
     start, size = symbol(prog, "main")
-    asked = [start + i * (size // 50) for i in range(50)]
-    want = lines(unhex("lookup", prog, "--json", stdin="".join(f"{a}\n" for a in asked)))
+    requested = [start + i * (size // 50) for i in range(50)]
+    want = lines(unhex("lookup", prog, "--json", stdin="".join(f"{a}\n" for a in requested)))
     assert sum(len(a["frames"]) == 2 for a in want) > 40
     with subprocess.Popen([UNHEX, "lookup", prog, "--json"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as child:
         got = []
-        for pc in asked:
+        for pc in requested:
             child.stdin.write(f"{pc}\n".encode())
             child.stdin.flush()
             got.append(json.loads(child.stdout.readline()))

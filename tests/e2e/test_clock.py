@@ -71,7 +71,7 @@ def test_no_jump_of_the_clock_takes_anything_away(tmp_path, gsym, years):
 
 
 def test_a_request_is_waited_for_whatever_the_clock_says(tmp_path, gsym):
-    """A server that stops gives requests in flight their seconds, by a clock that nobody sets."""
+    """A server that stops gives requests in flight their seconds, by a clock that cannot be set."""
     faults = Faults(tmp_path)
     server = faults.server(tmp_path / "data").start()
     api = Api(server)

@@ -88,7 +88,7 @@ def test_what_is_printed_is_a_file_that_says_the_same(tmp_path):
     ("tls-certificate = /nonexistent/c.pem\ntls-key = /nonexistent/k.pem\nlisten = 127.0.0.1:0\n",
      ["/nonexistent/c.pem"]),
 ])
-def test_a_mistake_is_told_and_nothing_is_begun(tmp_path, text, words):
+def test_a_mistake_is_reported_and_nothing_is_begun(tmp_path, text, words):
     config = tmp_path / "unhex.conf"
     config.write_text(text)
     result = unhex("serve", "--config", config, "--data", tmp_path / "data")
@@ -96,7 +96,7 @@ def test_a_mistake_is_told_and_nothing_is_begun(tmp_path, text, words):
     assert result.returncode != 0 and not (tmp_path / "data").exists()
 
 
-def test_options_that_make_no_sense_are_told():
+def test_options_that_make_no_sense_are_named():
     fails(unhex("serve", "--set", "listen"), 2, "--set", "KEY=VALUE")
     fails(unhex("serve", "--set", "nope=1"), 2, 'unknown key "nope"')
     fails(unhex("serve", "--keep-days", "x"), 2, "--keep-days", '"x"')

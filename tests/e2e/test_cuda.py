@@ -60,12 +60,12 @@ def test_a_function_is_also_named_by_its_number_in_the_symbol_table():
     assert looked_up(CUBIN, "%1+0x10", "%2+0x20") == [EXPECTED["a+0x10"], EXPECTED["_Z1bPf+0xa0"]]
 
 
-def test_lines_of_ptx_are_told_where_there_are_no_others():
+def test_lines_of_ptx_are_reported_where_there_are_no_others():
     ptx = SEEDS / "ptx"
     assert looked_up(ptx, "hand+0", "hand+0x7f", "told+0x20") == [
         [("hand", ".nv_debug_ptx_txt", 12)], [("hand", ".nv_debug_ptx_txt", 14)], [("told", "k.cu", 7)]]
-    (told,) = lines(unhex("id", "--json", ptx))
-    assert told["sources"] == [{"source": "dwarf", "version": 2, "found": 1}, {"source": "symtab", "found": 2},
+    (reported,) = lines(unhex("id", "--json", ptx))
+    assert reported["sources"] == [{"source": "dwarf", "version": 2, "found": 1}, {"source": "symtab", "found": 2},
                                {"source": "ptx", "found": 1}]
 
 
@@ -75,7 +75,7 @@ def test_an_address_is_the_place_in_the_file():
     assert start > 0 and CUBIN.read_bytes()[start:start + 256] == bytes(range(256))
 
 
-def test_unknown_functions_are_told():
+def test_unknown_functions_are_reported():
     fails(unhex("lookup", CUBIN, "nothing+1"), 1, CUBIN, 'no function is named "nothing"')
     fails(unhex("lookup", CUBIN, "%77+1"), 1, CUBIN, "symbol 77 is no function")
     assert "nothing+1 ??" in unhex("lookup", CUBIN, "nothing+1").stdout
@@ -89,18 +89,18 @@ def test_a_place_is_found_in_any_module_and_gsym(tmp_path):
 
 
 def test_a_cubin_has_a_file_id_and_cuptis_number():
-    (told,) = lines(unhex("id", "--json", CUBIN))
-    assert told["arch"] == "sm_90" and told["quality"] == "inlines"
-    assert told["ids"][0].startswith("file:")
-    assert told["ids"][1] == crc_of(CUBIN.read_bytes())
+    (reported,) = lines(unhex("id", "--json", CUBIN))
+    assert reported["arch"] == "sm_90" and reported["quality"] == "inlines"
+    assert reported["ids"][0].startswith("file:")
+    assert reported["ids"][1] == crc_of(CUBIN.read_bytes())
 
 
-def test_each_piece_of_a_programs_gpu_code_is_told():
+def test_each_piece_of_a_programs_gpu_code_is_reported():
     program, *pieces = lines(unhex("id", "--json", HOST))
     assert "gpu" not in program and program["file"] == str(HOST)
-    told = [(p["gpu"], p["arch"], p["kind"], p["size"]) for p in pieces]
+    reported = [(p["gpu"], p["arch"], p["kind"], p["size"]) for p in pieces]
     size = CUBIN.stat().st_size
-    assert told == [(1, "sm_80", "cubin", size), (2, "sm_90", "cubin", size),
+    assert reported == [(1, "sm_80", "cubin", size), (2, "sm_90", "cubin", size),
                     (3, "compute_90", "ptx", 20), (4, "sm_100f", "cubin", size),
                     (5, "compute_90f", "ptx", 20)]
     for piece in pieces:
@@ -111,7 +111,7 @@ def test_each_piece_of_a_programs_gpu_code_is_told():
     assert "gpu 3: compute_90 ptx, 20 bytes, compiled by the driver at run time" in text
 
 
-def test_a_fat_binary_is_told_like_a_program():
+def test_a_fat_binary_is_described_like_a_program():
     fat, *pieces = lines(unhex("id", "--json", FAT))
     assert len(pieces) == 5 and fat["ids"][0].startswith("file:") and "quality" not in fat
 
@@ -123,16 +123,16 @@ def test_gpu_code_is_chosen_by_architecture_or_number(which):
 
 
 def test_gpu_code_is_chosen_by_its_identity():
-    (told,) = lines(unhex("id", "--json", CUBIN))
-    for name in told["ids"]:
+    (reported,) = lines(unhex("id", "--json", CUBIN))
+    for name in reported["ids"]:
         assert looked_up(HOST, "--gpu", name, "a+0") == [EXPECTED["a+0"]]
 
 
 def test_explain_tells_of_a_programs_gpu_code():
     (answer,) = lines(unhex("lookup", "--json", HOST, "--gpu", "sm_90", "a+0x10"))
-    told, address = lines(unhex("explain", "--json", HOST, "--gpu", "sm_90", answer["address"]))
-    assert told["quality"] == "inlines"
-    assert {s["source"] for s in told["sources"]} == {"dwarf", "symtab"}
+    reported, address = lines(unhex("explain", "--json", HOST, "--gpu", "sm_90", answer["address"]))
+    assert reported["quality"] == "inlines"
+    assert {s["source"] for s in reported["sources"]} == {"dwarf", "symtab"}
     assert frames(address) == EXPECTED["a+0x10"] and address["name_from"] == "dwarf"
     fails(unhex("explain", HOST, "--gpu", "sm_70", "1"), 1, HOST, "no GPU code for sm_70")
 
@@ -182,13 +182,13 @@ def push(server, *args):
 
 
 def test_push_takes_each_piece_once(server):
-    status, told = push(server, HOST)
-    assert status == 0, told
-    assert {t.get("gpu", 0): t["status"] for t in told} == {
+    status, reported = push(server, HOST)
+    assert status == 0, reported
+    assert {t.get("gpu", 0): t["status"] for t in reported} == {
         0: "skipped", 1: "uploaded", 2: "skipped", 4: "skipped"}
-    status, told = push(server, FAT)
-    assert status == 0, told
-    assert {t.get("gpu", 0): t["status"] for t in told} == {
+    status, reported = push(server, FAT)
+    assert status == 0, reported
+    assert {t.get("gpu", 0): t["status"] for t in reported} == {
         1: "already-there", 2: "skipped", 4: "skipped"}
     assert push(server, "--no-gpu", HOST)[1][0]["status"] == "failed"
 
@@ -199,17 +199,17 @@ def answered(server, name, address):
 
 
 def test_the_server_answers_by_cuptis_number(server):
-    (told,) = lines(unhex("id", "--json", CUBIN))
+    (reported,) = lines(unhex("id", "--json", CUBIN))
     (answer,) = lines(unhex("lookup", "--json", CUBIN, "a+0x10"))
     assert push(server, CUBIN)[1][0]["status"] == "uploaded"
-    for name in told["ids"]:
+    for name in reported["ids"]:
         assert answered(server, name, int(answer["address"], 16)) == EXPECTED["a+0x10"]
 
 
 def test_the_server_knows_functions_by_name(server, tmp_path):
-    (told,) = lines(unhex("id", "--json", CUBIN))
+    (reported,) = lines(unhex("id", "--json", CUBIN))
     assert push(server, CUBIN)[1][0]["status"] == "uploaded"
-    name = told["ids"][1]
+    name = reported["ids"][1]
     result = server.unhex("lookup", "--json", "--demangle", "none", name, *EXPECTED, "nothing+1")
     answers = lines(result)
     assert [a["address"] for a in answers] == [*EXPECTED, "nothing+1"]
@@ -231,5 +231,5 @@ def test_cubins_with_one_number_stay_apart(server, tmp_path):
     assert answered(server, first["ids"][0], at) == [("a", "k.cu", 10)]
     assert answered(server, second["ids"][0], at) == [("a", "k.cu", 17)]
     assert answered(server, second["ids"][1], at) == [("a", "k.cu", 17)]  # that of the last one
-    status, told = push(server, CUBIN, other)
-    assert [t["status"] for t in told] == ["already-there", "already-there"]
+    status, reported = push(server, CUBIN, other)
+    assert [t["status"] for t in reported] == ["already-there", "already-there"]

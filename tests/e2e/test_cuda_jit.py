@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from gpu import (KERNELS, NVDISASM, TOOLKIT, Cubin, agree_with_cupti, asked, cupti,  # noqa: F401
+from gpu import (KERNELS, NVDISASM, TOOLKIT, Cubin, agree_with_cupti, requested, cupti,  # noqa: F401
                  disassembled, nvcc, places_of, tool)
 from tool import lines, unhex
 
@@ -26,8 +26,8 @@ def is_source(frame):
 
 
 def sources(path):
-    (told,) = lines(unhex("id", "--json", path))
-    return told["quality"], {s["source"] for s in told["sources"]}
+    (reported,) = lines(unhex("id", "--json", path))
+    return reported["quality"], {s["source"] for s in reported["sources"]}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_ptx_written_by_hand_has_its_own_lines(by_hand):
         line = next(i for i, t in enumerate(text, 1) if f"{number:#x}" in t)
         at = code.index(struct.pack("<I", number))
         assert code.count(struct.pack("<I", number)) == 1
-        ((frame,),) = asked(by_hand, [at // 16 * 16])
+        ((frame,),) = requested(by_hand, [at // 16 * 16])
         assert frame["function"] == ("other" if mark == 4 else "marks")
         assert frame["file"] == PTX_TEXT
         assert frame["line"] in (line, line + 1)  # the constant, or the store that it went into
@@ -77,7 +77,7 @@ def half(tmp_path_factory):
 def test_each_kernel_has_the_best_lines_there_are(half, cupti):
     agree_with_cupti(half, cupti, is_source)
     found = {}
-    for (name, *_), frames in zip(places_of(half), asked(half, [s + o for _, s, o in places_of(half)])):
+    for (name, *_), frames in zip(places_of(half), requested(half, [s + o for _, s, o in places_of(half)])):
         if frames[-1]["function"] == name:
             found.setdefault(name, set()).add(is_source(frames[0]))
     assert found == {"_Z3addPKfS0_Pfi": {False}, "_Z5scaleIiLi3EEvPT_": {True}, "_Z5scaleIdLi4EEvPT_": {True}}
@@ -97,9 +97,9 @@ def compile_plain(into, *options):
 def test_clang_compiles_with_lines(tmp_path, cupti, option):
     path = compile_plain(tmp_path, option)
     places, _ = agree_with_cupti(path, cupti)
-    told = {(f[-1]["file"], f[-1]["line"]) for f in asked(path, [s + o for _, s, o in places_of(path)]) if f}
-    assert places > 50 and {file for file, _ in told} == {str(KERNELS / "plain.cu")}
-    assert {line for _, line in told} >= {8, 13, 18, 23, 24, 25}
+    reported = {(f[-1]["file"], f[-1]["line"]) for f in requested(path, [s + o for _, s, o in places_of(path)]) if f}
+    assert places > 50 and {file for file, _ in reported} == {str(KERNELS / "plain.cu")}
+    assert {line for _, line in reported} >= {8, 13, 18, 23, 24, 25}
     assert sources(path) == ("lines", {"dwarf", "symtab"})
 
 
@@ -107,9 +107,9 @@ def test_clang_without_lines_leaves_those_of_its_ptx(tmp_path):
     path = compile_plain(tmp_path, "-g0")
     text = (tmp_path / "plain.ptx").read_text().splitlines()
     divides = {i for i, t in enumerate(text, 1) if "div.rn.f32" in t}
-    told = {f[0]["line"] for f in asked(path, [s + o for _, s, o in places_of(path)])}
-    assert divides & told
-    assert not [i for i in told if re.match(r"\s*(//|\.reg|\.param|\.version|$)", text[i - 1])], told
+    reported = {f[0]["line"] for f in requested(path, [s + o for _, s, o in places_of(path)])}
+    assert divides & reported
+    assert not [i for i in reported if re.match(r"\s*(//|\.reg|\.param|\.version|$)", text[i - 1])], reported
 
 
 if NVDISASM:
@@ -131,7 +131,7 @@ if NVDISASM:
         compared = 0
         for path in (by_hand, half, compile_plain(tmp_path, "-g0")):
             expected, off = printed_ptx(path), Cubin(path).off
-            for place, frames in zip(expected, asked(path, [off[s] + o for s, o in expected])):
+            for place, frames in zip(expected, requested(path, [off[s] + o for s, o in expected])):
                 if not is_source(frames[0]):
                     assert (frames[0]["file"], frames[0]["line"]) == expected[place], (path.name, place)
                     compared += 1
@@ -160,7 +160,7 @@ if NVRTC:
         agree_with_cupti(path, cupti, is_source)
         assert sources(path)[0] == quality
         if option:
-            files = {pathlib.Path(f[0]["file"]).name for f in asked(path, [s + o for _, s, o in places_of(path)])
+            files = {pathlib.Path(f[0]["file"]).name for f in requested(path, [s + o for _, s, o in places_of(path)])
                      if f and f[0].get("line") and is_source(f[0])}
             assert files == {"made_at_run_time.cu"}
 
@@ -190,7 +190,7 @@ if NVJITLINK:
     def test_ptx_that_is_linked_at_run_time(tmp_path, cupti):
         path = jit_link(tmp_path / "linked.cubin", ["-arch=sm_90", "-lineinfo"], (LINK_PTX, KERNELS / "marks.ptx"))
         agree_with_cupti(path, cupti, is_source)
-        frames = [f for f in asked(path, [s + o for _, s, o in places_of(path)]) if f]
+        frames = [f for f in requested(path, [s + o for _, s, o in places_of(path)]) if f]
         assert {f[-1]["function"] for f in frames} == {"marks", "other"}
         # The linker numbers the texts, since there could be several.
         assert {re.sub(r"\.\d+$", "", f[0]["file"]) for f in frames} == {PTX_TEXT}

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gpu import (KERNELS, NVDISASM, TOOLKIT, Cubin, agree_with_cupti, asked, cupti,  # noqa: F401
+from gpu import (KERNELS, NVDISASM, TOOLKIT, Cubin, agree_with_cupti, requested, cupti,  # noqa: F401
                  disassembled, nvcc)
 from tool import lines, unhex
 
@@ -77,7 +77,7 @@ if NVDISASM:
         for path in (p for p in cubins if ".debug." not in p.name and ".mixed." not in p.name):
             expected = printed_chains(path)
             off = Cubin(path).off
-            for place, frames in zip(expected, asked(path, [off[s] + o for s, o in expected])):
+            for place, frames in zip(expected, requested(path, [off[s] + o for s, o in expected])):
                 chain = [(f.get("file", ""), f.get("line", 0)) for f in frames]
                 assert chain == expected[place], (path.name, place)
                 compared += 1
@@ -89,7 +89,7 @@ def test_functions_inside_of_kernels_have_their_own_names(cubins):
     path = next(p for p in cubins if p.name == "chains.sm_80.lines.cubin")
     inside = [(n, start) for n, start, _ in Cubin(path).functions if n.startswith("$")]
     assert inside
-    for (name, _), frames in zip(inside, asked(path, [start for _, start in inside])):
+    for (name, _), frames in zip(inside, requested(path, [start for _, start in inside])):
         assert frames[-1]["function"] == name.split("$", 2)[2]
 
 
@@ -101,7 +101,7 @@ def test_numbers_are_those_of_cupti(cubins, cupti, tmp_path):
         cut.write_bytes(path.read_bytes() + bytes(i * 37 % 101))
         paths.append(cut)
     assert len(paths) >= 40
-    ours = [told["ids"][-1] for told in lines(unhex("id", "--quick", "--json", *paths))]
+    ours = [reported["ids"][-1] for reported in lines(unhex("id", "--quick", "--json", *paths))]
     assert ours == [f"cubin-crc:{int(crc, 16):08x}" for crc in cupti("crc", *paths)]
 
 
@@ -149,17 +149,17 @@ def test_libraries_of_the_toolkit_are_read(library):
     """Names alone, as all of them are stripped of lines: every piece is read, none is damaged."""
     result = unhex("id", "--gpu", "--quick", "--json", library)
     assert result.returncode == 0 and result.stderr == ""
-    told = lines(result)[1:]
-    assert told and not [t for t in told if "error" in t]
+    reported = lines(result)[1:]
+    assert reported and not [t for t in reported if "error" in t]
 
 
-def test_a_program_is_pushed_and_its_kernels_are_asked_by_cuptis_names(tmp_path, server):
+def test_a_program_is_pushed_and_its_kernels_are_found_by_cuptis_names(tmp_path, server):
     program = tmp_path / "program.so"
     nvcc("-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=[sm_90,compute_90]", "-lineinfo",
          "-shared", "-Xcompiler", "-fPIC", "-o", program, KERNELS / "reduce.cu")
     pieces = lines(unhex("id", "--json", program))[1:]
-    told = lines(server.unhex("push", "--json", program))
-    assert {t["gpu"] for t in told if t["status"] == "uploaded" and "gpu" in t} == {
+    reported = lines(server.unhex("push", "--json", program))
+    assert {t["gpu"] for t in reported if t["status"] == "uploaded" and "gpu" in t} == {
         p["gpu"] for p in pieces if p["kind"] == "cubin" and p["quality"] != "none"}
     compared = 0
     for piece in pieces:

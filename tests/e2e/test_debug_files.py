@@ -95,11 +95,11 @@ def test_a_link_counts_from_where_the_binary_really_is(prog, tmp_path):
 def test_the_tree_of_build_ids_comes_first(prog, tmp_path):
     bare, debug = linked(prog, tmp_path)
     place = in_tree(tmp_path / "tree", prog, debug)
-    (told,) = lines(unhex("id", "--json", bare, "--debug-dir", tmp_path / "tree"))
-    assert told["quality"] in ("none", "dynsym")
-    assert told["debug_file"]["file"] == str(place)
-    assert told["debug_file"]["found"] == "build-id"
-    assert told["debug_file"]["quality"] == "inlines"
+    (reported,) = lines(unhex("id", "--json", bare, "--debug-dir", tmp_path / "tree"))
+    assert reported["quality"] in ("none", "dynsym")
+    assert reported["debug_file"]["file"] == str(place)
+    assert reported["debug_file"]["found"] == "build-id"
+    assert reported["debug_file"]["quality"] == "inlines"
     assert gdb_reads(bare, f"set debug-file-directory {tmp_path}/tree") == str(place)
 
 
@@ -109,13 +109,13 @@ def test_a_debug_file_of_another_build_is_passed_over(prog, tmp_path):
     place = in_tree(tmp_path / "tree", bare, other)
     run_of = unhex("explain", bare, "--debug-dir", tmp_path / "tree", "--json")
     assert run_of.returncode == 0, run_of.stderr
-    told = lines(run_of)[0]
-    assert told["tried"] == [{"path": str(place), "outcome": "has another build ID"}]
-    assert "debug_file" not in told
+    reported = lines(run_of)[0]
+    assert reported["tried"] == [{"path": str(place), "outcome": "has another build ID"}]
+    assert "debug_file" not in reported
 
 
 @pytest.mark.parametrize("how", ["crc", "missing", "itself"])
-def test_a_link_that_means_no_debug_file_of_it_is_told(prog, tmp_path, how):
+def test_a_link_that_means_no_debug_file_of_it_is_reported(prog, tmp_path, how):
     bare, debug = linked(prog, tmp_path)
     if how == "crc":
         debug.write_bytes(debug.read_bytes() + b"x")
@@ -128,9 +128,9 @@ def test_a_link_that_means_no_debug_file_of_it_is_told(prog, tmp_path, how):
         run("objcopy", "--add-gnu-debuglink=bin", bare, cwd=tmp_path)
         why = "is the file itself"
         debug = bare
-    told = lines(unhex("explain", bare, "--json"))[0]
-    assert {"path": str(debug), "outcome": why} in told["tried"]
-    assert "debug_file" not in told
+    reported = lines(unhex("explain", bare, "--json"))[0]
+    assert {"path": str(debug), "outcome": why} in reported["tried"]
+    assert "debug_file" not in reported
     assert gdb_reads(bare) is None
 
 
@@ -148,12 +148,12 @@ def test_names_of_any_length_have_their_crc_behind_the_padding(prog, tmp_path, l
     assert frames(bare, prog) == frames(prog, prog)
 
 
-def test_extract_takes_the_debug_file_by_itself_unless_told_not_to(prog, tmp_path):
+def test_extract_takes_the_debug_file_by_default(prog, tmp_path):
     bare, _ = linked(prog, tmp_path)
-    told = lines(unhex("extract", bare, "-o", tmp_path / "a.gsym", "--json"))[0]
-    assert told["quality"] == "inlines"
-    told = lines(unhex("extract", bare, "-o", tmp_path / "b.gsym", "--json", "--debug-dir", ""))[0]
-    assert told["quality"] in ("none", "dynsym")
+    reported = lines(unhex("extract", bare, "-o", tmp_path / "a.gsym", "--json"))[0]
+    assert reported["quality"] == "inlines"
+    reported = lines(unhex("extract", bare, "-o", tmp_path / "b.gsym", "--json", "--debug-dir", ""))[0]
+    assert reported["quality"] in ("none", "dynsym")
 
 
 def test_explain_tells_who_said_what_and_who_is_believed(prog):
@@ -180,9 +180,9 @@ def test_explain_says_of_stubs_and_of_nameless_functions_why(prog, tmp_path):
     bare = without_symbols(prog, tmp_path)
     stubs = re.findall(r"^0*([0-9a-f]+) <(atoi|strtol)@plt>:$", run("objdump", "-d", bare), re.M)
     start, _ = symbol(prog, "outer")
-    told = lines(unhex("explain", bare, "0x" + stubs[0][0], hex(start), "--json"))
-    assert [t["frames"][0]["function"] for t in told[1:]] == [f"{stubs[0][1]}@plt", "<no name>"]
-    assert [t["name_from"] for t in told[1:]] == ["plt", "bounds"]
+    reported = lines(unhex("explain", bare, "0x" + stubs[0][0], hex(start), "--json"))
+    assert [t["frames"][0]["function"] for t in reported[1:]] == [f"{stubs[0][1]}@plt", "<no name>"]
+    assert [t["name_from"] for t in reported[1:]] == ["plt", "bounds"]
 
 
 def test_what_cannot_be_explained(tmp_path):
@@ -193,10 +193,10 @@ def test_what_cannot_be_explained(tmp_path):
 
 
 def test_quality_counts_equal_those_of_the_gsym(prog, tmp_path):
-    told = lines(unhex("id", "--json", prog))[0]
+    reported = lines(unhex("id", "--json", prog))[0]
     unhex("extract", prog, "-o", tmp_path / "p.gsym")
     stat = json.loads(unhex("gsym", "stat", "--json", tmp_path / "p.gsym").stdout)
-    assert stat["counts"] == told["counts"]
-    assert 0 < told["counts"]["code_bytes"] <= told["text_bytes"]
-    found = {s["source"]: s["found"] for s in told["sources"]}
+    assert stat["counts"] == reported["counts"]
+    assert 0 < reported["counts"]["code_bytes"] <= reported["text_bytes"]
+    found = {s["source"]: s["found"] for s in reported["sources"]}
     assert {"dwarf", "symtab", "plt"} <= found.keys()

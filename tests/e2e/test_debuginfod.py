@@ -95,7 +95,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
     """One answer to everything; counts the questions."""
 
     def do_GET(self):
-        self.server.asked.append(self.path)
+        self.server.requested.append(self.path)
         self.server.headers_seen.append(dict(self.headers))
         status, headers, body = self.server.answer
         self.send_response(status)
@@ -112,7 +112,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def server_of(status=200, headers=None, body=b""):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        server.answer, server.asked, server.headers_seen = (status, headers or {}, body), [], []
+        server.answer, server.requested, server.headers_seen = (status, headers or {}, body), [], []
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -121,14 +121,14 @@ def server_of(status=200, headers=None, body=b""):
             server.shutdown()
 
 
-def test_nobody_is_asked_unless_told_so(prog, bare, tmp_path):
+def test_no_server_is_queried_unless_configured(prog, bare, tmp_path):
     with server_of(body=(tmp_path / "dbg/p.debug").read_bytes()) as server:
         frames, _, _ = ask(bare, prog, tmp_path)
-        assert not server.asked
+        assert not server.requested
         assert [f["function"] for f in frames] == ["<no name>"]
         assert not (tmp_path / "cache").exists()
         frames, _, _ = ask(bare, prog, tmp_path, env={"DEBUGINFOD_URLS": server.url})
-        assert server.asked == [f"/buildid/{hex_id(bare)}/debuginfo"]
+        assert server.requested == [f"/buildid/{hex_id(bare)}/debuginfo"]
         assert found(frames)
 
 
@@ -139,11 +139,11 @@ def test_what_elfutils_server_has_is_fetched_once_and_shared_with_its_client(pro
         assert run.stderr == ""
         assert frames == lines(unhex("lookup", prog, hex(symbol(prog, "outer")[0]), "--json"))[0][
             "frames"]
-        told = lines(unhex("id", "--json", bare, "--debuginfod", url,
+        reported = lines(unhex("id", "--json", bare, "--debuginfod", url,
                            env={"XDG_CACHE_HOME": str(tmp_path / "cache")}))[0]
-        assert told["debug_file"]["found"] == "debuginfod"
-        assert told["debug_file"]["quality"] == "inlines"
-        assert told["debug_file"]["file"] == str(kept(bare, tmp_path))
+        assert reported["debug_file"]["found"] == "debuginfod"
+        assert reported["debug_file"]["quality"] == "inlines"
+        assert reported["debug_file"]["file"] == str(kept(bare, tmp_path))
     assert kept(bare, tmp_path).read_bytes() == (tmp_path / "dbg/p.debug").read_bytes()
     assert sorted(p.name for p in kept(bare, tmp_path).parent.iterdir()) == ["debuginfo"]
     again, run, _ = ask(bare, prog, tmp_path, "--debuginfod", url)  # it is stopped by now
@@ -170,28 +170,28 @@ def test_a_no_is_remembered_for_a_while(prog, bare, tmp_path):
         for _ in range(3):
             frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url)
             assert [f["function"] for f in frames] == ["<no name>"] and run.stderr == ""
-        assert len(server.asked) == 1
+        assert len(server.requested) == 1
         assert kept(bare, tmp_path).stat().st_size == 0
         (kept(bare, tmp_path).parent.parent / "cache_miss_s").write_text("5\n")
         os.utime(kept(bare, tmp_path), (1, time.time() - 6))
         ask(bare, prog, tmp_path, "--debuginfod", server.url)
-        assert len(server.asked) == 2
+        assert len(server.requested) == 2
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-def test_another_answer_is_told_and_not_remembered(prog, bare, tmp_path, status):
+def test_another_answer_is_reported_and_not_remembered(prog, bare, tmp_path, status):
     with server_of(status) as server:
         for n in (1, 2):
             _, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url)
             assert f"status {status}" in run.stderr
-            assert len(server.asked) == n
+            assert len(server.requested) == n
     assert not kept(bare, tmp_path).exists()
 
 
 def test_a_server_that_says_nothing_costs_less_than_five_seconds(prog, bare, tmp_path):
     with socket.socket() as dead, server_of(body=(tmp_path / "dbg/p.debug").read_bytes()) as server:
         dead.bind(("127.0.0.1", 0))
-        dead.listen(5)  # connections are made, and nobody answers
+        dead.listen(5)  # connections are made, and get no answer
         urls = f"http://127.0.0.1:{dead.getsockname()[1]} {server.url}"
         frames, run, seconds = ask(bare, prog, tmp_path, "--debuginfod", urls)
         assert found(frames) and run.stderr == ""
@@ -218,7 +218,7 @@ def test_a_server_that_breaks_off_leaves_nothing(prog, bare, tmp_path):
 
 
 @pytest.mark.parametrize("body,why", [(b"<html>", "is no ELF file"), (None, "another build ID")])
-def test_what_is_not_the_file_that_was_asked_for_is_thrown_away(prog, bare, tmp_path, body, why):
+def test_a_file_other_than_the_requested_one_is_thrown_away(prog, bare, tmp_path, body, why):
     other = compile_c(tmp_path, "other", "int main(void) { return 3; }\n")
     with server_of(body=body or other.read_bytes()) as server:
         _, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url)
@@ -233,7 +233,7 @@ def test_a_redirect_is_followed_and_a_key_is_sent(prog, bare, tmp_path):
         frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url,
                              env={"DEBUGINFOD_HEADERS_FILE": str(tmp_path / "headers")})
         assert found(frames) and run.stderr == ""
-        assert store.asked[0].startswith("/blob?signature=")
+        assert store.requested[0].startswith("/blob?signature=")
         assert server.headers_seen[0]["Authorization"] == "Bearer secret"
         assert "Authorization" not in store.headers_seen[0]
 

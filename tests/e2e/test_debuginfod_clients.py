@@ -77,16 +77,16 @@ def test_debuginfod_find_gets_a_source(client, alone):
 
 
 def test_gdb_breaks_lists_the_source_and_walks_the_stack(client, alone):
-    told = client("gdb", "-nx", "-batch", "-iex", "set debuginfod enabled on",
+    reported = client("gdb", "-nx", "-batch", "-iex", "set debuginfod enabled on",
                   "-iex", "set auto-load safe-path /", "-ex", "break outer", "-ex", "run",
                   "-ex", "list outer", "-ex", "backtrace", alone.exe)
-    assert re.search(r"Breakpoint 1, outer \(x=1\) at .*prog\.c:\d+", told), told
-    listed = dict(re.findall(r"^(\d+)\t(.*)$", told, re.M))
+    assert re.search(r"Breakpoint 1, outer \(x=1\) at .*prog\.c:\d+", reported), reported
+    listed = dict(re.findall(r"^(\d+)\t(.*)$", reported, re.M))
     lines = alone.text.decode().splitlines()
     at = lines.index("__attribute__((noinline)) int outer(int x)") + 1
     for number in range(at, at + 4):
-        assert listed[str(number)] == lines[number - 1], told
-    assert re.search(r"#1 .*main \(argc=1, .*prog\.c:\d+", told), told
+        assert listed[str(number)] == lines[number - 1], reported
+    assert re.search(r"#1 .*main \(argc=1, .*prog\.c:\d+", reported), reported
 
 
 def test_eu_addr2line_names_lines(client, alone):
@@ -96,7 +96,7 @@ def test_eu_addr2line_names_lines(client, alone):
 
 
 def test_valgrind_says_where_it_happened(client, wrong):
-    told = client("valgrind", wrong.exe)
-    assert "Invalid read of size 4" in told, told
+    reported = client("valgrind", wrong.exe)
+    assert "Invalid read of size 4" in reported, reported
     line = WRONG.splitlines().index("\treturn p[3] + 1;") + 1
-    assert f"reads_too_far (prog.c:{line})" in told, told
+    assert f"reads_too_far (prog.c:{line})" in reported, reported

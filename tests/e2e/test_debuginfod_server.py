@@ -74,19 +74,19 @@ def test_debuginfod_find_gets_both_files_and_a_section(pushed, prog, halves, tmp
 def test_gdb_sees_lines_of_a_stripped_program(pushed, prog, halves, tmp_path):
     alone = tmp_path / "stripped"
     shutil.copy(halves[0], alone)
-    told = client(pushed, tmp_path, "gdb", "-nx", "-batch", "-iex", "set debuginfod enabled on",
+    reported = client(pushed, tmp_path, "gdb", "-nx", "-batch", "-iex", "set debuginfod enabled on",
                   "-ex", "break outer", "-ex", "run", "-ex", "backtrace", alone)
-    assert "outer (x=1)" in told.stdout and f"{prog.name}.c" in told.stdout, told.stdout
-    assert "main" in told.stdout
+    assert "outer (x=1)" in reported.stdout and f"{prog.name}.c" in reported.stdout, reported.stdout
+    assert "main" in reported.stdout
 
 
 def test_eu_addr2line_names_a_stripped_program(pushed, prog, halves, tmp_path):
     alone = tmp_path / "stripped"
     shutil.copy(halves[0], alone)
     start, _ = symbol(prog, "outer")
-    told = client(pushed, tmp_path, "eu-addr2line", "-f", "-e", alone, hex(start))
-    assert told.stdout.splitlines()[0] == "outer", told.stdout
-    assert f"{prog.name}.c:" in told.stdout
+    reported = client(pushed, tmp_path, "eu-addr2line", "-f", "-e", alone, hex(start))
+    assert reported.stdout.splitlines()[0] == "outer", reported.stdout
+    assert f"{prog.name}.c:" in reported.stdout
 
 
 # what a client may ask besides

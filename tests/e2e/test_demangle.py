@@ -82,7 +82,7 @@ def test_names_read_as_binutils_write_them(names):
                        most=0.001) == []  # 69 of 310,000
 
 
-def test_names_read_as_llvm_writes_them_when_asked(names):
+def test_names_read_as_llvm_writes_them_on_request(names):
     ours = filtered([TOOL, "--llvm"], names)
     theirs = filtered(["/usr/lib/llvm-19/bin/llvm-cxxfilt"], names)
     assert unexplained(names, theirs, ours, NOT_AS_LLVM, most=0.005) == []  # 503 of 310,000

@@ -310,7 +310,7 @@ def test_an_index_that_another_process_holds_is_waited_for_and_then_said(server,
     others = [Attempt(Api(server), f"gnu:{uuid_of(n).hex()}", with_uuid(gsym, uuid_of(n)))
               for n in range(3, 43)]
     with concurrent.futures.ThreadPoolExecutor(len(others)) as pool:
-        asked = time.monotonic()
+        requested = time.monotonic()
         jobs = [pool.submit(other.go_on) for other in others]
         start, waits = symbol(prog, "outer")[0], []
         while not all(job.done() for job in jobs):
@@ -319,8 +319,8 @@ def test_an_index_that_another_process_holds_is_waited_for_and_then_said(server,
             assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
             waits.append(time.monotonic() - begun)
             time.sleep(0.02)
-        print(f"{len(jobs)} writers were told to come again after "
-              f"{time.monotonic() - asked:.1f} s; {len(waits)} readers waited {max(waits):.2f} s "
+        print(f"{len(jobs)} writers got Retry-After after "
+              f"{time.monotonic() - requested:.1f} s; {len(waits)} readers waited {max(waits):.2f} s "
               "at most")
         assert {job.result()[0] for job in jobs} == {503}
         assert {job.result()[1]["error"]["code"] for job in jobs} == {"unavailable"}
@@ -369,7 +369,7 @@ def test_a_flipped_bit_never_becomes_a_name(tmp_path, prog, gsym):
         flip(server, best, rng.randrange(len(best) * 8))
     flip(server, elf, rng.randrange(len(elf) * 8))
     server.start()
-    api, told = Api(server), collections.Counter()
+    api, reported = Api(server), collections.Counter()
     for name, _ in alone:
         status, doc, _ = api("POST", "/v1/symbolize",
                              {"modules": [{"id": name, "addresses": [start]}]})
@@ -379,7 +379,7 @@ def test_a_flipped_bit_never_becomes_a_name(tmp_path, prog, gsym):
         api.refused(500, "input_output", "GET", f"/v1/gsym/{name}")
         explained = api("GET", f"/v1/explain/{name}?addr={start}")[1]
         assert '"frames": [{' not in json.dumps(explained), explained
-        told["alone: failed"] += 1
+        reported["alone: failed"] += 1
     for name, _ in pairs:
         status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}")
         assert status == 200 and doc["quality"] == "symtab"
@@ -387,7 +387,7 @@ def test_a_flipped_bit_never_becomes_a_name(tmp_path, prog, gsym):
         api.connection.request("GET", f"/v1/gsym/{name}")
         answer = api.connection.getresponse()
         assert answer.read() == with_uuid(poor, bytes.fromhex(name.removeprefix("gnu:")))
-        told["pair: the next one answered"] += 1
+        reported["pair: the next one answered"] += 1
     api.refused(500, "input_output", "GET", f"/buildid/{build_id(prog)[4:]}/executable")
     api.refused(500, "input_output", "GET", f"/buildid/{build_id(prog)[4:]}/section/.text")
     assert server.stop() == 0
@@ -398,4 +398,4 @@ def test_a_flipped_bit_never_becomes_a_name(tmp_path, prog, gsym):
     server.start()  # what was lost is wanted again
     assert Attempt(Api(server), *alone[0]).go_on()[0] == 200
     assert server.stop() == 0
-    print(dict(told))
+    print(dict(reported))

@@ -78,9 +78,9 @@ def push(server, *args):
 
 
 def test_the_supplementary_file_goes_along_and_the_server_reads_it(server, tree, tmp_path):
-    told = push(server, "--debug-dir", tree / "debug", tree / "one.bin", tree / "two.bin")
-    assert [t["status"] for t in told] == ["uploaded"] * 3
-    assert told[0]["id"] == build_id(tree / "common.debug") and told[0]["reason"] == ""
+    reported = push(server, "--debug-dir", tree / "debug", tree / "one.bin", tree / "two.bin")
+    assert [t["status"] for t in reported] == ["uploaded"] * 3
+    assert reported[0]["id"] == build_id(tree / "common.debug") and reported[0]["reason"] == ""
     for name in ("one", "two"):
         assert gsym(server, tree, name) == extracted(tree, name, tmp_path)
     assert fetched(server, f"/buildid/{hex_id(tree / 'common.debug')}/debuginfo") == \
@@ -113,15 +113,15 @@ def test_what_was_extracted_without_it_is_extracted_again_when_it_comes(server, 
     if not whole:
         shutil.copy(debug_of(tree, "one"), alone / "one.debug")
         files += ["-d", alone / "one.debug"]
-    (told,) = push(server, "--debug-dir", "", *files)
-    assert told["status"] == "uploaded" and "supplementary file" in told["reason"]
-    assert "common.debug is not there" in told["reason"]
+    (reported,) = push(server, "--debug-dir", "", *files)
+    assert reported["status"] == "uploaded" and "supplementary file" in reported["reason"]
+    assert "common.debug is not there" in reported["reason"]
     advice = Api(server)("GET", f"/v1/explain/{build_id(tree / 'one')}")[1]["advice"]
     assert any(build_id(tree / "common.debug") in a for a in advice), advice
     poor = gsym(server, tree, "one")
     assert poor != extracted(tree, "one", tmp_path)
-    (told,) = push(server, tree / "common.debug")
-    assert (told["status"], told["id"]) == ("uploaded", build_id(tree / "common.debug"))
+    (reported,) = push(server, tree / "common.debug")
+    assert (reported["status"], reported["id"]) == ("uploaded", build_id(tree / "common.debug"))
     if not whole:
         wait_for(lambda: gsym(server, tree, "one") == extracted(tree, "one", tmp_path))
     else:
@@ -147,8 +147,8 @@ def test_a_damaged_one_costs_its_names_and_is_replaced_by_force(server, tree, tm
     bad.write_bytes(good[:start] + bytes(size) + good[start + size:])
     shutil.copy(debug_of(tree, "one"), tmp_path / "one.debug")
     assert push(server, bad)[0]["status"] == "uploaded"
-    (told,) = push(server, "--debug-dir", "", "-e", tree / "one.bin", "-d", tmp_path / "one.debug")
-    assert told["status"] == "uploaded", told
+    (reported,) = push(server, "--debug-dir", "", "-e", tree / "one.bin", "-d", tmp_path / "one.debug")
+    assert reported["status"] == "uploaded", reported
     addresses = [hex(a) for a in code_addresses(tree / "one")]
     poor = server.unhex("lookup", build_id(tree / "one"), *addresses).stdout
     assert "one.cc" in poor
@@ -176,9 +176,9 @@ def test_a_file_of_another_namespace_is_not_used(server, tree, tmp_path):
 def test_without_whole_files_there_is_nothing_of_it_to_send(server, tree):
     result = server.unhex("push", tree / "common.debug")
     assert result.returncode == 1 and "--with-debuginfo uploads it" in result.stdout
-    told = lines(server.unhex("push", "--json", "--dry-run", "--with-debuginfo", "--debug-dir",
+    reported = lines(server.unhex("push", "--json", "--dry-run", "--with-debuginfo", "--debug-dir",
                               tree / "debug", tree / "one.bin"))
-    assert [t["status"] for t in told] == ["skipped"] * 2
+    assert [t["status"] for t in reported] == ["skipped"] * 2
 
 
 @pytest.mark.parametrize("kind", ["unhex", "debuginfod", "dir"])

@@ -63,8 +63,8 @@ def test_an_executable_becomes_what_we_would_extract(server, prog):
     assert settled(api, uid)["state"] == "done"
     start, _ = symbol(prog, "outer")
     assert names(api, build_id(prog), start)[-1] == "outer"
-    told = candidates(api, build_id(prog))
-    assert {c["kind"] for c in told} == {"gsym", "executable"}
+    reported = candidates(api, build_id(prog))
+    assert {c["kind"] for c in reported} == {"gsym", "executable"}
     ours = prog.with_suffix(".gsym")
     assert unhex("extract", prog, "-o", ours).returncode == 0
     connection = http.client.HTTPConnection(api.url.hostname, api.url.port)
@@ -79,15 +79,15 @@ def test_an_executable_becomes_what_we_would_extract(server, prog):
 def test_push_sends_whole_files_and_waits(server, prog):
     exe, debug = stripped(prog, "halves")
     result = server.unhex("push", "--json", "--with-debuginfo", "-e", exe, "-d", debug)
-    (told,) = lines(result)
-    assert (result.returncode, told["status"], told["reason"]) == (0, "uploaded", "")
-    assert told["size"] == exe.stat().st_size + debug.stat().st_size
+    (reported,) = lines(result)
+    assert (result.returncode, reported["status"], reported["reason"]) == (0, "uploaded", "")
+    assert reported["size"] == exe.stat().st_size + debug.stat().st_size
     api, (start, _) = Api(server), symbol(prog, "outer")
     assert names(api, build_id(prog), start)[-1] == "outer"
     kinds = {c["kind"] for c in candidates(api, build_id(prog))}
     assert kinds == {"gsym", "executable", "debuginfo"}
-    (told,) = lines(server.unhex("push", "--json", "--with-debuginfo", "-e", exe, "-d", debug))
-    assert told["status"] == "already-there"
+    (reported,) = lines(server.unhex("push", "--json", "--with-debuginfo", "-e", exe, "-d", debug))
+    assert reported["status"] == "already-there"
 
 
 @pytest.mark.parametrize("first", ["stripped", "debug"])

@@ -28,7 +28,7 @@ def gsym_of(path, *strip):
     return gsym.read_bytes()
 
 
-def test_an_unknown_id_is_told_what_to_do(server):
+def test_an_unknown_id_gets_advice(server):
     doc = explain(server, "gnu:" + "00" * 20, "?addr=0x10")
     assert doc["status"] == "missing" and doc["candidates"] == []
     assert "unhex push" in doc["advice"][0]

@@ -172,11 +172,11 @@ def test_all_functions_one_by_one_equal_all_at_once(tmp_path):
     text = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
     addresses = [line.split()[0] for line in text.splitlines() if len(line.split()) == 3]
     for command in ["addr2line", "-afie"], ["llvm-symbolizer", "-a", "--obj"]:
-        asked = [a if command[0] == "addr2line" else f"0x{a}" for a in addresses]
+        requested = [a if command[0] == "addr2line" else f"0x{a}" for a in addresses]
         # More than are read by themselves, so that the whole file is.
-        times = 2048 // len(asked) + 1
-        many = unhex(*command, program, stdin="".join(f"{a}\n" for a in asked * times))
-        each = "".join(unhex(*command, program, a).stdout for a in asked)
+        times = 2048 // len(requested) + 1
+        many = unhex(*command, program, stdin="".join(f"{a}\n" for a in requested * times))
+        each = "".join(unhex(*command, program, a).stdout for a in requested)
         assert many.returncode == 0
         assert each * times == many.stdout
 

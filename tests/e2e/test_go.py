@@ -251,7 +251,7 @@ def test_tables_are_found_without_section_headers(folder):
         whole, found = unhex("id", "--json", binary), unhex("id", "--json", bare)
         whole, found = json.loads(whole.stdout), json.loads(found.stdout)
         assert found["quality"] == whole["quality"] == "inlines"
-        # Symbols of the dynamic table cannot be told from data without sections.
+        # Symbols of the dynamic table cannot be distinguished from data without sections.
         assert abs(found["counts"]["functions"] - whole["counts"]["functions"]) < 40
         assert found["counts"]["inlines"] == whole["counts"]["inlines"]
 

@@ -33,17 +33,17 @@ def gsymutil(*args, stdin=None):
 def test_both_versions_are_read_alike(options, prog):
     start, size = symbol(prog, "outer")
     pcs = range(start - 1, start + size + 1)
-    told, dumped = [], []
+    reported, dumped = [], []
     for version in (1, 2):
         path = extract(prog, f"v{version}{len(options)}", f"--gsym-version={version}", *options)
         run = gsymutil("--addresses-from-stdin",
                        stdin="".join(f"{pc:#x} {path}\n" for pc in pcs))
-        told.append(run)
+        reported.append(run)
         text = gsymutil(path)
         assert "error" not in text.lower()
         dumped.append([line.split(": ", 1)[1] if line.startswith("FunctionInfo @") else line
                        for line in text[text.index("FunctionInfo @"):].splitlines()])
-    assert "inner" in told[0] and told[0] == told[1]
+    assert "inner" in reported[0] and reported[0] == reported[1]
     assert dumped[0] == dumped[1]
 
 
@@ -54,9 +54,9 @@ def test_its_version_2_is_read(flag, tmp_path):
     path = tmp_path / "theirs.gsym"
     gsymutil(f"--convert={prog}", "--output-version=2", "-o", path)
     assert unhex("gsym", "verify", path).returncode == 0
-    (told,) = lines(unhex("gsym", "stat", "--json", path))
-    assert "gnu:" + told["uuid"] == build_id(prog) and told["version"] == 2
-    assert told["size"] == sum(told["parts"].values())
+    (reported,) = lines(unhex("gsym", "stat", "--json", path))
+    assert "gnu:" + reported["uuid"] == build_id(prog) and reported["version"] == 2
+    assert reported["size"] == sum(reported["parts"].values())
     start, size = symbol(prog, "outer")
     for pc in range(start, start + size, 4):
         (answer,) = lines(unhex("lookup", path, hex(pc), "--json", "--demangle=none"))

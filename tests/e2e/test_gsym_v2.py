@@ -30,7 +30,7 @@ def aliased(tmp_path_factory):
 
 
 def extract(path, name, *options):
-    """The GSYM, told by unhex and checked by it."""
+    """The GSYM as unhex dumps it, checked by it."""
     out = path.with_name(f"{path.name}.{name}.gsym")
     done = unhex("extract", path, "-o", out, *options)
     assert done.returncode == 0, done.stderr
@@ -63,8 +63,8 @@ def test_sections_lie_as_llvm_writes_them(prog):
 
 def test_dump_tells_what_another_reader_finds(prog):
     path = extract(prog, "dumped", "--gsym-version=2")
-    told = lines(unhex("gsym", "dump", "--json", path))
-    for f, found in zip(told, Gsym(path.read_bytes()).functions, strict=True):
+    reported = lines(unhex("gsym", "dump", "--json", path))
+    for f, found in zip(reported, Gsym(path.read_bytes()).functions, strict=True):
         assert (f["address"], f["size"], f["function"]) == (hex(found.start), found.size, found.name)
         assert [(int(r["address"], 16), r.get("file", ""), r["line"]) for r in f["lines"]] \
             == list(found.rows)
@@ -74,10 +74,10 @@ def test_dump_tells_what_another_reader_finds(prog):
 
 def test_stat_and_lookup_know_version_2(prog):
     one, two = extract(prog, "1"), extract(prog, "2", "--gsym-version=2")
-    (told,) = lines(unhex("gsym", "stat", "--json", two))
-    assert told["version"] == 2
-    assert told["size"] == sum(told["parts"].values()) == two.stat().st_size
-    assert told["parts"]["directory"] == 7 * 20
+    (reported,) = lines(unhex("gsym", "stat", "--json", two))
+    assert reported["version"] == 2
+    assert reported["size"] == sum(reported["parts"].values()) == two.stat().st_size
+    assert reported["parts"]["directory"] == 7 * 20
     start, size = symbol(prog, "outer")
     pcs = [hex(pc) for pc in range(start - 2, start + size + 2)]
     assert unhex("lookup", one, *pcs).stdout == unhex("lookup", two, *pcs).stdout
@@ -90,8 +90,8 @@ def test_a_build_id_of_32_bytes_takes_version_2_by_itself(tmp_path):
     path = extract(prog, "by-itself")
     g = Gsym(path.read_bytes())
     assert g.version == 2 and "0x" + g.uuid.hex() == SHA256
-    (told,) = lines(unhex("gsym", "stat", "--json", path))
-    assert "gnu:" + told["uuid"] == build_id(prog) == "gnu:" + SHA256[2:]
+    (reported,) = lines(unhex("gsym", "stat", "--json", path))
+    assert "gnu:" + reported["uuid"] == build_id(prog) == "gnu:" + SHA256[2:]
     out = tmp_path / "never.gsym"
     fails(unhex("extract", prog, "-o", out, "--gsym-version=1"), 1, "build ID has 32 bytes",
           "GSYM 1 holds 20")
@@ -106,8 +106,8 @@ def test_a_server_takes_and_answers_from_version_2(server, tmp_path):
                    check=True)
     pushed = server.unhex("push", prog, "--json")
     assert pushed.returncode == 0, pushed.stderr
-    (told,) = lines(pushed)
-    assert told["status"] == "uploaded"
+    (reported,) = lines(pushed)
+    assert reported["status"] == "uploaded"
     start, _ = symbol(prog, "outer")
     assert server.unhex("lookup", "gnu:" + SHA256[2:], hex(start)).stdout \
         == unhex("lookup", prog, hex(start)).stdout
@@ -127,27 +127,27 @@ def test_aliases_are_kept_on_request(version, aliased):
     (found,) = [f for f in Gsym(path.read_bytes()).functions if f.start == start]
     assert found.name == "plain"
     assert [(m.start, m.size, m.name) for m in found.merged] == [(start, found.size, "other")]
-    (told,) = [f for f in lines(unhex("gsym", "dump", "--json", path))
+    (reported,) = [f for f in lines(unhex("gsym", "dump", "--json", path))
                if f["function"] == "plain"]
-    assert told["alternatives"] == ["other"]
+    assert reported["alternatives"] == ["other"]
     assert "  merged other\n" in unhex("gsym", "dump", path).stdout
     (verified,) = lines(unhex("gsym", "verify", "--json", path))
     assert verified["notes"]["merged_functions"] == 1
 
 
-def test_aliases_are_told_on_request(aliased):
+def test_aliases_are_reported_on_request(aliased):
     with_them = extract(aliased, "with", "--alternatives")
     without = extract(aliased, "without")
     start, _ = symbol(aliased, "plain")
     for source in (aliased, with_them):
-        (told,) = lines(unhex("lookup", source, hex(start), "--json", "--alternatives"))
-        assert told["alternatives"] == ["other"]
+        (reported,) = lines(unhex("lookup", source, hex(start), "--json", "--alternatives"))
+        assert reported["alternatives"] == ["other"]
         (plain,) = lines(unhex("lookup", source, hex(start), "--json"))
-        assert "alternatives" not in plain and plain["frames"] == told["frames"]
+        assert "alternatives" not in plain and plain["frames"] == reported["frames"]
         text = unhex("lookup", source, hex(start), "--alternatives").stdout.splitlines()
         assert text[1:] == ["    (also) other"]
-    (told,) = lines(unhex("lookup", without, hex(start), "--json", "--alternatives"))
-    assert "alternatives" not in told
+    (reported,) = lines(unhex("lookup", without, hex(start), "--json", "--alternatives"))
+    assert "alternatives" not in reported
     assert not any(f.merged for f in Gsym(without.read_bytes()).functions)
 
 
@@ -157,12 +157,12 @@ def test_a_server_tells_no_alternatives():
 
 def test_llvm_19_gives_the_same_frames_with_alternatives(aliased):
     start, size = symbol(aliased, "plain")
-    told = {}
+    reported = {}
     for name, options in (("llvm-with", ["--alternatives"]), ("llvm-without", [])):
         path = extract(aliased, name, *options)
         run = subprocess.run(["llvm-gsymutil-19", "--addresses-from-stdin"], check=True,
                              input="".join(f"{pc:#x} {path}\n" for pc in range(start, start + size)),
                              capture_output=True, text=True)
-        told[name] = run.stdout
+        reported[name] = run.stdout
         assert not run.stderr and run.stdout.count("plain") == size
-    assert told["llvm-with"] == told["llvm-without"]
+    assert reported["llvm-with"] == reported["llvm-without"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are asked for again and again: answered from memory, and never from yesterday's."""
+"""Files that are requested again and again: answered from memory, and never from yesterday's."""
 import http.client
 import threading
 
@@ -15,8 +15,8 @@ def get(api, path, headers=None):
 
 
 def push(server, exe, debug=None):
-    told = server.unhex("push", "--with-debuginfo", "-e", exe, *(["-d", debug] if debug else []))
-    assert told.returncode == 0, told.stdout + told.stderr
+    reported = server.unhex("push", "--with-debuginfo", "-e", exe, *(["-d", debug] if debug else []))
+    assert reported.returncode == 0, reported.stdout + reported.stderr
 
 
 def test_a_small_file_is_the_same_each_time_and_in_parts(server, tmp_path):
@@ -41,7 +41,7 @@ def test_a_small_file_is_the_same_each_time_and_in_parts(server, tmp_path):
     assert int(answer.headers["Content-Length"]) == len(whole)
 
 
-def test_what_was_deleted_or_came_since_is_told_at_once(server, tmp_path):
+def test_deletions_and_uploads_are_seen_at_once(server, tmp_path):
     prog = compile_c(tmp_path)
     exe, debug = stripped(prog)
     api = Api(server)

@@ -28,15 +28,15 @@ def test_there_are_old_and_new_layouts():
 
 
 @EVERY
-def test_every_thread_is_told_as_the_interpreter_tells_it(version):
+def test_every_thread_has_the_frames_that_the_interpreter_reports(version):
     """Functions, files, lines, offsets of 13 stopped threads: over 2,300 frames."""
-    with running(PYTHONS[version], HERE / "interp_target.py") as (process, told):
-        (walked,) = walk(told["pid"], "python")
-        (said,) = ask(told["pid"], "python", "version")
-    assert said == f"Python {told['version']}"
+    with running(PYTHONS[version], HERE / "interp_target.py") as (process, target):
+        (walked,) = walk(target["pid"], "python")
+        (said,) = ask(target["pid"], "python", "version")
+    assert said == f"Python {target['version']}"
     ours = {t["handle"]: t for t in walked}
-    assert set(ours) == {t["ident"] for t in told["threads"]}
-    for thread in told["threads"]:
+    assert set(ours) == {t["ident"] for t in target["threads"]}
+    for thread in target["threads"]:
         if thread["me"]:
             continue
         mine = ours[thread["ident"]]
@@ -84,11 +84,11 @@ sys.stdin.read()
 @EVERY
 def test_every_instruction_of_the_standard_library_has_its_line(version):
     """Against co_lines() and dis.findlinestarts(), at each offset of thousands of code objects."""
-    with running(PYTHONS[version], "-c", COLLECT) as (process, told):
-        asked = "".join(f"{c['code']} 0 {c['size']} 2\n" for c in told["codes"])
-        answers = ask(told["pid"], "python", "resolve", "lines", stdin=asked.encode())
-    assert len(answers) == len(told["codes"]) > 1000
-    for code, answer in zip(told["codes"], answers):
+    with running(PYTHONS[version], "-c", COLLECT) as (process, target):
+        requested = "".join(f"{c['code']} 0 {c['size']} 2\n" for c in target["codes"])
+        answers = ask(target["pid"], "python", "resolve", "lines", stdin=requested.encode())
+    assert len(answers) == len(target["codes"]) > 1000
+    for code, answer in zip(target["codes"], answers):
         lines, _, function = answer.partition("\t")
         assert function == code["function"]
         assert list(map(int, lines.split())) == code["lines"], function
@@ -138,11 +138,11 @@ def short(function):
 
 
 @EVERY
-def test_a_busy_interpreter_is_never_told_wrong(version):
-    """10,000 stacks of three threads that call all the time: what is told, there is."""
-    with running(PYTHONS[version], "-c", BUSY) as (process, told):
+def test_a_busy_interpreter_never_gives_a_wrong_stack(version):
+    """10,000 stacks of three threads that call all the time: every frame that is reported exists."""
+    with running(PYTHONS[version], "-c", BUSY) as (process, target):
         seen, states, calls = (collections.Counter() for _ in range(3))
-        for threads in walk(told["pid"], "python", 2500):
+        for threads in walk(target["pid"], "python", 2500):
             for t in threads:
                 states[t["state"]] += 1
                 names = [short(f["function"]) for f in t["frames"]]
@@ -159,8 +159,8 @@ def test_a_busy_interpreter_is_never_told_wrong(version):
 
 def test_a_process_that_ends_is_no_failure():
     """What is left of the walk says that there is nothing more to read."""
-    with running(PYTHONS[max(PYTHONS)], "-c", BUSY) as (process, told):
-        asking = subprocess.Popen([ASK, str(told["pid"]), "python", "walk", "1000000"],
+    with running(PYTHONS[max(PYTHONS)], "-c", BUSY) as (process, target):
+        asking = subprocess.Popen([ASK, str(target["pid"]), "python", "walk", "1000000"],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert asking.stdout.readline().startswith(b"[{")
         process.kill()
@@ -213,8 +213,8 @@ def test_state_is_found_without_names(version, names, tmp_path):
     if version < (3, 13):
         names = names[:1]
     command = renamed(version, tmp_path, *names)
-    with running(*command, "-S", "-c", STILL) as (process, told):
-        (threads,) = walk(told["pid"], "python")
+    with running(*command, "-S", "-c", STILL) as (process, target):
+        (threads,) = walk(target["pid"], "python")
     (main,) = threads
     assert [f["function"] for f in main["frames"]] == ["stays", "<module>"]
     assert main["frames"][0]["line"] in (5, 6) and main["frames"][1]["line"] == 7
@@ -265,31 +265,31 @@ sys.stdin.read()
 @pytest.mark.parametrize("version", NAMELESS, ids=lambda v: "%d.%d" % v)
 def test_state_that_is_found_by_search_alone_is_the_right_one(version, tmp_path):
     """Other data can look like _PyRuntime, but has no frames: its threads were "changed while they were read"."""
-    with nameless(version, tmp_path, "-S", "-c", STILL) as (process, told):
-        ((main,),) = walk(told["pid"], "python")
+    with nameless(version, tmp_path, "-S", "-c", STILL) as (process, target):
+        ((main,),) = walk(target["pid"], "python")
     assert main["state"] == "whole"
     assert [f["function"] for f in main["frames"]] == ["stays", "<module>"]
 
 
 @pytest.mark.parametrize("version,named", DIVIDED, ids=lambda v: "%d.%d" % v if isinstance(v, tuple) else str(v))
-def test_subinterpreters_are_told_apart(version, named, tmp_path):
+def test_subinterpreters_are_distinguished(version, named, tmp_path):
     """One thread runs code of two interpreters: it is reported for each."""
     started = running(PYTHONS[version], "-c", SUBINTERPRETERS) if named \
         else nameless(version, tmp_path, "-c", SUBINTERPRETERS)
-    with started as (process, told):
+    with started as (process, target):
         def both():
-            (threads,) = walk(told["pid"], "python")
+            (threads,) = walk(target["pid"], "python")
             found = {(t["interpreter"], f["function"]) for t in threads for f in t["frames"]}
             return found if any(f == "within" for _, f in found) else None
         wait_for(both)
         found = both()
-        text = unhex("proc", told["pid"], "--python").stdout
-        answers = lines(unhex("proc", told["pid"], "--python", "--json"))
-    assert told["number"] > 0
-    assert (told["number"], "within") in found and (0, "outside") in found
-    assert not {(0, "within"), (told["number"], "outside")} & found
-    assert f" in subinterpreter {told['number']}\n    within at " in text
-    assert {a.get("subinterpreter", 0) for a in answers} == {0, told["number"]}
+        text = unhex("proc", target["pid"], "--python").stdout
+        answers = lines(unhex("proc", target["pid"], "--python", "--json"))
+    assert target["number"] > 0
+    assert (target["number"], "within") in found and (0, "outside") in found
+    assert not {(0, "within"), (target["number"], "outside")} & found
+    assert f" in subinterpreter {target['number']}\n    within at " in text
+    assert {a.get("subinterpreter", 0) for a in answers} == {0, target["number"]}
 
 
 def test_what_has_no_interpreter_says_so():
@@ -303,15 +303,15 @@ def test_what_has_no_interpreter_says_so():
 
 @EVERY
 def test_the_command_prints_what_the_library_tells(version):
-    with running(PYTHONS[version], "-S", "-c", STILL) as (process, told):
-        text = unhex("proc", told["pid"], "--python")
-        (thread,) = lines(unhex("proc", told["pid"], "--python", "--json"))
-        fails(unhex("proc", told["pid"], "0x1000", "--python"), 2, "addresses with --python")
+    with running(PYTHONS[version], "-S", "-c", STILL) as (process, target):
+        text = unhex("proc", target["pid"], "--python")
+        (thread,) = lines(unhex("proc", target["pid"], "--python", "--json"))
+        fails(unhex("proc", target["pid"], "0x1000", "--python"), 2, "addresses with --python")
     assert text.returncode == 0 and text.stderr == ""
     first, second, *frames = text.stdout.splitlines()
-    assert first.startswith("Python %d.%d" % version) and second == f"thread {told['pid']}"
+    assert first.startswith("Python %d.%d" % version) and second == f"thread {target['pid']}"
     assert [f.rpartition(":")[0] for f in frames] == ["    stays at <string>", "    <module> at <string>"]
-    assert thread["thread"] == told["pid"] and thread["stack"] == "whole"
+    assert thread["thread"] == target["pid"] and thread["stack"] == "whole"
     assert thread["interpreter"] == first
     assert [(f["function"], f["file"]) for f in thread["frames"]] == [("stays", "<string>"),
                                                                       ("<module>", "<string>")]

@@ -21,12 +21,12 @@ def test_there_are_both_layouts():
     assert (8, 4) in PHPS
 
 
-def expected(told):
+def expected(reported):
     """Function, file and line of each frame, innermost first. debug_backtrace() names a function and
     where it is called, which is where the next one stands; functions of PHP's own have no place."""
-    place = {"file": told["file"], "line": told["line"]}
+    place = {"file": reported["file"], "line": reported["line"]}
     frames = [("fgets", "", 0)]
-    for called in told["trace"]:
+    for called in reported["trace"]:
         name = called["function"]
         if "class" in called:
             name = called["class"].partition("\0")[0] + "::" + name
@@ -41,16 +41,16 @@ def expected(told):
 @pytest.mark.parametrize("job", JOBS)
 def test_the_stack_is_the_one_that_php_tells(version, job, tmp_path):
     (tmp_path / "some.php").write_text("<?php\n\nreturn Some\\Space\\stop();\n")
-    with running(PHPS[version], TARGET, job, tmp_path / "some.php") as (process, told):
-        while True:  # it has told, and stops a moment later
-            ((thread,),) = walk(told["pid"], "php")
+    with running(PHPS[version], TARGET, job, tmp_path / "some.php") as (process, reported):
+        while True:  # it has printed, and stops a moment later
+            ((thread,),) = walk(reported["pid"], "php")
             if thread["frames"] and thread["frames"][0]["function"] == "fgets":
                 break
-        (said,) = ask(told["pid"], "php", "version")
-    assert said == f"PHP {told['version']}"
-    assert thread["state"] == "whole" and thread["tid"] == told["pid"]
+        (said,) = ask(reported["pid"], "php", "version")
+    assert said == f"PHP {reported['version']}"
+    assert thread["state"] == "whole" and thread["tid"] == reported["pid"]
     ours = [(f["function"], f["file"], f["line"]) for f in thread["frames"]]
-    assert ours == expected(told)
+    assert ours == expected(reported)
 
 
 BUSY = r"""
@@ -84,20 +84,20 @@ def calls_of(thread):
 
 
 @EVERY
-def test_a_busy_php_is_never_told_wrong(version):
+def test_a_busy_php_never_gives_a_wrong_stack(version):
     """10,000 stacks of a program that calls and compiles all the time. How many of them are whole, and
     which calls are met, is up to the machine."""
-    with running(PHPS[version], "-r", BUSY) as (process, told):
-        walked = walk(told["pid"], "php", 10000)
+    with running(PHPS[version], "-r", BUSY) as (process, reported):
+        walked = walk(reported["pid"], "php", 10000)
     calls = set().union(*(calls_of(thread) for (thread,) in walked))
     assert len(walked) == 10000 and calls <= CALLS, calls - CALLS
 
 
 @EVERY
-def test_a_php_that_is_stopped_anywhere_is_told_whole(version):
+def test_the_stack_of_a_php_that_is_stopped_anywhere_is_whole(version):
     calls, torn = set(), 0
-    with running(PHPS[version], "-r", BUSY) as (process, told):
-        for (thread,) in instants(told["pid"], "php", 200):
+    with running(PHPS[version], "-r", BUSY) as (process, reported):
+        for (thread,) in instants(reported["pid"], "php", 200):
             calls |= calls_of(thread)
             torn += thread["state"] != "whole"
     assert calls <= CALLS, calls - CALLS
@@ -106,11 +106,11 @@ def test_a_php_that_is_stopped_anywhere_is_told_whole(version):
 
 @EVERY
 def test_the_command_prints_the_stack(version):
-    with running(PHPS[version], TARGET, "plain") as (process, told):
-        text = unhex("proc", told["pid"], "--php")
-        (thread,) = lines(unhex("proc", told["pid"], "--php", "--json"))
-        fails(unhex("proc", told["pid"], "0x1000", "--php"), 2, "addresses with --php")
-        fails(unhex("proc", told["pid"], "--python"), 1, "no interpreter")
+    with running(PHPS[version], TARGET, "plain") as (process, reported):
+        text = unhex("proc", reported["pid"], "--php")
+        (thread,) = lines(unhex("proc", reported["pid"], "--php", "--json"))
+        fails(unhex("proc", reported["pid"], "0x1000", "--php"), 2, "addresses with --php")
+        fails(unhex("proc", reported["pid"], "--python"), 1, "no interpreter")
     assert text.returncode == 0
-    assert text.stdout.startswith(f"PHP {told['version']}\nthread {told['pid']}\n")
+    assert text.stdout.startswith(f"PHP {reported['version']}\nthread {reported['pid']}\n")
     assert thread["frames"][-1]["function"] == "{main}"

@@ -27,17 +27,17 @@ def test_there_is_a_ruby(version):
 
 
 @each_ruby
-def test_every_thread_is_told_as_ruby_tells_it(version):
+def test_every_thread_has_the_frames_that_ruby_reports(version):
     """26 stopped threads: functions, files, lines, the kernel's IDs."""
     written_in_c = C_METHODS - RUBY_METHODS[version]
-    with running(RUBIES[version], PLAIN, TARGET) as (process, told):
-        (walked,) = walk(told["pid"], "ruby")
-        (said,) = ask(told["pid"], "ruby", "version")
-    assert said == f"Ruby {told['version']}"
+    with running(RUBIES[version], PLAIN, TARGET) as (process, reported):
+        (walked,) = walk(reported["pid"], "ruby")
+        (said,) = ask(reported["pid"], "ruby", "version")
+    assert said == f"Ruby {reported['version']}"
     ours = {t["tid"]: t for t in walked}
-    assert len(ours) == len(told["threads"]) + 1 == 27
+    assert len(ours) == len(reported["threads"]) + 1 == 27
     frames = 0
-    for thread in told["threads"]:
+    for thread in reported["threads"]:
         mine = ours.pop(thread["tid"])
         assert mine["state"] == "whole"
         assert [{k: f[k] for k in ("function", "file", "line")} for f in mine["frames"]] == \
@@ -45,7 +45,7 @@ def test_every_thread_is_told_as_ruby_tells_it(version):
         frames += len(mine["frames"])
     assert frames > 1500
     (main,) = ours.values()
-    assert main["tid"] == told["pid"]
+    assert main["tid"] == reported["pid"]
     assert [f["function"] for f in main["frames"]] == ["<main>"]
 
 
@@ -80,11 +80,11 @@ def calls_of(thread, possible):
 
 
 @each_ruby
-def test_a_busy_ruby_is_never_told_wrong(version):
+def test_a_busy_ruby_never_gives_a_wrong_stack(version):
     """10,000 stacks of three threads that call and compile all the time. How many of them are whole, and
     which calls are met, is up to the machine."""
-    with running(RUBIES[version], PLAIN, "-e", BUSY) as (process, told):
-        walked = [t for threads in walk(told["pid"], "ruby", 4000) for t in threads]
+    with running(RUBIES[version], PLAIN, "-e", BUSY) as (process, reported):
+        walked = [t for threads in walk(reported["pid"], "ruby", 4000) for t in threads]
     possible = CALLS | MORE_CALLS[version]
     calls = set().union(*(calls_of(t, possible) for t in walked))
     assert len(walked) >= 10000
@@ -92,10 +92,10 @@ def test_a_busy_ruby_is_never_told_wrong(version):
 
 
 @each_ruby
-def test_a_ruby_that_is_stopped_anywhere_is_told_whole(version):
+def test_the_stack_of_a_ruby_that_is_stopped_anywhere_is_whole(version):
     calls, torn, possible = set(), 0, CALLS | MORE_CALLS[version]
-    with running(RUBIES[version], PLAIN, "-e", BUSY) as (process, told):
-        for threads in instants(told["pid"], "ruby", 200):
+    with running(RUBIES[version], PLAIN, "-e", BUSY) as (process, reported):
+        for threads in instants(reported["pid"], "ruby", 200):
             calls |= set().union(*(calls_of(t, possible) for t in threads))
             torn += sum(t["state"] != "whole" for t in threads)
     assert calls <= possible, calls - possible
@@ -104,12 +104,12 @@ def test_a_ruby_that_is_stopped_anywhere_is_told_whole(version):
 
 @each_ruby
 def test_the_command_prints_the_stacks(version):
-    with running(RUBIES[version], PLAIN, TARGET) as (process, told):
-        text = unhex("proc", told["pid"], "--ruby")
-        threads = lines(unhex("proc", told["pid"], "--ruby", "--json"))
-        fails(unhex("proc", told["pid"], "--ruby", "--php"), 2, "more than one")
-        fails(unhex("proc", told["pid"], "--php"), 1, "no interpreter")
+    with running(RUBIES[version], PLAIN, TARGET) as (process, reported):
+        text = unhex("proc", reported["pid"], "--ruby")
+        threads = lines(unhex("proc", reported["pid"], "--ruby", "--json"))
+        fails(unhex("proc", reported["pid"], "--ruby", "--php"), 2, "more than one")
+        fails(unhex("proc", reported["pid"], "--php"), 1, "no interpreter")
     assert text.returncode == 0
-    assert text.stdout.startswith(f"Ruby {told['version']}\nthread ")
+    assert text.stdout.startswith(f"Ruby {reported['version']}\nthread ")
     assert len(threads) == 27
-    assert {t["thread"] for t in threads} == {told["pid"], *(t["tid"] for t in told["threads"])}
+    assert {t["thread"] for t in threads} == {reported["pid"], *(t["tid"] for t in reported["threads"])}

@@ -60,11 +60,11 @@ def joined(answer):
 
 def same_name(answer, name):
     """Whether the answer says what a name of a map says, as one text or taken apart."""
-    told, file, line = joined(answer)
+    reported, file, line = joined(answer)
     if file is None:
-        return told == name
-    return name in (f"{told}:{file}", f"{told} {file}:{line}") or \
-        name.startswith(f"{told} {file}:{line}:")
+        return reported == name
+    return name in (f"{reported}:{file}", f"{reported} {file}:{line}") or \
+        name.startswith(f"{reported} {file}:{line}:")
 
 
 def code_maps(pid):
@@ -178,12 +178,12 @@ def compare_with_dump(pid, dump, least, least_lines):
     with_lines = 0
     for answer in answers:
         name, line, file = in_dump(events, int(answer["address"], 16))
-        told, told_file, told_line = joined(answer)
+        reported, reported_file, reported_line = joined(answer)
         assert (answer["kind"], answer["module"]) == ("jit", str(dump))
-        assert name.startswith(told), answer
+        assert name.startswith(reported), answer
         if file and file.isprintable() and "\ufffd" not in file:
             with_lines += 1
-            assert (told_file, told_line) == (file, line), (answer, line, file)
+            assert (reported_file, reported_line) == (file, line), (answer, line, file)
     assert with_lines >= least_lines
     return answers
 
@@ -414,25 +414,25 @@ def test_a_map_names_only_executable_memory(target):
 
 def test_a_growing_and_a_replaced_map_are_followed(target):
     with with_map(target, "{0:x} 10 first\n") as (live, path):
-        from tool import UNHEX  # the command itself, asked by hand
+        from tool import UNHEX  # the command itself, run by hand
         with subprocess.Popen([UNHEX, "proc", str(live.pid), "--json"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True, bufsize=1) as asker:
-            def told(address):
+            def reported(address):
                 time.sleep(0.15)
                 asker.stdin.write(f"{address:#x}\n")
                 return asker.stdout.readline()
-            assert '"first"' in told(live["code"])
+            assert '"first"' in reported(live["code"])
             with open(path, "a", encoding="utf-8") as out:
                 out.write(f"{live['code'] + 16:x} 10 sec")
                 out.flush()
-                assert '"frames":[]' in told(live["code"] + 16)
+                assert '"frames":[]' in reported(live["code"] + 16)
                 out.write("ond\n")
-            assert '"second"' in told(live["code"] + 16)
+            assert '"second"' in reported(live["code"] + 16)
             other = path.with_suffix(".new")
             other.write_text(f"{live['code']:x} 10 replaced\n{live['code'] + 32:x} 10 new\n")
             other.rename(path)
-            assert '"new"' in told(live["code"] + 32)
-            assert '"replaced"' in told(live["code"])
+            assert '"new"' in reported(live["code"] + 32)
+            assert '"replaced"' in reported(live["code"])
             asker.stdin.close()
 
 
@@ -500,7 +500,7 @@ def lines_of(address, rows):
     return record(2, body, 0)
 
 
-def test_a_jitdump_is_found_through_maps_and_asked_before_the_map(target, folder):
+def test_a_jitdump_is_found_through_maps_and_read_before_the_map(target, folder):
     dump = folder / "jit-7.dump"
     with with_map(target, "{0:x} 100 by the map\n") as (live, _):
         code = live["code"]

@@ -26,7 +26,7 @@ def target(folder):
 
 
 @pytest.mark.parametrize("variable", ["DOTNET_PerfMapJitDumpPath", "COMPlus_PerfMapJitDumpPath"])
-def test_a_map_where_dotnet_was_told_to_write_it(target, folder, variable):
+def test_a_map_where_dotnet_is_configured_to_write_it(target, folder, variable):
     place = folder / variable
     place.mkdir()
     with running(target, env={**os.environ, variable: f"{place}/"}) as live:

@@ -15,7 +15,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture
 def keyed(tmp_path):
-    """A server that nobody reads without a key."""
+    """A server that cannot be read without a key."""
     with serving(tmp_path, reading="keyed", rate_key=0) as server:
         yield server
 

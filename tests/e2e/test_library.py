@@ -171,13 +171,13 @@ def test_the_example_of_gpu_code(prefix, compiler, tmp_path):
     example = build(prefix, GPU_EXAMPLE, tmp_path / "gpu", compiler)
     host = ROOT / "fuzz/corpus/fatbin/host"
     pieces = lines(unhex("id", "--json", host))[1:]
-    told = start(prefix, example, host).splitlines()
+    reported = start(prefix, example, host).splitlines()
     functions = ["  kernel a, 256 bytes", "  function in, 64 bytes", "  kernel _Z1bPf, 256 bytes"]
     expect = []
     for piece in pieces:
         head = f"{piece['gpu']} {piece['arch']} {piece['kind']}"
         expect += [" ".join([head, *piece["ids"]]), *functions] if piece["ids"] else [head + ", no addresses yet"]
-    assert told == expect
+    assert reported == expect
     assert start(prefix, example, host, "sm_90", "_Z1bPf", "0xa0") == (
         "lower /src/k.h:4\nlow /src/k.h:3\nin /src/k.cu:60\n")
     bad = subprocess.run([example, host, "3", "a", "0"], capture_output=True, text=True,
@@ -210,8 +210,8 @@ def test_the_example_of_a_profiler(prefix, compiler, tmp_path):
     example = build(prefix, PROFILER_EXAMPLE, tmp_path / "profiler", compiler)
     (tmp_path / "sampled.c").write_text(SAMPLED)
     run("gcc", "-O0", "-g", "-fno-omit-frame-pointer", tmp_path / "sampled.c", "-o", tmp_path / "sampled")
-    told = start(prefix, example, tmp_path / "sampled").splitlines()
-    stacks = [line.removesuffix(" 1").split(";") for line in told]
+    reported = start(prefix, example, tmp_path / "sampled").splitlines()
+    stacks = [line.removesuffix(" 1").split(";") for line in reported]
     full = [s for s in stacks if s[-3:] == ["main", "middle", "leaf"]]
     assert len(full) > 20 and len(full) > len(stacks) / 2
     assert len(PROFILER_EXAMPLE.read_text().splitlines()) <= 80

@@ -80,10 +80,10 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_requests_are_answered_as_llvm_answers_them(programs, options):
-    asked = requests(programs)
+    requested = requests(programs)
     if "--functions=short" in options:  # of a symbol alone LLVM then says nothing
-        asked = [r for r in asked if not r.startswith("bare")]
-    theirs, ours = both(programs, *options, stdin="\n".join(asked) + "\n")
+        requested = [r for r in requested if not r.startswith("bare")]
+    theirs, ours = both(programs, *options, stdin="\n".join(requested) + "\n")
     assert ours[:2] == theirs[:2]
     assert sorted(ours[2].lower().splitlines()) == sorted(theirs[2].lower().splitlines())
 
@@ -100,8 +100,8 @@ def test_addresses_of_one_object_may_stand_on_the_command_line(programs, options
 @pytest.mark.parametrize("options", [["-e", "p"], ["--exe=p", "-a", "-f", "-i"], ["-e=p", "-afipC"],
                                      ["-Cfie", "p"]], ids=" ".join)
 def test_llvm_addr2line_is_another_name_for_it(programs, options):
-    asked = "\n".join(code_of(programs) + ["0", ",", "zz"]) + "\n"
-    theirs, ours = both(programs, *options, stdin=asked, program="llvm-addr2line")
+    requested = "\n".join(code_of(programs) + ["0", ",", "zz"]) + "\n"
+    theirs, ours = both(programs, *options, stdin=requested, program="llvm-addr2line")
     assert ours[:2] == theirs[:2]
 
 
@@ -131,7 +131,7 @@ int main(int c, char **) { return f(c) + S::member; }
     (["g++", "-gdwarf-4"], True), (["g++", "-gdwarf-3"], True), (["g++", "-gdwarf-4", "-gz"], True),
     ([CLANG, "-gdwarf-5"], True), ([CLANG, "-gdwarf-4"], True),
 ])
-def test_variables_are_told_with_where_they_are_declared(tmp_path, compiler, believed):
+def test_variables_are_reported_with_where_they_are_declared(tmp_path, compiler, believed):
     (tmp_path / "v.cc").write_text(VARIABLES)
     subprocess.run([*compiler, "-o", "v", "v.cc"], check=True, cwd=tmp_path)
     os.symlink(UNHEX, tmp_path / "llvm-symbolizer")
@@ -139,20 +139,20 @@ def test_variables_are_told_with_where_they_are_declared(tmp_path, compiler, bel
         ["nm", tmp_path / "v"], check=True, capture_output=True, text=True).stdout.splitlines()]
     places = [s[0] for s in listed if len(s) == 3 and s[1] in "dDbBrRVu"]
     theirs, ours = both(tmp_path, stdin="".join(f"DATA v 0x{p}\n" for p in places))
-    told = dict(re.findall(r"^(?:n::|S::|f\(int\)::)?([a-z<>]+)\n\d+ \d+\n.*/v\.cc:(\d+)$",
+    reported = dict(re.findall(r"^(?:n::|S::|f\(int\)::)?([a-z<>]+)\n\d+ \d+\n.*/v\.cc:(\d+)$",
                            ours[1], re.M))
-    assert told == {"table": "2", "hidden": "2", "member": told["member"], "names": "6",
+    assert reported == {"table": "2", "hidden": "2", "member": reported["member"], "names": "6",
                     "made<int>": "7", "made<long>": "7", "local": "10", "inner": "12"}
-    assert told["member"] in ("3", "4")  # gcc says the definition's line, clang the declaration's
+    assert reported["member"] in ("3", "4")  # gcc says the definition's line, clang the declaration's
     if believed:
         assert ours == theirs
 
 
 def test_json_is_a_list_of_the_command_lines_requests_and_else_a_line_each(programs):
-    asked = [r for r in requests(programs) if r.strip() and '"' not in r and "BUILDID" not in r]
-    asked = [r for r in asked if not re.search(r"p$|0x$|9999|zz 2|DATA zz", r)]
+    requested = [r for r in requests(programs) if r.strip() and '"' not in r and "BUILDID" not in r]
+    requested = [r for r in requested if not re.search(r"p$|0x$|9999|zz 2|DATA zz", r)]
     # these LLVM 19 tells on stderr, or a failure the first time only
-    theirs, ours = both(programs, "--output-style=JSON", stdin="\n".join(asked) + "\n")
+    theirs, ours = both(programs, "--output-style=JSON", stdin="\n".join(requested) + "\n")
     assert [json.loads(x) for x in ours[1].splitlines()] == [
         json.loads(x) for x in theirs[1].splitlines()]
     code = code_of(programs)
@@ -316,8 +316,8 @@ def test_addresses_of_a_kernel_module_are_those_of_its_code(tmp_path):
     for name in ("x.ko", "x.ko.xz", "y.ko"):
         out = unhex("llvm-symbolizer", "--output-style=JSON", "-e", tmp_path / name,
                     *map(hex, code)).stdout
-        told = [o["Symbol"][-1]["FunctionName"] for o in json.loads(out)]
-        assert told == list(code.values()), name
+        reported = [o["Symbol"][-1]["FunctionName"] for o in json.loads(out)]
+        assert reported == list(code.values()), name
     # What only a variable covers, and what asks for one.
     out = unhex("llvm-symbolizer", "-e", tmp_path / "x.ko", "0x3000", "DATA 0x10").stdout
     assert [line for line in out.splitlines() if line == "table"] == ["table"] * 2

@@ -178,7 +178,7 @@ def test_a_debug_file_of_a_moved_module_is_refused(tmp_path):
     assert not (tmp_path / "moved.gsym").exists()
 
 
-def test_more_than_64k_sections_are_told_apart(tmp_path):
+def test_more_than_64k_sections_are_distinguished(tmp_path):
     count = 66000
     (tmp_path / "p.s").write_text("".join(
         f'.section .text.f{i},"ax",@progbits\n.globl f{i}\n.type f{i},@function\nf{i}: ret\n'

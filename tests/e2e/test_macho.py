@@ -40,8 +40,8 @@ def uuid_of(path, arch):
 
 
 def ids_of(path):
-    told = lines(unhex("id", "--json", path))
-    return {o["arch"]: o["ids"] for o in told}
+    reported = lines(unhex("id", "--json", path))
+    return {o["arch"]: o["ids"] for o in reported}
 
 
 @pytest.mark.parametrize("dwarf", [4, 5])
@@ -75,13 +75,13 @@ def test_the_gsym_of_a_dylib_answers_as_the_dylib(both, tmp_path):
     assert (out.returncode, out.stderr) == (0, "")
     addresses = range(*text_of(both["arm64"], "arm64"))
     assert ours(tmp_path / "p.gsym", addresses) == ours(both["arm64"], addresses)
-    told = run("llvm-gsymutil-19", f"--address={addresses[0]:#x}", tmp_path / "p.gsym")
-    assert ours(both["arm64"], addresses[:1])[0][-1][0] in told
+    reported = run("llvm-gsymutil-19", f"--address={addresses[0]:#x}", tmp_path / "p.gsym")
+    assert ours(both["arm64"], addresses[:1])[0][-1][0] in reported
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 @pytest.mark.parametrize("wide", [[], ["-fat64"]])
-def test_each_slice_of_a_universal_file_is_told(both, tmp_path, arch, wide):
+def test_each_slice_of_a_universal_file_is_reported(both, tmp_path, arch, wide):
     whole = fat(tmp_path / "p", [both["x86_64"], both["arm64"]], *wide)
     shutil.copytree(both["fat"].parent / "p.dSYM", tmp_path / "p.dSYM")
     addresses = range(*text_of(both[arch], arch))
@@ -106,20 +106,20 @@ def test_without_a_choice_a_universal_file_of_other_machines_lists_its_slices(tm
 
 
 def test_id_tells_each_slice(both):
-    told = ids_of(both["fat"])
-    assert list(told) == ["x86_64", "arm64"]
-    for arch, ids in told.items():
+    reported = ids_of(both["fat"])
+    assert list(reported) == ["x86_64", "arm64"]
+    for arch, ids in reported.items():
         assert ids[0] == uuid_of(both["fat"], arch)
         assert ids == ids_of(both[arch])[arch]  # also the File ID
     assert {a: i[0] for a, i in ids_of(both["fat"].parent / "p.dSYM").items()} == {
-        a: i[0] for a, i in told.items()}
+        a: i[0] for a, i in reported.items()}
     text = unhex("id", both["fat"]).stdout.splitlines()
     assert [line for line in text if not line.startswith(" ")] == [
         f"{both['fat']} (x86_64)", f"{both['fat']} (arm64)"]
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
-def test_a_bundle_may_be_given_as_folder_or_file_and_be_asked_itself(both, tmp_path, arch):
+def test_a_bundle_may_be_given_as_folder_or_file_and_be_looked_up_itself(both, tmp_path, arch):
     alone = shutil.copy(both[arch], tmp_path / "alone")
     bundle = both["fat"].parent / "p.dSYM"
     addresses = range(*text_of(alone, arch))
@@ -158,7 +158,7 @@ def test_the_bundle_beside_an_application_is_found(both, tmp_path):
     assert lines(unhex("id", "--json", program))[0]["quality"] == "inlines"
 
 
-def test_without_a_bundle_symbols_are_told_and_dsymutil_is_named(both, tmp_path):
+def test_without_a_bundle_symbols_are_reported_and_dsymutil_is_named(both, tmp_path):
     alone = shutil.copy(both["x86_64"], tmp_path / "alone")
     out = unhex("extract", alone, "-o", tmp_path / "p.gsym")
     assert out.returncode == 0
@@ -177,10 +177,10 @@ def test_dwarf_that_was_left_in_the_objects_is_the_bundles(tmp_path, arch, dwarf
         assert (out.returncode, out.stderr) == (0, "")
     assert alone.with_suffix(".gsym").read_bytes() == path.with_suffix(".gsym").read_bytes()
     for file in (path, alone):
-        (told,) = lines(unhex("id", "--json", file))
+        (reported,) = lines(unhex("id", "--json", file))
         origin = "dSYM bundle" if file == path else "object files"
         assert f"debug file     {origin}\n" in unhex("explain", file).stdout
-        assert told["sources"][0] == {"source": "dwarf", "version": dwarf, "found": 6}
+        assert reported["sources"][0] == {"source": "dwarf", "version": dwarf, "found": 6}
     more = unhex("extract", "--memory=64M", "--threads=3", alone, "-o", tmp_path / "more.gsym")
     assert (more.returncode, more.stderr) == (0, "")
     assert (tmp_path / "more.gsym").read_bytes() == alone.with_suffix(".gsym").read_bytes()
@@ -222,9 +222,9 @@ def test_objects_that_were_written_since_are_not_believed(tmp_path):
     os.utime(path.with_name("a.o"), (time + 10, time + 10))
     out = unhex("extract", path, "-o", tmp_path / "p.gsym")
     assert out.returncode == 0 and "DWARF of 1 of 2 object files" in out.stderr
-    told = {f[-1][0]: f[-1][1] for f in ours(tmp_path / "p.gsym",
+    reported = {f[-1][0]: f[-1][1] for f in ours(tmp_path / "p.gsym",
                                               range(*text_of(path, "x86_64"))) if f}
-    assert told["second"] == "" and told["other"].endswith("b.c")
+    assert reported["second"] == "" and reported["other"].endswith("b.c")
     path.with_name("b.o").write_bytes(b"nothing")
     os.utime(path.with_name("b.o"), (time, time))
     assert unhex("extract", path, "-o", tmp_path / "p.gsym").returncode == 0
@@ -232,16 +232,16 @@ def test_objects_that_were_written_since_are_not_believed(tmp_path):
 
 def test_stubs_are_named_after_what_they_jump_to(both):
     for arch in ("x86_64", "arm64"):
-        told = run("llvm-objdump-19", "--section=__stubs", "-d", both[arch])
-        address = int(re.search(r"^ *([0-9a-f]+):", told, re.M)[1], 16)
+        reported = run("llvm-objdump-19", "--section=__stubs", "-d", both[arch])
+        address = int(re.search(r"^ *([0-9a-f]+):", reported, re.M)[1], 16)
         assert ours(both[arch], [address]) == [[("puts@plt", "", 0)]]
 
 
 def test_a_stripped_dylib_has_what_it_exports_and_no_more(both, tmp_path):
     stripped = tmp_path / "p"
     run("llvm-strip-19", "-x", both["x86_64"], "-o", stripped)
-    told = lines(unhex("id", "--json", stripped))[0]
-    assert told["quality"] == "dynsym"
+    reported = lines(unhex("id", "--json", stripped))[0]
+    assert reported["quality"] == "dynsym"
     full = {lo: (hi, n) for lo, hi, n in functions(both["x86_64"], tmp_path)}
     for lo, hi, name in functions(stripped, tmp_path):
         assert hi - full[lo][0] < 16  # not over the next function, which has lost its name
@@ -268,8 +268,8 @@ def test_objects_of_other_machines_are_named_and_read(tmp_path, arch):
     triple = "armv7-apple-ios9" if arch == "armv7" else ""
     flags = ["-target", triple] if triple else []
     path = compiled(tmp_path / "d", arch, *flags)[1]
-    told = lines(unhex("id", "--json", path))[0]
-    assert (told["arch"], told["quality"]) == (arch, "inlines")
+    reported = lines(unhex("id", "--json", path))[0]
+    assert (reported["arch"], reported["quality"]) == (arch, "inlines")
     start, end = text_of(path, arch)
     addresses = range(start, end, 2 if arch == "armv7" else 1)
     agree(ours(path, addresses), theirs(path, addresses))
@@ -282,8 +282,8 @@ def test_llvm_symbolizers_stand_in_knows_slices(both):
         for how in (["--obj", f"{both['fat']}:{arch}"],
                     [f"--default-arch={arch}", "--obj", both["fat"]]):
             mine = unhex("llvm-symbolizer", *how, *pcs).stdout
-            told = run("llvm-symbolizer-19", *how, *pcs)
-            assert re.sub(r":0$", "", mine, flags=re.M) == re.sub(r":\d+$", "", told, flags=re.M)
+            reported = run("llvm-symbolizer-19", *how, *pcs)
+            assert re.sub(r":0$", "", mine, flags=re.M) == re.sub(r":\d+$", "", reported, flags=re.M)
 
 
 def pushed(server, *args):
@@ -300,18 +300,18 @@ def test_each_slice_is_pushed_under_its_uuid(server, both):
         addresses = range(*text_of(both[arch], arch))
         out = server.unhex("lookup", "--json", "--demangle", "none", name,
                            stdin="".join(f"{a:#x}\n" for a in addresses))
-        told = [[(f["function"], f.get("file", ""), f.get("line", 0)) for f in o["frames"]]
+        reported = [[(f["function"], f.get("file", ""), f.get("line", 0)) for f in o["frames"]]
                 for o in lines(out)]
-        assert told == ours(both[arch], addresses)
+        assert reported == ours(both[arch], addresses)
 
 
 def test_a_binary_and_its_bundle_in_a_folder_are_pushed_as_one(server, both, tmp_path):
     shutil.copy(both["x86_64"], tmp_path / "alone")
     shutil.copytree(both["x86_64"].parent / "p.dSYM", tmp_path / "elsewhere.dSYM")
-    status, told = pushed(server, tmp_path)
+    status, reported = pushed(server, tmp_path)
     uuid = uuid_of(both["x86_64"], "x86_64")
-    assert status == 0 and ("uploaded", uuid, "inlines") in told
-    assert {t[0] for t in told} == {"uploaded", "skipped"}
+    assert status == 0 and ("uploaded", uuid, "inlines") in reported
+    assert {t[0] for t in reported} == {"uploaded", "skipped"}
     name = unhex("id", "--json", tmp_path / "alone")
     (file_id,) = [i for i in lines(name)[0]["ids"] if i.startswith("file:")]
     start, _ = text_of(both["x86_64"], "x86_64")
@@ -373,9 +373,9 @@ def test_programs_of_go_are_read_with_the_dwarf_that_go_compresses(tmp_path):
         run("go", "build", "-o", "p", "p.go", cwd=tmp_path, env={
             **os.environ, "GOOS": "darwin", "GOARCH": arch, "CGO_ENABLED": "0",
             "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off", "GOFLAGS": ""})
-        told = lines(unhex("id", "--json", tmp_path / "p"))[0]
-        assert (told["arch"], told["quality"]) == (ours_, "inlines")
-        assert "go:" + run("go", "tool", "buildid", tmp_path / "p").strip() in told["ids"]
+        reported = lines(unhex("id", "--json", tmp_path / "p"))[0]
+        assert (reported["arch"], reported["quality"]) == (ours_, "inlines")
+        assert "go:" + run("go", "tool", "buildid", tmp_path / "p").strip() in reported["ids"]
         names = {n: (lo, hi) for lo, hi, n in functions(tmp_path / "p", tmp_path)}
         lo, hi = names["main.main"]
         frames = ours(tmp_path / "p", range(lo, hi, 4))

@@ -39,7 +39,7 @@ def rng():
 
 
 @pytest.fixture
-def told():
+def reported():
     counts = collections.Counter()
     yield counts
     print(f"{sum(counts.values())} malformed uploads: {dict(sorted(counts.items()))}")
@@ -77,19 +77,19 @@ def damaged(gsym, rng):
     return bytes(bad)
 
 
-def test_gsym_files_that_are_damaged(server, prog, gsym, rng, told):
+def test_gsym_files_that_are_damaged(server, prog, gsym, rng, reported):
     api, start = Api(server), symbol(prog, "outer")[0]
     for n in range(600):
         name = f"go:damaged-{n}"
         bad = damaged(gsym, rng)
         status, doc, _ = api.upload([name], bad)
         word = doc["error"]["code"] if "error" in doc else doc["status"]
-        told[f"gsym: {status} {word}"] += 1
+        reported[f"gsym: {status} {word}"] += 1
         assert status in (200, 422), doc
         assert (status == 200) == (api("GET", f"/v1/modules/{name}")[0] == 200)
-        if status == 200:  # the damage is where nobody can tell, or does not matter
+        if status == 200:  # the damage cannot be seen, or does not matter
             assert api("GET", f"/v1/symbolize/{name}?addr={start},1,0xffffffffffffffff")[0] == 200
-    assert sum(told.values()) == 600
+    assert sum(reported.values()) == 600
 
 
 def wrong_value(rng):
@@ -99,7 +99,7 @@ def wrong_value(rng):
                        "f" * 64, "F" * 63 + "g", "inlines", "none"])
 
 
-def test_announcements_that_make_no_sense(server, gsym, rng, told):
+def test_announcements_that_make_no_sense(server, gsym, rng, reported):
     api = Api(server)
     right = {"ids": ["gnu:" + gsym[28:48].hex()], "size": len(gsym), "kind": "gsym",
              "sha256": hashlib.sha256(gsym).hexdigest(), "quality": "inlines",
@@ -114,7 +114,7 @@ def test_announcements_that_make_no_sense(server, gsym, rng, told):
         if rng.random() < 0.3:
             text = damaged(text, rng)
         status, doc, _ = api("POST", "/v1/uploads", text)
-        told[f"announce: {status} {doc['error']['code'] if 'error' in doc else ''}"] += 1
+        reported[f"announce: {status} {doc['error']['code'] if 'error' in doc else ''}"] += 1
         assert status == 201 or 400 <= status < 500, (status, doc)
         if status == 201:  # what was announced does not come
             assert api.finish(doc["uid"])[0] in (409, 422)
@@ -131,7 +131,7 @@ def wrong_range(rng, size):
         f"bytes 0-{size - 1}/-1", "bytes 0-0/0", "bytes */*", "bytes " + "9" * 4000])
 
 
-def test_pieces_that_do_not_fit(server, gsym, rng, told):
+def test_pieces_that_do_not_fit(server, gsym, rng, reported):
     api, size = Api(server), len(gsym)
     good = "gnu:" + gsym[28:48].hex()
     uid = api.announce([good], gsym)
@@ -151,7 +151,7 @@ def test_pieces_that_do_not_fit(server, gsym, rng, told):
         elif how == 3:  # too early
             answer = api.finish(uid)
             assert answer[0] in (409, 422)
-        elif how == 4:  # nobody's
+        elif how == 4:  # of no format
             other = rng.choice(["0" * 32, "f" * 31, uid.upper(), uid + "0", "..", "%2e%2e%2flock",
                                 "%00", uid[:-1] + "g", "." * 32, "/" * 32])
             answer = api(rng.choice(("PUT", "POST", "GET")),
@@ -163,13 +163,13 @@ def test_pieces_that_do_not_fit(server, gsym, rng, told):
             answer = api.finish(wrong)
             assert answer[0] == 422 and answer[1]["error"]["code"] == "hash_mismatch"
         status, doc, _ = answer
-        told[f"piece: {status} {(doc or {}).get('error', {}).get('code', '')}"] += 1
+        reported[f"piece: {status} {(doc or {}).get('error', {}).get('code', '')}"] += 1
         assert status < 500, doc
         state = api("GET", f"/v1/uploads/{uid}")[1]
         assert state["state"] == "open" and state["offset"] <= size
         there = state["offset"]
         assert listed(api) == set()
-    # After all that, the bytes that came may be wrong ones: then all are asked for again.
+    # After all that, the bytes that came may be wrong ones: then all are requested again.
     if there < size:
         assert api.put(uid, gsym[there:], there)[0] == 200
     status, doc, _ = api.finish(uid)
@@ -179,7 +179,7 @@ def test_pieces_that_do_not_fit(server, gsym, rng, told):
     assert listed(api) == {good}
 
 
-def test_requests_that_are_none(server, gsym, rng, told):
+def test_requests_that_are_none(server, gsym, rng, reported):
     """Bytes on a connection that no client of HTTP sends."""
     api = Api(server)
     uid = api.announce(["gnu:" + gsym[28:48].hex()], gsym)
@@ -208,8 +208,8 @@ def test_requests_that_are_none(server, gsym, rng, told):
                 s.shutdown(socket.SHUT_WR)
             with contextlib.suppress(OSError):
                 line = s.recv(100).split(b"\r\n")[0]
-                told["bytes: " + (line.split(b" ")[1].decode() if b" " in line else "closed")] += 1
-    assert not {f"bytes: {status}" for status in (500, 503, 507)} & set(told), told
+                reported["bytes: " + (line.split(b" ")[1].decode() if b" " in line else "closed")] += 1
+    assert not {f"bytes: {status}" for status in (500, 503, 507)} & set(reported), reported
 
     def goes_on():  # a lost connection may still hold it
         with contextlib.suppress(http.client.HTTPException):

@@ -42,9 +42,9 @@ def test_requests_are_counted_by_route_and_not_by_path(server, tmp_path):
         api("GET", f"/no/such/{i}")
     assert api("GET", f"/v1/modules/{build_id(prog)}")[0] == 200
     values = scrape(server)
-    asked = 'method="GET",route="/v1/modules/{id}",code="%s"'
-    assert values["unhex_http_requests_total", asked % "4xx"] == 20
-    assert values["unhex_http_requests_total", asked % "2xx"] == 1
+    requested = 'method="GET",route="/v1/modules/{id}",code="%s"'
+    assert values["unhex_http_requests_total", requested % "4xx"] == 20
+    assert values["unhex_http_requests_total", requested % "2xx"] == 1
     assert values["unhex_http_requests_total", 'method="",route="",code="4xx"'] == 20
     assert values["unhex_modules", None] == 1 and values["unhex_stored_bytes", None] > 0
     assert abs(values["process_start_time_seconds", None] - time.time()) < 600

@@ -140,10 +140,10 @@ def test_the_same_seed_draws_the_same(tree):
     assert one != run(tree, "--list", "--seed", "4", "--count", "9", "sums")
 
 
-def test_defects_that_a_test_notices_are_told_from_survivors(tree):
-    told = run(tree, "--count", "100", "sums")
+def test_defects_that_a_test_notices_are_no_survivors(tree):
+    reported = run(tree, "--count", "100", "sums")
     outcome = {}
-    for line in told.splitlines():
+    for line in reported.splitlines():
         found = re.match(r"(noticed|survived) +([0-9a-f]{10}) sums/sum.c:\d+ \S+(?: \S+)?: (\w+): (.*)", line)
         if found and found[2] not in outcome:
             outcome[found[2]] = found
@@ -158,11 +158,11 @@ def test_defects_that_a_test_notices_are_told_from_survivors(tree):
     # What was tried is not tried again, and the table says the same.
     again = run(tree, "--count", "100", "sums")
     assert not re.search(r"^noticed ", again, re.M)
-    table = [line for line in told.splitlines() if line.startswith("sums")]
+    table = [line for line in reported.splitlines() if line.startswith("sums")]
     assert table and table == [line for line in again.splitlines() if line.startswith("sums")]
 
 
-def test_an_explained_survivor_is_told_as_such(tree):
+def test_an_explained_survivor_is_listed_as_such(tree):
     run(tree, "--count", "100", "sums")  # what an earlier test has tried is not tried again
     survivor = re.search(r"^survived  ([0-9a-f]{10}) .*note\(total\)", run(tree, "--report", "sums"), re.M)
     (tree / "docs").mkdir()

@@ -104,7 +104,7 @@ def test_https_is_spoken_with_the_file_and_nothing_else(tmp_path, pairs, gsym):
         port = urllib.parse.urlsplit(server.url).port
         trusted = ("--cacert", pairs["first"][0])
         assert json.loads(curl(server.url + "/healthz", *trusted).stdout) == {"status": "ok"}
-        assert curl(server.url + "/healthz").returncode == 60  # nobody vouches for it
+        assert curl(server.url + "/healthz").returncode == 60  # signed by no known authority
         assert curl(f"http://127.0.0.1:{port}/healthz").returncode != 0
         for version in ("1.2", "1.3"):
             done = curl(server.url + "/healthz", *trusted, f"--tlsv{version}", "--tls-max", version)
@@ -122,7 +122,7 @@ def test_https_is_spoken_with_the_file_and_nothing_else(tmp_path, pairs, gsym):
         assert json.loads(done.stdout)["answers"][0]["status"] == "invalid"
 
 
-def test_our_own_clients_trust_who_they_are_told_to(tmp_path, pairs):
+def test_our_own_clients_trust_the_configured_authorities(tmp_path, pairs):
     prog = compile_c(tmp_path)
     with serving(tmp_path / "server", *Place(tmp_path, pairs["first"]).options) as server:
         fails(server.unhex("push", prog), 3, "certificate")
@@ -198,8 +198,8 @@ def test_sighup_takes_over_what_may_change_and_says_what_may_not(tmp_path):
         assert api("GET", "/no/such", headers={"X-Request-Id": "mine-1"})[0] == 404
         wait_for(lambda: "mine-1" in log_of(server))  # the line comes after the answer
         lines = [json.loads(line) for line in log_of(server).splitlines() if line[0] == "{"]
-        asked = [line for line in lines if line.get("request") == "mine-1"]
-        assert asked[0]["status"] == 404 and asked[0]["path"] == "/no/such"
+        requested = [line for line in lines if line.get("request") == "mine-1"]
+        assert requested[0]["status"] == 404 and requested[0]["path"] == "/no/such"
 
 
 def test_upstreams_are_exchanged_by_a_reload(tmp_path):
@@ -287,7 +287,7 @@ def passing(listener, tmp_path, manager=None, extra=None):
             assert process.wait(60) == 0
 
 
-def test_a_passed_socket_is_served_and_the_manager_told(tmp_path):
+def test_a_passed_socket_is_served_and_the_manager_notified(tmp_path):
     manager = Manager(tmp_path / "notify")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

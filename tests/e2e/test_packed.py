@@ -71,7 +71,7 @@ def test_a_packed_debug_file_gives_its_lines(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["xz", "zst", "gz"])
-def test_damage_and_bombs_are_told(module, tmp_path, kind):
+def test_damage_and_bombs_are_reported(module, tmp_path, kind):
     cut = tmp_path / f"cut.ko.{kind}"
     data = PACKERS[kind](module.read_bytes())
     cut.write_bytes(data[:-20])

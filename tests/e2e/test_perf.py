@@ -51,7 +51,7 @@ def recorded(tmp_path_factory):
                         "dwarf,1024", "-o", "perf.data", "./field"], cwd=folder, capture_output=True,
                        text=True)
     if re.search("permission|not permitted|sys_perf_event_open", r.stderr, re.I):
-        pytest.skip("this machine's kernel lets nobody record")
+        pytest.skip("this machine's kernel allows no recording")
     assert r.returncode == 0, r.stderr
     (folder / "bin").mkdir()
     os.symlink(UNHEX, folder / "bin/addr2line")

@@ -43,7 +43,7 @@ def name_of(n):
 
 
 class Acknowledged:
-    """What a client was told, and when: a position in the record."""
+    """An answer to a client, and when: a position in the record."""
 
     def __init__(self, record):
         self.record, self.events = record, []

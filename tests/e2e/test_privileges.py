@@ -112,11 +112,11 @@ def test_auto_opens_the_counters_of_no_server_that_is_open_to_all(tmp_path):
 def test_the_addresses_of_upstreams_are_for_admins_of_the_server(world):
     server, keys = world
 
-    def asked():
+    def requested():
         Api(server, keys["read"])("GET", f"/v1/gsym/{NAME}")
         doc = Api(server, keys["server"])("GET", f"/v1/explain/{NAME}")[1]
         return doc["upstreams"][0]["answers"] and doc
-    doc = wait_for(asked)
+    doc = wait_for(requested)
     assert doc["upstreams"][0]["name"].startswith(UPSTREAM) and doc["upstreams"][0]["answers"][0]["says"]
     for scopes in ("read", "admin"):
         for path in (f"/v1/explain/{NAME}", f"/explain?id={NAME}", f"/v1/gsym/{NAME}", f"/v1/symbolize/{NAME}?addr=0x1",
@@ -124,8 +124,8 @@ def test_the_addresses_of_upstreams_are_for_admins_of_the_server(world):
             status, text, headers = page(server, path, keys[scopes])
             assert status < 500 or "pending" in text, (path, status, text)
             assert UPSTREAM not in text and "8002" not in text and UPSTREAM not in str(headers), (path, text)
-        told = Api(server, keys[scopes])("GET", f"/v1/explain/{NAME}")[1]["upstreams"][0]
-        assert told["answers"][0]["outcome"] == "failed" and "says" not in told["answers"][0]
+        reported = Api(server, keys[scopes])("GET", f"/v1/explain/{NAME}")[1]["upstreams"][0]
+        assert reported["answers"][0]["outcome"] == "failed" and "says" not in reported["answers"][0]
 
 
 def test_every_answer_below_a_token_forbids_to_send_its_url_on(world):

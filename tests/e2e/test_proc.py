@@ -162,7 +162,7 @@ def test_a_perf_map_of_another_pid_and_mount_namespace_is_found(target):
     assert answer["kind"] == "jit"
 
 
-def test_libraries_that_are_loaded_while_it_is_asked_are_found(folder, target):
+def test_libraries_that_are_loaded_between_lookups_are_found(folder, target):
     library = compile_target(folder, "libtest.so", ("-O1", "-shared", "-fPIC"), LIBRARY)
     with running(target) as live:
         with subprocess.Popen([UNHEX, "proc", str(live.pid), "--json"], stdin=subprocess.PIPE,
@@ -287,7 +287,7 @@ def test_a_vmlinux_gives_lines_wherever_the_kernel_was_loaded(folder, target, ba
         fails(unhex("proc", live.pid, "--vmlinux", other, "0x1"), 1, "vmlinux-other",
               "the running kernel is gnu:" + build[:40])
         if not symbols:
-            return  # where the kernel is, is not told here
+            return  # the kernel's addresses are hidden here
         text = min(a for a, names in symbols.items() if "_text" in names)
         answer, beyond = live.ask(pc - base + text + 1, max(symbols),
                                   options=["--vmlinux", vmlinux])
@@ -297,25 +297,25 @@ def test_a_vmlinux_gives_lines_wherever_the_kernel_was_loaded(folder, target, ba
     assert function(beyond) in symbols[max(symbols)]
 
 
-def nobody(command):
+def without_rights(command):
     """Runs a command as a user who may do nothing."""
     return subprocess.run([str(c) for c in command], capture_output=True, text=True,
                           user=65534, group=65534, extra_groups=[])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_who_may_not_look_is_told_so(folder, target):
+def test_a_user_without_access_gets_the_reason(folder, target):
     copy = folder / "unhex"
     shutil.copy(UNHEX, copy)
     with running(target) as live:
-        fails(nobody([copy, "proc", live.pid, "0x1000"]), 1, str(live.pid), "maps",
+        fails(without_rights([copy, "proc", live.pid, "0x1000"]), 1, str(live.pid), "maps",
               "Permission denied")
     with running(target, user=65534, group=65534, extra_groups=[]) as live:
-        result = nobody([copy, "proc", live.pid, "--json", hex(live["named_function"]),
+        result = without_rights([copy, "proc", live.pid, "--json", hex(live["named_function"]),
                          "0xffffffff81000000"])
         own, kernel = lines(result)
         assert_named(own, target)
-        seen = nobody(["grep", "-m1", "^ffff", "/proc/kallsyms"]).stdout
+        seen = without_rights(["grep", "-m1", "^ffff", "/proc/kallsyms"]).stdout
         assert seen or "kptr_restrict hides addresses" in kernel["reason"]
 
 

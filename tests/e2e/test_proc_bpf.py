@@ -182,7 +182,7 @@ def test_functions_files_and_lines_of_a_loaded_program(tmp_path):
     text = SOURCE.splitlines()
     bodies = [range(text.index("{", 11) + 1, text.index("}", 11) + 2),
               range(text.index("{", 5) + 1, text.index("}", 5) + 2)]
-    told = set()
+    reported = set()
     for answer in answers:
         address = int(answer["address"], 16)
         which = 0 if functions[0][0] <= address < sum(functions[0]) else 1
@@ -193,11 +193,11 @@ def test_functions_files_and_lines_of_a_loaded_program(tmp_path):
         if before:
             assert (frame["file"], frame["line"]) == where[max(before)]
             assert frame["file"] == str(tmp_path / "filter.c")
-            told.add((which, frame["line"]))
+            reported.add((which, frame["line"]))
             # The line of the function's head is its prologue's; 0 is what no line was the reason of.
             assert frame["line"] in [0, bodies[which][0] - 1, *bodies[which]]
         assert "lost" not in answer
-    assert len([t for t in told if t[0] == 0]) >= 2 and len([t for t in told if t[0] == 1]) >= 2
+    assert len([t for t in reported if t[0] == 0]) >= 2 and len([t for t in reported if t[0] == 1]) >= 2
     for start, _ in functions:
         listed = re.findall(rf"^{start:016x} t (\S+)\t\[bpf\]$", kallsyms, re.M)
         if listed:  # net.core.bpf_jit_kallsyms says whether they are
@@ -231,7 +231,7 @@ def test_lines_are_those_of_the_objects_dwarf(tmp_path):
 
 
 @needs_number
-def test_a_program_that_is_unloaded_is_told_no_more(tmp_path):
+def test_a_program_that_is_unloaded_has_no_name_any_more(tmp_path):
     with loaded(tmp_path) as program:
         functions, _ = program.info()
     if not functions[0][0]:
@@ -243,7 +243,7 @@ def test_a_program_that_is_unloaded_is_told_no_more(tmp_path):
 
 @needs_number
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
-def test_who_may_not_ask_has_names_and_is_told_so(tmp_path):
+def test_without_access_there_are_names_and_a_reason(tmp_path):
     """kallsyms tells root all; bpf(2) is refused to whoever lacks CAP_SYS_ADMIN."""
     with loaded(tmp_path) as program:
         functions, _ = program.info()

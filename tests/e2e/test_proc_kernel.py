@@ -223,7 +223,7 @@ def check_module(kernel, file, name, places, options=(), env=None):
         start = places[section]
         answers = kernel.ask(*[start + o for o in offsets], options=options, env=env)
         expected = addr2line(file, section, offsets)
-        told = 0
+        reported = 0
         for answer, frames in zip(answers, expected):
             assert answer["kind"] == "kernel" and answer["module"] == f"[{name}]", answer
             assert answer["build_id"] == build_id(file)
@@ -231,8 +231,8 @@ def check_module(kernel, file, name, places, options=(), env=None):
                 continue
             assert ours(answer) == frames, answer
             assert "lost" not in answer
-            told += 1
-        assert told > 0
+            reported += 1
+        assert reported > 0
         plain = lines(unhex("lookup", file, "--json", *[a["pc"] for a in answers]))
         assert [p["frames"] for p in plain] == [a["frames"] for a in answers]
 
@@ -287,7 +287,7 @@ def test_places_that_sys_does_not_tell_are_the_loaders(built, kernel):
     check_module(kernel, built / "m.ko", "some_module", places)
 
 
-def test_places_that_are_not_told_and_do_not_fit_give_names_alone(built, kernel):
+def test_places_that_are_unknown_and_do_not_fit_give_names_alone(built, kernel):
     kernel.install(built / "m.ko", f"lib/modules/{RELEASE}/{PATH}")
     kernel.depmod(PATH)
     kernel.load("some_module", built / "m.ko", gap=0, tell_sections=False)
@@ -346,12 +346,12 @@ def test_the_kernels_file_is_found_wherever_it_was_loaded(built, kernel, place, 
 
 @contextlib.contextmanager
 def debuginfod(files):
-    """A server of debug files by their build IDs; yields its URL and what was asked."""
-    asked = []
+    """A server of debug files by their build IDs; yields its URL and its requests."""
+    requested = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requested.append(self.path)
             content = files.get(self.path)
             self.send_response(200 if content else 404)
             self.send_header("Content-Length", str(len(content or b"")))
@@ -365,7 +365,7 @@ def debuginfod(files):
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", requested
     finally:
         server.shutdown()
         thread.join()
@@ -373,21 +373,21 @@ def debuginfod(files):
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["with-its-module", "alone"])
-def test_a_debuginfod_server_is_asked(built, kernel, tmp_path, alone):
+def test_a_debuginfod_server_is_queried(built, kernel, tmp_path, alone):
     number = build_id(built / "m.ko").removeprefix("gnu:")
     if not alone:
         kernel.install(built / "m.ko.bare", f"lib/modules/{RELEASE}/{PATH}")
     kernel.depmod(PATH)
     places = kernel.load("some_module", built / "m.ko")
     files = {f"/buildid/{number}/debuginfo": (built / "m.ko.debug").read_bytes()}
-    with debuginfod(files) as (url, asked):
+    with debuginfod(files) as (url, requested):
         check_module(kernel, built / "m.ko", "some_module", places,
                      options=["--debuginfod", url],
                      env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
-    assert asked == [f"/buildid/{number}/debuginfo"]  # the others were kept
+    assert requested == [f"/buildid/{number}/debuginfo"]  # the others were kept
 
 
-def test_a_server_that_does_not_answer_is_told(built, kernel, tmp_path):
+def test_a_server_that_does_not_answer_is_reported(built, kernel, tmp_path):
     places = kernel.load("some_module", built / "m.ko")
     with debuginfod({}) as (url, _):
         pass  # and it is gone

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/source/v1 and /asm/v1, asked as the Firefox Profiler asks"""
+"""/source/v1 and /asm/v1, with the requests of the Firefox Profiler"""
 import json
 import re
 import subprocess
@@ -51,8 +51,8 @@ def source_request(prog, **more):
 
 
 def test_a_source_file_comes_with_the_proof_of_an_address(pushed, prog):
-    told = post(pushed, "/source/v1", source_request(prog))
-    assert told == {"symbolsLastModified": None, "sourceLastModified": None,
+    reported = post(pushed, "/source/v1", source_request(prog))
+    assert reported == {"symbolsLastModified": None, "sourceLastModified": None,
                     "file": str(prog.with_suffix(".c")),
                     "source": prog.with_suffix(".c").read_text()}
 
@@ -63,17 +63,17 @@ def test_every_file_that_symbolicate_names_can_be_had(pushed, prog):
     (result,) = post(pushed, "/symbolicate/v5", {
         "memoryMap": [[prog.name, name]],
         "stacks": [[[0, pc - base] for pc in range(start, start + size)]]})["results"]
-    asked = set()
+    requested = set()
     for frame in result["stacks"][0]:
         for one in (frame, *frame.get("inlines", [])):
             key = (one["file"], frame["module_offset"])
-            if key not in asked:
-                told = post(pushed, "/source/v1", {
+            if key not in requested:
+                reported = post(pushed, "/source/v1", {
                     "debugName": prog.name, "debugId": name, "moduleOffset": key[1],
                     "file": key[0]})
-                assert len(told["source"].splitlines()) >= one["line"]
-            asked.add(key)
-    assert len({file for file, _ in asked}) >= 1
+                assert len(reported["source"].splitlines()) >= one["line"]
+            requested.add(key)
+    assert len({file for file, _ in requested}) >= 1
 
 
 @pytest.mark.parametrize("change, status, words", [
@@ -114,37 +114,37 @@ def objdump(path, start, size):
 
 
 @pytest.mark.parametrize("name", ["outer", "main", "_start"])
-def test_code_is_told_as_objdump_tells_it(pushed, prog, name):
+def test_instructions_are_those_of_objdump(pushed, prog, name):
     start, size = symbol(prog, name)
     if size == 0:
         size = 34  # _start, which says none
-    told = post(pushed, "/asm/v1", asm_request(prog, name, size=hex(size)))
-    assert told["startAddress"] == hex(start - image_base(prog)) and told["size"] == hex(size)
-    assert told["arch"] == "x86_64" and told["syntax"] == ["Intel"]
+    reported = post(pushed, "/asm/v1", asm_request(prog, name, size=hex(size)))
+    assert reported["startAddress"] == hex(start - image_base(prog)) and reported["size"] == hex(size)
+    assert reported["arch"] == "x86_64" and reported["syntax"] == ["Intel"]
     want = objdump(prog, start, size)
-    assert [offset for offset, _ in told["instructions"]] == [offset for offset, _ in want]
+    assert [offset for offset, _ in reported["instructions"]] == [offset for offset, _ in want]
     # Prefixes are words of their own there.
-    same = sum(text.split()[0] == word for (_, text), (_, word) in zip(told["instructions"], want))
-    assert same >= len(want) - 1, (told, want)
+    same = sum(text.split()[0] == word for (_, text), (_, word) in zip(reported["instructions"], want))
+    assert same >= len(want) - 1, (reported, want)
 
 
-def test_a_function_is_told_to_its_end_when_its_size_is_not_known(pushed, prog):
+def test_a_function_reaches_its_end_when_its_size_is_not_known(pushed, prog):
     start, size = symbol(prog, "outer")
-    told = post(pushed, "/asm/v1", asm_request(prog, size="0x1", continueUntilFunctionEnd=True))
-    assert int(told["size"], 16) == size
-    assert [offset for offset, _ in told["instructions"]] == \
+    reported = post(pushed, "/asm/v1", asm_request(prog, size="0x1", continueUntilFunctionEnd=True))
+    assert int(reported["size"], 16) == size
+    assert [offset for offset, _ in reported["instructions"]] == \
         [offset for offset, _ in objdump(prog, start, size)]
-    inside = told["instructions"][2][0]
-    told = post(pushed, "/asm/v1", asm_request(
+    inside = reported["instructions"][2][0]
+    reported = post(pushed, "/asm/v1", asm_request(
         prog, startAddress=hex(start - image_base(prog) + inside), size="0x1",
         continueUntilFunctionEnd=True))
-    assert int(told["size"], 16) == size - inside
+    assert int(reported["size"], 16) == size - inside
 
 
 def test_a_code_id_names_the_module_too(pushed, prog):
-    told = post(pushed, "/asm/v1", asm_request(prog, debugId=None,
+    reported = post(pushed, "/asm/v1", asm_request(prog, debugId=None,
                                                codeId=build_id(prog).removeprefix("gnu:")))
-    assert told["instructions"]
+    assert reported["instructions"]
 
 
 @pytest.mark.parametrize("change, status, words", [
@@ -161,10 +161,10 @@ def test_what_is_no_request_for_code_is_refused(pushed, prog, change, status, wo
 
 
 def test_a_huge_range_is_cut(pushed, prog):
-    told = post(pushed, "/asm/v1", asm_request(prog, size="0xffffffffffffffff"))
-    size = int(told["size"], 16)
+    reported = post(pushed, "/asm/v1", asm_request(prog, size="0xffffffffffffffff"))
+    size = int(reported["size"], 16)
     assert symbol(prog, "outer")[1] < size <= 256 << 10
-    assert size - 16 <= told["instructions"][-1][0] < size
+    assert size - 16 <= reported["instructions"][-1][0] < size
 
 
 def test_code_of_a_program_that_was_not_uploaded_is_missing(server, prog):
@@ -177,6 +177,6 @@ def test_what_is_no_code_becomes_bytes(server, tmp_path):
                      "odd: .byte 0x06,0x06,0x90\\nret\\n.size odd,.-odd\\n\");\n"
                      "int main(void) { return 0; }\n")
     assert server.unhex("push", "--with-debuginfo", prog).returncode == 0
-    told = post(server, "/asm/v1", asm_request(prog, "odd"))
-    assert [offset for offset, _ in told["instructions"]] == [0, 1, 2, 3]
-    assert told["instructions"][0][1].startswith(".byte") and told["instructions"][3][1] == "ret"
+    reported = post(server, "/asm/v1", asm_request(prog, "odd"))
+    assert [offset for offset, _ in reported["instructions"]] == [0, 1, 2, 3]
+    assert reported["instructions"][0][1].startswith(".byte") and reported["instructions"][3][1] == "ret"

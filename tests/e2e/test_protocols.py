@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's protocols, asked as their clients ask."""
+"""Other people's protocols, with the requests of their clients."""
 import gzip
 import http.server
 import json
@@ -79,7 +79,7 @@ def test_the_profiler_gets_functions_lines_and_inlined_calls(pushed, prog):
     assert inlined > 0
 
 
-def test_what_is_unknown_is_told_module_by_module(pushed, prog):
+def test_each_unknown_module_is_reported(pushed, prog):
     name, other = debug_id(build_id(prog)), "0123456789ABCDEF0123456789ABCDEF0"
     doc = {"memoryMap": [["prog", name], ["gone", other], ["quiet", other], ["prog", name]],
            "stacks": [[[0, 1], [1, 0x20], [-1, 7]], [[3, 2]], []]}
@@ -153,7 +153,7 @@ def profile_of(addresses, low, high, path):
 
 
 class Front(http.server.BaseHTTPRequestHandler):
-    """A program with net/http/pprof; who symbolizes for it is told by a redirect."""
+    """A program with net/http/pprof; a redirect names the server that symbolizes for it."""
     profile, symbols = b"", ""
 
     def do_GET(self):
@@ -180,15 +180,15 @@ def test_go_tool_pprof_gets_its_names(pushed, prog, tmp_path):
     front = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Front)
     threading.Thread(target=front.serve_forever, daemon=True).start()
     try:
-        told = subprocess.run(
+        reported = subprocess.run(
             [GO, "tool", "pprof", "-symbolize=remote", "-top",
              f"http://127.0.0.1:{front.server_port}/debug/pprof/profile"],
             env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, check=True, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     finally:
         front.shutdown()
-    names = {line.split()[-1] for line in told.stdout.splitlines() if "%" in line}
-    assert "main" in names and "outer" in names | {n.split(".")[-1] for n in names}, told
+    names = {line.split()[-1] for line in reported.stdout.splitlines() if "%" in line}
+    assert "main" in names and "outer" in names | {n.split(".")[-1] for n in names}, reported
 
 
 def test_pprof_asks_whether_there_are_symbols(pushed, prog):
@@ -200,8 +200,8 @@ def test_pprof_asks_whether_there_are_symbols(pushed, prog):
     name, (start, _) = build_id(prog), symbol(prog, "main")
     assert ask(f"/pprof/{name}/symbol") == "num_symbols: 1\n"
     assert ask(f"/pprof/{name}/symbol", b"") == ""
-    told = ask(f"/pprof/{name}/symbol", f"{start:#x}+0x1+{start:#x}\n".encode())
-    assert told == f"{start:#x}\tmain\n" * 2
+    reported = ask(f"/pprof/{name}/symbol", f"{start:#x}+0x1+{start:#x}\n".encode())
+    assert reported == f"{start:#x}\tmain\n" * 2
     api = Api(pushed)
     api.refused(404, "not_found", "GET", "/pprof/gnu:00/symbol")
     api.refused(400, "invalid", "POST", f"/pprof/{name}/symbol", "12x")

@@ -39,13 +39,13 @@ def frames(server, name, pc):
 
 
 def test_the_same_file_twice_is_already_there(server, prog):
-    status, (told,) = push(server, prog)
-    assert (status, told["status"]) == (0, "uploaded")
-    assert told["file"] == str(prog) and told["id"] == build_id(prog)
-    assert told["quality"] == "inlines" and told["functions"] > 0 and told["size"] > 0
-    status, (told,) = push(server, prog)
-    assert (status, told["status"]) == (0, "already-there")
-    assert told["reason"]
+    status, (reported,) = push(server, prog)
+    assert (status, reported["status"]) == (0, "uploaded")
+    assert reported["file"] == str(prog) and reported["id"] == build_id(prog)
+    assert reported["quality"] == "inlines" and reported["functions"] > 0 and reported["size"] > 0
+    status, (reported,) = push(server, prog)
+    assert (status, reported["status"]) == (0, "already-there")
+    assert reported["reason"]
 
 
 def test_text_has_a_line_a_file_and_a_summary(server, prog, other):
@@ -127,10 +127,10 @@ def test_force_sends_what_is_there_already(server, prog):
     assert push(server, prog)[0] == 0
     worse = prog.with_name("worse")
     subprocess.run(["strip", "-g", "-o", worse, prog], check=True)
-    status, (told,) = push(server, worse, "--debug-dir", "")
-    assert (status, told["status"]) == (0, "better-there")
-    status, (told,) = push(server, worse, "--debug-dir", "", "--force")
-    assert (status, told["status"], told["quality"]) == (0, "uploaded", "symtab")
+    status, (reported,) = push(server, worse, "--debug-dir", "")
+    assert (status, reported["status"]) == (0, "better-there")
+    status, (reported,) = push(server, worse, "--debug-dir", "", "--force")
+    assert (status, reported["status"], reported["quality"]) == (0, "uploaded", "symtab")
 
 
 def test_better_symbols_replace_poorer_ones(server, prog):
@@ -197,9 +197,9 @@ def test_a_url_with_a_password_is_refused_and_not_printed(prog):
 
 
 def test_a_dry_run_sends_nothing(server, prog):
-    status, (told,) = push(server, "--dry-run", prog)
-    assert (status, told["status"]) == (0, "skipped")
-    assert "would be uploaded" in told["reason"]
+    status, (reported,) = push(server, "--dry-run", prog)
+    assert (status, reported["status"]) == (0, "skipped")
+    assert "would be uploaded" in reported["reason"]
     assert server.get("/v1/modules")[1]["modules"] == []
     push(server, prog)
     assert push(server, "-n", prog)[1][0]["status"] == "already-there"
@@ -209,30 +209,30 @@ def test_e_and_d_as_elastics_users_know_it(server, prog):
     bare, debug = stripped(prog)
     result = unhex("push", "-e", bare, "-d", debug, "-u", server.url, "-t", server.token, "--json")
     assert result.returncode == 0, result.stderr
-    (told,) = lines(result)
-    assert told["status"] == "uploaded" and told["debug"] == str(debug)
-    assert told["quality"] == "inlines"
+    (reported,) = lines(result)
+    assert reported["status"] == "uploaded" and reported["debug"] == str(debug)
+    assert reported["quality"] == "inlines"
     start, _ = symbol(prog, "outer")
     for name in lines(unhex("id", "-qj", bare))[0]["ids"]:
         assert frames(server, name, start)[-1] == "outer"
 
 
-def test_a_pair_of_two_builds_is_refused_unless_told_otherwise(server, prog, other):
-    status, (told,) = push(server, "-e", prog, "-d", other)
-    assert (status, told["status"]) == (1, "failed")
-    assert "build ID" in told["reason"]
-    assert told["file"] == str(prog) and told["id"].startswith("gnu:")
-    status, (told,) = push(server, "-e", prog, "-d", other, "--allow-mismatch")
-    assert (status, told["status"]) == (0, "uploaded")
-    status, (told,) = push(server, "-e", prog, "-d", other)
-    assert (status, told["status"]) == (1, "failed"), "whatever the server has"
+def test_a_pair_of_two_builds_is_refused_by_default(server, prog, other):
+    status, (reported,) = push(server, "-e", prog, "-d", other)
+    assert (status, reported["status"]) == (1, "failed")
+    assert "build ID" in reported["reason"]
+    assert reported["file"] == str(prog) and reported["id"].startswith("gnu:")
+    status, (reported,) = push(server, "-e", prog, "-d", other, "--allow-mismatch")
+    assert (status, reported["status"]) == (0, "uploaded")
+    status, (reported,) = push(server, "-e", prog, "-d", other)
+    assert (status, reported["status"]) == (1, "failed"), "whatever the server has"
 
 
 def test_a_pair_of_two_builds_is_refused_before_anything_is_extracted(server, prog, other):
     exe, _ = stripped(prog, "first")
     _, debug = stripped(other, "second")
-    status, (told,) = push(server, "--dry-run", "-e", exe, "-d", debug)
-    assert (status, told["status"]) == (1, "failed") and "build IDs differ" in told["reason"]
+    status, (reported,) = push(server, "--dry-run", "-e", exe, "-d", debug)
+    assert (status, reported["status"]) == (1, "failed") and "build IDs differ" in reported["reason"]
 
 
 def test_a_token_from_a_file(server, prog, tmp_path):
@@ -271,12 +271,12 @@ def test_folders_are_walked_and_only_what_can_be_is_pushed(server, prog, other, 
     (tree / "dangling").symlink_to("nowhere")
     (tree / "text").write_text("no binary")
     os.mkfifo(tree / "fifo")
-    status, told = push(server, tree)
+    status, reported = push(server, tree)
     assert status == 0
-    assert sorted((t["status"], os.path.relpath(t["file"], tree)) for t in told) == [
+    assert sorted((t["status"], os.path.relpath(t["file"], tree)) for t in reported) == [
         ("skipped", "sub/deeper/other"), ("uploaded", "copy"), ("uploaded", "link")]
-    status, told = push(server, "-v", tree)
-    reasons = {os.path.relpath(t["file"], tree): t["reason"] for t in told}
+    status, reported = push(server, "-v", tree)
+    reasons = {os.path.relpath(t["file"], tree): t["reason"] for t in reported}
     assert "FIFO" in reasons["fifo"] and "ELF" in reasons["text"]
     assert "leads nowhere" in reasons["dangling"] and "link to a folder" in reasons["sub/loop"]
 
@@ -287,9 +287,9 @@ def test_a_stripped_file_and_its_debug_file_in_one_folder_become_one_module(serv
     tree.mkdir()
     shutil.copy(bare, tree / "prog")
     shutil.copy(debug, tree / "a-debug-file")
-    status, told = push(server, tree)
+    status, reported = push(server, tree)
     assert status == 0
-    skipped, done = sorted(told, key=lambda t: t["status"])
+    skipped, done = sorted(reported, key=lambda t: t["status"])
     assert done["status"] == "uploaded" and done["quality"] == "inlines"
     assert (done["file"], done["debug"]) == (str(tree / "prog"), str(tree / "a-debug-file"))
     assert skipped["file"] == str(tree / "a-debug-file") and "joined" in skipped["reason"]
@@ -300,36 +300,36 @@ def test_a_stripped_file_and_its_debug_file_in_one_folder_become_one_module(serv
 
 def test_the_debug_file_is_found_by_its_build_id(server, prog, tmp_path):
     bare, debug = stripped(prog)
-    told = build_id(bare).removeprefix("gnu:")
-    place = tmp_path / ".build-id" / told[:2]
+    reported = build_id(bare).removeprefix("gnu:")
+    place = tmp_path / ".build-id" / reported[:2]
     place.mkdir(parents=True)
-    found = place / f"{told[2:]}.debug"
+    found = place / f"{reported[2:]}.debug"
     shutil.copy(debug, found)
-    status, (told,) = push(server, bare, "--debug-dir", tmp_path)
-    assert (status, told["status"], told["quality"]) == (0, "uploaded", "inlines")
-    assert told["debug"] == str(found)
+    status, (reported,) = push(server, bare, "--debug-dir", tmp_path)
+    assert (status, reported["status"], reported["quality"]) == (0, "uploaded", "inlines")
+    assert reported["debug"] == str(found)
 
 
-def test_a_damaged_debug_file_that_nobody_gave_is_done_without(server, prog, tmp_path):
+def test_a_damaged_debug_file_that_was_found_is_ignored(server, prog, tmp_path):
     half = prog.with_name("half")
     subprocess.run(["strip", "-g", "-o", half, prog], check=True)
-    told = build_id(half).removeprefix("gnu:")
-    place = tmp_path / ".build-id" / told[:2]
+    reported = build_id(half).removeprefix("gnu:")
+    place = tmp_path / ".build-id" / reported[:2]
     place.mkdir(parents=True)
-    (place / f"{told[2:]}.debug").write_text("rubbish")
-    status, (told,) = push(server, half, "--debug-dir", tmp_path)
-    assert (status, told["status"], told["quality"]) == (0, "uploaded", "symtab")
+    (place / f"{reported[2:]}.debug").write_text("rubbish")
+    status, (reported,) = push(server, half, "--debug-dir", tmp_path)
+    assert (status, reported["status"], reported["quality"]) == (0, "uploaded", "symtab")
 
 
-def test_bad_files_among_good_ones_are_told_and_the_run_goes_on(server, prog, other, tmp_path):
+def test_bad_files_among_good_ones_are_reported_and_the_run_goes_on(server, prog, other, tmp_path):
     text = tmp_path / "text"
     text.write_text("no binary")
     gone = tmp_path / "gone"
-    status, told = push(server, prog, text, gone, other)
+    status, reported = push(server, prog, text, gone, other)
     assert status == 1
-    assert {t["file"]: t["status"] for t in told} == {
+    assert {t["file"]: t["status"] for t in reported} == {
         str(prog): "uploaded", str(text): "failed", str(gone): "failed", str(other): "uploaded"}
-    text_of = {t["file"]: t["reason"] for t in told}
+    text_of = {t["file"]: t["reason"] for t in reported}
     assert "ELF" in text_of[str(text)] and "No such file" in text_of[str(gone)]
 
 
@@ -343,9 +343,9 @@ def test_nothing_to_push_is_said(server, tmp_path):
 def test_an_object_file_is_not_pushed(server, prog, tmp_path):
     obj = tmp_path / "prog.o"
     subprocess.run(["gcc", "-c", "-g", "-o", obj, f"{prog}.c"], check=True)
-    status, (told,) = push(server, obj)
-    assert (status, told["status"]) == (1, "failed")
-    assert "object file" in told["reason"]
+    status, (reported,) = push(server, obj)
+    assert (status, reported["status"]) == (1, "failed")
+    assert "object file" in reported["reason"]
 
 
 def test_a_description_is_kept(server, prog):
@@ -376,7 +376,7 @@ class Breaker(http.server.BaseHTTPRequestHandler):
                 "chunk_size": 65536}
 
     def do_GET(self):
-        self.server.asked += 1
+        self.server.requested += 1
         self.answer(self.state())
 
     def do_POST(self):
@@ -410,7 +410,7 @@ class Breaker(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def breaker():
     s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Breaker)
-    s.got, s.size, s.puts, s.asked, s.breaks = b"", 0, 0, 0, 3
+    s.got, s.size, s.puts, s.requested, s.breaks = b"", 0, 0, 0, 3
     threading.Thread(target=s.serve_forever, daemon=True).start()
     yield s
     s.shutdown()
@@ -431,7 +431,7 @@ def test_a_broken_connection_goes_on_where_it_was(breaker, tmp_path):
     result = unhex("push", big, "--url", "http://127.0.0.1:%d" % breaker.server_port)
     assert result.returncode == 0, result.stderr
     assert breaker.got == expected.read_bytes()
-    assert breaker.asked >= 3
+    assert breaker.requested >= 3
     assert len(breaker.got) > 65536 * 2
 
 
@@ -530,7 +530,7 @@ def test_a_server_that_refuses_the_question_is_status_3(breaker, prog):
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("call", ["query", "announce", "put", "finish"])
-def test_a_server_that_says_when_to_come_again_is_not_asked_before(breaker, prog, call, status):
+def test_a_server_is_not_queried_before_its_retry_after(breaker, prog, call, status):
     """Also more often than a server that says nothing would be tried."""
     times, left = [], [2, 1, 1, 1, 1]
 
@@ -559,7 +559,7 @@ def test_a_server_that_says_when_to_come_again_is_not_asked_before(breaker, prog
     assert result.returncode == 0, result.stderr + result.stdout
     waits = [b - a for a, b in zip(times, times[1:])]
     assert len(waits) == 5
-    assert all(wait > told - 0.1 for wait, told in zip(waits, [2, 1, 1, 1, 1])), waits
+    assert all(wait > reported - 0.1 for wait, reported in zip(waits, [2, 1, 1, 1, 1])), waits
 
 
 def test_a_server_that_says_later_than_the_deadline_is_given_up_at_once(breaker, prog):

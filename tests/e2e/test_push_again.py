@@ -59,12 +59,12 @@ def send(api, binary, data, **more):
                                      ("--with-debuginfo", "--sources", "--description", "x")])
 def test_the_same_bytes_are_sent_once(server, prog, options):
     first = push(server, *options, prog)
-    assert {told["status"] for told in first} == {"uploaded"}
+    assert {reported["status"] for reported in first} == {"uploaded"}
     sent = len(first)
     assert pieces(server, sent) == sent
     again = push(server, *options, prog)
-    assert {told["status"] for told in again} == {"already-there"}, again
-    assert all(told["reason"] for told in again)
+    assert {reported["status"] for reported in again} == {"already-there"}, again
+    assert all(reported["reason"] for reported in again)
     assert pieces(server, sent) == sent
     push(server, *options, "--force", prog)
     assert pieces(server, 2 * sent) == 2 * sent
@@ -74,8 +74,8 @@ def test_of_a_pair_only_the_half_that_is_missing_is_sent(server, prog):
     exe, debug = stripped(prog, "half")
     push(server, "--with-debuginfo", "--debug-dir", "", exe)
     assert pieces(server, 1) == 1
-    (told,) = push(server, "--with-debuginfo", "-e", exe, "-d", debug)
-    assert told["status"] == "uploaded" and told["size"] == debug.stat().st_size
+    (reported,) = push(server, "--with-debuginfo", "-e", exe, "-d", debug)
+    assert reported["status"] == "uploaded" and reported["size"] == debug.stat().st_size
     assert pieces(server, 2) == 2
 
 
@@ -106,7 +106,7 @@ def test_only_bytes_of_the_same_module_are_known(server, prog, tmp_path):
         assert (doc["state"], doc["offset"]) == ("open", 0), changed
 
 
-def test_bytes_that_were_lost_are_wanted_again(server, prog):
+def test_bytes_that_were_lost_are_requested_again(server, prog):
     push(server, "--with-debuginfo", prog)
     name = hashlib.sha256(prog.read_bytes()).hexdigest()
     blob = server.data / "blobs" / name[:2] / name[2:4] / name
@@ -133,13 +133,13 @@ def test_a_poorer_file_is_refused_with_the_reason_unless_forced(server, prog):
     push(server, "--with-debuginfo", prog)
     poorer = prog.with_name("poorer")
     subprocess.run(["strip", "-g", "-o", poorer, prog], check=True)
-    (told,) = push(server, "--with-debuginfo", "--debug-dir", "", poorer)
-    assert told["status"] == "better-there"
-    assert "inlines" in told["reason"] and "symtab" in told["reason"]
+    (reported,) = push(server, "--with-debuginfo", "--debug-dir", "", poorer)
+    assert reported["status"] == "better-there"
+    assert "inlines" in reported["reason"] and "symtab" in reported["reason"]
     start, _ = symbol(prog, "outer")
     assert len(candidates(server, prog)) == 2
-    (told,) = push(server, "--with-debuginfo", "--debug-dir", "", "--force", poorer)
-    assert told["status"] == "uploaded"
+    (reported,) = push(server, "--with-debuginfo", "--debug-dir", "", "--force", poorer)
+    assert reported["status"] == "uploaded"
     kinds = sorted(c["kind"] for c in candidates(server, prog))
     assert kinds.count("executable") == 2
     # The better one answers still.
@@ -198,9 +198,9 @@ def test_parts_of_a_split_build_are_kept_beside_it(server, tmp_path):
 
 def test_what_only_this_machine_can_read_of_a_split_build_goes_along(server, tmp_path):
     prog = compile_c(tmp_path, "split", flags=("-O1", "-g", "-gsplit-dwarf"))
-    told = push(server, "--with-debuginfo", prog)
-    assert [t["status"] for t in told] == ["uploaded", "uploaded"]
-    assert told[1]["quality"] == "inlines"
+    reported = push(server, "--with-debuginfo", prog)
+    assert [t["status"] for t in reported] == ["uploaded", "uploaded"]
+    assert reported[1]["quality"] == "inlines"
     start, size = symbol(prog, "outer")
     local = lines(unhex("lookup", "--json", prog, *[hex(start + i) for i in range(size)]))
     api = Api(server)
@@ -209,5 +209,5 @@ def test_what_only_this_machine_can_read_of_a_split_build_goes_along(server, tmp
         assert [f["function"] for f in doc["frames"][0]] == \
             [f["function"] for f in one["frames"]]
     assert any(len(one["frames"]) > 1 for one in local)
-    (told,) = push(server, "--with-debuginfo", prog)
-    assert told["status"] == "already-there"
+    (reported,) = push(server, "--with-debuginfo", prog)
+    assert reported["status"] == "already-there"

@@ -44,9 +44,9 @@ def test_the_server_answers_as_a_lookup_in_the_file(server, module, tmp_path, en
     packed.write_bytes(PACKERS[ending](module.read_bytes()))
     options = ["--with-debuginfo"] if mode == "whole" else []
     result = server.unhex("push", "--json", *options, tmp_path / "tree")
-    (told,) = lines(result)
-    assert (result.returncode, told["status"]) == (0, "uploaded"), told
-    assert told["id"] == build_id(module) and told["quality"] == "lines"
+    (reported,) = lines(result)
+    assert (result.returncode, reported["status"]) == (0, "uploaded"), reported
+    assert reported["id"] == build_id(module) and reported["quality"] == "lines"
     addresses = [hex(a) for a in range(0, 0x90, 5)]
     local = unhex("lookup", "--json", module, *addresses).stdout
     assert "module_function" in local and "module_rare" in local and "init_module" in local
@@ -71,8 +71,8 @@ def test_a_stripped_module_is_pushed_with_its_debug_file(server, module, tmp_pat
     subprocess.run(["objcopy", "--only-keep-debug", module, debug], check=True)
     subprocess.run(["strip", "-g", "-o", tmp_path / "x.ko", module], check=True)
     stripped.write_bytes(lzma.compress((tmp_path / "x.ko").read_bytes()))
-    (told,) = lines(server.unhex("push", "--json", "--debug-dir", tmp_path / "debug", stripped))
-    assert (told["status"], told["quality"], told["debug"]) == ("uploaded", "lines", str(debug))
+    (reported,) = lines(server.unhex("push", "--json", "--debug-dir", tmp_path / "debug", stripped))
+    assert (reported["status"], reported["quality"], reported["debug"]) == ("uploaded", "lines", str(debug))
     local = unhex("lookup", "--json", module, "0x30")
     found = unhex("lookup", "--json", "--debug-dir", tmp_path / "debug", stripped, "0x30")
     assert found.stdout == local.stdout and '"line"' in found.stdout
@@ -89,5 +89,5 @@ def test_object_files_of_a_build_are_still_left_out(server, module, tmp_path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/x.o").write_bytes(module.with_suffix(".o").read_bytes())
     result = server.unhex("push", "--json", "-v", tmp_path / "tree")
-    (told,) = lines(result)
-    assert told["status"] == "skipped" and "without a build ID" in told["reason"]
+    (reported,) = lines(result)
+    assert reported["status"] == "skipped" and "without a build ID" in reported["reason"]

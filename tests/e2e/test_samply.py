@@ -69,9 +69,9 @@ fn main() {
 
 def library(name):
     """One that this interpreter, or any program of C++, runs with."""
-    told = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True,
+    reported = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True,
                           env={"PATH": "/sbin:/usr/sbin"}).stdout
-    return Path(re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)", told,
+    return Path(re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)", reported,
                                   re.MULTILINE)[1]).resolve()
 
 
@@ -117,8 +117,8 @@ def binaries(tmp_path_factory):
 @pytest.fixture(scope="module")
 def servers(server_of_module, binaries, tmp_path_factory):
     """Functions that ask ours and theirs."""
-    told = server_of_module.unhex("push", *binaries.values())
-    assert told.returncode == 0, told.stdout + told.stderr
+    reported = server_of_module.unhex("push", *binaries.values())
+    assert reported.returncode == 0, reported.stdout + reported.stderr
 
     def ours(body):
         status, doc, _ = Api(server_of_module)("POST", "/symbolicate/v5", body)
@@ -136,8 +136,8 @@ def servers(server_of_module, binaries, tmp_path_factory):
 def offsets_of(path):
     """Of code, from where the file's first byte is mapped; the same every time."""
     spans, dice = Elf(path).code, random.Random(3)
-    told = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True)
-    base = min(int(line.split()[2], 16) for line in told.stdout.splitlines()
+    reported = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True)
+    base = min(int(line.split()[2], 16) for line in reported.stdout.splitlines()
                if line.split()[:1] == ["LOAD"])
     chosen = dice.choices(spans, [high - low for low, high in spans], k=ADDRESSES)
     return base, [dice.randrange(low, high) - base for low, high in chosen]
@@ -189,7 +189,7 @@ def filtered(linkage):
 DIFFERENCES = {
     "one '_' in front is cut, as Apple's linkers want it":
         lambda ours, theirs, symbols: ours == "_" + theirs,
-    "what kind of copy it is of a function is not told":
+    "what kind of copy it is of a function is not given":
         lambda ours, theirs, symbols: plain(ours) in (theirs, "_" + theirs),
     "of several symbols of one address, another one":
         is_alias,
@@ -222,7 +222,7 @@ def chain(frame):
 
 
 def as_samply_has(file):
-    """Sources of Rust's own library are told as places in its repository."""
+    """Sources of Rust's own library are given as places in its repository."""
     found = re.fullmatch(r"/rustc/([0-9a-f]{40})/(.*)", file or "")
     return f"git:github.com/rust-lang/rust:{found[2]}:{found[1]}" if found else file
 

@@ -119,7 +119,7 @@ def test_modules_are_listed_shown_fetched_and_deleted(api, prog, gsym):
     api.refused(404, "not_found", "DELETE", f"/v1/modules/{name}")
 
 
-def test_query_tells_what_is_wanted(api, prog, gsym):
+def test_query_says_what_to_upload(api, prog, gsym):
     name = build_id(prog)
     ask = {"modules": [{"ids": [name], "quality": q} for q in ("symtab", "inlines")]}
     assert [a["status"] for a in api("POST", "/v1/query", ask)[1]["answers"]] == ["wanted"] * 2
@@ -255,7 +255,7 @@ def test_unknown_things_are_not_found(api):
     assert api("POST", "/v1/modules")[2]["Allow"] == "GET, HEAD"
 
 
-def test_tokens_are_asked_for_and_checked(server, gsym):
+def test_tokens_are_required_and_checked(server, gsym):
     ids = {"ids": ["gnu:00"]}
     message = Api(server, token="").refused(401, "unauthorized", "POST", "/v1/query", body=ids)
     assert "scope upload" in message

@@ -92,7 +92,7 @@ def select_of(sockets):
     return [by_fd[fd] for fd, _ in poll.poll(0)], [], []
 
 
-def test_a_thousand_that_never_end_their_headers_keep_nobody_waiting(tmp_path, gsym):
+def test_a_thousand_that_never_end_their_headers_delay_no_one(tmp_path, gsym):
     with serving(tmp_path, "idle=20s") as server:
         api, name = Api(server), "gnu:" + gsym[28:48].hex()
         assert api.upload([name], gsym)[0] == 200

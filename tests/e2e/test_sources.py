@@ -120,11 +120,11 @@ def test_sources_that_lie_elsewhere_are_found_by_their_prefix(server, tmp_path):
     text = prog.with_suffix(".c").read_bytes()
     os.rename(old / "sub", new)
     here = new / "prog"
-    told = lines(server.unhex("push", "--json", "--sources", here))[1]
-    assert told["missing"] >= 1
-    _, told = lines(server.unhex("push", "--json", "--sources", "--source-prefix", "/no=/where",
+    reported = lines(server.unhex("push", "--json", "--sources", here))[1]
+    assert reported["missing"] >= 1
+    _, reported = lines(server.unhex("push", "--json", "--sources", "--source-prefix", "/no=/where",
                                  "--source-prefix", f"{old}/sub={new}", here))
-    assert told["status"] == "uploaded", told
+    assert reported["status"] == "uploaded", reported
     assert raw(server, "GET", source_url(here, old / "sub/prog.c"))[:2] == (200, text)
 
 
@@ -136,8 +136,8 @@ def test_a_path_through_a_folder_that_is_gone_is_resolved_by_its_text(server, tm
     subprocess.run(["gcc", "-g", "-Wl,--build-id", "../src/prog.c", "-o", "../prog"],
                    cwd=tmp_path / "tree/build", check=True)
     (tmp_path / "tree/build").rmdir()
-    _, told = lines(server.unhex("push", "--json", "--sources", tmp_path / "tree/prog"))
-    assert told["status"] == "uploaded" and told["sources"] >= 1, told
+    _, reported = lines(server.unhex("push", "--json", "--sources", tmp_path / "tree/prog"))
+    assert reported["status"] == "uploaded" and reported["sources"] >= 1, reported
     assert raw(server, "GET", source_url(tmp_path / "tree/prog", source))[:2] == (200, text)
     # The same for a tree that lies elsewhere now.
     os.rename(tmp_path / "tree", tmp_path / "moved")
@@ -147,9 +147,9 @@ def test_a_path_through_a_folder_that_is_gone_is_resolved_by_its_text(server, tm
         subprocess.run(["gcc", "-g", f"-O{number}", "-Wl,--build-id", "prog.c", "-o", again,
                         f"-fdebug-prefix-map={tmp_path}/moved/src={tmp_path}/tree/build/../src"],
                        cwd=tmp_path / "moved/src", check=True)
-        told = lines(server.unhex("push", "--json", "--sources", "--source-prefix",
+        reported = lines(server.unhex("push", "--json", "--sources", "--source-prefix",
                                   f"{tmp_path / old}={tmp_path / new}", again))[-1]
-        assert told["status"] == "uploaded" and told["missing"] == 0, (old, told)
+        assert reported["status"] == "uploaded" and reported["missing"] == 0, (old, reported)
 
 
 def test_what_is_no_source_by_its_name_stays_here(server, tmp_path):
@@ -157,8 +157,8 @@ def test_what_is_no_source_by_its_name_stays_here(server, tmp_path):
     secret.write_text("int secret(int x) { return x + 1; }\n")
     prog = compile_c(tmp_path, source=f'#include "{secret}"\nint main(int c, char **v)\n'
                      '{ (void)v; return secret(c); }\n', flags=("-O0", "-g"))
-    _, told = lines(server.unhex("push", "--json", "--sources", prog))
-    assert told["status"] == "uploaded" and told["missing"] == 1, told
+    _, reported = lines(server.unhex("push", "--json", "--sources", prog))
+    assert reported["status"] == "uploaded" and reported["missing"] == 1, reported
     assert raw(server, "GET", source_url(prog, secret))[0] == 404
 
 
@@ -167,14 +167,14 @@ def test_a_program_without_sources_here_is_skipped_and_says_so(server, tmp_path)
                      source="int main(void) { return 0; }\n")
     prog.with_suffix(".c").unlink()
     result = server.unhex("push", "--json", "--sources", prog)
-    symbols, told = lines(result)
+    symbols, reported = lines(result)
     assert result.returncode == 0 and symbols["status"] == "uploaded"
-    assert told["status"] == "skipped" and "source files is here" in told["reason"]
+    assert reported["status"] == "skipped" and "source files is here" in reported["reason"]
 
 
 def test_a_dry_run_counts_and_sends_nothing(server, prog):
-    _, told = lines(server.unhex("push", "--json", "--sources", "--dry-run", prog))
-    assert told["status"] == "skipped" and told["sources"] >= 1
+    _, reported = lines(server.unhex("push", "--json", "--sources", "--dry-run", prog))
+    assert reported["status"] == "skipped" and reported["sources"] >= 1
     assert server.get("/v1/modules")[1]["modules"] == []
 
 
@@ -229,9 +229,9 @@ def links(info):
 ])
 def test_bundles_that_are_none_fail_in_words(server, prog, data, words):
     end = send(server, prog, data())
-    told = end.get("reason") or end["error"]["message"]
+    reported = end.get("reason") or end["error"]["message"]
     assert end.get("state", "failed") == "failed"
-    assert words in told or words in str(64 << 20) and "source file" in told, end
+    assert words in reported or words in str(64 << 20) and "source file" in reported, end
     # Symbols are another matter: the module is no failed one.
     assert server.get(f"/v1/explain/{build_id(prog)}")[1]["status"] == "missing"
 
@@ -256,7 +256,7 @@ def test_sources_without_symbols_are_no_symbols(server, prog):
     start, _ = symbol(prog, "outer")
     status, doc = server.get(f"/v1/symbolize/{build_id(prog)}?addr={start:#x}")
     assert doc.get("status") == "missing" or status == 404
-    (told,) = lines(server.unhex("push", "--json", prog))
-    assert told["status"] == "uploaded"
+    (reported,) = lines(server.unhex("push", "--json", prog))
+    assert reported["status"] == "uploaded"
     kinds = {c["kind"] for c in server.get(f"/v1/modules/{build_id(prog)}")[1]["candidates"]}
     assert kinds == {"gsym", "sources"}

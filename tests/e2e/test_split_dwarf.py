@@ -229,7 +229,7 @@ def test_a_dwo_of_another_build_is_not_taken(tmp_path, compiler, version):
         assert a == b or ("three" in a[-1][0] and len(b) == 1)
 
 
-def test_damaged_dwo_files_and_packages_are_told_and_cost_only_themselves(tmp_path):
+def test_damaged_dwo_files_and_packages_are_reported_and_cost_only_themselves(tmp_path):
     path = build(tmp_path / "tree", CLANG, 5, "-O2")
     dwo = tmp_path / "tree/obj/one.dwo"
     good = dwo.read_bytes()

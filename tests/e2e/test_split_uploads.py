@@ -18,7 +18,7 @@ def program(tmp_path_factory):
     return build(tmp_path_factory.mktemp("split") / "tree", "g++", 5, "-O2")
 
 
-def told(api, path, addresses):
+def reported(api, path, addresses):
     """The server's frames, as ours() has them."""
     status, doc, _ = api("POST", "/v1/symbolize", {
         "modules": [{"id": build_id(path), "addresses": addresses}], "demangle": "none"})
@@ -50,7 +50,7 @@ def test_dwo_files_are_read_with_the_program_whichever_came_first(server, progra
     api = Api(server)
     for uid in [upload(api, linked, *file) for file in files]:
         assert settled(api, uid)["state"] == "done"
-    answers = told(api, linked, addresses)
+    answers = reported(api, linked, addresses)
     assert answers == ours(program, addresses)
     assert sum(len(frames) > 1 for frames in answers) > 20
     kinds = [c["kind"] for c in candidates(api, build_id(linked))]
@@ -67,7 +67,7 @@ def test_a_package_is_read_with_the_program(server, tmp_path, first):
     files = [(program, "executable"), (program.with_name("prog.dwp"), "dwp")]
     for file, kind in files if first == "program" else files[::-1]:
         assert settled(api, upload(api, program, file, kind))["state"] == "done"
-    assert told(api, program, addresses) == expected
+    assert reported(api, program, addresses) == expected
 
 
 def test_parts_of_another_build_cost_only_their_units(server, program, tmp_path):
@@ -79,7 +79,7 @@ def test_parts_of_another_build_cost_only_their_units(server, program, tmp_path)
         assert settled(api, upload(api, linked, file, kind))["state"] == "done"
     addresses = code_addresses(linked)
     known = 0
-    for mine, whole in zip(told(api, linked, addresses), ours(program, addresses)):
+    for mine, whole in zip(reported(api, linked, addresses), ours(program, addresses)):
         assert bool(mine) == bool(whole)
         if whole and whole[-1][1] in ("one.cc", "two.cc"):
             known += 1
@@ -97,7 +97,7 @@ def test_a_damaged_part_costs_nothing_but_itself(server, program, tmp_path):
         (linked, "executable"), *((part, "dwo") for part in parts), (damaged, "dwo")]]
     states = [settled(api, uid)["state"] for uid in uids]
     assert states == ["done"] * 5 + ["failed"]
-    wait_for(lambda: told(api, linked, addresses) == ours(program, addresses))
+    wait_for(lambda: reported(api, linked, addresses) == ours(program, addresses))
 
 
 def test_what_is_no_elf_file_is_no_part(server, program, tmp_path):
@@ -123,4 +123,4 @@ def test_push_sends_the_package_too(server, tmp_path):
         assert [one["status"] for one in lines(out)] == [status], out.stderr
         again.append(sorted(c["kind"] for c in candidates(Api(server), build_id(program))))
     assert again == [["dwp", "executable", "gsym"]] * 2
-    assert told(Api(server), program, addresses) == expected
+    assert reported(Api(server), program, addresses) == expected

@@ -171,9 +171,9 @@ def with_debugdata(prog, folder):
 def test_compressed_symbols_name_functions_as_the_full_table_does(prog, tmp_path):
     bare, keep = with_debugdata(prog, tmp_path)
     assert {"outer", "main"} <= set(keep)
-    told = lines(unhex("id", "--json", bare))[0]
-    assert told["quality"] == "symtab"
-    assert {s["source"] for s in told["sources"]} >= {"gnu_debugdata", "plt", "bounds"}
+    reported = lines(unhex("id", "--json", bare))[0]
+    assert reported["quality"] == "symtab"
+    assert {s["source"] for s in reported["sources"]} >= {"gnu_debugdata", "plt", "bounds"}
     mine = functions(bare, tmp_path)
     full = functions(prog, tmp_path)
     assert {a: v for a, v in mine.items() if v[1] in keep} == \
@@ -204,8 +204,8 @@ def test_a_file_without_sections_has_its_stubs_and_bounds(prog, tmp_path):
     assert stubs.items() <= {a: v[1] for a, v in mine.items()}.items()
     outer = [a for a, v in full.items() if v[1] == "outer"]
     assert [mine[a][1] for a in outer] == ["<no name>"]
-    told = lines(unhex("lookup", "--json", tmp_path / "bare", hex(outer[0] + 5)))[0]
-    assert told["frames"] == [{"function": "<no name>", "start": hex(outer[0])}]
+    reported = lines(unhex("lookup", "--json", tmp_path / "bare", hex(outer[0] + 5)))[0]
+    assert reported["frames"] == [{"function": "<no name>", "start": hex(outer[0])}]
     text = unhex("lookup", tmp_path / "bare", hex(outer[0] + 5)).stdout
     assert text == f"{outer[0] + 5:#x} <no name>+0x5\n"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extracted symbols that the next command finds, asked for by UNHEX_CACHE or not."""
+"""Extracted symbols that the next command finds, with UNHEX_CACHE or without."""
 import os
 import pathlib
 import resource
@@ -40,7 +40,7 @@ def kept(folder):
     return sorted(p for p in pathlib.Path(folder).iterdir())
 
 
-def test_what_is_read_at_once_is_not_kept_unless_asked_for(program, tmp_path):
+def test_what_is_read_at_once_is_not_kept_unless_requested(program, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     unhex("addr2line", "-e", program, "0", env={"HOME": str(home), "XDG_CACHE_HOME": ""})
@@ -149,7 +149,7 @@ def test_the_stand_ins_share_it_and_lookup_which_knows_stubs_has_its_own(program
 
 @pytest.fixture
 def large(tmp_path):
-    """A program that is kept without being asked for."""
+    """A program that is kept by default."""
     return compile_c(tmp_path, "large", BIG.replace("NAME", "outer").replace("5 << 20", "20 << 20"))
 
 
@@ -176,7 +176,7 @@ def make_due(home):
     return spent
 
 
-def test_what_costs_again_and_again_is_kept_without_being_asked_for(large, home):
+def test_what_costs_again_and_again_is_kept_by_default(large, home):
     first = ask_at(home, large)
     folder = home / ".cache/unhex"
     assert folder.stat().st_mode & 0o777 == (home / ".cache").stat().st_mode & 0o777 == 0o700
@@ -229,7 +229,7 @@ def test_nothing_is_kept_where_it_may_not_be(large, home, tmp_path, how):
     assert not (tmp_path / "gone").exists() and not pathlib.Path("/.cache/unhex").exists()
 
 
-def test_the_home_of_another_user_is_left_alone(large, home):
+def test_the_home_of_another_user_is_not_used(large, home):
     """sudo may leave HOME as it was."""
     if os.geteuid() == 0:
         os.chown(home, 65534, 65534)
@@ -265,7 +265,7 @@ def test_a_damaged_record_is_made_anew(large, home):
     assert [p.suffix for p in kept(home / ".cache/unhex")] == [".spent"]
 
 
-def test_many_at_once_without_being_asked(large, home):
+def test_many_at_once_by_default(large, home):
     first = ask_at(home, large)
     make_due(home)
     start = symbol(large, "outer")[0]
@@ -293,7 +293,7 @@ def test_a_full_disk_costs_nothing(large, home, used):
     assert r.stdout.count("outer\n") == 3 and ".gsym" not in r.stderr
 
 
-def test_a_limit_on_the_size_of_files_kills_nobody(large, home):
+def test_a_limit_on_the_size_of_files_kills_no_process(large, home):
     ask_at(home, large)
     make_due(home)
     start = symbol(large, "outer")[0]

@@ -163,8 +163,8 @@ def test_a_folder_in_build_id_layout_is_an_upstream(servers, tmp_path, prog, hal
     start, _ = symbol(prog, "outer")
     assert names(symbolize(s, build_id(prog), hex(start))) == ["outer"]
     assert get(s, f"/buildid/{hex_id(prog)}/debuginfo") == (200, halves[1].read_bytes())
-    (told,) = explain(s, build_id(prog))["upstreams"]
-    assert (told["name"], told["kind"], told["state"]) == ("files", "dir", "is asked")
+    (reported,) = explain(s, build_id(prog))["upstreams"]
+    assert (reported["name"], reported["kind"], reported["state"]) == ("files", "dir", "in use")
 
 
 def test_debians_debuginfod_is_an_upstream(servers, tmp_path, prog, halves):
@@ -219,7 +219,7 @@ def is_ready(process, url):
     return False
 
 
-def test_however_many_ask_one_question_is_asked(servers, stub, prog):
+def test_concurrent_requests_for_a_file_are_one_query(servers, stub, prog):
     gate = threading.Event()
 
     def slow(handler, s):
@@ -230,17 +230,17 @@ def test_however_many_ask_one_question_is_asked(servers, stub, prog):
     s = servers(own(stub.url, "stub", "debuginfod"))
     path = f"/buildid/{hex_id(prog)}/debuginfo"
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
-        asked = [pool.submit(get, s, path) for _ in range(20)]
+        requested = [pool.submit(get, s, path) for _ in range(20)]
         while stub.count(path) == 0:
             time.sleep(0.05)
         # They hold no threads: others are answered meanwhile.
         assert get(s, "/healthz")[0] == 200
         gate.set()
-        assert {a.result()[0] for a in asked} == {404}
+        assert {a.result()[0] for a in requested} == {404}
     assert stub.count(path) == 1
 
 
-def test_what_nobody_has_is_remembered_over_a_restart_until_it_expires(servers, stub):
+def test_a_missing_module_is_remembered_over_a_restart_until_it_expires(servers, stub):
     s = servers(own(stub.url, "stub", "debuginfod"), start=False,
                 more=("--set", "upstream-absent=1h"))
     s.start()
@@ -254,10 +254,10 @@ def test_what_nobody_has_is_remembered_over_a_restart_until_it_expires(servers, 
     assert symbolize(s, f"gnu:{name}", "0x1")["status"] == "missing"
     assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
     assert stub.count(name) == first
-    (told,) = explain(s, f"gnu:{name}")["upstreams"]
-    assert [(a["artifact"], a["outcome"], a["status"]) for a in told["answers"]] == \
+    (reported,) = explain(s, f"gnu:{name}")["upstreams"]
+    assert [(a["artifact"], a["outcome"], a["status"]) for a in reported["answers"]] == \
         [("debuginfo", "absent", 404), ("executable", "absent", 404)]
-    assert all("not_again_before" in a for a in told["answers"])
+    assert all("not_again_before" in a for a in reported["answers"])
     s.stop()
     s.options = tuple(o.replace("=1h", "=1s") for o in s.options)
     s.start()
@@ -272,7 +272,7 @@ def test_only_gnu_ids_go_to_debuginfod(servers, stub):
     s = servers(own(stub.url, "stub", "debuginfod"))
     assert symbolize(s, "file:" + "ab" * 16, "0x1")["status"] == "missing"
     assert symbolize(s, "go:some/text", "0x1")["status"] == "missing"
-    assert stub.asked == []
+    assert stub.requested == []
     assert any("GNU" in line for line in explain(s, "go:some%2Ftext")["advice"])
 
 
@@ -289,7 +289,7 @@ def test_a_dead_upstream_is_skipped_for_the_next_one(servers, stub, other, prog,
                                  send(302, Location="http://[::1]:1/")],
                          ids=["hangs", "drips", "endless", "500", "wrong", "empty", "metadata",
                               "file", "loopback"])
-def test_a_bad_upstream_costs_a_404_and_is_told_of(servers, stub, how):
+def test_a_bad_upstream_costs_a_404_and_is_reported(servers, stub, how):
     stub.otherwise = how
     s = servers(own(stub.url, "bad", "debuginfod"), more=("--set", "upstream-bytes=1M"))
     name = "cd" * 20
@@ -297,11 +297,11 @@ def test_a_bad_upstream_costs_a_404_and_is_told_of(servers, stub, how):
     assert get(s, "/readyz")[0] == 200
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        (told,) = explain(s, f"gnu:{name}")["upstreams"]
-        if told["answers"]:
+        (reported,) = explain(s, f"gnu:{name}")["upstreams"]
+        if reported["answers"]:
             break
         time.sleep(0.1)
-    (said,) = told["answers"]
+    (said,) = reported["answers"]
     assert said["outcome"] == "failed" and said["says"]
     if how is hang:
         assert "in time" in said["says"]
@@ -314,8 +314,8 @@ def test_an_answer_without_end_that_is_no_file_holds_a_request_for_a_moment(serv
     name, begun = "ce" * 20, time.monotonic()
     assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
     assert time.monotonic() - begun < 20
-    (told,) = explain(s, f"gnu:{name}")["upstreams"]
-    assert {a["outcome"] for a in told["answers"]} == {"failed"} and says in told["answers"][0]["says"], told
+    (reported,) = explain(s, f"gnu:{name}")["upstreams"]
+    assert {a["outcome"] for a in reported["answers"]} == {"failed"} and says in reported["answers"][0]["says"], reported
 
 
 @pytest.mark.parametrize("garbage,says", [
@@ -331,8 +331,8 @@ def test_a_source_that_cannot_be_one_is_not_kept(servers, stub, garbage, says):
     stub.answers[path] = send(200, garbage)
     s = servers(own(stub.url, "stub", "debuginfod"))
     assert get(s, path)[0] == 404
-    (told,) = explain(s, f"gnu:{name}")["upstreams"]
-    (said,) = told["answers"]
+    (reported,) = explain(s, f"gnu:{name}")["upstreams"]
+    (said,) = reported["answers"]
     assert said["outcome"] == "failed" and says in said["says"], said
     assert get(s, path)[0] == 404
     assert stub.count(path) == 1
@@ -367,8 +367,8 @@ def test_a_source_of_another_version_is_known_by_its_hash(servers, stub, tmp_pat
     s = servers(own(stub.url, "stub", "debuginfod"))
     assert s.unhex("push", "--with-debuginfo", program).returncode == 0
     assert get(s, path)[0] == 404
-    (told,) = explain(s, build_id(program))["upstreams"]
-    said = [a for a in told["answers"] if a["artifact"].startswith("source")]
+    (reported,) = explain(s, build_id(program))["upstreams"]
+    said = [a for a in reported["answers"] if a["artifact"].startswith("source")]
     assert [a["outcome"] for a in said] == ["failed"]
     assert "another version" in said[0]["says"]
     # A file of which the tables say nothing is taken, and so is the right one.
@@ -381,44 +381,44 @@ def test_a_source_of_another_version_is_known_by_its_hash(servers, stub, tmp_pat
     assert fetched(right, path) == (200, source.read_bytes())
 
 
-def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
+def test_an_upstream_that_fails_again_and_again_is_suspended_and_tried_again(servers, stub):
     stub.otherwise = send(500)
     s = servers(own(stub.url, "stub", "debuginfod"))
     for i in range(3):
         assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
-    asked = len(stub.asked)
-    (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
-    assert "left alone" in told["state"] and told["left_alone_for_s"] <= 5
+    requested = len(stub.requested)
+    (reported,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+    assert "suspended" in reported["state"] and reported["suspended_for_s"] <= 5
     text = get(s, "/metrics")[1].decode()
     assert list(text_string_to_metric_families(text))
-    assert 'unhex_upstream_left_alone{upstream="stub"} 1' in text
+    assert 'unhex_upstream_suspended{upstream="stub"} 1' in text
     assert 'unhex_upstream_answers_total{upstream="stub",outcome="failed"} 3' in text
     assert get(s, f"/buildid/{99:040x}/debuginfo")[0] == 404
-    assert len(stub.asked) in (asked, asked + 1)  # one, if 5 s have passed
+    assert len(stub.requested) in (requested, requested + 1)  # one, if 5 s have passed
     stub.otherwise = send(404)
     deadline = time.monotonic() + PATIENCE
     for i in range(100, 10000):
         assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
-        (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
-        if told["state"] == "is asked" or time.monotonic() > deadline:
+        (reported,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+        if reported["state"] == "in use" or time.monotonic() > deadline:
             break
         time.sleep(0.2)
-    assert told["state"] == "is asked"
+    assert reported["state"] == "in use"
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_an_upstream_that_says_when_to_come_again_is_left_alone_until_then(servers, stub, status):
+def test_an_upstream_is_suspended_until_its_retry_after(servers, stub, status):
     """At the first answer, and for longer than after failures that say nothing."""
     stub.otherwise = send(status, Retry_After="120")
     s = servers(own(stub.url, "stub", "debuginfod"))
     assert get(s, f"/buildid/{'aa' * 20}/debuginfo")[0] == 404
-    asked = len(stub.asked)
-    assert asked == 1
-    (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
-    assert "left alone" in told["state"] and 60 < told["left_alone_for_s"] <= 120
+    requested = len(stub.requested)
+    assert requested == 1
+    (reported,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+    assert "suspended" in reported["state"] and 60 < reported["suspended_for_s"] <= 120
     for i in range(5):
         assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
-    assert len(stub.asked) == asked
+    assert len(stub.requested) == requested
 
 
 def test_an_absence_is_valid_for_as_long_as_the_upstream_says(servers, stub):
@@ -436,7 +436,7 @@ def test_an_absence_is_valid_for_as_long_as_the_upstream_says(servers, stub):
     assert stub.count(path) == 2 and time.monotonic() - began >= 1
 
 
-def test_another_unhex_server_is_asked_again_when_it_says(servers, stub, prog, other):
+def test_another_unhex_server_is_queried_again_after_retry_after(servers, stub, prog, other):
     """It is fetching the file itself: 503 with Retry-After, a few times."""
     times = []
     path = f"/v1/gsym/{build_id(prog)}"
@@ -454,20 +454,20 @@ def test_another_unhex_server_is_asked_again_when_it_says(servers, stub, prog, o
         time.sleep(0.1)
     waits = [b - a for a, b in zip(times, times[1:])]
     assert len(waits) == 2 and all(wait > 1.9 for wait in waits), waits
-    (told,) = explain(s, build_id(prog))["upstreams"]
-    assert told["state"] == "is asked"
+    (reported,) = explain(s, build_id(prog))["upstreams"]
+    assert reported["state"] == "in use"
 
 
 def test_an_address_of_this_machine_must_be_allowed(servers, stub, prog):
     s = servers(f"debuginfod+{stub.url},name=inside")
     assert get(s, f"/buildid/{hex_id(prog)}/debuginfo")[0] == 404
-    assert stub.asked == []
-    (told,) = explain(s, build_id(prog))["upstreams"]
-    assert "not public" in told["answers"][0]["says"]
+    assert stub.requested == []
+    (reported,) = explain(s, build_id(prog))["upstreams"]
+    assert "not public" in reported["answers"][0]["says"]
 
 
 def test_two_servers_that_name_each_other_do_not_loop(servers, stub):
-    """Whichever is asked first, and both at once."""
+    """Whichever is queried first, and both at once."""
     second = servers(own(stub.url, "first"))
     first = servers(own(second.url, "second"))
     stub.otherwise = forward(first)
@@ -478,27 +478,27 @@ def test_two_servers_that_name_each_other_do_not_loop(servers, stub):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         both = [pool.submit(symbolize, s, "gnu:" + "ee" * 20, "0x1") for s in (first, second)]
         assert {b.result()["status"] for b in both} == {"missing"}
-    assert len(stub.asked) < 60
+    assert len(stub.requested) < 60
 
 
 def test_explain_of_an_id_tells_of_candidates_and_upstreams(servers, stub, prog):
     s = servers(own(stub.url, "stub", "debuginfod"))
     name = build_id(prog)
     assert symbolize(s, name, "0x1")["status"] == "missing"
-    told = s.unhex("explain", name)
-    assert told.returncode == 1, told
-    for words in (f"{name}: missing", "stub (debuginfod): is asked", "debuginfo: absent (status 404)",
+    reported = s.unhex("explain", name)
+    assert reported.returncode == 1, reported
+    for words in (f"{name}: missing", "stub (debuginfod): in use", "debuginfo: absent (status 404)",
                   "not again before", "unhex push FILE"):
-        assert words in told.stdout, told.stdout
+        assert words in reported.stdout, reported.stdout
     assert s.unhex("push", prog).returncode == 0
     start, _ = symbol(prog, "outer")
-    told = s.unhex("explain", name, hex(start))
-    assert told.returncode == 0 and "outer" in told.stdout and "inlines" in told.stdout, told
+    reported = s.unhex("explain", name, hex(start))
+    assert reported.returncode == 0 and "outer" in reported.stdout and "inlines" in reported.stdout, reported
     (doc,) = lines(s.unhex("explain", "--json", name))
     assert doc["status"] == "found" and doc["upstreams"][0]["answers"]
     assert s.unhex("explain", name, "0x1").returncode == 1
-    told = unhex("explain", name, "--url", "http://127.0.0.1:1")
-    assert told.returncode == 3 and "cannot reach" in told.stderr
+    reported = unhex("explain", name, "--url", "http://127.0.0.1:1")
+    assert reported.returncode == 3 and "cannot reach" in reported.stderr
 
 
 def test_a_token_goes_to_its_own_host_alone(servers, stub, tmp_path):
@@ -507,8 +507,8 @@ def test_a_token_goes_to_its_own_host_alone(servers, stub, tmp_path):
         (tmp_path / "token").write_text("very-secret\n")
         s = servers(own(stub.url, "stub", "debuginfod") + f",token-file={tmp_path}/token")
         assert get(s, f"/buildid/{'ab' * 20}/debuginfo")[0] == 404
-        assert stub.asked[0][1]["Authorization"] == "Bearer very-secret"
-        assert elsewhere.asked == []  # its address is not this upstream's own
+        assert stub.requested[0][1]["Authorization"] == "Bearer very-secret"
+        assert elsewhere.requested == []  # its address is not this upstream's own
     s.stop()
     assert "very-secret" not in s.data.with_suffix(".log").read_text()
 
@@ -516,15 +516,15 @@ def test_a_token_goes_to_its_own_host_alone(servers, stub, tmp_path):
 def test_a_namespace_chooses_its_upstreams(servers, stub):
     with Stub() as second:
         s = servers(own(stub.url, "one", "debuginfod"), own(second.url, "two", "debuginfod"))
-        for names_, asked in (("two", 0), ("none", 0), ("all", 2)):
+        for names_, requested in (("two", 0), ("none", 0), ("all", 2)):
             name = f"gnu:{names_.encode().hex():0>40}"
             limit = unhex("store", "limit", "default", "--data", s.data, "--upstreams", names_)
             assert limit.returncode == 0, limit.stderr
             assert symbolize(s, name, "0x1")["status"] == "missing"
-            assert stub.count(name[4:]) == asked
+            assert stub.count(name[4:]) == requested
             assert second.count(name[4:]) == (0 if names_ == "none" else 2)
-            told = {u["name"]: u["state"] for u in explain(s, name)["upstreams"]}
-            assert ("does not use" in told["one"]) == (asked == 0)
+            reported = {u["name"]: u["state"] for u in explain(s, name)["upstreams"]}
+            assert ("does not use" in reported["one"]) == (requested == 0)
 
 
 @pytest.mark.parametrize("text,words", [

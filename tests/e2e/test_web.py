@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages for people, in a real Chromium: what they show, let nobody do, and ask of nobody else"""
+"""The pages for people, in a real Chromium: what they show, what they refuse, and that they load nothing from elsewhere"""
 import html.parser
 import json
 import pathlib
@@ -78,7 +78,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser):
-    """Makes pages, and looks that nothing went wrong in them, and who they asked."""
+    """Makes pages, and checks that they have no errors, and load nothing from elsewhere."""
     made = []
 
     def make(origin, **more):
@@ -88,10 +88,10 @@ def open_page(browser):
 
     yield make
     for page, origin in made:
-        asked = [u for u in page.requests if not u.startswith((origin + "/", "about:", "data:"))]
+        requested = [u for u in page.requests if not u.startswith((origin + "/", "about:", "data:"))]
         problems = [p for p in page.problems if not (p.get("source") == "network")]
         page.close()
-        assert not asked, f"asked somebody else: {asked}"
+        assert not requested, f"requests to other hosts: {requested}"
         assert not problems, problems
 
 
@@ -379,7 +379,7 @@ def test_a_session_writes_only_for_pages_of_this_server(site):
     assert status == 303 and headers["Set-Cookie"].endswith("; Secure")
 
 
-def test_where_reading_needs_a_key_people_are_asked_for_one(browser, tmp_path):
+def test_where_reading_needs_a_key_pages_ask_for_one(browser, tmp_path):
     server = Server(tmp_path / "keyed", options=("--reading", "keyed")).start()
     page = browser.page(script=False)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that answers as it is told: well, badly, slowly, or without end"""
+"""A server that answers as a test configures it: well, badly, slowly, or without end"""
 import http.client
 import http.server
 import threading
@@ -13,7 +13,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         stub = self.server.stub
         with stub.lock:
-            stub.asked.append((self.path, dict(self.headers)))
+            stub.requested.append((self.path, dict(self.headers)))
         answer = stub.answers.get(self.path, stub.otherwise)
         try:
             answer(self, stub)
@@ -99,7 +99,7 @@ class Stub:
     def __init__(self):
         self.answers = {}
         self.otherwise = send(404)
-        self.asked = []
+        self.requested = []
         self.lock = threading.Lock()
         self.over = threading.Event()
 
@@ -118,4 +118,4 @@ class Stub:
 
     def count(self, part):
         with self.lock:
-            return sum(part in path for path, _ in self.asked)
+            return sum(part in path for path, _ in self.requested)

@@ -65,7 +65,7 @@ static int walk(struct ux_interp *interp, long times)
 	return 0;
 }
 
-/* Each line of the input is a code object and the offsets that are asked of it; the answer is the
+/* Each line of the input is a code object and offsets in it; the answer is the
  * lines, a tab and its name. */
 static int resolve(struct ux_interp *interp)
 {

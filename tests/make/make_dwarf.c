@@ -236,7 +236,7 @@ static void put_value(struct make_dwarf *m, uint32_t form, const struct make_val
 		ux_out_uleb(out, v->form);
 		put_value(m, v->form, v);
 		return;
-	default: /* udata, the indexes and what nobody knows */
+	default: /* udata, the indexes and unknown forms */
 		ux_out_uleb(out, number);
 	}
 }

@@ -119,16 +119,17 @@ static int32_t call_at(const struct make_go_function *f, uint32_t place)
 static void put_call_head(const struct make_go *m, struct ux_out *out,
 			  const struct make_go_function *f, const struct make_go_call *call)
 {
-	int32_t parent = call->told ? call->parent : call_at(f, call->place);
+	int32_t parent = call->stored ? call->parent : call_at(f, call->place);
 	if (before(m, 13)) {
-		bool told = call->told;
+		bool stored = call->stored;
 		if (before(m, 12))
 			ux_out_u32(out, (uint32_t)parent);
 		else
 			ux_out_u32(out, m->big ? (uint32_t)parent << 16 | (uint32_t)call->id << 8
 					       : (uint32_t)call->id << 16 | (uint16_t)parent);
-		ux_out_u32(out, told ? (uint32_t)call->file : value_at(f->files, call->place) + 1);
-		ux_out_u32(out, told ? (uint32_t)call->line : value_at(f->lines, call->place));
+		ux_out_u32(out,
+			   stored ? (uint32_t)call->file : value_at(f->files, call->place) + 1);
+		ux_out_u32(out, stored ? (uint32_t)call->line : value_at(f->lines, call->place));
 		return;
 	}
 	if (is_wide(m))
@@ -137,8 +138,8 @@ static void put_call_head(const struct make_go *m, struct ux_out *out,
 	for (int k = 0; k < (is_wide(m) ? 1 : 3); k++)
 		ux_out_u8(out, 0xee);
 	if (is_wide(m)) {
-		ux_out_u32(out, call->told ? (uint32_t)call->file : 0xeeeeeeee);
-		ux_out_u32(out, call->told ? (uint32_t)call->line : 0xeeeeeeee);
+		ux_out_u32(out, call->stored ? (uint32_t)call->file : 0xeeeeeeee);
+		ux_out_u32(out, call->stored ? (uint32_t)call->line : 0xeeeeeeee);
 	}
 }
 
@@ -178,7 +179,7 @@ static void parts_deinit(struct parts *p)
 	ux_out_deinit(&p->trees);
 }
 
-/* Names, files, programs and trees; offsets count from where each part is told to begin. */
+/* Names, files, programs and trees; offsets count from the stored beginning of each part. */
 static void make_parts(const struct make_go *m, struct parts *p, struct ux_out *names,
 		       struct ux_out *files, struct ux_out *programs)
 {

@@ -25,7 +25,7 @@ struct make_go_call {
 	const char *name;
 	uint32_t place; /* of the call */
 	uint8_t id;
-	bool told; /* what layouts up to 1.19 say of it is below, else it is what the calls say */
+	bool stored; /* what layouts up to 1.19 say of it is below, else it is what the calls say */
 	int16_t parent; /* number of the call it stands in; -1: the function */
 	int32_t file, line;
 };

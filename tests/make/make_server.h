@@ -23,7 +23,7 @@ void make_server_close(struct make_server *s);
 void make_server_key(struct make_server *s, unsigned scopes, const char *ns,
 		     char token[UX_TOKEN_SIZE]);
 
-/* What is asked; all but method and target may be NULL. */
+/* A request; all but method and target may be NULL. */
 struct make_ask {
 	const char *method;
 	const char *target;

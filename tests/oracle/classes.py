@@ -231,7 +231,7 @@ CLASSES = {
               "and no function, llvm-symbolizer what we give", _no_function),
     ],
     "none": [
-        Class("method that Go made up", "as above: nobody else reads Go's tables", _go_wrappers),
+        Class("method that Go made up", "as above: no other tool reads Go's tables", _go_wrappers),
         Class("line in Go", "as above", _go_lines),
         _STUB,
         Class("no row",

@@ -15,7 +15,7 @@ def _cells(score):
     yield f"{score.none}"
     yield _percent(score.at_least_one, score.addresses)
     for oracle in ORACLES:
-        yield " ".join(_percent(score.agreed[oracle, aspect], score.asked[oracle]).rjust(7)
+        yield " ".join(_percent(score.agreed[oracle, aspect], score.queried[oracle]).rjust(7)
                        for aspect in ASPECTS)
 
 
@@ -44,17 +44,17 @@ def agreement(judge):
 def differences(judge):
     """Every class of difference of every oracle, and of all of them at once."""
     for table in (*ORACLES, "none"):
-        asked = judge.total.asked[table] if table != "none" else judge.total.addresses
+        queried = judge.total.queried[table] if table != "none" else judge.total.addresses
         title = f"{table} differs" if table != "none" else "no tool agrees"
         print(f"\n### {title}\n")
         rows = []
         for known in judge.classes.get(table, ()):
             count = judge.counts[table, known.name]
             if count:
-                rows.append((known.name, f"{count}", _percent(count, asked),
+                rows.append((known.name, f"{count}", _percent(count, queried),
                              judge.examples[table, known.name]))
         rest = len(judge.unexplained[table])
-        rows.append(("in no class", f"{rest}", _percent(rest, asked), ""))
+        rows.append(("in no class", f"{rest}", _percent(rest, queried), ""))
         _rows(("class", "addresses", "%", "example"), rows)
         for known in judge.classes.get(table, ()):
             if judge.counts[table, known.name]:

@@ -8,8 +8,8 @@ from typing import Callable, NamedTuple
 from names import NO, Names
 
 ASPECTS = ("depth", "function", "file", "line")
-ORACLES = ("llvm", "gimli")  # asked about every address
-REFEREE = "elfutils"         # asked where neither agrees, and about a few more
+ORACLES = ("llvm", "gimli")  # queried about every address
+REFEREE = "elfutils"         # queried where neither agrees, and about a few more
 
 
 class Class(NamedTuple):
@@ -100,7 +100,7 @@ class Score:
     one: int = 0
     referee: int = 0
     none: int = 0
-    asked: Counter = field(default_factory=Counter)   # oracle: addresses
+    queried: Counter = field(default_factory=Counter)   # oracle: addresses
     agreed: Counter = field(default_factory=Counter)  # (oracle, aspect or "all"): addresses
     spelled: Counter = field(default_factory=Counter)  # why names count as one
 
@@ -108,7 +108,7 @@ class Score:
         """Adds the counts of another."""
         for name in ("addresses", "both", "one", "referee", "none"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("asked", "agreed", "spelled"):
+        for name in ("queried", "agreed", "spelled"):
             getattr(self, name).update(getattr(other, name))
 
     def share(self, count):
@@ -173,7 +173,7 @@ class Judge:
         """Number of oracles that agree; differences are classified."""
         agreeing = 0
         for oracle in oracles:
-            score.asked[oracle] += 1
+            score.queried[oracle] += 1
             if case.ours == case.answers[oracle]:
                 wrong = ()
             else:

@@ -98,7 +98,7 @@ static void pin_that_is_set_after_the_mark_keeps_the_module(struct ux_index *ix)
 	assert_true(sweep(ix, a, 3001, 5500));
 }
 
-static void what_can_be_had_again_is_told_least_used_first(struct ux_index *ix)
+static void replaceable_candidates_are_listed_least_used_first(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);
 	struct ux_idle_list some, all;
@@ -226,7 +226,7 @@ void index_keeping_conforms(struct ux_index *ix)
 {
 	pin_that_is_set_after_the_mark_keeps_the_module(ix);
 	only_what_is_idle_unpinned_and_long_marked_is_swept(ix);
-	what_can_be_had_again_is_told_least_used_first(ix);
+	replaceable_candidates_are_listed_least_used_first(ix);
 	quotas_bound_what_a_namespace_holds(ix);
 	namespaces_are_made_changed_and_removed_when_empty(ix);
 	blobs_in_use_are_listed_in_order_and_may_be_lost(ix);

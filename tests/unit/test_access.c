@@ -164,8 +164,8 @@ static int close_world(void **state)
 }
 
 /*
- * How each route is asked for something of theirs. target: "@" stands for the UID of the upload.
- * shows: what the owner's answer has and nobody else's; NULL: the owner gets a 2xx, nobody else.
+ * The request to each route for something of theirs. target: "@" stands for the UID of the upload.
+ * shows: what only the owner's answer has; NULL: only the owner gets a 2xx.
  * Routes that show nothing of any namespace, or of everything alike, have no target. The order is
  * that in which their owner asks.
  */
@@ -285,8 +285,8 @@ static void sees_nothing(struct world *w, const struct recipe *r, const char *to
 			 const char *prefix, const char *header)
 {
 	struct make_answer a = follow(w, r, token, prefix, header);
-	bool told = r->shows ? shows(&a, r->shows) : a.status < 300;
-	if (told || shows(&a, secret) || shows(&a, "_start"))
+	bool reported = r->shows ? shows(&a, r->shows) : a.status < 300;
+	if (reported || shows(&a, secret) || shows(&a, "_start"))
 		fail_msg("%s %s%s is seen by strangers: %u %.*s", ux_method_name(r->method), prefix,
 			 r->target, a.status, (int)a.body.size, (const char *)a.body.data);
 	if (a.status >= 500)
@@ -450,7 +450,7 @@ static void what_comes_through_a_proxy_is_not_of_this_machine(void **state)
 				401);
 		assert_int_equal(ux_networks_add(&w->access.proxies, "127.0.0.1", NULL), UX_OK);
 	}
-	w->s.server.local_only = false; /* told to be open */
+	w->s.server.local_only = false; /* configured to be open */
 	assert_int_equal(lines_get(w, "127.0.0.1", LINES(tells[0]), "/v1/modules", NULL, &a), 200);
 }
 
@@ -570,7 +570,8 @@ static void who_asks_too_often_hears_when_to_come_again(void **state)
 	}
 	w->now_ns += 1000000000;
 	assert_int_equal(lines_get(w, "192.0.2.1", no_lines, "/v1/modules", NULL, &a), 200);
-	/* behind a trusted proxy, its clients are told apart; this machine's proxy has no excuse */
+	/* behind a trusted proxy, its clients are distinguished; this machine's proxy has no excuse
+	 */
 	assert_int_equal(ux_networks_add(&w->access.proxies, "127.0.0.1", NULL), UX_OK);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(lines_get(w, "127.0.0.1", LINES("X-Forwarded-For: 192.0.2.50"),
@@ -737,7 +738,7 @@ static void pages_read_where_everybody_does(void **state)
 	expect_origin(w, NULL, stranger, "/v1/audit", "");
 	expect_origin(w, w->ours, stranger, "/v1/modules", "");
 	expect_origin(w, w->ours, profiler, "/v1/modules", "");
-	/* of this machine alone: the profiler, and nobody else */
+	/* on this machine: only the profiler */
 	w->s.server.local_only = true;
 	expect_origin(w, NULL, stranger, "/v1/modules", "");
 	expect_origin(w, NULL, profiler, "/v1/modules", "https://profiler.firefox.com");
@@ -779,7 +780,7 @@ static struct make_answer preflight(struct world *w, const char *target, const c
 	return a;
 }
 
-static void pages_are_told_beforehand(void **state)
+static void pages_are_announced_beforehand(void **state)
 {
 	struct world *w = *state;
 	struct make_answer a = preflight(w, "/symbolicate/v5", stranger, "POST");
@@ -791,7 +792,7 @@ static void pages_are_told_beforehand(void **state)
 	assert_non_null(strstr(a.fields, "Access-Control-Max-Age: 86400\n"));
 	assert_non_null(strstr(a.fields, "Access-Control-Allow-Private-Network: true\n"));
 	assert_null(strstr(a.fields, "Credentials"));
-	/* nothing that changes anything, nothing that is not there, nobody who may not */
+	/* nothing that changes anything, nothing that is not there, no caller without the right */
 	a = preflight(w, "/v1/uploads", stranger, "POST");
 	assert_int_equal(a.status, 204);
 	assert_string_equal(a.origin, "");
@@ -843,7 +844,7 @@ int main(void)
 		ACCESS_TEST(key_has_its_own_number_of_uploads),
 		ACCESS_TEST(quota_is_kept_and_said),
 		ACCESS_TEST(pages_read_where_everybody_does),
-		ACCESS_TEST(pages_are_told_beforehand),
+		ACCESS_TEST(pages_are_announced_beforehand),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,9 @@ static void addresses_are_read_with_and_without_ports(void **state)
 		if (ux_address_parse(ux_bytes_cstr(none[i]), &a) || a.known)
 			fail_msg("'%s' is an address", none[i]);
 	}
-	struct ux_address nobody = {0};
+	struct ux_address local = {0};
 	char text[UX_ADDRESS_TEXT];
-	assert_string_equal(ux_address_text(&nobody, text), "local");
+	assert_string_equal(ux_address_text(&local, text), "local");
 }
 
 static void loopback_is_all_of_127_and_one_of_ipv6(void **state)
@@ -107,7 +107,7 @@ static void networks_have_what_begins_like_them(void **state)
 {
 	(void)state;
 	struct ux_networks list = {.n = 0};
-	struct ux_address nobody = {0};
+	struct ux_address local = {0};
 	assert_false(have(&list, "10.0.0.1"));
 	add(&list, "10.32.0.0/11");
 	add(&list, "192.0.2.7");
@@ -118,9 +118,9 @@ static void networks_have_what_begins_like_them(void **state)
 	assert_false(have(&list, "192.0.2.6"));
 	assert_true(have(&list, "2001:db8:ffff::1"));
 	assert_false(have(&list, "2001:db8:7fff::1"));
-	assert_false(ux_networks_have(&list, &nobody));
+	assert_false(ux_networks_have(&list, &local));
 	add(&list, "unix");
-	assert_true(ux_networks_have(&list, &nobody));
+	assert_true(ux_networks_have(&list, &local));
 	add(&list, "0.0.0.0/0"); /* of IPv4 alone */
 	assert_true(have(&list, "8.8.8.8"));
 	assert_false(have(&list, "2001::1"));
@@ -178,7 +178,7 @@ static void client_is_the_first_from_the_right_that_is_not_trusted(void **state)
 	expect_client(LINES("Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1"), "192.0.2.1");
 }
 
-static void what_nobody_can_read_hides_what_is_left_of_it(void **state)
+static void unreadable_entry_hides_what_is_left_of_it(void **state)
 {
 	(void)state;
 	expect_client(LINES("X-Forwarded-For: 192.0.2.1, unknown, 10.1.1.1"), "10.1.1.1");
@@ -253,7 +253,7 @@ int main(void)
 		UX_TEST(loopback_is_all_of_127_and_one_of_ipv6),
 		UX_TEST(networks_have_what_begins_like_them),
 		UX_TEST(client_is_the_first_from_the_right_that_is_not_trusted),
-		UX_TEST(what_nobody_can_read_hides_what_is_left_of_it),
+		UX_TEST(unreadable_entry_hides_what_is_left_of_it),
 		UX_TEST(strangers_words_about_themselves_do_not_count),
 		UX_TEST(token_and_namespace_come_in_front_of_a_path),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/extract/alternatives: which other names of a range are kept, and what is told of them. */
+/* lib/extract/alternatives: which other names of a range are kept, and what the GSYM says of them.
+ */
 #include "test_extract.h"
 
 #include "gsym_reader.h"
@@ -143,7 +144,7 @@ static void folded_functions_of_dwarf_are_kept(void **state)
 	made_deinit(&m);
 }
 
-static void no_more_than_the_limit_are_kept_and_none_unless_asked(void **state)
+static void no_more_than_the_limit_are_kept_and_none_unless_requested(void **state)
 {
 	(void)state;
 	static char names[2 * UX_ALTERNATIVES_MOST][8];
@@ -235,7 +236,7 @@ int main(void)
 		UX_TEST(aliases_of_the_whole_range_are_kept_in_the_order_of_their_rank),
 		UX_TEST(short_name_of_the_function_itself_is_no_other_name),
 		UX_TEST(folded_functions_of_dwarf_are_kept),
-		UX_TEST(no_more_than_the_limit_are_kept_and_none_unless_asked),
+		UX_TEST(no_more_than_the_limit_are_kept_and_none_unless_requested),
 		UX_TEST(frames_stay_the_same_with_them),
 		UX_TEST(damaged_files_are_survived),
 	};

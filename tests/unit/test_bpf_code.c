@@ -114,7 +114,7 @@ static const char *name_at(struct ux_bpf_info *info, enum ux_code expected, uint
 	return name;
 }
 
-static void what_is_not_told_is_left_out(void **state)
+static void what_is_unknown_is_left_out(void **state)
 {
 	(void)state;
 	struct program p;
@@ -131,7 +131,7 @@ static void what_is_not_told_is_left_out(void **state)
 	assert_string_equal(name_at(&info, UX_OK, HELPER_AT),
 			    "bpf_prog_aabbccddeeff0001_watch_packet");
 	info = whole;
-	info.btf.size--; /* its last string has no end: the names that are told are there */
+	info.btf.size--; /* its last string has no end: the other names are there */
 	assert_string_equal(name_at(&info, UX_ECORRUPT, MAIN_AT),
 			    "bpf_prog_010203040506078f_watch_packet");
 	info = whole;
@@ -287,7 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(functions_and_lines_are_found_by_address),
-		UX_TEST(what_is_not_told_is_left_out),
+		UX_TEST(what_is_unknown_is_left_out),
 		UX_TEST(types_of_each_kind_are_passed),
 		UX_TEST(types_behind_one_of_an_unknown_kind_are_not_guessed),
 		UX_TEST(what_is_no_btf_is_refused),

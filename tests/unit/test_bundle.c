@@ -109,7 +109,7 @@ static void damaged_bundle_is_an_error_or_a_pack(void **state)
 	each_bit_flip(ux_out_bytes(&bundle), unpack_any, NULL);
 }
 
-static void what_is_no_archive_is_told_by_its_beginning(void **state)
+static void what_is_no_archive_is_reported_by_its_beginning(void **state)
 {
 	(void)state;
 	assert_int_equal(ux_bundle_check(UX_STR("int main(void);"), NULL), UX_EUNSUPPORTED);
@@ -124,7 +124,7 @@ int main(void)
 		UX_TEST(same_files_give_the_same_bytes),
 		UX_TEST(more_than_was_allowed_is_a_limit),
 		UX_TEST(damaged_bundle_is_an_error_or_a_pack),
-		UX_TEST(what_is_no_archive_is_told_by_its_beginning),
+		UX_TEST(what_is_no_archive_is_reported_by_its_beginning),
 	};
 	return cmocka_run_group_tests(tests, load, NULL);
 }

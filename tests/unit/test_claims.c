@@ -100,7 +100,7 @@ static void an_earlier_waves_claim_stays_whatever_comes(void **state)
 	ux_claims_deinit(&f.claims);
 }
 
-static void what_no_symbol_begins_is_nobodys(void **state)
+static void code_at_which_no_symbol_begins_has_no_name(void **state)
 {
 	(void)state;
 	struct fixture f;
@@ -121,7 +121,7 @@ int main(void)
 		UX_TEST(a_unit_of_a_lower_number_reads_for_itself),
 		UX_TEST(the_lowest_unit_of_a_wave_claims_in_any_order),
 		UX_TEST(an_earlier_waves_claim_stays_whatever_comes),
-		UX_TEST(what_no_symbol_begins_is_nobodys),
+		UX_TEST(code_at_which_no_symbol_begins_has_no_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void keys_are_read_with_blanks_comments_and_sections(void **state)
 	assert_int_equal(t->timeout_ms, 60000);
 }
 
-static void a_mistake_is_told_with_file_and_line(void **state)
+static void a_mistake_is_reported_with_file_and_line(void **state)
 {
 	(void)state;
 	static const struct {
@@ -329,7 +329,7 @@ static void a_reload_keeps_what_needs_a_restart(void **state)
 	ux_settings_destroy(next);
 }
 
-static void options_that_make_no_sense_are_told_by_their_name(void **state)
+static void options_that_make_no_sense_are_named(void **state)
 {
 	(void)state;
 	static const struct {
@@ -371,7 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(an_empty_file_gives_the_defaults),
 		UX_TEST(keys_are_read_with_blanks_comments_and_sections),
-		UX_TEST(a_mistake_is_told_with_file_and_line),
+		UX_TEST(a_mistake_is_reported_with_file_and_line),
 		UX_TEST(a_line_that_is_too_long_is_refused),
 		UX_TEST(a_secret_is_in_no_message),
 		UX_TEST(damaged_files_end_cleanly),
@@ -380,7 +380,7 @@ int main(void)
 		UX_TEST(what_is_printed_reads_as_the_same),
 		UX_TEST(sections_are_printed_as_they_are_and_secrets_are_not),
 		UX_TEST(a_reload_keeps_what_needs_a_restart),
-		UX_TEST(options_that_make_no_sense_are_told_by_their_name),
+		UX_TEST(options_that_make_no_sense_are_named),
 		UX_TEST(a_file_that_is_none_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

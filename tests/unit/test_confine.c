@@ -100,7 +100,7 @@ static void a_confined_process_can_only_compute(void **state)
 	assert_refused("code in written memory", confined(makes_memory_executable));
 }
 
-/* All that a confined process may call, and what it is told that it may not (EACCES). */
+/* All that a confined process may call, and what is refused with EACCES. */
 static const long let_through[] = {
 	SYS_read,
 	SYS_readv,
@@ -217,9 +217,9 @@ static const char *fact_of(pid_t pid, const char *file, const char *name)
  * process that can be dumped belong to its user, and else to root. */
 static pid_t confined_waiting(int wait_for)
 {
-	int told[2];
+	int report[2];
 	pid_t child = 0;
-	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(report), 0);
 	fflush(NULL);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
@@ -228,12 +228,12 @@ static pid_t confined_waiting(int wait_for)
 			_exit(1);
 		if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 			_exit(2);
-		child_waits(told[1], wait_for);
+		child_waits(report[1], wait_for);
 	}
-	close(told[1]);
-	assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+	close(report[1]);
+	assert_int_equal(read(report[0], &child, sizeof(child)), sizeof(child));
 	assert_int_equal(child, pid);
-	close(told[0]);
+	close(report[0]);
 	return pid;
 }
 
@@ -324,9 +324,9 @@ static void a_write_over_the_limit_fails_and_ends_nothing(void **state)
 static void a_confined_process_ends_with_its_parent(void **state)
 {
 	(void)state;
-	int told[2], wait_for[2];
+	int report[2], wait_for[2];
 	pid_t child = 0, parent;
-	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(report), 0);
 	assert_int_equal(pipe(wait_for), 0);
 	fflush(NULL);
 	parent = fork();
@@ -334,21 +334,21 @@ static void a_confined_process_ends_with_its_parent(void **state)
 	if (parent == 0) {
 		char byte;
 		if (fork() == 0)
-			child_waits(told[1], wait_for[0]);
+			child_waits(report[1], wait_for[0]);
 		(void)!read(wait_for[0], &byte, 1); /* until it is ended */
 		_exit(0);
 	}
-	close(told[1]);
-	assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+	close(report[1]);
+	assert_int_equal(read(report[0], &child, sizeof(child)), sizeof(child));
 	assert_int_equal(kill(parent, SIGKILL), 0);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
 	/* No one holds the pipe any more once both have ended. */
-	struct pollfd p = {.fd = told[0], .events = POLLIN};
+	struct pollfd p = {.fd = report[0], .events = POLLIN};
 	int ended = poll(&p, 1, 20000);
 	if (ended == 0)
 		(void)kill(child, SIGKILL);
 	assert_int_equal(ended, 1);
-	close(told[0]);
+	close(report[0]);
 	close(wait_for[0]);
 	close(wait_for[1]);
 }

@@ -12,7 +12,7 @@ static const struct ux_http_limits limits = {
 
 static struct ux_timers *timers;
 
-static const struct ux_address nobody; /* of a socket in the file system */
+static const struct ux_address local; /* of a socket in the file system */
 
 static bool slow(enum ux_connection_phase phase, int64_t seconds, uint64_t moved, bool crowded)
 {
@@ -107,13 +107,13 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 		assert_true(allows(c, cases[i].asks));
 		ux_connections_remove(c, taken[0]);
 		ux_connections_remove(c, taken[2]);
-		assert_true(ux_connections_allow(c, &nobody));
+		assert_true(ux_connections_allow(c, &local));
 		ux_connections_close(c);
 	}
 }
 
 /* A second is what the thread sleeps, and one more what the client has. */
-static void who_takes_too_long_is_cut_and_nobody_else(void **state)
+static void slow_clients_are_cut_and_others_are_not(void **state)
 {
 	(void)state;
 	struct ux_http_limits short_ones = limits;
@@ -124,8 +124,8 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, lazy), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
 	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, lazy[0], &nobody);
-	struct ux_connection *other = ux_connections_add(c, busy[0], &nobody);
+	struct ux_connection *one = ux_connections_add(c, lazy[0], &local);
+	struct ux_connection *other = ux_connections_add(c, busy[0], &local);
 	ux_connection_enter(other, UX_CONNECTION_WORK);
 	ux_connection_enter(one, UX_CONNECTION_BODY);
 	assert_int_equal(read(lazy[1], &byte, 1), 0); /* waits until it is cut */
@@ -156,7 +156,7 @@ static void answers_over_unix_sockets_are_not_measured(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	assert_int_equal(write(fds[0], "not read", 8), 8);
 	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &local);
 	ux_connection_enter(one, UX_CONNECTION_ANSWER);
 	usleep(4500 * 1000);
 	assert_int_equal(ux_connections_cut(c), 0);
@@ -177,7 +177,7 @@ static void bytes_that_the_server_has_not_read_are_not_held_against_the_client(v
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	assert_int_equal(write(fds[1], "not read", 8), 8);
 	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &local);
 	ux_connection_enter(one, UX_CONNECTION_BODY);
 	usleep(4500 * 1000);
 	assert_int_equal(ux_connections_cut(c), 0);
@@ -211,7 +211,7 @@ static void what_was_fast_before_does_not_count(void **state)
 	short_ones.idle_seconds = 2;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &local);
 	assert_in_range(cut_after_ms(c, fds[1], one, (uint64_t)1 << 40), 3000, 60000);
 	ux_connections_close(c);
 	close(fds[0]);
@@ -228,8 +228,8 @@ static void memory_that_is_short_is_taken_from_the_slow(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
 	assert_int_equal(ux_connections_open(&c, &limits, &memory, timers, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
-	struct ux_connection *small = ux_connections_add(c, other[0], &nobody);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &local);
+	struct ux_connection *small = ux_connections_add(c, other[0], &local);
 	ux_connection_holds(one, 26);
 	ux_connection_enter(small, UX_CONNECTION_BODY);
 	assert_in_range(cut_after_ms(c, fds[1], one, 1 << 10), 4000, 29000);
@@ -253,7 +253,7 @@ int main(void)
 		UX_TEST(bytes_that_the_server_has_not_read_are_not_held_against_the_client),
 		UX_TEST(memory_that_is_short_is_taken_from_the_slow),
 		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
-		UX_TEST(who_takes_too_long_is_cut_and_nobody_else),
+		UX_TEST(slow_clients_are_cut_and_others_are_not),
 	};
 	if (ux_timers_open(&timers, NULL) != UX_OK)
 		return 1;

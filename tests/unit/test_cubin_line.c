@@ -142,7 +142,7 @@ static void other_opcodes_are_stepped_over(void **state)
 	make_cubin_lines_begin(&m, no_dirs, files, dir_of);
 	make_cubin_sequence(&m, 1);
 	ux_out_put(&m.lines, "\x00\x02\x91\x05", 4);     /* set_function_name */
-	ux_out_put(&m.lines, "\x00\x03\xee\x01\x02", 5); /* nobody's */
+	ux_out_put(&m.lines, "\x00\x03\xee\x01\x02", 5); /* an unknown opcode */
 	ux_out_put(&m.lines, "\x05\x09\x06\x07", 4);     /* column, is_stmt, basic block */
 	ux_out_put(&m.lines, "\x08", 1);                 /* const_add_pc: 17 */
 	ux_out_put(&m.lines, "\x09\x03\x00", 3);         /* fixed_advance_pc */

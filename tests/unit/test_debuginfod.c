@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of debuginfod, as far as it asks nobody; tests/e2e/test_debuginfod.py has servers. */
+/* The client of debuginfod, as far as it sends no request; tests/e2e/test_debuginfod.py has
+ * servers. */
 #include "sweep.h"
 
 #include "symbol_files.h"
@@ -15,7 +16,7 @@ static struct ux_id id_of(const char *text)
 	return id;
 }
 
-static void nobody_is_asked_without_urls(void **state)
+static void nothing_is_requested_without_urls(void **state)
 {
 	(void)state;
 	struct ux_debuginfod *d = NULL;
@@ -62,7 +63,7 @@ static void options_are_those_of_the_environment(void **state)
 	assert_null(o.headers);
 }
 
-static void what_is_kept_is_not_asked_for(void **state)
+static void kept_files_are_not_requested(void **state)
 {
 	(void)state;
 	char cache[] = "/tmp/unhex-debuginfod-XXXXXX", folder[64], file[96];
@@ -92,13 +93,13 @@ static void what_is_kept_is_not_asked_for(void **state)
 	unlink(file);
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_debuginfod_find(d, &id, UX_DEBUGINFOD_DEBUGINFO, &path, &err),
-			 UX_EUNAVAILABLE);  /* nobody listens there */
+			 UX_EUNAVAILABLE);  /* no program listens there */
 	assert_int_equal(rmdir(folder), 0); /* nothing was left */
 	rmdir(cache);
 	ux_debuginfod_destroy(d);
 }
 
-static void ids_of_other_kinds_are_not_asked_for(void **state)
+static void ids_of_other_kinds_are_not_requested(void **state)
 {
 	(void)state;
 	struct ux_debuginfod *d = NULL;
@@ -114,11 +115,11 @@ static void ids_of_other_kinds_are_not_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		UX_TEST(nobody_is_asked_without_urls),
+		UX_TEST(nothing_is_requested_without_urls),
 		UX_TEST(words_that_are_no_url_are_refused_and_those_of_other_clients_passed),
 		UX_TEST(options_are_those_of_the_environment),
-		UX_TEST(what_is_kept_is_not_asked_for),
-		UX_TEST(ids_of_other_kinds_are_not_asked_for),
+		UX_TEST(kept_files_are_not_requested),
+		UX_TEST(ids_of_other_kinds_are_not_requested),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static enum ux_code disassemble(const struct code *code, struct ux_code_range ra
 }
 
 /* "0 nop; 1 ret" of what was written. */
-static const char *told(const struct ux_out *out)
+static const char *listed(const struct ux_out *out)
 {
 	static char text[512];
 	struct ux_cur c = ux_cur_make(ux_out_bytes(out), "text", /* swap= */ false);
@@ -59,7 +59,7 @@ static void assert_code(const struct code *code, struct ux_code_range range, con
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(disassemble(code, range, &out, &err), UX_OK);
-	assert_string_equal(told(&out), expected);
+	assert_string_equal(listed(&out), expected);
 }
 
 static void code_of_each_machine_is_read(void **state)
@@ -105,14 +105,14 @@ static void instructions_that_begin_in_the_range_are_read_whole(void **state)
 	assert_code(&longer, (struct ux_code_range){0x1000, 0}, "");
 }
 
-static void bytes_that_are_no_instruction_are_told(void **state)
+static void bytes_that_are_no_instruction_are_reported(void **state)
 {
 	(void)state;
 	static const struct code odd = {64, false, EM_X86_64, BYTES("\x06\xc3")};
 	assert_code(&odd, (struct ux_code_range){0x1000, 2}, "0 .byte 0x06; 1 ret");
 }
 
-static void what_cannot_be_read_is_told(void **state)
+static void what_cannot_be_read_is_reported(void **state)
 {
 	(void)state;
 	static const struct code alpha = {64, false, 0x9026, BYTES("\x90")};
@@ -139,8 +139,8 @@ int main(void)
 		UX_TEST(code_of_each_machine_is_read),
 		UX_TEST(an_odd_address_means_thumb_on_arm_alone),
 		UX_TEST(instructions_that_begin_in_the_range_are_read_whole),
-		UX_TEST(bytes_that_are_no_instruction_are_told),
-		UX_TEST(what_cannot_be_read_is_told),
+		UX_TEST(bytes_that_are_no_instruction_are_reported),
+		UX_TEST(what_cannot_be_read_is_reported),
 	};
 	if (ux_capstone_load(&calls, NULL) != UX_OK)
 		fail_msg("libcapstone, which the build needs, cannot be loaded");

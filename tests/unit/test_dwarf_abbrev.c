@@ -154,7 +154,7 @@ static void steps_are_for_dense_codes_in_order(void **state)
 	assert_int_equal(other.n_steps, 0);
 }
 
-static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
+static void runs_of_fixed_forms_that_are_not_read_are_one_skip(void **state)
 {
 	(void)state;
 	ASSEMBLER(m);
@@ -187,7 +187,7 @@ static void attribute_that_stands_twice_counts_once(void **state)
 	assert_int_equal(words[4], UX_OP_END);
 }
 
-static void skip_rides_along_with_a_wanted_attribute_of_fixed_size(void **state)
+static void skip_rides_along_with_a_read_attribute_of_fixed_size(void **state)
 {
 	(void)state;
 	ASSEMBLER(m);
@@ -240,7 +240,7 @@ static void kinds_follow_the_tag(void **state)
 		{DW_TAG_GNU_call_site, UX_KIND_LEAF},
 		{DW_TAG_namespace, UX_KIND_PLAIN},
 		{0x0b /* lexical_block */, UX_KIND_PLAIN},
-		{0x123456 /* nobody's */, UX_KIND_PLAIN},
+		{0x123456 /* unknown */, UX_KIND_PLAIN},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		ASSEMBLER(m);
@@ -468,9 +468,9 @@ int main(void)
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(step_tells_how_entry_of_short_code_is_passed),
 		UX_TEST(steps_are_for_dense_codes_in_order),
-		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
+		UX_TEST(runs_of_fixed_forms_that_are_not_read_are_one_skip),
 		UX_TEST(attribute_that_stands_twice_counts_once),
-		UX_TEST(skip_rides_along_with_a_wanted_attribute_of_fixed_size),
+		UX_TEST(skip_rides_along_with_a_read_attribute_of_fixed_size),
 		UX_TEST(implicit_constant_of_any_width_is_kept),
 		UX_TEST(kinds_follow_the_tag),
 		UX_TEST(code_is_where_low_pc_or_ranges_is),

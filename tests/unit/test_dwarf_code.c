@@ -442,18 +442,18 @@ static void nested_functions_keep_their_calls_apart(void **state)
 			    "nested2 3000-3100; last 4000-4100; >g 3/9 4020-4028;");
 }
 
-static bool told_at_1000(void *ctx, const struct ux_range *range)
+static bool name_at_1000(void *ctx, const struct ux_range *range)
 {
 	++*(size_t *)ctx;
 	return range->lo == 0x1000;
 }
 
-/* What is asked of a function that is told elsewhere: its name; what stands inside of it is its
+/* Of a function that is skipped only the name is read; what stands inside of it is its
  * own. */
-static void calls_of_a_told_function_are_not_read(void **state)
+static void calls_of_a_skipped_function_are_not_read(void **state)
 {
 	(void)state;
-	size_t asked = 0;
+	size_t requested = 0;
 	MODULE(m, r);
 	begin_unit(&m, DW_LANG_C11, "GNU C11");
 	uint64_t g = MAKE_DIE(&m, ABSTRACT, T("g"), T(""));
@@ -471,12 +471,12 @@ static void calls_of_a_told_function_are_not_read(void **state)
 	make_null(&m);
 	end_unit(&m);
 	reading_of(&r, &m);
-	r.code.skip = told_at_1000;
-	r.code.skip_ctx = &asked;
+	r.code.skip = name_at_1000;
+	r.code.skip_ctx = &requested;
 	assert_string_equal(code_of(&r, UX_OK),
 			    "outer 1000-1100; nested 2000-2100; >g 3/6 2020-2028; "
 			    "last 4000-4100; >g 3/9 4020-4028;");
-	assert_int_equal(asked, 3);
+	assert_int_equal(requested, 3);
 }
 
 static void leaves_are_passed_with_and_without_siblings(void **state)
@@ -661,7 +661,7 @@ int main(void)
 		UX_TEST(declarations_and_dead_functions_are_no_functions),
 		UX_TEST(functions_are_looked_for_where_the_producer_puts_them),
 		UX_TEST(nested_functions_keep_their_calls_apart),
-		UX_TEST(calls_of_a_told_function_are_not_read),
+		UX_TEST(calls_of_a_skipped_function_are_not_read),
 		UX_TEST(leaves_are_passed_with_and_without_siblings),
 		UX_TEST(sibling_that_does_not_lie_ahead_is_not_followed),
 		UX_TEST(dead_function_is_jumped_over_by_its_sibling),

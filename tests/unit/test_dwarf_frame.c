@@ -22,7 +22,7 @@ static struct ux_dwarf_frames input_of(const struct make_frames *f, bool big)
 }
 
 /* "1000-1010 1020-1028": the ranges, and " !" when the rest was damaged. */
-static const char *told_of(const struct ux_dwarf_frames *in)
+static const char *reported_of(const struct ux_dwarf_frames *in)
 {
 	static char text[512];
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
@@ -39,10 +39,10 @@ static const char *told_of(const struct ux_dwarf_frames *in)
 	return text;
 }
 
-static const char *told(const struct make_frames *f, bool big)
+static const char *listed(const struct make_frames *f, bool big)
 {
 	struct ux_dwarf_frames in = input_of(f, big);
-	return told_of(&in);
+	return reported_of(&in);
 }
 
 static void functions_of_every_class_and_order_are_found(void **state)
@@ -57,7 +57,7 @@ static void functions_of_every_class_and_order_are_found(void **state)
 		make_frames_fde(&f, 0x1000, 0x10);
 		make_frames_fde(&f, 0x1020, 8);
 		make_frames_end(&f);
-		assert_string_equal(told(&f, big), "1000-1010 1020-1028");
+		assert_string_equal(listed(&f, big), "1000-1010 1020-1028");
 		make_frames_deinit(&f);
 	}
 }
@@ -74,8 +74,8 @@ static void addresses_are_read_as_their_encoding_says(void **state)
 		f.data_pc = 0x9000;
 		make_frames_cie(&f, "zPLR");
 		make_frames_fde(&f, 0x1000, 0x10);
-		if (strcmp(told(&f, false), "1000-1010") != 0)
-			fail_msg("encoding %#x: %s", encodings[i], told(&f, false));
+		if (strcmp(listed(&f, false), "1000-1010") != 0)
+			fail_msg("encoding %#x: %s", encodings[i], listed(&f, false));
 		make_frames_deinit(&f);
 	}
 }
@@ -89,7 +89,7 @@ static void an_aligned_address_begins_where_its_size_wants(void **state)
 	make_frames_cie(&f, "zR");
 	assert_int_equal(f.out.size % 8, 0); /* so an FDE's address begins at a multiple of 8 */
 	make_frames_fde(&f, 0x1000, 0x10);
-	assert_string_equal(told(&f, false), "1000-1010");
+	assert_string_equal(listed(&f, false), "1000-1010");
 	make_frames_deinit(&f);
 }
 
@@ -102,7 +102,7 @@ static void letters_that_say_nothing_of_addresses_are_passed(void **state)
 		make_frames_init(&f, true, false, AT);
 		make_frames_cie(&f, texts[i]);
 		make_frames_fde(&f, 0x1000, 0x10);
-		assert_string_equal(told(&f, false), "1000-1010");
+		assert_string_equal(listed(&f, false), "1000-1010");
 		make_frames_deinit(&f);
 	}
 }
@@ -116,7 +116,7 @@ static void frames_without_an_augmentation_have_plain_addresses(void **state)
 		f.encoding = 0;
 		make_frames_cie(&f, i == 0 ? "" : "eh");
 		make_frames_fde(&f, 0x1000, 0x10);
-		assert_string_equal(told(&f, false), "1000-1010");
+		assert_string_equal(listed(&f, false), "1000-1010");
 		make_frames_deinit(&f);
 	}
 }
@@ -136,7 +136,7 @@ static void debug_frames_of_all_versions_are_read(void **state)
 		make_frames_fde(&f, 0x1000, 0x10);
 		make_frames_cie(&f, "");
 		make_frames_fde(&f, 0x2000, 0x20);
-		assert_string_equal(told(&f, true), "1000-1010 2000-2020");
+		assert_string_equal(listed(&f, true), "1000-1010 2000-2020");
 		make_frames_deinit(&f);
 	}
 }
@@ -150,7 +150,7 @@ static void what_follows_a_terminator_is_read(void **state)
 	make_frames_fde(&f, 0x1000, 0x10);
 	make_frames_end(&f);
 	make_frames_fde(&f, 0x2000, 0x10);
-	assert_string_equal(told(&f, false), "1000-1010 2000-2010");
+	assert_string_equal(listed(&f, false), "1000-1010 2000-2010");
 	make_frames_deinit(&f);
 }
 
@@ -174,7 +174,7 @@ static void addresses_that_the_file_does_not_have_are_left_out(void **state)
 		make_frames_cie(&f, cases[i].text);
 		f.encoding = 0x1b;
 		make_frames_fde(&f, 0x1000, cases[i].size);
-		const char *found = told(&f, false);
+		const char *found = listed(&f, false);
 		assert_true(found[0] == '\0' || found[0] == ' ');
 		make_frames_deinit(&f);
 	}
@@ -196,7 +196,7 @@ static void addresses_of_32_bits_wrap_at_32_bits(void **state)
 		make_frames_cie(&f, "zR");
 		make_frames_fde(&f, lo, 0x10);
 		snprintf(want, sizeof(want), "%" PRIx64 "-%" PRIx64, lo, lo + 0x10);
-		assert_string_equal(told(&f, false), want);
+		assert_string_equal(listed(&f, false), want);
 		make_frames_deinit(&f);
 	}
 }
@@ -210,13 +210,13 @@ static void function_that_passes_the_end_of_32_bits_is_left_out(void **state)
 	make_frames_cie(&f, "zR");
 	make_frames_fde(&f, 0xfffffff0, 0x20);
 	make_frames_fde(&f, 0x1000, 0x10);
-	assert_string_equal(told(&f, false), "1000-1010");
+	assert_string_equal(listed(&f, false), "1000-1010");
 	make_frames_deinit(&f);
 	make_frames_init(&f, true, false, AT);
 	f.encoding = 0x04; /* eight bytes, absolute */
 	make_frames_cie(&f, "zR");
 	make_frames_fde(&f, 0xfffffff0, 0x20);
-	assert_string_equal(told(&f, false), "fffffff0-100000010");
+	assert_string_equal(listed(&f, false), "fffffff0-100000010");
 	make_frames_deinit(&f);
 }
 
@@ -228,13 +228,13 @@ static void damage_keeps_what_came_before(void **state)
 	make_frames_cie(&f, "zR");
 	make_frames_fde(&f, 0x1000, 0x10);
 	ux_out_u32(&f.out, 100);
-	assert_string_equal(told(&f, false), "1000-1010 !");
+	assert_string_equal(listed(&f, false), "1000-1010 !");
 	f.out.size -= 4;
 	ux_out_u32(&f.out, 16);
 	ux_out_u32(&f.out, 5000); /* in front of the section */
 	ux_out_u64(&f.out, 0);
 	ux_out_u32(&f.out, 0);
-	assert_string_equal(told(&f, false), "1000-1010 !");
+	assert_string_equal(listed(&f, false), "1000-1010 !");
 	make_frames_deinit(&f);
 }
 

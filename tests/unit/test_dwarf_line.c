@@ -333,7 +333,7 @@ static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uin
 	return text;
 }
 
-static void a_sequence_asked_for_by_its_place_has_all_its_rows(void **state)
+static void a_sequence_requested_by_its_place_has_all_its_rows(void **state)
 {
 	(void)state;
 	static const uint64_t places[] = {0x1000, 0x1000, 0x1004, 0x1018, 0x2000};
@@ -662,7 +662,7 @@ int main(void)
 		UX_TEST(rows_without_an_end_are_gone),
 		UX_TEST(sequence_is_cut_at_the_end_of_its_section),
 		UX_TEST(sequences_come_out_by_address),
-		UX_TEST(a_sequence_asked_for_by_its_place_has_all_its_rows),
+		UX_TEST(a_sequence_requested_by_its_place_has_all_its_rows),
 		UX_TEST(of_overlapping_sequences_the_first_has_the_addresses),
 		UX_TEST(rows_that_go_backwards_are_sorted),
 		UX_TEST(many_unsorted_rows_are_sorted),

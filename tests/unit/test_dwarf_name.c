@@ -365,14 +365,14 @@ static void names_that_wait_are_found_together(void **state)
 	enum {
 		WAITING = 100
 	};
-	uint64_t asked[WAITING];
+	uint64_t requested[WAITING];
 	uint32_t numbers[WAITING];
 	for (size_t i = 0; i < WAITING; i++) {
 		char text[16];
 		snprintf(text, sizeof(text), "f%zu", i);
-		asked[i] = i % 7 == 3 ? MAKE_DIE(&m, BARE, N(1)) : MAKE_DIE(&m, NAMED, T(text));
+		requested[i] = i % 7 == 3 ? MAKE_DIE(&m, BARE, N(1)) : MAKE_DIE(&m, NAMED, T(text));
 		for (size_t hop = 0; hop <= i % 5; hop++)
-			asked[i] = MAKE_DIE(&m, ORIGIN, N(asked[i]));
+			requested[i] = MAKE_DIE(&m, ORIGIN, N(requested[i]));
 	}
 	end_unit(&m);
 	reading_of(&r, &m);
@@ -380,7 +380,7 @@ static void names_that_wait_are_found_together(void **state)
 	ux_dwarf_names_begin(&r.names, &r.ctx);
 	for (size_t i = 0; i < WAITING; i++) {
 		struct ux_dwarf_die die;
-		assert_int_equal(ux_dwarf_die_at(&r.ctx, asked[i], &die, NULL), UX_OK);
+		assert_int_equal(ux_dwarf_die_at(&r.ctx, requested[i], &die, NULL), UX_OK);
 		assert_int_equal(
 			ux_dwarf_names_of(&r.names, &r.ctx, &die, false, &numbers[i], NULL), UX_OK);
 		assert_int_equal(numbers[i], i);

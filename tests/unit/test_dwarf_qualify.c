@@ -503,7 +503,7 @@ static void type_that_declares_itself_ends(void **state)
 	assert_true(strlen(name_of(&r, 1)) < UX_DWARF_QUALIFIED_MOST);
 }
 
-static void deep_scopes_are_told_as_far_as_they_are_looked_at(void **state)
+static void deep_scopes_are_named_as_far_as_they_are_read(void **state)
 {
 	(void)state;
 	MODULE(m, r);
@@ -656,7 +656,7 @@ int main(void)
 		UX_TEST(inlined_calls_are_not_called_by_their_callers),
 		UX_TEST(siblings_are_jumped_to_and_false_ones_are_not),
 		UX_TEST(type_that_declares_itself_ends),
-		UX_TEST(deep_scopes_are_told_as_far_as_they_are_looked_at),
+		UX_TEST(deep_scopes_are_named_as_far_as_they_are_read),
 		UX_TEST(names_that_would_be_too_long_stay_short),
 		UX_TEST(made_names_are_bounded_by_the_unit),
 		UX_TEST(search_that_costs_too_much_leaves_names_short),

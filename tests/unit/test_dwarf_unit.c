@@ -249,7 +249,7 @@ static void statement_list_is_an_offset_of_old_and_new_forms_only(void **state)
 	}
 }
 
-/* A unit with one function whose attribute 0x3a (which nobody wants) has the form, before its name.
+/* A unit with one function whose attribute 0x3a (which is not read) has the form, before its name.
  */
 static void make_form_unit(struct make_dwarf *m, uint32_t form, struct make_value value)
 {

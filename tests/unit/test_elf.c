@@ -482,7 +482,7 @@ static void a_zdebug_section_without_the_mark_is_plain(void **state)
 	make_elf_deinit(&m);
 }
 
-static void a_section_outside_the_file_fails_when_asked_for(void **state)
+static void a_section_outside_the_file_fails_when_requested(void **state)
 {
 	(void)state;
 	struct make_elf m;
@@ -713,7 +713,7 @@ int main(void)
 		UX_TEST(streams_behind_one_header_are_one_content),
 		UX_TEST(a_damaged_stream_is_corrupt),
 		UX_TEST(a_zdebug_section_without_the_mark_is_plain),
-		UX_TEST(a_section_outside_the_file_fails_when_asked_for),
+		UX_TEST(a_section_outside_the_file_fails_when_requested),
 		UX_TEST(damaged_symbol_tables_are_refused),
 		UX_TEST(what_counts_as_code),
 		UX_TEST(the_thumb_bit_is_no_address),

@@ -13,7 +13,7 @@ static enum ux_code read_all(struct ux_bytes file, struct ux_object_stubs *out)
 }
 
 /* "1010 puts 16, ..." of all stubs; without a name its target. */
-static const char *told(struct ux_bytes file)
+static const char *listed(struct ux_bytes file)
 {
 	static char text[512];
 	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
@@ -40,7 +40,7 @@ static void every_shape_is_named_by_the_slot_that_it_loads(void **state)
 	(void)state;
 	for (size_t i = 0; i < make_stubs_count; i++) {
 		struct make_elf m;
-		const char *found = told(make_stubs_file(&m, &make_stubs_shapes[i]));
+		const char *found = listed(make_stubs_file(&m, &make_stubs_shapes[i]));
 		if (strcmp(found, make_stubs_shapes[i].expected) != 0)
 			fail_msg("%s: \"%s\", expected \"%s\"", make_stubs_shapes[i].name, found,
 				 make_stubs_shapes[i].expected);
@@ -62,21 +62,21 @@ static void stub_of_a_function_that_chooses_has_its_name(void **state)
 	(void)state;
 	struct make_elf m;
 	assert_string_equal(
-		told(make_stubs_chosen(&m, shape("x86-64-lazy"), 37, 0x1500, /* named= */ true)),
+		listed(make_stubs_chosen(&m, shape("x86-64-lazy"), 37, 0x1500, /* named= */ true)),
 		"1010 memcpy 16, 1020 memcpy 16");
 	make_elf_deinit(&m);
 	assert_string_equal(
-		told(make_stubs_chosen(&m, shape("aarch64"), 1032, 0x1500, /* named= */ true)),
+		listed(make_stubs_chosen(&m, shape("aarch64"), 1032, 0x1500, /* named= */ true)),
 		"1000 memcpy 16, 1010 memcpy 16");
 	make_elf_deinit(&m);
 }
 
-static void stub_that_nobody_names_tells_where_the_choice_is_made(void **state)
+static void stub_without_a_name_says_where_the_choice_is_made(void **state)
 {
 	(void)state;
 	struct make_elf m;
 	assert_string_equal(
-		told(make_stubs_chosen(&m, shape("x86-64-ibt"), 37, 0x1500, /* named= */ false)),
+		listed(make_stubs_chosen(&m, shape("x86-64-ibt"), 37, 0x1500, /* named= */ false)),
 		"1000 ->1500 16, 1010 ->1500 16");
 	make_elf_deinit(&m);
 }
@@ -86,9 +86,9 @@ static void target_of_a_choice_may_stand_in_the_slot(void **state)
 {
 	(void)state;
 	struct make_elf m;
-	assert_string_equal(
-		told(make_stubs_chosen(&m, shape("i386-absolute"), 42, 0x1540, /* named= */ false)),
-		"1010 ->1540 16, 1020 ->1540 16");
+	assert_string_equal(listed(make_stubs_chosen(&m, shape("i386-absolute"), 42, 0x1540,
+						     /* named= */ false)),
+			    "1010 ->1540 16, 1020 ->1540 16");
 	make_elf_deinit(&m);
 }
 
@@ -98,11 +98,11 @@ static void code_that_loads_no_slot_is_no_stub(void **state)
 	struct make_elf m;
 	struct make_stubs other = *shape("x86-64-lazy");
 	other.type = 1; /* R_X86_64_64 */
-	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	assert_string_equal(listed(make_stubs_file(&m, &other)), "");
 	make_elf_deinit(&m);
 	other.type = 7;
 	other.section = ".text";
-	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	assert_string_equal(listed(make_stubs_file(&m, &other)), "");
 	make_elf_deinit(&m);
 }
 
@@ -112,11 +112,11 @@ static void objects_and_other_machines_have_none(void **state)
 	struct make_elf m;
 	struct make_stubs other = *shape("x86-64-lazy");
 	other.machine = EM_SPARCV9;
-	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	assert_string_equal(listed(make_stubs_file(&m, &other)), "");
 	make_elf_deinit(&m);
 	struct ux_bytes file = make_stubs_file(&m, shape("x86-64-lazy"));
 	((uint8_t *)(uintptr_t)file.data)[16] = ET_REL;
-	assert_string_equal(told(file), "");
+	assert_string_equal(listed(file), "");
 	make_elf_deinit(&m);
 }
 
@@ -198,12 +198,12 @@ static void bytes_are_read_as_often_as_the_file_is_large(void **state)
 	struct make_elf m;
 	make_stubs_file(&m, shape("i386-absolute"));
 	repeat_stubs(&m, 1);
-	const char *once = told(ux_out_bytes(&m.file));
+	const char *once = listed(ux_out_bytes(&m.file));
 	assert_non_null(strstr(once, ", 8010 "));
 	make_elf_deinit(&m);
 	make_stubs_file(&m, shape("i386-absolute"));
 	repeat_stubs(&m, 40);
-	const char *often = told(ux_out_bytes(&m.file));
+	const char *often = listed(ux_out_bytes(&m.file));
 	assert_non_null(strstr(often, ", 8010 "));
 	for (unsigned pc = 0x58010; pc < 0x288010; pc += 0x10000) {
 		char stub[32];
@@ -249,7 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(every_shape_is_named_by_the_slot_that_it_loads),
 		UX_TEST(stub_of_a_function_that_chooses_has_its_name),
-		UX_TEST(stub_that_nobody_names_tells_where_the_choice_is_made),
+		UX_TEST(stub_without_a_name_says_where_the_choice_is_made),
 		UX_TEST(target_of_a_choice_may_stand_in_the_slot),
 		UX_TEST(code_that_loads_no_slot_is_no_stub),
 		UX_TEST(objects_and_other_machines_have_none),

@@ -313,7 +313,7 @@ static void an_uleb128_without_an_end_is_lost(void **state)
 	end(&o);
 }
 
-static void an_uleb128_that_nobody_writes_is_lost(void **state)
+static void an_uleb128_of_unusual_length_is_lost(void **state)
 {
 	(void)state;
 	for (size_t n = 15; n <= 16; n++) {
@@ -765,7 +765,7 @@ int main(void)
 		UX_TEST(six_bits_leave_the_other_two),
 		UX_TEST(an_uleb128_keeps_its_length),
 		UX_TEST(an_uleb128_without_an_end_is_lost),
-		UX_TEST(an_uleb128_that_nobody_writes_is_lost),
+		UX_TEST(an_uleb128_of_unusual_length_is_lost),
 		UX_TEST(sparc_keeps_other_things_above_the_type),
 		UX_TEST(the_thumb_bit_is_not_in_debug_sections),
 		UX_TEST(crel_is_read_with_and_without_addends),

@@ -362,7 +362,7 @@ static void symbols_fill_what_dwarf_leaves(void **state)
 	made_deinit(&m);
 }
 
-static void best_alias_is_told_whatever_the_order(void **state)
+static void best_alias_is_chosen_whatever_the_order(void **state)
 {
 	(void)state;
 	for (int order = 0; order < 2; order++) {
@@ -830,7 +830,7 @@ int main(void)
 		UX_TEST(inlined_call_without_ranges_has_those_of_its_children),
 		UX_TEST(nameless_function_takes_the_symbols_name_or_is_dropped),
 		UX_TEST(symbols_fill_what_dwarf_leaves),
-		UX_TEST(best_alias_is_told_whatever_the_order),
+		UX_TEST(best_alias_is_chosen_whatever_the_order),
 		UX_TEST(dropped_copy_does_not_override_the_function_at_its_address),
 		UX_TEST(entries_inside_of_a_function_have_their_own_names),
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),

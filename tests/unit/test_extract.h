@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module made in code, extracted, and asked: one line of text for an address. */
+/* A module made in code, extracted, and looked up: one line of text for an address. */
 #ifndef UX_TEST_EXTRACT_H
 #define UX_TEST_EXTRACT_H
 

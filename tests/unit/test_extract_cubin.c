@@ -105,7 +105,7 @@ static void chains_of_inlined_calls_are_found(void **state)
 	end(&g);
 }
 
-static void function_inside_of_a_kernel_is_told_apart(void **state)
+static void function_inside_of_a_kernel_is_distinguished(void **state)
 {
 	(void)state;
 	struct gpu g;
@@ -145,7 +145,7 @@ static void sections_name_their_code_where_symbols_are_gone(void **state)
 	end(&g);
 }
 
-static void lines_of_dropped_functions_are_nobodys(void **state)
+static void lines_of_dropped_functions_are_dropped(void **state)
 {
 	(void)state;
 	struct gpu g;
@@ -194,7 +194,7 @@ static void make_ptx(struct gpu *g, uint32_t *ret_a, uint32_t *ret_b)
 	make_cubin_lines_end(m);
 }
 
-static void lines_of_ptx_are_told_where_there_are_no_others(void **state)
+static void lines_of_ptx_are_reported_where_there_are_no_others(void **state)
 {
 	(void)state;
 	struct gpu g;
@@ -228,7 +228,7 @@ static void expect_of_source(struct gpu *g, struct ux_bytes file, uint32_t b, en
 	assert_string_equal(at_off(g, b, 0x40), expected);
 }
 
-static void each_source_can_be_asked_alone(void **state)
+static void each_source_can_be_read_alone(void **state)
 {
 	(void)state;
 	struct gpu g;
@@ -407,12 +407,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(chains_of_inlined_calls_are_found),
-		UX_TEST(function_inside_of_a_kernel_is_told_apart),
+		UX_TEST(function_inside_of_a_kernel_is_distinguished),
 		UX_TEST(addresses_are_places_in_the_file),
 		UX_TEST(sections_name_their_code_where_symbols_are_gone),
-		UX_TEST(lines_of_dropped_functions_are_nobodys),
-		UX_TEST(lines_of_ptx_are_told_where_there_are_no_others),
-		UX_TEST(each_source_can_be_asked_alone),
+		UX_TEST(lines_of_dropped_functions_are_dropped),
+		UX_TEST(lines_of_ptx_are_reported_where_there_are_no_others),
+		UX_TEST(each_source_can_be_read_alone),
 		UX_TEST(damaged_lines_of_ptx_cost_themselves_alone),
 		UX_TEST(calls_that_lead_in_circles_end),
 		UX_TEST(first_of_two_tables_has_the_function),

@@ -205,7 +205,7 @@ static size_t size_with(const char *section, struct ux_bytes content, char *ret_
 	return bytes;
 }
 
-/* Edge 45: nobody asks what .debug_aranges says. */
+/* Edge 45: .debug_aranges is not read. */
 static void wrong_aranges_change_nothing(void **state)
 {
 	(void)state;
@@ -218,7 +218,7 @@ static void wrong_aranges_change_nothing(void **state)
 	assert_int_equal(a, b);
 }
 
-/* Edges 44 and 46: what a unit says of its own range is not asked for either. */
+/* Edges 44 and 46: what a unit says of its own range is not read either. */
 static void units_that_claim_one_range_keep_their_functions(void **state)
 {
 	(void)state;
@@ -307,7 +307,7 @@ static void untyped_symbols_in_code_are_functions_and_others_are_not(void **stat
 	made_deinit(&m);
 }
 
-/* Edge 66: padding is nobody's. */
+/* Edge 66: padding belongs to no function. */
 static void padding_between_functions_has_no_name(void **state)
 {
 	(void)state;

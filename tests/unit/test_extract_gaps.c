@@ -40,7 +40,7 @@ static void add_debugdata(struct made *m, const char *name, uint64_t at, uint64_
 	made_deinit(&inner);
 }
 
-static void frames_fill_what_nobody_names(void **state)
+static void frames_fill_what_has_no_name(void **state)
 {
 	(void)state;
 	struct made m;
@@ -261,7 +261,7 @@ static void stubs_are_functions_named_after_what_they_call(void **state)
 	made_deinit(&m);
 }
 
-static void sources_that_are_not_wanted_are_not_read(void **state)
+static void sources_that_are_not_requested_are_not_read(void **state)
 {
 	(void)state;
 	struct made m;
@@ -316,7 +316,7 @@ static void index_of_arm_tells_where_functions_are(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		UX_TEST(frames_fill_what_nobody_names),
+		UX_TEST(frames_fill_what_has_no_name),
 		UX_TEST(frames_end_where_a_name_begins),
 		UX_TEST(frames_that_begin_a_byte_before_a_name_are_its_own),
 		UX_TEST(frames_that_begin_a_byte_before_a_function_of_dwarf_are_its_own),
@@ -326,7 +326,7 @@ int main(void)
 		UX_TEST(compressed_symbols_name_what_the_others_do_not),
 		UX_TEST(damaged_compressed_symbols_cost_themselves_alone),
 		UX_TEST(stubs_are_functions_named_after_what_they_call),
-		UX_TEST(sources_that_are_not_wanted_are_not_read),
+		UX_TEST(sources_that_are_not_requested_are_not_read),
 		UX_TEST(index_of_arm_tells_where_functions_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ enum {
 	FAT = SEQUENCED + 1, /* an entry of PADDING bytes */
 	FAR,                 /* an inlined call of a function that any unit may have */
 
-	CONST_VALUE = 0x1c, /* DW_AT_const_value: one of those that nobody here reads */
+	CONST_VALUE = 0x1c, /* DW_AT_const_value: one that is not read */
 	PADDING = 64 << 10,
 	UNITS = 380, /* 24 MiB: above what is streamed, and a dozen waves */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: uploaded ELF files become GSYMs, or are told why not. */
+/* service: uploaded ELF files become GSYMs, or get a reason why not. */
 #include "sweep.h"
 
 #include "extractor.h"
@@ -119,7 +119,7 @@ static void count_call(void *ctx)
 	++*(unsigned *)ctx;
 }
 
-static void evicted_gsym_is_extracted_again_when_it_is_asked_for(void **state)
+static void evicted_gsym_is_extracted_again_when_it_is_requested(void **state)
 {
 	struct make_server *s = *state;
 	UX_ARENA(arena, 1 << 20);
@@ -168,7 +168,7 @@ static void bytes_that_are_wrong_fail_for_good(void **state)
 	assert_true(c.reason[0] != '\0');
 }
 
-/* Not the bytes' fault: again and again, at last told. */
+/* Not the bytes' fault: again and again, at last failed. */
 static void a_child_that_cannot_start_is_tried_again(void **state)
 {
 	struct make_server *s = *state;
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_program_gets_the_symbols_it_has, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(
-			evicted_gsym_is_extracted_again_when_it_is_asked_for, open_server,
+			evicted_gsym_is_extracted_again_when_it_is_requested, open_server,
 			close_server),
 		cmocka_unit_test_setup_teardown(bytes_that_are_wrong_fail_for_good, open_server,
 						close_server),

@@ -84,7 +84,7 @@ static void architectures_numbers_and_identities_choose(void **state)
 	end(&f);
 }
 
-static void what_is_not_there_is_told_with_what_is(void **state)
+static void missing_part_is_reported_with_those_there_are(void **state)
 {
 	(void)state;
 	struct fat f;
@@ -150,7 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(architectures_numbers_and_identities_choose),
-		UX_TEST(what_is_not_there_is_told_with_what_is),
+		UX_TEST(missing_part_is_reported_with_those_there_are),
 		UX_TEST(architectures_without_room_are_counted),
 		UX_TEST(several_are_no_choice),
 	};

@@ -245,7 +245,7 @@ static void those_who_wait_for_one_thing_share_a_fetch(void **state)
 	assert_idle(w);
 }
 
-static void an_unusable_file_makes_the_next_upstream_be_asked(void **state)
+static void after_an_unusable_file_the_next_upstream_is_queried(void **state)
 {
 	struct world *w = *state;
 	struct sleeper s = {.woken = 0};
@@ -331,7 +331,7 @@ static void a_slow_upstream_has_a_head_start(void **state)
 }
 
 /* A server that is itself fetching says so; that is no answer yet. */
-static void an_upstream_that_says_later_is_asked_again(void **state)
+static void an_upstream_that_says_later_is_requested_again(void **state)
 {
 	struct world *w = *state;
 	struct sleeper s = {.woken = 0};
@@ -545,11 +545,11 @@ int main(void)
 		FETCHER_TEST(a_file_arrives_from_the_upstream_that_has_it),
 		FETCHER_TEST(what_no_upstream_has_is_remembered),
 		FETCHER_TEST(those_who_wait_for_one_thing_share_a_fetch),
-		FETCHER_TEST(an_unusable_file_makes_the_next_upstream_be_asked),
+		FETCHER_TEST(after_an_unusable_file_the_next_upstream_is_queried),
 		FETCHER_TEST(a_file_that_is_no_elf_does_not_arrive),
 		FETCHER_TEST(a_file_that_cannot_be_read_is_a_failure),
 		FETCHER_TEST(a_slow_upstream_has_a_head_start),
-		FETCHER_TEST(an_upstream_that_says_later_is_asked_again),
+		FETCHER_TEST(an_upstream_that_says_later_is_requested_again),
 		FETCHER_TEST(a_fetch_does_not_wait_for_an_earlier_one),
 		FETCHER_TEST(waiting_takes_no_processor_time),
 		FETCHER_TEST(an_upstream_that_does_not_answer_is_left_alone),

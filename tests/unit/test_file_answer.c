@@ -125,7 +125,7 @@ static void a_range_of_other_bytes_is_not_given(void **state)
 	    200, content, NULL);
 }
 
-static void who_has_the_bytes_is_told_so(void **state)
+static void client_that_has_the_bytes_is_not_sent_them(void **state)
 {
 	(void)state;
 	ask("/file", (struct header){"If-None-Match", TAG}, none, 304, "", NULL);
@@ -162,7 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_range_is_a_part_and_anything_else_the_whole),
 		UX_TEST(a_range_of_other_bytes_is_not_given),
-		UX_TEST(who_has_the_bytes_is_told_so),
+		UX_TEST(client_that_has_the_bytes_is_not_sent_them),
 		UX_TEST(ranges_never_leave_the_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void programs_of_32_bits_have_their_addresses_in_place(void **state)
 	assert_string_equal(m.stats.go_version, "go1.16.3");
 }
 
-static void tables_that_are_not_wanted_are_not_read(void **state)
+static void tables_that_are_not_requested_are_not_read(void **state)
 {
 	(void)state;
 	ux_cleanup(made_deinit) struct made m;
@@ -201,7 +201,7 @@ static void damaged_functions_are_counted_and_others_stay(void **state)
 	assert_string_equal(at(&m, MAKE_GO_TEXT + 32), "good bare.go:7");
 }
 
-static void a_text_that_is_nowhere_is_told(void **state)
+static void a_text_that_is_nowhere_is_reported(void **state)
 {
 	(void)state;
 	ux_cleanup(made_deinit) struct made m;
@@ -275,7 +275,7 @@ static enum ux_code extract_sample(void *ctx)
 	return extract(ctx, 0, NULL);
 }
 
-static void want_of_memory_is_told(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
 	(void)state;
 	ux_cleanup(made_deinit) struct made m;
@@ -290,15 +290,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(stripped_programs_have_lines_and_inlined_calls),
 		UX_TEST(programs_of_32_bits_have_their_addresses_in_place),
-		UX_TEST(tables_that_are_not_wanted_are_not_read),
+		UX_TEST(tables_that_are_not_requested_are_not_read),
 		UX_TEST(lines_without_inlined_calls_are_lines),
 		UX_TEST(programs_of_before_1_13_have_inlined_calls),
 		UX_TEST(functions_without_lines_are_of_pclntabs_rank),
 		UX_TEST(damaged_functions_are_counted_and_others_stay),
-		UX_TEST(a_text_that_is_nowhere_is_told),
+		UX_TEST(a_text_that_is_nowhere_is_reported),
 		UX_TEST(a_function_in_c_ends_where_its_symbol_does),
 		UX_TEST(dwarf_is_left_what_has_no_lines_here),
-		UX_TEST(want_of_memory_is_told),
+		UX_TEST(lack_of_memory_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

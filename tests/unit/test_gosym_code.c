@@ -11,13 +11,13 @@ enum {
 
 static const char *const files[] = {"a.go", "b.go", NULL};
 
-/* A program of these functions, opened; Go 1.20's layout, or 1.19's where parents are told. */
+/* A program of these functions, opened; Go 1.20's layout, or 1.19's where parents are stored. */
 static void open(struct make_go *m, const struct make_go_function *functions, size_t n,
 		 struct ux_gosym *g)
 {
-	bool told = functions[0].tree[0].told;
-	*m = (struct make_go){.layout = told ? UX_GOSYM_GO118 : UX_GOSYM_GO120,
-			      .minor = told ? 19 : 24,
+	bool stored = functions[0].tree[0].stored;
+	*m = (struct make_go){.layout = stored ? UX_GOSYM_GO118 : UX_GOSYM_GO120,
+			      .minor = stored ? 19 : 24,
 			      .word = 8,
 			      .files = files,
 			      .functions = functions,
@@ -99,9 +99,9 @@ static void parents_that_nothing_is_left_of_are_found_by_number(void **state)
 	(void)state;
 	READ_FIRST(.size = 32, .lines = {{4, 1}, {4, 83}, {24, 5}}, .files = {{32, 0}},
 		   .calls = {{4, -1}, {4, 2}, {4, 0}, {20, -1}},
-		   .tree = {{"NewChunkedReader", 12, .told = true, .parent = -1, .line = 563},
-			    {"NewReader", 0, .told = true, .parent = 0, .line = 32},
-			    {"reset", 0, .told = true, .parent = 1, .line = 57}});
+		   .tree = {{"NewChunkedReader", 12, .stored = true, .parent = -1, .line = 563},
+			    {"NewReader", 0, .stored = true, .parent = 0, .line = 32},
+			    {"reset", 0, .stored = true, .parent = 1, .line = 57}});
 	static const char *const names[] = {"NewChunkedReader", "NewReader", "reset"};
 	static const uint32_t lines[] = {5, 32, 57}; /* the first one's place is good */
 	assert_null(c.damage);
@@ -117,13 +117,13 @@ static void parents_that_nothing_is_left_of_are_found_by_number(void **state)
 }
 
 /* What docker's init functions have; before 1.20 the numbers know better. */
-static void places_in_circles_do_not_count_where_parents_are_told(void **state)
+static void places_in_circles_do_not_count_where_parents_are_stored(void **state)
 {
 	(void)state;
 	READ_FIRST(.size = 32, .lines = {{32, 1}}, .files = {{32, 0}},
 		   .calls = {{4, 0}, {4, 1}, {24, -1}},
-		   .tree = {{"g", 4, .told = true, .parent = -1, .line = 7},
-			    {"h", 0, .told = true, .parent = 0, .line = 8}});
+		   .tree = {{"g", 4, .stored = true, .parent = -1, .line = 7},
+			    {"h", 0, .stored = true, .parent = 0, .line = 8}});
 	assert_null(c.damage);
 	assert_int_equal(c.inlines.size, 2);
 	assert_string_equal(c.names.data[c.inlines.data[0].name], "g");
@@ -248,7 +248,7 @@ static enum ux_code read_sample(void *ctx)
 	return ux_gosym_code_begin(&c, &g) ? ux_gosym_code_add(&c, &f, NULL) : UX_ENOMEM;
 }
 
-static void want_of_memory_is_told(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
 	(void)state;
 	ux_cleanup(make_go_deinit) struct make_go m = {0};
@@ -264,7 +264,7 @@ int main(void)
 		UX_TEST(siblings_come_in_the_order_of_their_code),
 		UX_TEST(wrappers_in_wrappers_are_hidden_too),
 		UX_TEST(parents_that_nothing_is_left_of_are_found_by_number),
-		UX_TEST(places_in_circles_do_not_count_where_parents_are_told),
+		UX_TEST(places_in_circles_do_not_count_where_parents_are_stored),
 		UX_TEST(a_call_in_itself_costs_the_inlined_calls),
 		UX_TEST(a_wrapper_in_itself_is_the_function),
 		UX_TEST(a_call_from_outside_costs_the_inlined_calls),
@@ -274,7 +274,7 @@ int main(void)
 		UX_TEST(steps_end_where_the_function_does),
 		UX_TEST(a_first_step_may_change_nothing),
 		UX_TEST(steps_without_a_place_are_passed_and_not_for_ever),
-		UX_TEST(want_of_memory_is_told),
+		UX_TEST(lack_of_memory_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static struct ux_gsym example(void)
 /* --- the answers of a batch are those of single lookups ------------------------------------ */
 
 /* One batch, and what its callback has seen. */
-struct asked {
+struct requested {
 	const struct ux_gsym *g;
 	const uint64_t *pcs;
 	size_t n;
@@ -56,7 +56,7 @@ static void assert_same_frames(const struct ux_frame *a, const struct ux_frame *
 }
 
 /* What a lookup of pcs[i] by itself says; no frames when it fails. */
-static enum ux_code lookup_alone(const struct asked *a, size_t i, struct ux_frame *frames,
+static enum ux_code lookup_alone(const struct requested *a, size_t i, struct ux_frame *frames,
 				 size_t *ret_n)
 {
 	*ret_n = 0;
@@ -65,8 +65,8 @@ static enum ux_code lookup_alone(const struct asked *a, size_t i, struct ux_fram
 	return ux_gsym_lookup(a->g, a->pcs[i] - a->back, frames, UX_FRAMES_MOST, ret_n, NULL);
 }
 
-static enum ux_code assert_answer(const struct asked *a, size_t i, const struct ux_frame *frames,
-				  size_t n)
+static enum ux_code assert_answer(const struct requested *a, size_t i,
+				  const struct ux_frame *frames, size_t n)
 {
 	struct ux_frame want[UX_FRAMES_MOST];
 	size_t want_n = 0;
@@ -78,7 +78,7 @@ static enum ux_code assert_answer(const struct asked *a, size_t i, const struct 
 
 static bool take_answer(void *ctx, size_t i, const struct ux_frame *frames, size_t n)
 {
-	struct asked *a = ctx;
+	struct requested *a = ctx;
 	assert_true(i < a->n);
 	assert_int_equal(a->seen[i]++, 0);
 	(void)!assert_answer(a, i, frames, n);
@@ -86,7 +86,7 @@ static bool take_answer(void *ctx, size_t i, const struct ux_frame *frames, size
 }
 
 /* Returns what the first single lookup that is no plain answer returns. */
-static enum ux_code assert_spans(const struct asked *a, const struct ux_gsym_batch *b)
+static enum ux_code assert_spans(const struct requested *a, const struct ux_gsym_batch *b)
 {
 	enum ux_code worst = UX_OK;
 	for (size_t i = 0; i < a->n; i++) {
@@ -104,7 +104,7 @@ static size_t assert_batch(const struct ux_gsym *g, const uint64_t *pcs, size_t 
 	static struct ux_frame frames[FRAMES_MOST];
 	static struct ux_frame_span spans[PCS_MOST];
 	static unsigned seen[PCS_MOST];
-	struct asked a = {.g = g, .pcs = pcs, .n = n, .back = back, .seen = seen};
+	struct requested a = {.g = g, .pcs = pcs, .n = n, .back = back, .seen = seen};
 	struct ux_gsym_batch b = {.pcs = pcs,
 				  .n = n,
 				  .back = back,
@@ -239,7 +239,7 @@ static void too_few_frames_are_counted(void **state)
 	assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_OK);
 }
 
-static void nothing_is_asked_of_nobody(void **state)
+static void nothing_is_requested_without_servers(void **state)
 {
 	(void)state;
 	struct ux_gsym g = example(), empty = example();
@@ -261,7 +261,8 @@ static void a_callback_ends_the_batch(void **state)
 		pcs[i] = i < 100 ? i : 0x400ff0 + i % 50;
 	pcs[150] = UINT64_MAX;
 	for (size_t stop = 1; stop <= 200; stop++) {
-		struct asked a = {.g = &g, .pcs = pcs, .n = 200, .seen = seen, .stop_after = stop};
+		struct requested a = {
+			.g = &g, .pcs = pcs, .n = 200, .seen = seen, .stop_after = stop};
 		struct ux_gsym_batch b = {.pcs = pcs, .n = 200, .fn = take_answer, .ctx = &a};
 		memset(seen, 0, sizeof(seen));
 		assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_OK);
@@ -430,7 +431,7 @@ static void batches_use_an_index_that_grows(void **state)
 		struct ux_gsym plain = opened(ux_out_bytes(&out)), g = plain;
 		assert_int_equal(ux_gsym_index_open(&g, 1 << 20, NULL), UX_OK);
 		for (uint64_t round = 0; round < 200; round++) {
-			struct asked a = {.g = &plain, .pcs = pcs, .n = ux_countof(pcs)};
+			struct requested a = {.g = &plain, .pcs = pcs, .n = ux_countof(pcs)};
 			struct ux_gsym_batch b = {.pcs = pcs,
 						  .n = ux_countof(pcs),
 						  .frames = frames,
@@ -498,14 +499,14 @@ static bool work_ends(void *ctx)
 static void work_is_charged_before_it_is_done_and_refused_over_its_budget(void **state)
 {
 	(void)state;
-	unsigned asked = 0;
+	unsigned requested = 0;
 	struct ux_work work = {
-		.budget.left = UX_WORK_CHECK + 10, .go_on = work_ends, .ctx = &asked};
+		.budget.left = UX_WORK_CHECK + 10, .go_on = work_ends, .ctx = &requested};
 	assert_true(ux_work_charge(NULL, UINT64_MAX));
 	assert_true(ux_work_charge(&work, UX_WORK_CHECK - 1));
-	assert_int_equal(asked, 0);
+	assert_int_equal(requested, 0);
 	assert_false(ux_work_charge(&work, 1)); /* the check stopped it */
-	assert_int_equal(asked, 1);
+	assert_int_equal(requested, 1);
 	assert_true(work.stopped && !work.budget.exceeded);
 	work = (struct ux_work){.budget.left = 10};
 	assert_true(ux_work_charge(&work, 10));
@@ -544,7 +545,7 @@ int main(void)
 		UX_TEST(example_shares_frames_between_equal_addresses),
 		UX_TEST(return_addresses_are_set_back),
 		UX_TEST(too_few_frames_are_counted),
-		UX_TEST(nothing_is_asked_of_nobody),
+		UX_TEST(nothing_is_requested_without_servers),
 		UX_TEST(a_callback_ends_the_batch),
 		UX_TEST(functions_with_one_start_answer_by_their_size),
 		UX_TEST(a_run_longer_than_the_arrays_is_cut),

@@ -267,7 +267,7 @@ static void names_past_4_gib_are_past_their_table(void **state)
 		size_t n = 0;
 		c.bytes[names[i]] = 1;
 		assert_int_equal(open_it(&c), UX_OK);
-		/* the root's name is nobody's frame */
+		/* the root's name is no frame */
 		assert_int_equal(ux_gsym_lookup(&c.gsym, 0x401001, f, 4, &n, NULL),
 				 i == 1 ? UX_OK : UX_ECORRUPT);
 		assert_int_equal(ux_gsym_verify(&c.gsym, &notes, NULL), UX_ECORRUPT);

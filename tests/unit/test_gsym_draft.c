@@ -198,7 +198,7 @@ static enum ux_code make_with_failures(void *ctx)
 	return ok ? UX_OK : UX_ENOMEM;
 }
 
-static void each_failed_allocation_is_told(void **state)
+static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
 	struct big b;
@@ -215,7 +215,7 @@ int main(void)
 		UX_TEST(numbers_are_put_in_last),
 		UX_TEST(a_file_that_stays_is_not_set_again),
 		UX_TEST(calls_too_deep_to_be_read_are_left_out),
-		UX_TEST(each_failed_allocation_is_told),
+		UX_TEST(each_failed_allocation_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

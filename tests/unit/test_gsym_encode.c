@@ -234,7 +234,7 @@ static void four_gib_are_the_end_of_version_1(void **state)
 	const uint64_t tables = 48 + 4 + 8 + 20 + 8;
 	struct ux_bytes data[] = {BYTES(1, 2, 3, 4), BYTES(1, 2, 3, 4)};
 	struct ux_gsym_image image = two_functions(data);
-	data[0].size = UINT32_MAX - tables - 4; /* sizes alone are asked for */
+	data[0].size = UINT32_MAX - tables - 4; /* only sizes are requested */
 	assert_int_equal(ux_gsym_image_version(&image), 1);
 	data[0].size++;
 	assert_int_equal(ux_gsym_image_version(&image), 2);

@@ -8,7 +8,7 @@
 #include "make_gsym.h"
 
 /* "in d/b:3 < f :0 +4": names, places, the outermost offset. "-": not found, "!": damaged. */
-static const char *told(struct ux_bytes file, uint64_t pc)
+static const char *answer_of(struct ux_bytes file, uint64_t pc)
 {
 	static char text[256];
 	struct ux_gsym g;
@@ -63,8 +63,8 @@ static void address_before_the_first_row_keeps_the_name(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1003), "f :0 +3");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1004), "f d/b:9 +4");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1003), "f :0 +3");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1004), "f d/b:9 +4");
 	}
 }
 
@@ -78,7 +78,7 @@ static void row_without_a_file_keeps_its_line(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1007), "f :9 +7");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1007), "f :9 +7");
 	}
 }
 
@@ -98,9 +98,9 @@ static void inlined_calls_without_a_line_table_are_frames(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1001), "f :0 +1");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1002), "in :0 < f d/b:5 +2");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1006), "f :0 +6");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1001), "f :0 +1");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1002), "in :0 < f d/b:5 +2");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1006), "f :0 +6");
 	}
 }
 
@@ -123,7 +123,7 @@ static void call_without_a_file_keeps_its_frame(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1002), "in d/b:9 < f :5 +2");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1002), "in d/b:9 < f :5 +2");
 	}
 }
 
@@ -135,7 +135,7 @@ static void symbol_alone_gives_its_name(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1005), "f :0 +5");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1005), "f :0 +5");
 	}
 }
 
@@ -151,8 +151,8 @@ static void nothing_is_found_in_a_gap_or_outside(void **state)
 		static const uint64_t gaps[] = {0,      0xfff,  0x1000, 0x100f,
 						0x1018, 0x101f, 0x1028, UINT64_MAX};
 		for (size_t i = 0; i < ux_countof(gaps); i++)
-			assert_string_equal(told(ux_out_bytes(&out), gaps[i]), "-");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1017), "f :0 +7");
+			assert_string_equal(answer_of(ux_out_bytes(&out), gaps[i]), "-");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1017), "f :0 +7");
 	}
 }
 
@@ -166,9 +166,9 @@ static void tail_behind_a_nested_record_is_not_found(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, f, 2);
-		assert_string_equal(told(ux_out_bytes(&out), 0x100f), "f :0 +15");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1017), "g :0 +7");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1018), "-");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x100f), "f :0 +15");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1017), "g :0 +7");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1018), "-");
 	}
 }
 
@@ -181,13 +181,13 @@ static void smaller_of_one_start_wins_where_both_reach(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, f, 2);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1007), "f :0 +7");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1008), "g :0 +8");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1010), "-");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1007), "f :0 +7");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1008), "g :0 +8");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1010), "-");
 	}
 }
 
-static void last_of_rows_at_one_address_is_told(void **state)
+static void last_of_rows_at_one_address_is_used(void **state)
 {
 	(void)state;
 	const struct ux_gsym_row rows[] = {{0, 1, 1}, {4, 2, 1}, {4, 3, 1}, {4, 4, 1}, {6, 5, 1}};
@@ -197,9 +197,9 @@ static void last_of_rows_at_one_address_is_told(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1003), "f d/b:1 +3");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1004), "f d/b:4 +4");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1007), "f d/b:5 +7");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1003), "f d/b:1 +3");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1004), "f d/b:4 +4");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1007), "f d/b:5 +7");
 	}
 }
 
@@ -224,8 +224,8 @@ static void block_of_an_unknown_type_is_passed_over(void **state)
 		uint8_t *type = out.data + at + sizeof(uint32_t) + g.offset_size;
 		assert_int_equal(*type, GSYM_INFO_MERGED);
 		*type = 0x63;
-		assert_string_equal(told(ux_out_bytes(&out), 0x1001), "f :0 +1");
-		assert_string_equal(told(ux_out_bytes(&out), 0x1011), "g d/b:9 +1");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1001), "f :0 +1");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1011), "g d/b:9 +1");
 	}
 }
 
@@ -237,7 +237,7 @@ static void function_without_a_name_is_damage(void **state)
 	EACH_VERSION(version)
 	{
 		write_functions(&out, version, &f, 1);
-		assert_string_equal(told(ux_out_bytes(&out), 0x1001), "!");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1001), "!");
 	}
 }
 
@@ -252,8 +252,8 @@ static void file_without_functions_finds_nothing(void **state)
 	file[20] = 60;
 	file[24] = 1;
 	file[48] = 1;
-	assert_string_equal(told(ux_bytes(file, sizeof(file)), 0x400000), "-");
-	assert_string_equal(told(ux_bytes(file, sizeof(file)), 0), "-");
+	assert_string_equal(answer_of(ux_bytes(file, sizeof(file)), 0x400000), "-");
+	assert_string_equal(answer_of(ux_bytes(file, sizeof(file)), 0), "-");
 }
 
 static void offsets_count_from_the_calls_first_range(void **state)
@@ -294,7 +294,7 @@ int main(void)
 		UX_TEST(nothing_is_found_in_a_gap_or_outside),
 		UX_TEST(tail_behind_a_nested_record_is_not_found),
 		UX_TEST(smaller_of_one_start_wins_where_both_reach),
-		UX_TEST(last_of_rows_at_one_address_is_told),
+		UX_TEST(last_of_rows_at_one_address_is_used),
 		UX_TEST(block_of_an_unknown_type_is_passed_over),
 		UX_TEST(function_without_a_name_is_damage),
 		UX_TEST(file_without_functions_finds_nothing),

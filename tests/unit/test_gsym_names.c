@@ -5,7 +5,7 @@
 #include "gsym_names.h"
 #include "make_gsym.h"
 
-/* Names of the file below: "f" and "g", twice "part", one that says that nobody knows. */
+/* Names of the file below: "f" and "g", twice "part", one for an unknown function. */
 enum {
 	NAME_F = 1,
 	NAME_G = 3,
@@ -77,7 +77,7 @@ static void functions_without_a_name_are_not_found_by_it(void **state)
 	assert_int_equal(start_of(write_file(&out, 1), UX_NO_NAME), 0);
 }
 
-static void unknown_name_is_told(void **state)
+static void unknown_name_is_reported(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -177,7 +177,7 @@ static enum ux_code build(void *ctx)
 	return ux_gsym_names_build(&list, ctx, /* work= */ NULL, NULL);
 }
 
-static void short_memory_is_told(void **state)
+static void short_memory_is_reported(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -192,11 +192,11 @@ int main(void)
 		UX_TEST(functions_are_found_by_their_whole_name),
 		UX_TEST(of_several_with_a_name_the_lowest_is_meant),
 		UX_TEST(functions_without_a_name_are_not_found_by_it),
-		UX_TEST(unknown_name_is_told),
+		UX_TEST(unknown_name_is_reported),
 		UX_TEST(names_that_take_quadratic_time_are_refused),
 		UX_TEST(places_are_taken_apart_at_the_last_plus),
 		UX_TEST(damaged_files_stay_in_their_bounds),
-		UX_TEST(short_memory_is_told),
+		UX_TEST(short_memory_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ static bool is_cancelled(void *ctx)
 	return true;
 }
 
-static void a_call_ends_when_nothing_comes_or_nobody_waits(void **state)
+static void a_call_ends_when_nothing_comes_or_it_is_cancelled(void **state)
 {
 	(void)state;
 	struct ux_http_answer a;
@@ -319,7 +319,7 @@ static void a_call_ends_when_nothing_comes_or_nobody_waits(void **state)
 	const struct ux_http_call c = {.cancelled = is_cancelled, .cancelled_ctx = &polled};
 	begin = ux_clock_ms();
 	assert_int_equal(call(c, &a, &err), UX_EUNAVAILABLE);
-	assert_non_null(strstr(err.text, "nobody waits"));
+	assert_non_null(strstr(err.text, "no request waits"));
 	assert_true(polled > 0);
 	assert_in_range(ux_clock_ms() - begin, 0, 20000);
 	end(&t);
@@ -408,7 +408,7 @@ int main(void)
 		UX_TEST(an_answer_may_be_as_long_as_its_limit),
 		UX_TEST(a_body_comes_from_its_part_of_a_file),
 		UX_TEST(a_body_is_sent_again_on_a_new_connection),
-		UX_TEST(a_call_ends_when_nothing_comes_or_nobody_waits),
+		UX_TEST(a_call_ends_when_nothing_comes_or_it_is_cancelled),
 		UX_TEST(a_call_ends_below_its_rate),
 		UX_TEST(addresses_decide_where_a_client_may_go),
 		UX_TEST(a_server_is_its_whole_port),

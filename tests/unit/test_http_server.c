@@ -266,7 +266,7 @@ static void a_status_of_a_handlers_error_is_kept(void **state)
 }
 
 /* The client sends a body without a length, and has not ended it. */
-static void who_still_sends_is_told_why_not(void **state)
+static void client_that_still_sends_gets_the_reason(void **state)
 {
 	(void)state;
 	struct ux_http_server *s = NULL;
@@ -296,7 +296,7 @@ int main(void)
 		UX_TEST(what_is_large_is_not_tried_or_not_finished),
 		UX_TEST(a_request_that_is_late_is_not_begun),
 		UX_TEST(a_status_of_a_handlers_error_is_kept),
-		UX_TEST(who_still_sends_is_told_why_not),
+		UX_TEST(client_that_still_sends_gets_the_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: IDs that nobody has. */
+/* store: IDs that are not stored. */
 #include "sweep.h"
 
 #include "index_sql.h"

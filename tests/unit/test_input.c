@@ -24,29 +24,29 @@ static struct ux_address_reader *reader_over(struct ux_bytes text, bool hex)
 
 static void expect_next(struct ux_address_reader *r, uint64_t line, uint64_t address)
 {
-	struct ux_address_line asked;
-	assert_true(ux_address_reader_next(r, &asked, NULL));
-	assert_int_equal(asked.line, line);
-	assert_int_equal(asked.bad.size, 0);
-	assert_int_equal(asked.address, address);
+	struct ux_address_line requested;
+	assert_true(ux_address_reader_next(r, &requested, NULL));
+	assert_int_equal(requested.line, line);
+	assert_int_equal(requested.bad.size, 0);
+	assert_int_equal(requested.address, address);
 }
 
 static void expect_bad(struct ux_address_reader *r, uint64_t line, const char *bad, size_t size)
 {
-	struct ux_address_line asked;
-	assert_true(ux_address_reader_next(r, &asked, NULL));
-	assert_int_equal(asked.line, line);
-	assert_int_equal(asked.bad.size, size);
-	assert_memory_equal(asked.bad.data, bad, strlen(bad));
+	struct ux_address_line requested;
+	assert_true(ux_address_reader_next(r, &requested, NULL));
+	assert_int_equal(requested.line, line);
+	assert_int_equal(requested.bad.size, size);
+	assert_memory_equal(requested.bad.data, bad, strlen(bad));
 }
 
 static void expect_end(struct ux_address_reader *r)
 {
-	struct ux_address_line asked;
+	struct ux_address_line requested;
 	struct ux_error err = UX_ERROR_INIT;
-	assert_false(ux_address_reader_next(r, &asked, &err));
+	assert_false(ux_address_reader_next(r, &requested, &err));
 	assert_int_equal(err.code, UX_OK);
-	assert_false(ux_address_reader_next(r, &asked, &err));
+	assert_false(ux_address_reader_next(r, &requested, &err));
 	close(r->lines.fd);
 }
 
@@ -132,14 +132,14 @@ static void a_reader_is_ready_only_when_it_need_not_wait(void **state)
 	expect_end(&r);
 }
 
-static void a_failed_read_is_told(void **state)
+static void a_failed_read_is_reported(void **state)
 {
 	(void)state;
 	static struct ux_address_reader r;
-	struct ux_address_line asked;
+	struct ux_address_line requested;
 	struct ux_error err = UX_ERROR_INIT;
 	ux_address_reader_init(&r, -1, false);
-	assert_false(ux_address_reader_next(&r, &asked, &err));
+	assert_false(ux_address_reader_next(&r, &requested, &err));
 	assert_int_equal(err.code, UX_EIO);
 }
 
@@ -152,7 +152,7 @@ int main(void)
 		UX_TEST(a_line_of_any_length_is_one_line),
 		UX_TEST(lines_across_the_ends_of_the_buffer_are_whole),
 		UX_TEST(a_reader_is_ready_only_when_it_need_not_wait),
-		UX_TEST(a_failed_read_is_told),
+		UX_TEST(a_failed_read_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

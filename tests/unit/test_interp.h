@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of PHP's and Ruby's stacks share: an image of memory, its walk told as text. */
+/* What the tests of PHP's and Ruby's stacks share: an image of memory, its walk as text. */
 #ifndef UX_TEST_INTERP_H
 #define UX_TEST_INTERP_H
 

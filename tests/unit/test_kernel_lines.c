@@ -239,13 +239,13 @@ static void sections_of_a_module_are_where_sys_tells(void **state)
 struct servant {
 	const char *path; /* NULL: it has none */
 	enum ux_code code;
-	unsigned asked;
+	unsigned requested;
 };
 
 static enum ux_code serve(void *ctx, const char *build_id, char **ret_path, struct ux_error *err)
 {
 	struct servant *s = ctx;
-	s->asked++;
+	s->requested++;
 	if (strcmp(build_id, "gnu:" MODULE_HEX) != 0)
 		return UX_ENOTFOUND;
 	if (s->code != UX_OK)
@@ -254,7 +254,7 @@ static enum ux_code serve(void *ctx, const char *build_id, char **ret_path, stru
 	return UX_OK;
 }
 
-static void whoever_may_know_is_asked_by_build_id(void **state)
+static void sources_of_debug_files_are_queried_by_build_id(void **state)
 {
 	const struct root *r = *state;
 	char path[PATH_MAX];
@@ -266,7 +266,7 @@ static void whoever_may_know_is_asked_by_build_id(void **state)
 	snprintf(path, sizeof(path), "%s/fetched", r->path);
 	s.path = path;
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", 9, NULL);
-	assert_int_equal(s.asked, 2); /* also for the lines that the fetched file has not */
+	assert_int_equal(s.requested, 2); /* also for the lines that the fetched file has not */
 	s.path = "/tmp/unhex-there-is-none";
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "is not there");
 	s.path = NULL;
@@ -350,7 +350,7 @@ int main(void)
 		UX_TEST(what_is_in_no_file_keeps_its_name),
 		UX_TEST(the_kernel_is_moved_as_a_whole),
 		UX_TEST(sections_of_a_module_are_where_sys_tells),
-		UX_TEST(whoever_may_know_is_asked_by_build_id),
+		UX_TEST(sources_of_debug_files_are_queried_by_build_id),
 		UX_TEST(many_threads_share_what_is_read),
 		UX_TEST(without_memory_it_fails_cleanly),
 	};

@@ -133,7 +133,7 @@ static void sections_without_content_are_empty(void **state)
 	make_macho_deinit(&m);
 }
 
-static void symbols_are_walked_and_those_of_code_told_apart(void **state)
+static void symbols_are_walked_and_those_of_code_distinguished(void **state)
 {
 	(void)state;
 	for (unsigned variant = 0; variant < 4; variant++) {
@@ -293,7 +293,7 @@ static void commands_that_lie_are_corrupt(void **state)
 	expect_damage(32 + 72 + 64, 1 << 30, UX_ECORRUPT, ""); /* sections of the other segment */
 }
 
-static void what_leaves_the_file_is_an_error_when_it_is_asked_for(void **state)
+static void what_leaves_the_file_is_an_error_when_it_is_requested(void **state)
 {
 	(void)state;
 	struct make_macho m;
@@ -544,13 +544,13 @@ int main(void)
 		UX_TEST(commands_are_read_in_each_width_and_order),
 		UX_TEST(names_are_cut_to_sixteen_letters_and_found_so),
 		UX_TEST(sections_without_content_are_empty),
-		UX_TEST(symbols_are_walked_and_those_of_code_told_apart),
+		UX_TEST(symbols_are_walked_and_those_of_code_distinguished),
 		UX_TEST(starts_are_distances_up_to_a_zero),
 		UX_TEST(stubs_have_the_names_of_their_indirect_symbols),
 		UX_TEST(a_uuid_of_zeros_is_none),
 		UX_TEST(a_go_build_id_is_read_from_the_front_of_the_code),
 		UX_TEST(commands_that_lie_are_corrupt),
-		UX_TEST(what_leaves_the_file_is_an_error_when_it_is_asked_for),
+		UX_TEST(what_leaves_the_file_is_an_error_when_it_is_requested),
 		UX_TEST(damage_of_every_kind_is_survived),
 		UX_TEST(opening_without_memory_says_so),
 		UX_TEST(slices_of_universal_files_are_found),

@@ -13,8 +13,8 @@
 
 enum format {
 	XZ,
-	ZSTD_TOLD,
-	ZSTD_UNTOLD,
+	ZSTD_SIZED,
+	ZSTD_UNSIZED,
 	GZIP,
 	FORMATS
 };
@@ -35,7 +35,7 @@ static void pack(struct ux_out *out, enum format format, struct ux_bytes plain)
 		libdeflate_free_compressor(c);
 	} else {
 		ZSTD_CCtx *c = ZSTD_createCCtx();
-		ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, format == ZSTD_TOLD);
+		ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, format == ZSTD_SIZED);
 		n = ZSTD_compress2(c, to, room, plain.data, plain.size);
 		ZSTD_freeCCtx(c);
 	}
@@ -146,7 +146,7 @@ static void open_whatever(struct ux_bytes input, void *ctx)
 	ux_file_unmap(&m);
 }
 
-static void damaged_files_are_told(void **state)
+static void damaged_files_are_reported(void **state)
 {
 	(void)state;
 	for (unsigned format = 0; format < FORMATS; format++) {
@@ -170,7 +170,7 @@ int main(void)
 		UX_TEST(streams_one_behind_the_other_are_joined),
 		UX_TEST(other_files_stay_as_they_are),
 		UX_TEST(what_inflates_without_bound_is_refused),
-		UX_TEST(damaged_files_are_told),
+		UX_TEST(damaged_files_are_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

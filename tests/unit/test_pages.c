@@ -136,10 +136,10 @@ static void explanation_shows_what_upstreams_said(void **state)
 	static const char text[] =
 		"{\"id\":\"gnu:00\",\"status\":\"missing\",\"ids\":[],\"candidates\":[],"
 		"\"advice\":[],\"upstreams\":[{\"name\":\"<debian>\",\"kind\":\"debuginfod\","
-		"\"state\":\"asked\",\"left_alone_for_s\":7,\"answers\":[{\"artifact\":"
+		"\"state\":\"in use\",\"suspended_for_s\":7,\"answers\":[{\"artifact\":"
 		"\"debuginfo\",\"outcome\":\"absent\",\"status\":404,\"says\":\"not & found\","
-		"\"asked\":\"2026-08-21T10:00:00Z\",\"took_ms\":12}]}]}";
-	static const char *const words[] = {"&lt;debian&gt;", "left alone for 7 s", "status 404",
+		"\"queried\":\"2026-08-21T10:00:00Z\",\"took_ms\":12}]}]}";
+	static const char *const words[] = {"&lt;debian&gt;", "suspended for 7 s", "status 404",
 					    "not &amp; found", "in 12 ms"};
 	struct ux_caller caller = {.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
 	struct ux_request req = {.app = &s->server, .caller = &caller, .err = UX_ERROR_INIT};

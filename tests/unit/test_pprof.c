@@ -23,7 +23,7 @@ static void put_message(struct ux_out *out, uint32_t number, const uint64_t (*fi
 #define FIELDS(...) ((const uint64_t[][2]){__VA_ARGS__, {0, 0}})
 
 /* A profile with a named location and two of a library, one of which is in two samples; fields in
- * an order that no writer uses, and fields that nobody knows. */
+ * an order that no writer uses, and unknown fields. */
 static void write_profile(struct ux_out *out)
 {
 	static const char *const strings[] = {"",     "samples", "count", "/lib/libx.so",

@@ -55,7 +55,7 @@ static void assert_function(struct ux_process *p, uint64_t addr, enum ux_process
 	ux_process_answers_free(all);
 }
 
-static void functions_of_the_program_and_its_libraries_are_told(void **state)
+static void functions_of_the_program_and_its_libraries_are_named(void **state)
 {
 	(void)state;
 	struct ux_process *p = open_pid(getpid(), 0);
@@ -91,7 +91,7 @@ static void return_addresses_are_set_back(void **state)
 	ux_process_close(p);
 }
 
-static void what_the_kernel_gives_is_told(void **state)
+static void what_the_kernel_gives_is_reported(void **state)
 {
 	(void)state;
 	struct ux_process *p = open_pid(getpid(), 0);
@@ -105,7 +105,7 @@ static void what_the_kernel_gives_is_told(void **state)
 }
 
 /* Two pages whose second is code's place, with a perf map of this process that names it. */
-static void code_made_at_run_time_is_told_and_followed(void **state)
+static void code_made_at_run_time_is_reported_and_followed(void **state)
 {
 	(void)state;
 	char path[64];
@@ -559,10 +559,10 @@ static void reasons_have_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		UX_TEST(functions_of_the_program_and_its_libraries_are_told),
+		UX_TEST(functions_of_the_program_and_its_libraries_are_named),
 		UX_TEST(return_addresses_are_set_back),
-		UX_TEST(what_the_kernel_gives_is_told),
-		UX_TEST(code_made_at_run_time_is_told_and_followed),
+		UX_TEST(what_the_kernel_gives_is_reported),
+		UX_TEST(code_made_at_run_time_is_reported_and_followed),
 		UX_TEST(code_that_was_moved_to_anonymous_memory_is_the_files),
 		UX_TEST(an_exec_is_followed),
 		UX_TEST(a_process_that_is_not_there_is_said),

@@ -338,7 +338,7 @@ static void a_function_receives_what_is_extracted(void **state)
 	make_elf_deinit(&elf);
 }
 
-static void the_version_of_gsym_can_be_asked_for(void **state)
+static void the_version_of_gsym_can_be_requested(void **state)
 {
 	(void)state;
 	struct make_elf elf;
@@ -368,7 +368,7 @@ static void the_version_of_gsym_can_be_asked_for(void **state)
 	make_elf_deinit(&elf);
 }
 
-static void other_names_are_told_when_they_were_kept(void **state)
+static void other_names_are_reported_when_they_were_kept(void **state)
 {
 	(void)state;
 	struct make_elf elf;
@@ -446,7 +446,7 @@ static void the_function_at_an_address_has_a_name_a_start_and_a_size(void **stat
 	ux_module_close(m);
 }
 
-static void build_ids_of_any_length_are_told_or_none(void **state)
+static void build_ids_of_any_length_are_read_or_none(void **state)
 {
 	(void)state;
 	static const uint8_t id[65] = {0xab};
@@ -511,7 +511,7 @@ static void put_in_tree(const char *folder, struct ux_bytes file, char *path, si
 	assert_int_equal(fclose(f), 0);
 }
 
-static void a_debug_file_is_found_by_its_build_id_when_asked(void **state)
+static void a_debug_file_is_found_by_its_build_id_when_requested(void **state)
 {
 	(void)state;
 	char folder[] = "/tmp/unhex-public-XXXXXX", path[256];
@@ -710,7 +710,7 @@ static bool count_function(void *ctx, const struct ux_gpu_function *f)
 	return true;
 }
 
-static void gpu_code_is_told_piece_by_piece(void **state)
+static void gpu_code_is_reported_piece_by_piece(void **state)
 {
 	(void)state;
 	struct make_cubin m;
@@ -749,7 +749,7 @@ static void gpu_code_is_told_piece_by_piece(void **state)
 	make_cubin_deinit(&m);
 }
 
-static void ptx_is_told_as_what_it_is(void **state)
+static void ptx_is_reported_as_what_it_is(void **state)
 {
 	(void)state;
 	struct make_cubin m;
@@ -858,7 +858,7 @@ static enum ux_code open_pieces(void *ctx)
 	return code;
 }
 
-static void lack_of_memory_for_pieces_is_told(void **state)
+static void lack_of_memory_for_pieces_is_reported(void **state)
 {
 	(void)state;
 	struct make_cubin m;
@@ -999,21 +999,21 @@ int main(void)
 		UX_TEST(opening_without_memory_says_so),
 		UX_TEST(options_of_other_versions_are_taken_when_they_say_nothing_new),
 		UX_TEST(a_function_receives_what_is_extracted),
-		UX_TEST(the_version_of_gsym_can_be_asked_for),
-		UX_TEST(other_names_are_told_when_they_were_kept),
+		UX_TEST(the_version_of_gsym_can_be_requested),
+		UX_TEST(other_names_are_reported_when_they_were_kept),
 		UX_TEST(the_function_at_an_address_has_a_name_a_start_and_a_size),
-		UX_TEST(build_ids_of_any_length_are_told_or_none),
+		UX_TEST(build_ids_of_any_length_are_read_or_none),
 		UX_TEST(a_debug_file_belongs_to_its_binary),
-		UX_TEST(a_debug_file_is_found_by_its_build_id_when_asked),
+		UX_TEST(a_debug_file_is_found_by_its_build_id_when_requested),
 		UX_TEST(a_path_gets_all_or_nothing),
 		UX_TEST(identities_are_text),
 		UX_TEST(cubin_in_memory_is_a_module),
 		UX_TEST(gpu_code_of_a_fat_binary_is_chosen),
-		UX_TEST(gpu_code_is_told_piece_by_piece),
-		UX_TEST(ptx_is_told_as_what_it_is),
+		UX_TEST(gpu_code_is_reported_piece_by_piece),
+		UX_TEST(ptx_is_reported_as_what_it_is),
 		UX_TEST(cubin_alone_is_its_own_piece_and_other_files_have_none),
 		UX_TEST(damaged_gpu_code_is_read_cleanly),
-		UX_TEST(lack_of_memory_for_pieces_is_told),
+		UX_TEST(lack_of_memory_for_pieces_is_reported),
 		UX_TEST(functions_are_found_by_name),
 		UX_TEST(a_slice_of_a_universal_file_is_chosen),
 		UX_TEST(names_are_cut_to_the_buffer),

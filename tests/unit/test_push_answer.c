@@ -54,7 +54,7 @@ static void a_refusal_without_words_says_the_status(void **state)
 	expect(302, "", UX_EUNSUPPORTED, "server redirects to  (HTTP 302)");
 }
 
-static void the_error_word_is_told_or_empty(void **state)
+static void the_error_word_is_given_or_empty(void **state)
 {
 	(void)state;
 	char word[16];
@@ -77,7 +77,7 @@ int main(void)
 		UX_TEST(a_good_answer_is_its_document),
 		UX_TEST(a_refusal_says_the_servers_words),
 		UX_TEST(a_refusal_without_words_says_the_status),
-		UX_TEST(the_error_word_is_told_or_empty),
+		UX_TEST(the_error_word_is_given_or_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

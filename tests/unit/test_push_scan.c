@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder of the test's own, and what a scan of it told. */
+/* A folder of the test's own, and what a scan of it reported. */
 struct scene {
 	char dir[32];
-	struct ux_out told; /* "NAME: reason" lines of what was left out */
+	struct ux_out reported; /* "NAME: reason" lines of what was left out */
 };
 
 static const char *at(const struct scene *s, const char *name)
@@ -38,7 +38,7 @@ static int teardown(void **state)
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", s->dir);
 	assert_int_equal(system(command), 0);
-	ux_out_deinit(&s->told);
+	ux_out_deinit(&s->reported);
 	free(s);
 	return 0;
 }
@@ -54,23 +54,23 @@ static void note(void *ctx, const char *path, bool named, const struct ux_error 
 {
 	struct scene *s = ctx;
 	const char *name = path + strlen(s->dir);
-	ux_out_fmt(&s->told, "%s%s: %s\n", *name ? name + 1 : "", named ? " (named)" : "",
+	ux_out_fmt(&s->reported, "%s%s: %s\n", *name ? name + 1 : "", named ? " (named)" : "",
 		   err->text);
 }
 
 /* What a scan of path finds: names below the folder, each with a space behind it. */
-static void expect_files(struct scene *s, const char *path, const char *files, const char *told)
+static void expect_files(struct scene *s, const char *path, const char *files, const char *reported)
 {
 	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {.left_out = note, .ctx = s};
 	ux_cleanup(ux_out_deinit) struct ux_out found = {0};
-	ux_out_reset(&s->told);
+	ux_out_reset(&s->reported);
 	assert_int_equal(ux_scan_path(&scan, path, NULL), UX_OK);
 	for (size_t i = 0; i < scan.files.size; i++)
 		ux_out_fmt(&found, "%s ", scan.files.data[i].path + strlen(s->dir) + 1);
 	ux_out_u8(&found, 0);
-	ux_out_u8(&s->told, 0);
+	ux_out_u8(&s->reported, 0);
 	assert_string_equal((char *)found.data, files);
-	assert_string_equal((char *)s->told.data, told);
+	assert_string_equal((char *)s->reported.data, reported);
 }
 
 static void files_come_in_the_order_of_their_names_and_once(void **state)
@@ -102,7 +102,7 @@ static void links_to_folders_are_followed_only_by_name(void **state)
 		     "link/up: is a link to a folder; expected a regular file\n");
 }
 
-static void what_is_no_file_is_told_and_not_opened(void **state)
+static void what_is_no_file_is_reported_and_not_opened(void **state)
 {
 	struct scene *s = *state;
 	assert_int_equal(mkfifo(at(s, "fifo"), 0600), 0);
@@ -116,7 +116,7 @@ static void what_is_no_file_is_told_and_not_opened(void **state)
 	expect_files(s, at(s, "dangling"), "", "dangling (named): cannot open\n");
 }
 
-static void folders_too_deep_are_told(void **state)
+static void folders_too_deep_are_reported(void **state)
 {
 	struct scene *s = *state;
 	char path[4096];
@@ -127,8 +127,9 @@ static void folders_too_deep_are_told(void **state)
 	}
 	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {.left_out = note, .ctx = s};
 	assert_int_equal(ux_scan_path(&scan, s->dir, NULL), UX_OK);
-	ux_out_u8(&s->told, 0);
-	assert_non_null(strstr((char *)s->told.data, "more than 128 folders inside each other"));
+	ux_out_u8(&s->reported, 0);
+	assert_non_null(
+		strstr((char *)s->reported.data, "more than 128 folders inside each other"));
 }
 
 static enum ux_code scan_once(void *ctx)
@@ -152,8 +153,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCENE(files_come_in_the_order_of_their_names_and_once),
 		SCENE(links_to_folders_are_followed_only_by_name),
-		SCENE(what_is_no_file_is_told_and_not_opened),
-		SCENE(folders_too_deep_are_told),
+		SCENE(what_is_no_file_is_reported_and_not_opened),
+		SCENE(folders_too_deep_are_reported),
 		SCENE(failed_allocations_end_the_scan),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

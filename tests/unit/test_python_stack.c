@@ -199,7 +199,7 @@ static void threads_in_a_circle_come_to_an_end(void **state)
 	assert_true(story.threads > 100);
 }
 
-static void a_frame_whose_code_is_none_makes_no_stack(void **state)
+static void a_frame_without_code_makes_no_stack(void **state)
 {
 	struct make_python m;
 	(void)state;
@@ -357,7 +357,7 @@ int main(void)
 		UX_TEST(a_runtime_without_an_interpreter_is_corrupt),
 		UX_TEST(frames_in_a_circle_are_no_stack),
 		UX_TEST(threads_in_a_circle_come_to_an_end),
-		UX_TEST(a_frame_whose_code_is_none_makes_no_stack),
+		UX_TEST(a_frame_without_code_makes_no_stack),
 		UX_TEST(frames_that_the_c_stack_owns_are_left_out),
 		UX_TEST(a_stack_that_changes_keeps_what_did_not),
 		UX_TEST(a_stack_that_is_too_deep_keeps_its_inner_frames),

@@ -153,7 +153,7 @@ static void nothing_goes_when_a_use_could_not_be_noted(void **state)
 	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 0);
 }
 
-static void pinned_modules_and_namespaces_that_keep_longer_are_left_alone(void **state)
+static void pinned_modules_and_namespaces_that_keep_longer_are_kept(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
 	struct ux_index *ix = s->index;
@@ -195,7 +195,7 @@ static void cached(struct ux_store *s, struct ux_arena *arena, const char *id, u
 	pass(s, 10);
 }
 
-static void told(void *ctx, const struct ux_retained_one *one)
+static void reported(void *ctx, const struct ux_retained_one *one)
 {
 	char *text = ctx;
 	assert_int_equal(one->n_ids, 1);
@@ -250,23 +250,24 @@ static void what_upstreams_send_is_bounded_when_it_comes(void **state)
 	cached(s, &arena, "gnu:c", 3);
 	assert_int_equal(fetched_total(s, "default"), 3 * one);
 	assert_int_equal(fetched_total(s, "other"), 0);
-	assert_int_equal(ux_store_make_room(s, "default", 0, 1 << 30, told, gone, NULL), UX_OK);
-	assert_int_equal(ux_store_make_room(s, "default", 4 * one, one, told, gone, NULL), UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 0, 1 << 30, reported, gone, NULL), UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 4 * one, one, reported, gone, NULL),
+			 UX_OK);
 	assert_string_equal(gone, "");
 	/* One byte more than what one candidate leaves. */
-	assert_int_equal(ux_store_make_room(s, "default", 3 * one, one + 1, told, gone, NULL),
+	assert_int_equal(ux_store_make_room(s, "default", 3 * one, one + 1, reported, gone, NULL),
 			 UX_OK);
 	assert_string_equal(gone, "gnu:agnu:b");
 	assert_true(!has_candidate(s, "gnu:a") && has_candidate(s, "gnu:c") &&
 		    has_candidate(s, "gnu:0f"));
-	assert_int_equal(ux_store_make_room(s, "default", one, one + 1, told, gone, &err),
+	assert_int_equal(ux_store_make_room(s, "default", one, one + 1, reported, gone, &err),
 			 UX_ELIMIT);
 	assert_true(has_candidate(s, "gnu:c"));
 
 	fetched_source(s, "source/a", 100);
 	fetched_source(s, "tource/b", 200);
 	assert_int_equal(fetched_total(s, ""), one + 300);
-	assert_int_equal(ux_store_make_room(s, "default", 250, 50, told, gone, NULL), UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 250, 50, reported, gone, NULL), UX_OK);
 	assert_false(has_candidate(s, "gnu:c"));
 	assert_int_equal(fetched_total(s, ""), 200);
 }
@@ -283,9 +284,10 @@ static void a_quota_bounds_what_upstreams_send_too(void **state)
 	assert_int_equal(
 		s->index->namespaces.put(s->index, &ns, &index_tester, ux_store_now(s), NULL),
 		UX_OK);
-	assert_int_equal(ux_store_make_room(s, "default", 0, 1, told, gone, NULL), UX_OK);
+	assert_int_equal(ux_store_make_room(s, "default", 0, 1, reported, gone, NULL), UX_OK);
 	assert_string_equal(gone, "gnu:a");
-	assert_int_equal(ux_store_make_room(s, "default", 0, one + 1, told, gone, NULL), UX_ELIMIT);
+	assert_int_equal(ux_store_make_room(s, "default", 0, one + 1, reported, gone, NULL),
+			 UX_ELIMIT);
 }
 
 static void caches_are_bounded_and_the_least_used_goes_first(void **state)
@@ -305,7 +307,7 @@ static void caches_are_bounded_and_the_least_used_goes_first(void **state)
 	struct ux_retention how = {.cache_bytes = 21};
 	assert_int_equal(retain(s, &how).n[UX_RETAINED_EVICTED], 0);
 	how.cache_bytes = 13;
-	assert_int_equal(ux_store_retain(s, &how, told, gone, &sum, NULL), UX_OK);
+	assert_int_equal(ux_store_retain(s, &how, reported, gone, &sum, NULL), UX_OK);
 	assert_string_equal(gone, "gnu:bgnu:c");
 	assert_int_equal(sum.bytes[UX_RETAINED_EVICTED], 14);
 	assert_true(is_there(s, "gnu:b")); /* only its candidate went */
@@ -585,7 +587,7 @@ int main(void)
 		FOLDER_TEST(module_goes_after_its_retention_and_its_grace),
 		FOLDER_TEST(use_that_is_not_written_yet_counts),
 		FOLDER_TEST(nothing_goes_when_a_use_could_not_be_noted),
-		FOLDER_TEST(pinned_modules_and_namespaces_that_keep_longer_are_left_alone),
+		FOLDER_TEST(pinned_modules_and_namespaces_that_keep_longer_are_kept),
 		FOLDER_TEST(caches_are_bounded_and_the_least_used_goes_first),
 		FOLDER_TEST(what_upstreams_send_is_bounded_when_it_comes),
 		FOLDER_TEST(a_quota_bounds_what_upstreams_send_too),

@@ -116,7 +116,7 @@ static void no_more_than_so_many_are_kept(void **state)
 	assert_int_equal(gone, MANY);
 }
 
-static void what_is_old_is_asked_for_again(void **state)
+static void old_answers_are_requested_again(void **state)
 {
 	(void)state;
 	int gone = 0;
@@ -187,7 +187,7 @@ int main(void)
 		cmocka_unit_test(what_was_read_before_a_change_is_not_kept_after_it),
 		cmocka_unit_test(the_newer_one_of_a_key_takes_the_place_of_the_older),
 		cmocka_unit_test(no_more_than_so_many_are_kept),
-		cmocka_unit_test(what_is_old_is_asked_for_again),
+		cmocka_unit_test(old_answers_are_requested_again),
 		cmocka_unit_test(a_module_is_as_the_index_has_it_from_the_change_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void expect(const struct make_ruby *m, const char *text)
 	expect_story(scene_of(m), text);
 }
 
-static void ruby_frames_are_told_and_others_left_out(void **state)
+static void ruby_frames_are_listed_and_others_left_out(void **state)
 {
 	struct make_ruby m;
 	make_ruby(&m, version_of(state));
@@ -147,7 +147,7 @@ static void the_machine_is_found_by_what_it_looks_like(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(ruby_frames_are_told_and_others_left_out),
+		BOTH(ruby_frames_are_listed_and_others_left_out),
 		BOTH(every_position_has_its_line),
 		BOTH(a_frame_outside_of_its_stack_makes_no_stack),
 		BOTH(unknown_versions_are_refused),

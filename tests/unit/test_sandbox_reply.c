@@ -199,7 +199,7 @@ static void text_of_a_child_ends_and_has_no_control_characters(void **state)
 	assert_int_equal(strspn(found.lost.section, "~"), sizeof(found.lost.section) - 1);
 }
 
-static void limits_that_the_child_hit_are_told_with_their_size(void **state)
+static void limits_that_the_child_hit_are_reported_with_their_size(void **state)
 {
 	(void)state;
 	struct ux_sandbox_found found;
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 		UX_TEST(a_reply_out_of_bounds_is_refused),
 		UX_TEST(an_id_is_there_once_and_has_nothing_behind_its_end),
 		UX_TEST(text_of_a_child_ends_and_has_no_control_characters),
-		UX_TEST(limits_that_the_child_hit_are_told_with_their_size),
+		UX_TEST(limits_that_the_child_hit_are_reported_with_their_size),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

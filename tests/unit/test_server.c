@@ -359,7 +359,7 @@ static const char *query_status(struct make_server *s, const char *body, char *s
 	return status;
 }
 
-static void query_says_what_is_wanted(void **state)
+static void query_says_what_to_upload(void **state)
 {
 	struct make_server *s = *state;
 	char status[32], body[256];
@@ -1180,7 +1180,7 @@ int main(void)
 		SERVER_TEST(names_of_functions_that_were_read_count_as_memory),
 		SERVER_TEST(symbolize_refuses_what_makes_no_sense),
 		SERVER_TEST(batches_over_their_limit_are_refused),
-		SERVER_TEST(query_says_what_is_wanted),
+		SERVER_TEST(query_says_what_to_upload),
 		SERVER_TEST(what_is_being_extracted_is_not_sent_by_everybody),
 		SERVER_TEST(announcements_are_checked),
 		SERVER_TEST(upload_goes_on_where_it_was_broken_off),

@@ -48,41 +48,41 @@ static void note(void *ctx, const struct ux_dwarf_source *s)
 		   s->name, s->md5[0]);
 }
 
-static enum ux_code walk(struct ux_bytes line, struct ux_out *told)
+static enum ux_code walk(struct ux_bytes line, struct ux_out *reported)
 {
 	const struct ux_dwarf_sections sections = {.data[UX_DWARF_LINE] = line};
-	return ux_dwarf_sources_walk(&sections, note, told, NULL);
+	return ux_dwarf_sources_walk(&sections, note, reported, NULL);
 }
 
 static void files_of_all_tables_of_version_5_are_found(void **state)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, told = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, reported = {0};
 	(void)state;
 	put_table(&line, 5, 7);
 	put_table(&line, 4, 9); /* passed over */
 	put_table(&line, 5, 11);
-	assert_int_equal(walk(ux_out_bytes(&line), &told), UX_OK);
-	ux_out_u8(&told, 0);
-	assert_string_equal((const char *)told.data,
+	assert_int_equal(walk(ux_out_bytes(&line), &reported), UX_OK);
+	ux_out_u8(&reported, 0);
+	assert_string_equal((const char *)reported.data,
 			    "/build|src|one.c|7\n/build|/build|/two.c|8\n"
 			    "/build|src|one.c|11\n/build|/build|/two.c|12\n");
 }
 
 static void try(struct ux_bytes bytes, void *ctx)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out told = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out reported = {0};
 	(void)ctx;
-	(void)!walk(bytes, &told);
+	(void)!walk(bytes, &reported);
 }
 
 static void damaged_tables_are_read_within_their_bytes(void **state)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, told = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, reported = {0};
 	(void)state;
 	put_table(&line, 5, 7);
 	each_prefix(ux_out_bytes(&line), try, NULL);
 	each_bit_flip(ux_out_bytes(&line), try, NULL);
-	assert_int_equal(walk(ux_bytes(line.data, line.size - 1), &told), UX_ECORRUPT);
+	assert_int_equal(walk(ux_bytes(line.data, line.size - 1), &reported), UX_ECORRUPT);
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static void what_was_packed_is_found_by_path_and_the_last_of_a_path_counts(void 
 	is_source(pack, &list[2], "/src/b.c", "int b;\n");
 }
 
-/* Whatever is in it, what is told is inside of it, sorted, and canonical. */
+/* Whatever is in it, what is listed is inside of it, sorted, and canonical. */
 static void read_any(struct ux_bytes pack, void *ctx)
 {
 	(void)ctx;
@@ -104,7 +104,7 @@ static enum ux_code pack_and_read(void *ctx)
 	return ux_source_pack_read(ux_out_bytes(&out), &arena, &list, &n, NULL);
 }
 
-static void each_failed_allocation_is_told(void **state)
+static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
 	assert_true(each_failed_alloc(pack_and_read, NULL, false) > 2);
@@ -157,7 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(what_was_packed_is_found_by_path_and_the_last_of_a_path_counts),
 		UX_TEST(damaged_pack_never_leaves_its_bytes),
-		UX_TEST(each_failed_allocation_is_told),
+		UX_TEST(each_failed_allocation_is_reported),
 		UX_TEST(bounds_are_kept_while_it_is_written),
 		UX_TEST(names_of_debug_information_become_canonical),
 	};

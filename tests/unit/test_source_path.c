@@ -61,7 +61,7 @@ static void directory_of_neighbours_is_made_once(void **state)
 	ux_arena_deinit(&arena);
 }
 
-static void directory_that_would_be_too_much_text_is_told_without_the_one_in_front(void **state)
+static void directory_that_would_be_too_much_text_is_given_without_the_one_in_front(void **state)
 {
 	(void)state;
 	struct ux_arena arena;
@@ -96,7 +96,7 @@ int main(void)
 		UX_TEST(rightmost_absolute_piece_begins_the_path),
 		UX_TEST(name_is_cut_at_its_last_slash_and_nothing_is_normalized),
 		UX_TEST(directory_of_neighbours_is_made_once),
-		UX_TEST(directory_that_would_be_too_much_text_is_told_without_the_one_in_front),
+		UX_TEST(directory_that_would_be_too_much_text_is_given_without_the_one_in_front),
 		UX_TEST(want_of_memory_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

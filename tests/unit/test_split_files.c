@@ -220,7 +220,7 @@ static enum ux_code take_once(void *ctx)
 	return code;
 }
 
-static void a_failed_allocation_is_told(void **state)
+static void a_failed_allocation_is_reported(void **state)
 {
 	(void)state;
 	char path[256];
@@ -308,7 +308,7 @@ static enum ux_code open_given(void *ctx)
 	return code;
 }
 
-static void a_failed_allocation_for_what_is_given_is_told(void **state)
+static void a_failed_allocation_for_input_is_reported(void **state)
 {
 	(void)state;
 	make_dwo(0, true);
@@ -339,9 +339,9 @@ int main(void)
 		UX_TEST(skeletons_may_name_files_in_turn),
 		UX_TEST(a_file_is_opened_once_whatever_it_is_called),
 		UX_TEST(what_is_held_stays_when_others_come),
-		UX_TEST(a_failed_allocation_is_told),
+		UX_TEST(a_failed_allocation_is_reported),
 		UX_TEST(files_that_are_given_are_not_searched_for),
-		UX_TEST(a_failed_allocation_for_what_is_given_is_told),
+		UX_TEST(a_failed_allocation_for_input_is_reported),
 	};
 	return cmocka_run_group_tests_name("split_files", tests, make_folder, remove_folder);
 }

@@ -154,15 +154,15 @@ static void other_pcs_again_and_again_make_it_whole(void **state)
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
 	struct ux_symbol_options choice = {.lazy = true};
-	unsigned asked = 0;
+	unsigned requested = 0;
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
-	for (uint64_t pc = 0; !s.whole && asked < 1000; pc += UINT64_C(1) << 40, asked++) {
+	for (uint64_t pc = 0; !s.whole && requested < 1000; pc += UINT64_C(1) << 40, requested++) {
 		assert_false(ux_symbol_source_has(&s, pc));
 		assert_int_equal(ux_symbol_source_load(&s, &pc, 1, NULL), UX_OK);
 		assert_true(ux_symbol_source_has(&s, pc));
 		assert_int_equal(s.gsym.n_functions > 0, s.whole);
 	}
-	assert_in_range(asked, 2, 100);
+	assert_in_range(requested, 2, 100);
 }
 
 /* Of files in words from `first` on; the number of those with differences. */

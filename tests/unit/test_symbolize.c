@@ -83,21 +83,21 @@ static int close_server(void **state)
 	return 0;
 }
 
-/* --- who is asked for what is not here ------------------------------------------------------ */
+/* --- modules that are not here ------------------------------------------------------------- */
 
 /* Somebody who has symbols, or not. */
 struct other {
 	struct make_server *s;
 	enum ux_missing_status says;
 	uint32_t retry_after_s;
-	unsigned asked;
+	unsigned requested;
 	uint32_t wait_ms;
 };
 
 static enum ux_missing_status ask_other(void *ctx, struct ux_missing_module *ask)
 {
 	struct other *o = ctx;
-	o->asked++;
+	o->requested++;
 	o->wait_ms = ask->wait_ms;
 	assert_string_equal(ask->ns, UX_NAMESPACE_DEFAULT);
 	assert_string_equal(ask->id, example_id);
@@ -118,7 +118,7 @@ static const json_t *first_module(struct make_server *s, const char *body, json_
 	return json_array_get(json_object_get(*ret_doc, "modules"), 0);
 }
 
-static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
+static void module_that_is_not_here_is_requested_elsewhere(void **state)
 {
 	struct make_server *s = *state;
 	struct other other = {.s = s, .says = UX_MISSING_NOWHERE};
@@ -126,7 +126,7 @@ static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 	s->server.missing = (struct ux_missing_modules){ask_other, &other};
 	assert_string_equal(text_of(first_module(s, one_address, &doc), "status"), "missing");
 	json_decref(doc);
-	assert_int_equal(other.asked, 1);
+	assert_int_equal(other.requested, 1);
 
 	other.says = UX_MISSING_PENDING;
 	other.retry_after_s = 7;
@@ -138,7 +138,7 @@ static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 	m = first_module(s, one_address, &doc);
 	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
 	json_decref(doc);
-	assert_int_equal(other.asked, 3);
+	assert_int_equal(other.requested, 3);
 
 	other.says = UX_MISSING_ARRIVED;
 	m = first_module(s, one_address, &doc);
@@ -147,7 +147,7 @@ static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
 	json_decref(doc);
-	assert_int_equal(other.asked, 4); /* what is here is not asked for */
+	assert_int_equal(other.requested, 4); /* what is here is not requested */
 }
 
 /* --- the compact form -------------------------------------------------------------------------
@@ -435,10 +435,10 @@ static void caches_stay_within_their_memory(void **state)
 /* Takes longer than anybody waits. */
 static enum ux_missing_status ask_slowly(void *ctx, struct ux_missing_module *ask)
 {
-	unsigned *asked = ctx;
+	unsigned *requested = ctx;
 	const struct timespec long_enough = {.tv_nsec = 60 * 1000 * 1000};
 	(void)ask;
-	++*asked;
+	++*requested;
 	nanosleep(&long_enough, NULL);
 	return UX_MISSING_NOWHERE;
 }
@@ -446,13 +446,13 @@ static enum ux_missing_status ask_slowly(void *ctx, struct ux_missing_module *as
 static void modules_that_time_was_not_enough_for_are_pending(void **state)
 {
 	struct make_server *s = *state;
-	unsigned asked = 0;
+	unsigned requested = 0;
 	static const char body[] =
 		"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[1]},"
 		"{\"id\":\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\",\"addresses\":[4198407]}],"
 		"\"timeout_ms\":50}";
 	upload_example(s);
-	s->server.missing = (struct ux_missing_modules){ask_slowly, &asked};
+	s->server.missing = (struct ux_missing_modules){ask_slowly, &requested};
 	json_t *doc = post(s, "/v1/symbolize", body, 200);
 	for (size_t i = 0; i < 2; i++) {
 		const json_t *m = json_array_get(json_object_get(doc, "modules"), i);
@@ -462,7 +462,7 @@ static void modules_that_time_was_not_enough_for_are_pending(void **state)
 		assert_null(json_object_get(m, "frames"));
 	}
 	json_decref(doc);
-	assert_int_equal(asked, 1);
+	assert_int_equal(requested, 1);
 }
 
 /* How many addresses of a hundred thousand a millisecond was enough for; SIZE_MAX: the module was
@@ -627,7 +627,7 @@ static void json_is_read_in_any_form(void **state)
 		 "\xc3\xa9:31; mode 0"},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
-		/* The same with a member that nobody knows, which is decoded by jansson. */
+		/* The same with an unknown member, which is decoded by jansson. */
 		char more[512];
 		const char *rest = strchr(cases[i][0], '{') + 1;
 		snprintf(more, sizeof(more), "{\"\\u0078\":[{}],%s", rest);
@@ -774,7 +774,7 @@ static void only_what_is_cached_and_small_is_quick(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SERVER_TEST(module_that_is_not_here_is_asked_for_elsewhere),
+		SERVER_TEST(module_that_is_not_here_is_requested_elsewhere),
 		SERVER_TEST(compact_form_and_json_answer_the_same),
 		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
 		SERVER_TEST(compact_questions_over_their_limit_are_refused),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upstream: the breaker, hops, what holds, places, text; and which addresses may be asked. */
+/* upstream: the breaker, hops, what holds, places, text; and which addresses may be queried. */
 #include "sweep.h"
 
 #include "address.h"
@@ -50,7 +50,7 @@ static void breaker_waits_twice_as_long_after_each_failed_probe(void **state)
 	assert_int_equal(wait, UX_BREAKER_OPEN_MOST);
 }
 
-static void breaker_heeds_what_it_is_asked_for_within_bounds(void **state)
+static void breaker_keeps_to_retry_after_within_bounds(void **state)
 {
 	(void)state;
 	struct ux_breaker b = {0};
@@ -260,7 +260,7 @@ static void addresses_that_are_not_everybodys_are_known_in_every_disguise(void *
 			fail_msg("%s is private", private[i]);
 	for (size_t i = 0; i < ux_countof(never); i++)
 		if (kind(never[i]) != UX_ADDRESS_NEVER)
-			fail_msg("%s is never to be asked", never[i]);
+			fail_msg("%s is never to be queried", never[i]);
 	const struct sockaddr local = {.sa_family = AF_UNIX};
 	assert_int_equal(ux_address_kind(&local, sizeof(local)), UX_ADDRESS_NEVER);
 	const struct sockaddr_in cut = {.sin_family = AF_INET, .sin_addr.s_addr = 0x01010101};
@@ -365,7 +365,7 @@ static size_t places(enum ux_upstream_kind of, const char *id, enum ux_artifact 
 	return ret->n;
 }
 
-static void each_kind_is_asked_where_it_keeps_things(void **state)
+static void each_kind_is_queried_where_it_keeps_things(void **state)
 {
 	(void)state;
 	UX_ARENA(arena, 1 << 20);
@@ -404,7 +404,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(breaker_opens_after_failures_in_a_row_and_lets_one_probe_through),
 		cmocka_unit_test(breaker_waits_twice_as_long_after_each_failed_probe),
-		cmocka_unit_test(breaker_heeds_what_it_is_asked_for_within_bounds),
+		cmocka_unit_test(breaker_keeps_to_retry_after_within_bounds),
 		cmocka_unit_test(question_comes_to_no_server_twice_and_not_from_far),
 		cmocka_unit_test(hops_are_written_as_they_are_read_with_one_more),
 		cmocka_unit_test(answers_hold_until_they_expire_and_no_clock_makes_them_eternal),
@@ -414,7 +414,7 @@ int main(void)
 		cmocka_unit_test(upstream_is_read_from_text),
 		cmocka_unit_test(a_long_host_gives_a_name_that_is_cut),
 		cmocka_unit_test(a_path_is_whole_or_an_error),
-		cmocka_unit_test(each_kind_is_asked_where_it_keeps_things),
+		cmocka_unit_test(each_kind_is_queried_where_it_keeps_things),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

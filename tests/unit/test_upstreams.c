@@ -495,7 +495,7 @@ static void a_missing_module_is_waited_for(void **state)
 	unknown.wait_ms = WAIT_MS;
 	assert_int_equal(ux_upstream_fetch_missing(w->server, &unknown), UX_MISSING_NOWHERE);
 	assert_int_equal(atomic_load(&w->server->waiting), 0);
-	/* Two threads may wait; the third is told to come again. */
+	/* Two threads may wait; the third gets Retry-After. */
 	atomic_store(&w->server->waiting, 2);
 	struct ux_missing_module third = {.ns = UX_NAMESPACE_DEFAULT,
 					  .id = "gnu:aa112233445566778899aabbccddeeff00112233",
@@ -508,7 +508,7 @@ static void a_missing_module_is_waited_for(void **state)
 	atomic_store(&w->server->waiting, 0);
 }
 
-static void a_request_begins_a_fetch_and_another_server_is_told_to_come_again(void **state)
+static void a_request_begins_a_fetch_and_another_server_gets_retry_after(void **state)
 {
 	struct world *w = *state;
 	static const char target[] = "/v1/gsym/gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
@@ -552,7 +552,7 @@ static void a_request_begins_a_fetch_and_another_server_is_told_to_come_again(vo
 	assert_int_equal(get_status(w, unknown, "there is no GSYM of"), 404);
 }
 
-/* --- what is told about them ------------------------------------------------------------------ */
+/* --- what is said about them ------------------------------------------------------------------ */
 
 static void answers_are_explained_and_counted(void **state)
 {
@@ -560,14 +560,14 @@ static void answers_are_explained_and_counted(void **state)
 	static const char target[] = "/v1/explain/gnu:00112233445566778899aabbccddeeff00112233";
 	static const char *const without[] = {"\"upstreams\":[]", "unhex serve --upstream", NULL};
 	static const char *const idle[] = {
-		"\"upstreams\":[{\"name\":\"a\",\"kind\":\"dir\",\"state\":\"is asked\","
+		"\"upstreams\":[{\"name\":\"a\",\"kind\":\"dir\",\"state\":\"in use\","
 		"\"answers\":[]},{\"name\":\"b\",",
 		NULL};
 	static const char *const answered[] = {
 		"\"artifact\":\"gsym\",\"outcome\":\"absent\",\"says\":\"there is no such file\"",
 		"\"artifact\":\"executable\"", "\"not_again_before\":", NULL};
 	static const char *const former[] = {"\"name\":\"a\",\"kind\":\"dir\"",
-					     "{\"name\":\"b\",\"state\":\"is configured no more\","
+					     "{\"name\":\"b\",\"state\":\"no longer configured\","
 					     "\"answers\":[{",
 					     NULL};
 	assert_get_has(w, target, without);
@@ -591,9 +591,9 @@ static void answers_are_explained_and_counted(void **state)
 		"unhex_upstream_bytes_total{upstream=\"a\"} 0\n",
 		"unhex_upstream_bytes_total{upstream=\"b\"} 214\n",
 		"unhex_upstream_skipped_total{upstream=\"a\"} 0\n",
-		"# TYPE unhex_upstream_left_alone gauge\n",
-		"unhex_upstream_left_alone{upstream=\"a\"} 0\n"
-		"unhex_upstream_left_alone{upstream=\"b\"} 0\n",
+		"# TYPE unhex_upstream_suspended gauge\n",
+		"unhex_upstream_suspended{upstream=\"a\"} 0\n"
+		"unhex_upstream_suspended{upstream=\"b\"} 0\n",
 		"unhex_fetches 0\n",
 		"unhex_fetches_refused_total 0\n",
 		NULL};
@@ -606,16 +606,16 @@ static void answers_are_explained_and_counted(void **state)
 		lines++;
 	assert_int_equal(lines, 6); /* two upstreams, three outcomes */
 	ux_out_deinit(&a.body);
-	/* An upstream that is configured no more is listed once, with its answers. */
+	/* An upstream that no longer configured is listed once, with its answers. */
 	struct ux_settings one = w->settings;
 	one.upstreams.n = 1;
 	assert_int_equal(ux_server_upstreams_change(w->server, &one, NULL), UX_OK);
 	assert_get_has(w, target, former);
 	a = get(w, target, NULL);
 	ux_out_u8(&a.body, 0);
-	const char *first = strstr((const char *)a.body.data, "configured no more");
+	const char *first = strstr((const char *)a.body.data, "no longer configured");
 	assert_non_null(first);
-	assert_null(strstr(first + 1, "configured no more"));
+	assert_null(strstr(first + 1, "no longer configured"));
 	ux_out_deinit(&a.body);
 }
 
@@ -635,7 +635,7 @@ int main(int argc, char **argv)
 		UPSTREAMS_TEST(a_change_of_settings_replaces_the_upstreams),
 		UPSTREAMS_TEST(a_file_over_what_may_be_kept_is_refused),
 		UPSTREAMS_TEST(a_missing_module_is_waited_for),
-		UPSTREAMS_TEST(a_request_begins_a_fetch_and_another_server_is_told_to_come_again),
+		UPSTREAMS_TEST(a_request_begins_a_fetch_and_another_server_gets_retry_after),
 		UPSTREAMS_TEST(answers_are_explained_and_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void what_was_not_narrowed_has_everything(void **state)
 	assert_true(ux_address_filter_covers(&w, 77));
 }
 
-static void symbols_are_wanted_with_those_that_overlap_them(void **state)
+static void symbols_are_selected_with_those_that_overlap_them(void **state)
 {
 	(void)state;
 	static const struct {
@@ -163,7 +163,7 @@ int main(void)
 		cmocka_unit_test(pcs_come_in_any_order),
 		cmocka_unit_test(the_last_address_has_no_end),
 		cmocka_unit_test(what_was_not_narrowed_has_everything),
-		cmocka_unit_test(symbols_are_wanted_with_those_that_overlap_them),
+		cmocka_unit_test(symbols_are_selected_with_those_that_overlap_them),
 		cmocka_unit_test(what_is_no_code_is_known_and_takes_no_unit),
 		cmocka_unit_test(what_tells_nothing_is_left_out),
 		cmocka_unit_test(memory_may_be_short),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching the threads of a server, with a server whose handlers take as long as they are asked to.
+/* Watching the threads of a server, with a server whose handlers take as long as their request
+ * says.
  */
 #include "watch.h"
 

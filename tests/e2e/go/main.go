@@ -50,7 +50,7 @@ func (b base) speak(what string)   { show(b.name + what) }
 func (b *base) shout(what string)  { leaf(b.name + what) }
 func (b base) whisper(what string) { twig(b.name + what) }
 
-// Methods of what is embedded get wrappers that nobody wrote.
+// Methods of what is embedded get wrappers from the compiler.
 type dog struct {
 	base
 	legs int

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions with their landing pads, lambdas, local classes, a function nobody calls.
+// Exceptions with their landing pads, lambdas, local classes, a function that is never called.
 #include "shapes.h"
 
 #include <stdexcept>
