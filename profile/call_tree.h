@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree of calls of a profile: a node for each function in each chain of its callers, inlined
+ * functions too. The second of two profiles is compared with the first in the same tree.
+ */
+#ifndef UX_CALL_TREE_H
+#define UX_CALL_TREE_H
+
+#include "functions.h"
+
+enum {
+	UX_CALL_NODES_MOST = 1 << 27, /* nodes of a tree while it is made */
+	UX_CALL_ALL = 0,              /* function of the root */
+	UX_CALL_SMALLER = 1,          /* function of the nodes that stand for several small ones */
+	UX_CALL_COLUMNS_MOST = 2 * UX_PROFILE_VALUES_MOST,
+};
+
+/* How the calls in the samples of a node were made. */
+enum {
+	UX_CALL_CALLED = 1,
+	UX_CALL_INLINED = 2,
+};
+
+/* The nodes of a tree are in preorder, so that those of a subtree are consecutive. */
+struct ux_call_node {
+	uint32_t function;
+	uint32_t caller; /* a node with a lower number; of the root: itself */
+	uint32_t depth;  /* of the root: 0 */
+	uint32_t end;    /* number of the first node behind its subtree */
+	uint8_t calls;   /* UX_CALL_CALLED, UX_CALL_INLINED or both */
+};
+
+UX_VEC(ux_call_nodes, struct ux_call_node);
+
+struct ux_call_options {
+	enum ux_demangle_mode demangle;
+	bool threads; /* the root's children are the threads, "name (pid/tid)" */
+	/*
+	 * Most nodes of the tree, without those of UX_CALL_SMALLER. If there are more, the smallest
+	 * ones are left out, and those of one caller are replaced by a node of UX_CALL_SMALLER with
+	 * their sum. 0: no limit.
+	 */
+	size_t most;
+	/* Nodes with less than this share of the profile are left out in the same way. */
+	double least;
+};
+
+/*
+ * Zeroed = empty. Children of a node are ordered by their totals, the largest first, then by their
+ * names. Each node has n_columns values: those of the first profile, then those of the second.
+ */
+struct ux_call_tree {
+	struct ux_functions functions;
+	struct ux_call_nodes nodes;
+	struct ux_profile_type types[UX_PROFILE_VALUES_MOST]; /* strings of `functions` */
+	size_t n_types;
+	size_t n_columns; /* n_types, or twice that */
+	int64_t *self;    /* of node i from i * n_columns on: without its callees */
+	int64_t *total;   /* with its callees */
+	size_t n_left_out;
+};
+
+/*
+ * Makes the tree of `p`, compared with `other` if it is not NULL, in the values that both have. The
+ * tree must be released in either case. UX_EINVAL: the profiles have no values in common.
+ * UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *p,
+			       const struct ux_profile *other,
+			       const struct ux_call_options *options, struct ux_error *err) ux_must;
+void ux_call_tree_deinit(struct ux_call_tree *t);
+
+static inline int64_t ux_call_total(const struct ux_call_tree *t, size_t node, size_t column)
+{
+	return t->total[node * t->n_columns + column];
+}
+
+static inline int64_t ux_call_self(const struct ux_call_tree *t, size_t node, size_t column)
+{
+	return t->self[node * t->n_columns + column];
+}
+
+#endif

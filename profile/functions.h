@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of one profile or of several, by the names that people read: what the boxes of a flame
+ * graph and the rows of a table are.
+ */
+#ifndef UX_FUNCTIONS_H
+#define UX_FUNCTIONS_H
+
+#include "profile.h"
+#include "unhex/demangle.h"
+
+/* Strings are numbers of the table's strings. */
+struct ux_function {
+	uint32_t name;   /* if it has none: as ux_profile_write_place() has it */
+	uint32_t module; /* base name of its file; 0: unknown */
+	uint32_t path;   /* of the module; 0: unknown */
+	uint32_t file;   /* source; 0: unknown */
+	uint32_t line;   /* of its definition, else the first one that was seen; 0: unknown */
+	uint32_t why;    /* why it has no name; 0: it has one, or no reason is known */
+	bool named;
+};
+
+UX_VEC(ux_function_list, struct ux_function);
+
+/* Two functions with the same name in modules of the same name are one. */
+struct ux_functions {
+	struct ux_strings strings;
+	struct ux_function_list list;
+	struct ux_profile_numbers numbers; /* function of (name, module) */
+	enum ux_demangle_mode demangle;    /* of linkage names that a recording has no text for */
+};
+
+enum ux_code ux_functions_init(struct ux_functions *fs, enum ux_demangle_mode demangle,
+			       struct ux_error *err) ux_must;
+void ux_functions_deinit(struct ux_functions *fs);
+
+/* Finds or adds a function that is no code, such as a thread. UX_ENOMEM, UX_ELIMIT. */
+enum ux_code ux_functions_add_label(struct ux_functions *fs, struct ux_bytes name, uint32_t *ret,
+				    struct ux_error *err) ux_must;
+
+/* The functions of the frames of a profile. Zeroed = empty. */
+struct ux_frame_functions {
+	uint32_t *of_frame;    /* for each frame */
+	uint32_t *of_location; /* for each location that has no frames */
+};
+
+/*
+ * Adds the functions of all locations of a profile. `ret` must be released in either case.
+ * UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_functions_of_profile(struct ux_functions *fs, const struct ux_profile *p,
+				     struct ux_frame_functions *ret, struct ux_error *err) ux_must;
+void ux_frame_functions_deinit(struct ux_frame_functions *f);
+
+/* The functions of a location, innermost first; *ret_n is at least 1. */
+static inline const uint32_t *ux_functions_at(const struct ux_profile *p,
+					      const struct ux_frame_functions *f, uint32_t location,
+					      size_t *ret_n)
+{
+	const struct ux_profile_location *l = &p->locations.data[location];
+	*ret_n = l->n ? l->n : 1;
+	return l->n ? f->of_frame + l->first : f->of_location + location;
+}
+
+static inline struct ux_bytes ux_function_name(const struct ux_functions *fs, uint32_t function)
+{
+	return ux_strings_get(&fs->strings, fs->list.data[function].name);
+}
+
+#endif
