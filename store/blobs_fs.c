@@ -18,7 +18,8 @@
 enum {
 	HASH_TEXT = 2 * UX_BLOB_HASH_SIZE + 1,
 	BLOB_PATH = 6 + HASH_TEXT, /* "aa/bb/HASH" */
-	BLOB_MODE = 0440,          /* blobs are never modified */
+	PART_MODE = 0600,
+	BLOB_MODE = 0440, /* blobs are never modified */
 };
 
 struct blobs_fs {
@@ -84,6 +85,19 @@ static bool part_is_named(const struct ux_blob_part *part, const struct stat *st
 	       named.st_ino == st->st_ino && named.st_dev == st->st_dev;
 }
 
+/*
+ * A crash between part_sync() and part_commit() leaves a part that is read-only, which only root
+ * may open for writing.
+ */
+static int part_open_file(const struct blobs_fs *fs, const char *uid)
+{
+	const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(fs->uploads, uid, flags, PART_MODE);
+	if (fd < 0 && errno == EACCES && fchmodat(fs->uploads, uid, PART_MODE, 0) == 0)
+		fd = openat(fs->uploads, uid, flags, PART_MODE);
+	return fd;
+}
+
 static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 			      uint64_t *ret_size, struct ux_error *err)
 {
@@ -94,8 +108,7 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 		return ux_error_nomem(err);
 	part->fs = blobs_fs_of(b);
 	snprintf(part->uid, sizeof(part->uid), "%s", uid);
-	part->fd = openat(part->fs->uploads, uid,
-			  O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	part->fd = part_open_file(part->fs, uid);
 	enum ux_code code = UX_OK;
 	if (part->fd < 0)
 		code = ux_error_os(err, errno, "cannot open upload %s", uid);

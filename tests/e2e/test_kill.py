@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 at random points while clients do everything at once"""
 import collections
+import http.client
 import os
 import random
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 from crash import THERE, WRITES, Clients, check_names
 from faults import KILL, Faults
-from http_api import Api, listed
+from http_api import Api, listed, with_uuid
 from live import wait_for
 from tool import build_id, compile_c, lines, symbol, unhex
 
@@ -93,3 +94,45 @@ def test_nothing_acknowledged_is_lost_and_nothing_else_is_visible(tmp_path, prog
           f"answered before: {dict(clients.answers)}\n"
           f"{len(clients.those(THERE))} modules left, {total['blobs']} blobs")
     assert writes >= KILLS // 4 and min(clients.answers[what] for what in WRITES) > 0
+
+
+def finish(server, name, data, uid=None):
+    """Goes on with an upload, or begins it: its UID, and the answer to the finish."""
+    api = Api(server)
+    state = api("GET", f"/v1/uploads/{uid}")[1] if uid else {}
+    if state.get("state") not in ("open", "done"):
+        uid, state = api.announce([name], data), {"state": "open", "offset": 0}
+    if state["state"] == "open" and state["offset"] < len(data):
+        assert api.put(uid, data[state["offset"]:], state["offset"])[0] == 200
+    return uid, api.finish(uid)[:2]
+
+
+def test_an_upload_goes_on_after_a_kill_at_each_call_of_its_finish(tmp_path, prog):
+    """Also where the server may not open files that are read-only: it does not run as root."""
+    root = os.geteuid() == 0
+    around = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if root else ()
+    gsym = prog.with_suffix(".of_finish.gsym")
+    assert unhex("extract", prog, "-o", gsym).returncode == 0
+    faults, kills = Faults(tmp_path), collections.Counter()
+    server = faults.server(tmp_path / "data", around=around).start()
+    for at in range(1, 1000):
+        uuid = at.to_bytes(20, "big")
+        name, data = f"gnu:{uuid.hex()}", with_uuid(gsym.read_bytes(), uuid)
+        api = Api(server)
+        uid = api.announce([name], data)
+        assert api.put(uid, data)[0] == 200
+        try:
+            with faults.armed(KILL, at=at):
+                assert api.finish(uid)[0] == 200
+            break
+        except (ConnectionError, http.client.HTTPException):
+            assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+        kills[faults.what] += 1
+        server.start()
+        uid, (status, doc) = finish(server, name, data, uid)
+        assert status == 200, (at, kills, doc)
+    assert kills["fsync"] >= 3 and kills["renameat"] >= 1, kills
+    assert len(listed(Api(server))) == at
+    check(server)
+    assert server.stop() == 0
+    print(f"killed at {dict(kills)}")
