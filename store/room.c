@@ -77,7 +77,7 @@ bool ux_room_release(struct ux_room *r)
 {
 	struct ux_room_state now;
 	if (r->dir < 0 || ux_room_get(r, &now, NULL) != UX_OK ||
-	    now.free_bytes >= room_reserve_size(&now))
+	    now.free_bytes >= room_reserve_size(&now) + room_reserve_missing(r, &now))
 		return false;
 	pthread_mutex_lock(&r->lock);
 	int fd = openat(r->dir, reserve_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);

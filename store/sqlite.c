@@ -270,12 +270,14 @@ static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_
 /*
  * Called before each write outside of a transaction, and before each transaction of writes. On a
  * disk that is nearly full, the log is copied into the database and truncated, which needs the
- * least room.
+ * least room. It may have had so many bytes that the reserve fits again.
  */
 static void sqlite_make_room(struct ux_db *db)
 {
-	if (db->room && sqlite3_get_autocommit(db->sqlite) && ux_room_release(db->room))
-		sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	if (!db->room || !sqlite3_get_autocommit(db->sqlite) || !ux_room_release(db->room))
+		return;
+	sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	ux_room_restore(db->room);
 }
 
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
