@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -110,8 +113,36 @@ static int confine_allow_all(scmp_filter_ctx filter)
 	return r;
 }
 
-static enum ux_code confine_filter_calls(struct ux_error *err)
+static enum ux_code confine_fail(int negative_errno, struct ux_error *err)
 {
+	return ux_error_set(err, UX_EUNAVAILABLE, "the kernel takes no filter of system calls: %s",
+			    strerror(-negative_errno));
+}
+
+/* The compiled filter; no instructions: it is not compiled yet. Set before there are threads. */
+static struct sock_filter confine_code[BPF_MAXINSNS];
+static unsigned short confine_code_size;
+
+/* Reads the code that libseccomp writes to a file. Returns 0 or a negative errno. */
+static int confine_compile(scmp_filter_ctx filter)
+{
+	int fd = memfd_create("unhex-filter", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = seccomp_export_bpf(filter, fd);
+	ssize_t n = r == 0 ? pread(fd, confine_code, sizeof(confine_code), 0) : 0;
+	if (r == 0 && n <= 0)
+		r = -EIO;
+	close(fd);
+	if (r == 0)
+		confine_code_size = (unsigned short)((size_t)n / sizeof(confine_code[0]));
+	return r;
+}
+
+enum ux_code ux_confine_prepare(struct ux_error *err)
+{
+	if (confine_code_size > 0)
+		return UX_OK;
 	/*
 	 * The runtimes of sanitizers make further system calls. In their builds these fail instead
 	 * of ending the process.
@@ -122,16 +153,22 @@ static enum ux_code confine_filter_calls(struct ux_error *err)
 		return ux_error_nomem(err);
 	int r = confine_allow_all(filter);
 	if (r == 0)
-		r = seccomp_load(filter);
+		r = confine_compile(filter);
 	seccomp_release(filter);
-	if (r == 0)
-		return UX_OK;
-	return ux_error_set(err, UX_EUNAVAILABLE, "the kernel takes no filter of system calls: %s",
-			    strerror(-r));
+	return r == 0 ? UX_OK : confine_fail(r, err);
+}
+
+static enum ux_code confine_filter_calls(struct ux_error *err)
+{
+	const struct sock_fprog code = {.len = confine_code_size, .filter = confine_code};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &code, 0, 0) == 0
+		       ? UX_OK
+		       : confine_fail(-errno, err);
 }
 
 enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error *err)
 {
+	UX_TRY(ux_confine_prepare(err)); /* while files can be opened */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

@@ -100,6 +100,7 @@ bool ux_fork_server_loop(struct ux_sandbox_request *ret)
 {
 	int fds[DESCRIPTORS_MOST], n = 0;
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)!ux_confine_prepare(NULL); /* if it fails, each child reports why */
 	while ((n = fork_request_receive(ret, fds)) > 0) {
 		int64_t pid = fork_for_parent();
 		if (pid == 0) {

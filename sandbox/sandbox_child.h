@@ -70,6 +70,12 @@ struct ux_confine_limits {
 };
 
 /*
+ * Compiles the filter of system calls for ux_confine() in this process and in those that it forks,
+ * each of which would otherwise do it again. Codes: those of ux_confine().
+ */
+enum ux_code ux_confine_prepare(struct ux_error *err) ux_must;
+
+/*
  * Confines this process and any program that it executes, irrevocably: it cannot open files,
  * connect, start processes or signal other processes. Opening fails with EACCES, because libraries
  * try it without needing it; other system calls that reading does not need end the process with
