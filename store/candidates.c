@@ -617,6 +617,8 @@ static enum ux_code candidate_settle(struct ux_index *ix, int64_t candidate,
 	UX_TRY(module_changed(db, p.of.module, now, err));
 	if (p.candidate.state == UX_CANDIDATE_PENDING)
 		UX_TRY(candidate_audit_settled(db, &p, what, &r, now, err));
+	if (what->job != 0)
+		UX_TRY(ux_job_end(db, what->job, what->job_owner, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = r;
 	return UX_OK;

@@ -168,6 +168,8 @@ struct ux_settled {
 	const char *supplementary; /* ID of the supplementary file; NULL for NONE */
 	enum ux_supplementary_state supplementary_state;
 	const struct ux_candidate *derived; /* the GSYM that was extracted from it; NULL: none */
+	int64_t job; /* the job that is done with this, if job_owner has its lease; 0: none */
+	const char *job_owner;
 };
 
 enum ux_search_by {
@@ -276,7 +278,7 @@ struct ux_index_modules {
 			    struct ux_add_result *ret, struct ux_error *err);
 	/*
 	 * In one transaction: records what was measured, adds the extracted GSYM unless a better
-	 * one exists, and ends the uploads that waited for it as done or failed. A candidate that
+	 * one exists, and ends the job and the uploads that waited for it. A candidate that
 	 * turns out poorer than a ready one of its kind, and was not forced, is removed:
 	 * UX_ADD_POORER. A GSYM that was extracted again replaces the earlier one, unless it is
 	 * poorer. Candidates that were extracted without this file, as the supplementary file that

@@ -152,6 +152,10 @@ enum ux_code ux_namespace_ensure(struct ux_db *db, const char *ns, ux_time now,
 enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
 				struct ux_error *err) ux_must;
 
+/* Removes a job whose lease the owner has. Another job, or none, is left as it is. */
+enum ux_code ux_job_end(struct ux_db *db, int64_t number, const char *owner, struct ux_error *err)
+	ux_must;
+
 /* Records the supplementary file of a candidate; queues its extraction if the file is there now. */
 enum ux_code ux_supplementary_put(struct ux_db *db, const char *ns, int64_t candidate,
 				  const struct ux_settled *s, ux_time now, struct ux_error *err)

@@ -231,6 +231,14 @@ static enum ux_code job_renew(struct ux_index *ix, int64_t number, const char *o
 UX_SQL(sql_job_done,
        "DELETE FROM jobs WHERE number = :number AND owner = :owner AND lease_until > 0");
 
+enum ux_code ux_job_end(struct ux_db *db, int64_t number, const char *owner, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_job_done);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 static enum ux_code job_done(struct ux_index *ix, int64_t number, const char *owner,
 			     struct ux_error *err)
 {

@@ -280,12 +280,36 @@ static void sqlite_make_room(struct ux_db *db)
 	ux_room_restore(db->room);
 }
 
+UX_SQL(sql_begin, "BEGIN IMMEDIATE");
+UX_SQL(sql_begin_read, "BEGIN");
+UX_SQL(sql_commit, "COMMIT");
+UX_SQL(sql_rollback, "ROLLBACK");
+
+/* Whether commits of this connection wait until the disk has them. */
+static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error *err)
+{
+	if (db->lazy == lazy)
+		return UX_OK;
+	UX_TRY(sqlite_exec(db, lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
+			   err));
+	db->lazy = lazy;
+	return UX_OK;
+}
+
+/* What a statement changes outside of a transaction is on the disk when it ends. */
+static int sqlite_end_lazy(struct ux_db *db, const struct ux_sql *sql)
+{
+	if (!db->lazy || sql == &sql_begin || !sqlite3_get_autocommit(db->sqlite))
+		return SQLITE_OK;
+	return sqlite_be_lazy(db, false, NULL) == UX_OK ? SQLITE_OK : sqlite3_errcode(db->sqlite);
+}
+
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
 {
 	sqlite_make_room(db);
 	struct ux_db_prepared *p = sqlite_prepared(db, sql);
-	struct ux_stmt st = {.db = db, .sql = sql};
-	if (!p->handle) {
+	struct ux_stmt st = {.db = db, .sql = sql, .status = sqlite_end_lazy(db, sql)};
+	if (!p->handle && st.status == SQLITE_OK) {
 		st.status = sqlite3_prepare_v3(db->sqlite, sql->text, -1, SQLITE_PREPARE_PERSISTENT,
 					       &p->handle, NULL);
 		db->n_prepared += p->sql == NULL;
@@ -417,32 +441,16 @@ enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t siz
 	return UX_OK;
 }
 
-UX_SQL(sql_begin, "BEGIN IMMEDIATE");
-UX_SQL(sql_begin_read, "BEGIN");
-UX_SQL(sql_commit, "COMMIT");
-UX_SQL(sql_rollback, "ROLLBACK");
-
 static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struct ux_error *err)
 {
 	UX_STMT(st, db, sql);
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* Whether commits of this connection wait until the disk has them. */
-static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error *err)
-{
-	if (db->lazy == lazy)
-		return UX_OK;
-	UX_TRY(sqlite_exec(db, lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
-			   err));
-	db->lazy = lazy;
-	return UX_OK;
-}
-
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
 {
 	*tx = (struct ux_tx){.db = db};
-	UX_TRY(sqlite_be_lazy(db, false, err)); /* in case that the last ux_tx_end() failed to */
+	UX_TRY(sqlite_be_lazy(db, false, err));
 	UX_TRY(sqlite_run(db, &sql_begin, err));
 	tx->open = true;
 	return UX_OK;
@@ -547,6 +555,4 @@ void ux_tx_end(struct ux_tx *tx)
 		tx->db->deadline_ns = 0; /* the end of a transaction is not interrupted */
 	if (tx->open && sqlite_run(tx->db, &sql_rollback, NULL) == UX_OK)
 		tx->open = false;
-	if (tx->db && !tx->open)
-		(void)!sqlite_be_lazy(tx->db, false, NULL);
 }

@@ -29,6 +29,7 @@ struct work {
 	struct ux_sandbox_limits limits;
 	bool quick;    /* the limit of time is that of the quick lane */
 	bool too_slow; /* and was exceeded */
+	bool done;     /* the job has ended with the candidate's result */
 	struct ux_candidate candidate;
 	struct ux_idle of; /* the module of the candidate */
 	struct ux_module module;
@@ -301,10 +302,15 @@ static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
+/* The job ends in the same transaction. */
 static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 {
-	return ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
-				       &w->result, err);
+	w->settled.job = w->job.number;
+	w->settled.job_owner = w->x->owner;
+	UX_TRY(ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
+				       &w->result, err));
+	w->done = true;
+	return UX_OK;
 }
 
 static enum ux_code extract_settle_failed(struct work *w, const struct ux_error *why,
@@ -498,9 +504,7 @@ static void extract_retry(struct work *w, const struct ux_error *why)
 	}
 	/* debuggers can still fetch it */
 	bool was_ready = w->candidate.state == UX_CANDIDATE_READY;
-	if (!was_ready && extract_settle_failed(w, why, NULL) == UX_OK)
-		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
-	else
+	if (was_ready || extract_settle_failed(w, why, NULL) != UX_OK)
 		(void)!ix->jobs.give_up(ix, w->job.number, w->x->owner, text, NULL);
 }
 
@@ -549,7 +553,8 @@ static void extract_job_run(struct work *w)
 	if (code == UX_OK && extract_has_work(w))
 		code = extract_candidate(w, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND) { /* a removed candidate needs no work */
-		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
+		if (!w->done)
+			(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 		if (code == UX_OK)
 			ux_module_cache_evict_id(w->x->cache, w->of.ns, w->of.id);
 		/* the failure was caused by stopping: the next server does the job */
