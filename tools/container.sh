@@ -44,7 +44,7 @@ grep -q '^unhex: serving' "$work/log" || {
 	exit 1
 }
 
-token=$(sed -n 's/.*\(ux_[a-z0-9]*\).*/\1/p' "$work/log" | head -n 1)
+token=$(cat "$root/var/lib/unhex/admin-key")
 printf '%s\n' 'int main(void) { return 0; }' >"$work/sample.c"
 gcc -g "$work/sample.c" -o "$work/sample"
 export UNHEX_URL="http://127.0.0.1:$port" UNHEX_TOKEN="$token"
