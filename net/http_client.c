@@ -52,9 +52,64 @@ struct transfer {
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 
+/*
+ * Where trusted roots are, for a libcurl that was built for no distribution and therefore knows of
+ * none. Both are NULL if libcurl knows, or if nothing was found. Set once, by client_start_curl().
+ */
+static struct {
+	bool searched;
+	const char *file;
+	const char *folder; /* of files named by hash, as by c_rehash */
+} client_roots;
+
+static const char *client_readable_path(const char *path)
+{
+	return path && *path && access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* The variables are those of OpenSSL, and decide alone if one of them is set. */
+static void client_find_roots(void)
+{
+	static const char *const usual[] = {
+		"/etc/ssl/certs/ca-certificates.crt",                /* Debian, Alpine, Arch */
+		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* Fedora, RHEL */
+		"/etc/pki/tls/certs/ca-bundle.crt",                  /* RHEL, older Fedora */
+		"/etc/ssl/ca-bundle.pem",                            /* openSUSE */
+		"/etc/ssl/cert.pem", /* Alpine without the package */
+	};
+	const char *file = getenv("SSL_CERT_FILE");
+	const char *folder = getenv("SSL_CERT_DIR");
+	client_roots.searched = true;
+	client_roots.file = client_readable_path(file);
+	client_roots.folder = client_readable_path(folder);
+	if ((file && *file) || (folder && *folder))
+		return;
+	for (size_t i = 0; i < ux_countof(usual) && !client_roots.file; i++)
+		client_roots.file = client_readable_path(usual[i]);
+}
+
 static void client_start_curl(void)
 {
 	curl_global_init(CURL_GLOBAL_DEFAULT);
+	const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+	if (!version->cainfo && !version->capath)
+		client_find_roots();
+}
+
+static void client_set_roots(const struct ux_http_client *c)
+{
+	const char *file = c->cafile ? c->cafile : client_roots.file;
+	if (file)
+		curl_easy_setopt(c->curl, CURLOPT_CAINFO, file);
+	if (!c->cafile && client_roots.folder)
+		curl_easy_setopt(c->curl, CURLOPT_CAPATH, client_roots.folder);
+}
+
+/* Did a call fail because there is no file of trusted roots? */
+static bool client_lacks_roots(const struct ux_http_client *c, CURLcode code)
+{
+	return code == CURLE_PEER_FAILED_VERIFICATION && client_roots.searched && !c->cafile &&
+	       !client_roots.file && !client_roots.folder;
 }
 
 /* A byte below 0x20, or 0x7f, could end the header or begin another one. */
@@ -357,8 +412,7 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)ux_min(ms, (int64_t)c->connect_ms));
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, client_on_answer);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
-	if (c->cafile)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, c->cafile);
+	client_set_roots(c);
 	if (t->call->redirects > 0) {
 		curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
 		curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)t->call->redirects);
@@ -404,6 +458,11 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 		return ux_error_set(err, UX_EUNAVAILABLE, "no request waits for %.80s now", c->url);
 	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
+	if (client_lacks_roots(c, code))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "cannot trust %.60s: no trusted roots are found; install "
+				    "ca-certificates, or name a file by SSL_CERT_FILE",
+				    c->url);
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
 			    words[0] != '\0' ? words : curl_easy_strerror(code));
 }

@@ -8,7 +8,7 @@ local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
 release_checks='release'
 # What takes long, or root: other releases of Debian, packages.
-packaging_checks='lto debian-13 package rpm container'
+packaging_checks='lto debian-13 package rpm container static'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
@@ -241,6 +241,15 @@ check_container() {
 		return
 	}
 	build container build-release --buildtype=release && one container tools/container.sh build-release/cli/unhex
+}
+
+# The static program, tried in empty roots against a server of the other build.
+check_static() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== static: skipped: chroot and a network of its own need root\n'
+		return
+	}
+	build static build-release --buildtype=release && one static tools/static.sh build-release/cli/unhex
 }
 
 for check in $checks; do

@@ -2,6 +2,19 @@
 /* Loading functions of a shared library. */
 #include "library_calls.h"
 
+#ifdef UX_STATIC
+
+/* A static program would load a second C library along with the shared one. */
+enum ux_code ux_library_calls(const char *soname, const char *missing, const char *const *names,
+			      size_t n, void *calls, struct ux_error *err)
+{
+	(void)missing, (void)names, (void)n, (void)calls;
+	return ux_error_set(err, UX_EUNSUPPORTED, "this build, which is static, has no %.40s",
+			    soname);
+}
+
+#else
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -19,3 +32,5 @@ enum ux_code ux_library_calls(const char *soname, const char *missing, const cha
 	}
 	return UX_OK;
 }
+
+#endif

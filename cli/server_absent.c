@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server's commands in a build that has no server: each says so. */
+#include "commands.h"
+
+#include "output.h"
+#include "sandbox.h"
+
+#define ABSENT_LINE "not in this build, which has no server"
+
+static int server_absent_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	ux_print_message("%s: this build has no server (unhex " UX_VERSION
+			 ", static); install the package unhex, or use its container",
+			 cmd->name);
+	return UX_EXIT_USAGE;
+}
+
+#define ABSENT(command)                                                                           \
+	{                                                                                         \
+		.name = command, .usage = "", .line = ABSENT_LINE,                                \
+		.text = "This build is one static program, with the commands of a client alone.", \
+		.run = server_absent_run                                                          \
+	}
+
+const struct ux_command ux_cmd_serve = ABSENT("serve");
+const struct ux_command ux_cmd_key = ABSENT("key");
+const struct ux_command ux_cmd_store = ABSENT("store");
+
+/* Only a server starts such a child. */
+int ux_sandbox_main(void)
+{
+	ux_print_message("this build has no server");
+	return UX_EXIT_USAGE;
+}
