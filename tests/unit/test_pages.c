@@ -7,6 +7,8 @@
 #include "page.h"
 #include "pages.h"
 
+#include <ctype.h>
+
 static struct make_answer ask(struct make_server *s, const char *method, const char *target,
 			      const char *token, const char *body)
 {
@@ -23,6 +25,47 @@ static bool has(const struct make_answer *a, const char *text)
 	return a->body.size > 0 && memmem(a->body.data, a->body.size, text, strlen(text));
 }
 
+/* Whether the element has no end tag. */
+static bool is_void(struct ux_bytes name)
+{
+	static const char *const names[] = {"meta", "link", "input", "br", "hr", "img"};
+	for (size_t i = 0; i < ux_countof(names); i++)
+		if (ux_bytes_eq(name, ux_bytes_cstr(names[i])))
+			return true;
+	return false;
+}
+
+/* Each element that begins also ends, in the right order. */
+static void assert_elements_end(const char *target, struct ux_bytes page)
+{
+	struct ux_bytes open[64];
+	size_t n = 0;
+	const char *p = (const char *)page.data, *end = p + page.size;
+	while ((p = memchr(p, '<', (size_t)(end - p)))) {
+		bool ends = ++p < end && *p == '/';
+		const char *name = p + ends;
+		size_t size = 0;
+		while (name + size < end && isalnum((unsigned char)name[size]))
+			size++;
+		/* A text in quotes may have a '>'. */
+		for (char quote = '\0'; p < end && (quote || *p != '>'); p++)
+			quote = quote ? (*p == quote ? '\0' : quote) : *p == '"' ? *p : '\0';
+		struct ux_bytes element = ux_bytes(name, size);
+		if (size == 0 || is_void(element) || p[-1] == '/') /* <!DOCTYPE, or no content */
+			continue;
+		if (!ends && n == ux_countof(open))
+			fail_msg("%s: elements are too deep", target);
+		if (!ends)
+			open[n++] = element;
+		else if (n == 0 || !ux_bytes_eq(open[--n], element))
+			fail_msg("%s: </%.*s> ends '%.*s'", target, (int)size, name,
+				 n > 0 ? (int)open[n].size : 0, (const char *)open[n].data);
+	}
+	if (n > 0)
+		fail_msg("%s: <%.*s> does not end", target, (int)open[n - 1].size,
+			 (const char *)open[n - 1].data);
+}
+
 /* The page's status, and whether it is a whole one. */
 static void shows(struct make_server *s, const char *method, const char *target, const char *token,
 		  const char *body, unsigned status, const char *text)
@@ -30,6 +73,7 @@ static void shows(struct make_server *s, const char *method, const char *target,
 	struct make_answer a = ask(s, method, target, token, body);
 	if (a.status != status || !has(&a, text) || !has(&a, "</html>"))
 		fail_msg("%s: %u, %.*s", target, a.status, (int)a.body.size, (char *)a.body.data);
+	assert_elements_end(target, ux_out_bytes(&a.body));
 	ux_out_deinit(&a.body);
 }
 
