@@ -39,9 +39,10 @@ static enum ux_code debuginfod_id(struct ux_request *req, const char **ret)
 	for (size_t i = 0; i < text.size; i++)
 		if (ux_hex_digit((char)text.data[i]) < 0)
 			return debuginfod_not_found(req);
-	if (ux_module_id_parse(text, &req->arena, ret, NULL) != UX_OK)
-		return debuginfod_not_found(req);
-	return UX_OK;
+	enum ux_code code = ux_module_id_parse(text, &req->arena, ret, NULL);
+	if (code == UX_ENOMEM || code == UX_ELIMIT)
+		return ux_arena_fail(&req->arena, &req->err);
+	return code == UX_OK ? UX_OK : debuginfod_not_found(req);
 }
 
 static void debuginfod_drop_item(void *item)

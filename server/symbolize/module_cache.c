@@ -409,7 +409,7 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 	return ux_error_set(err, UX_ENOTFOUND, "%.80s is known, but no symbols of it", id);
 }
 
-/* A candidate that cannot be opened is skipped if another one can. */
+/* A candidate that cannot be opened is skipped if another one can, but not for want of memory. */
 static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,
 					     const char *id, struct ux_open_module **ret,
 					     struct ux_error *err)
@@ -428,11 +428,17 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_mutex_init(&m->frames_lock, NULL);
 	m->memory = &c->memory;
-	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
-		if (module_cache_is_ready(&row.candidates[i]) &&
-		    module_cache_open_candidate(c, &row.candidates[i], &m->candidates[m->n],
-						&why) == UX_OK)
-			m->n++;
+	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++) {
+		if (!module_cache_is_ready(&row.candidates[i]))
+			continue;
+		enum ux_code code = module_cache_open_candidate(c, &row.candidates[i],
+								&m->candidates[m->n], &why);
+		if (code == UX_ENOMEM) {
+			ux_open_module_unref(m);
+			return ux_error_nomem(err);
+		}
+		m->n += code == UX_OK;
+	}
 	if (m->n == 0) {
 		ux_open_module_unref(m);
 		return ux_error_set(err, UX_ECORRUPT, "no candidate of %.80s can be opened: %.60s",
