@@ -65,7 +65,7 @@ static void a_line_is_the_same_event_in_both_forms(void **state)
 		catch_begin(&c);
 		ux_log_configure(json ? UX_LOG_JSON : UX_LOG_TEXT, UX_LOG_INFO);
 		ux_log_line("warning", "thing",
-			    "n=12 word=two path=%s cut=%s zero=007 none= big=%s", quoted, cut,
+			    "n=12 word=two path=%s cut=%s zero=007 none= nil=0 big=%s", quoted, cut,
 			    "18446744073709551615");
 		const char *line = catch_end(&c);
 		assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
@@ -82,6 +82,8 @@ static void a_line_is_the_same_event_in_both_forms(void **state)
 		assert_string_equal(member(doc, "cut"), "a long...");
 		assert_string_equal(member(doc, "zero"), "007");
 		assert_string_equal(member(doc, "none"), "");
+		assert_true(json_is_integer(json_object_get(doc, "nil")));
+		assert_int_equal(json_integer_value(json_object_get(doc, "nil")), 0);
 		assert_string_equal(member(doc, "big"), "18446744073709551615");
 		json_decref(doc);
 	}
@@ -209,6 +211,56 @@ static void a_path_shows_no_token(void **state)
 	}
 }
 
+/* The line of a request, or "" for none. */
+static const char *request_line(struct caught *c, uint64_t id, unsigned status, bool sent)
+{
+	const struct ux_request req = {
+		.id = id, .name = "r", .path = UX_STR("/x"), .body_size = 11, .err = UX_ERROR_INIT};
+	const struct ux_response res = {.status = status, .body = UX_STR("12345"), .fd = -1};
+	catch_begin(c);
+	ux_log_configure(UX_LOG_TEXT, UX_LOG_INFO);
+	ux_log_request(NULL, &req, &res, sent, 77);
+	return catch_end(c);
+}
+
+static void one_of_many_requests_is_logged_but_each_that_failed(void **state)
+{
+	(void)state;
+	struct caught c;
+	enum {
+		REQUESTS = 400,
+		OF = 4
+	};
+	unsigned logged = 0;
+	ux_log_sample(OF);
+	for (unsigned i = 1; i <= REQUESTS; i++) {
+		const char *line = request_line(&c, i, 200, true);
+		assert_int_equal(line[0] == '\0', !strstr(line, " sample=4"));
+		logged += line[0] != '\0';
+	}
+	assert_in_range(logged, REQUESTS / OF / 2, REQUESTS / OF * 2);
+	for (unsigned of = 0; of <= OF; of += OF) {
+		ux_log_sample(of);
+		for (unsigned i = 1; i <= 8; i++) {
+			const char *line = request_line(&c, i, 400, true);
+			assert_non_null(strstr(line, " status=400 sent=yes "));
+			assert_null(strstr(line, "sample"));
+			line = request_line(&c, i, 200, false);
+			assert_non_null(strstr(line, " status=200 sent=no "));
+			assert_null(strstr(line, "sample"));
+		}
+	}
+	ux_log_sample(0);
+	assert_string_equal(request_line(&c, 1, 399, true), "");
+	ux_log_sample(1);
+	const char *line = request_line(&c, 1, 200, true);
+	assert_non_null(strstr(line, "level=info event=request request=r "));
+	assert_non_null(
+		strstr(line, " path=\"/x\" status=200 sent=yes duration_us=77 in=11 out=5 key=- "));
+	assert_null(strstr(line, "sample"));
+	assert_non_null(strstr(request_line(&c, 1, 500, true), "level=error event=request "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +271,7 @@ int main(void)
 		UX_TEST(a_token_is_in_no_line),
 		UX_TEST(what_is_no_token_stays),
 		UX_TEST(a_path_shows_no_token),
+		UX_TEST(one_of_many_requests_is_logged_but_each_that_failed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,9 @@ static void what_is_old_expires_once_an_hour(void **state)
 	struct make_server *s = *state;
 	struct ux_index *ix = s->store.index;
 	struct ux_keeper k = ux_keeper_make(&s->server);
+	assert_int_equal(k.sweep_every_s, 60 * 60);
+	assert_int_equal(k.sweep_grace_s, 24 * 60 * 60);
+	assert_int_equal(k.retention.grace_s, 7 * 24 * 60 * 60);
 	ix->fetched.expire = expire_answers;
 	ix->audit.expire = expire_audit;
 	k.audit_s = 1000;

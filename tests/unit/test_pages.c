@@ -174,6 +174,151 @@ static void prefix_of_a_request_is_in_all_links_of_its_page(void **state)
 	ux_out_deinit(&a.body);
 }
 
+/* What a page has of what happened to the module; each text is there once. */
+static void page_of_a_module_says_where_it_came_from(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_index *ix = s->store.index;
+	char from[64], other[UX_TOKEN_SIZE];
+	int64_t module = 0;
+	bool marked = false;
+	make_server_key(s, UX_SCOPE_READ, NULL, other);
+	assert_int_equal(ix->modules.number(ix, UX_NAMESPACE_DEFAULT, "go:x", &module, NULL),
+			 UX_OK);
+	struct make_answer a = ask(s, "GET", "/modules/go:x", s->admin, "");
+	char id[UX_KEY_ID_SIZE];
+	ux_token_id(ux_bytes_cstr(s->admin), id);
+	snprintf(from, sizeof(from), "<span>key <code>%s</code></span>", id);
+	/* of the candidate, and of the line of the history */
+	assert_true(has(&a, from) && has(&a, "<h2 id=\"history\">") && has(&a, "<b>upload</b>"));
+	assert_true(has(&a, ">last used<") && !has(&a, "found idle"));
+	assert_true(has(&a, "<span>from "));
+	ux_out_deinit(&a.body);
+	/* Addresses are for administrators. */
+	a = ask(s, "GET", "/modules/go:x", other, "");
+	assert_true(has(&a, "<b>upload</b>") && !has(&a, "<span>from "));
+	ux_out_deinit(&a.body);
+	const ux_time later = ux_store_now(&s->store) + 1000;
+	assert_int_equal(ix->modules.mark(ix, module, later, later, &marked, NULL), UX_OK);
+	assert_true(marked);
+	a = ask(s, "GET", "/modules/go:x", NULL, "");
+	assert_true(has(&a, ">found idle<"));
+	ux_out_deinit(&a.body);
+}
+
+static void jobs_of_a_namespace_are_shown_to_it_alone(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_index *ix = s->store.index;
+	int64_t number = 0;
+	static const struct ux_job specs[] = {
+		{.kind = "fetch", .subject = "of-ours", .ns = UX_NAMESPACE_DEFAULT, .payload = ""},
+		{.kind = "fetch", .subject = "of-theirs", .ns = "theirs", .payload = ""},
+	};
+	struct make_answer a = ask(s, "GET", "/uploads", NULL, "");
+	assert_false(has(&a, "<h2>Jobs</h2>"));
+	ux_out_deinit(&a.body);
+	for (size_t i = 0; i < ux_countof(specs); i++)
+		assert_int_equal(ix->jobs.add(ix, &specs[i], 1, &number, NULL), UX_OK);
+	a = ask(s, "GET", "/uploads", NULL, "");
+	assert_true(has(&a, "<h2>Jobs</h2>") && has(&a, "of-ours") && !has(&a, "of-theirs"));
+	ux_out_deinit(&a.body);
+}
+
+static struct make_answer sign_in(struct make_server *s, const char *body)
+{
+	static const char *const headers[] = {"Sec-Fetch-Site: same-origin", NULL};
+	return make_server_ask(s, &(struct make_ask){.method = "POST",
+						     .target = "/sign-in",
+						     .accept = "text/html",
+						     .headers = headers,
+						     .body = ux_bytes_cstr(body)});
+}
+
+static void a_token_begins_a_session_and_another_text_does_not(void **state)
+{
+	struct make_server *s = *state;
+	char body[128], cookie[256];
+	s->server.open_reading = false;
+	struct make_answer a = sign_in(s, "token=ux_no-token&next=%2Fstatus");
+	assert_int_equal(a.status, 401);
+	assert_true(has(&a, "role=\"alert\"") && has(&a, "value=\"/status\""));
+	assert_null(strstr(a.fields, "Set-Cookie"));
+	ux_out_deinit(&a.body);
+	snprintf(body, sizeof(body), "token=%s&next=%%2Fstatus", s->admin);
+	a = sign_in(s, body);
+	assert_int_equal(a.status, 303);
+	assert_string_equal(a.location, "/status");
+	const char *set = strstr(a.fields, "Set-Cookie: ");
+	assert_non_null(set);
+	snprintf(cookie, sizeof(cookie), "Cookie: %.*s",
+		 (int)strcspn(set + strlen("Set-Cookie: "), ";"), set + strlen("Set-Cookie: "));
+	ux_out_deinit(&a.body);
+	const char *headers[] = {cookie, NULL};
+	struct make_ask status = {
+		.method = "GET", .target = "/status", .accept = "text/html", .headers = headers};
+	a = make_server_ask(s, &status);
+	assert_int_equal(a.status, 200);
+	ux_out_deinit(&a.body);
+	cookie[strlen(cookie) - 1] ^= 1;
+	a = make_server_ask(s, &status);
+	assert_int_equal(a.status, 401);
+	ux_out_deinit(&a.body);
+}
+
+static size_t count_keys(struct make_server *s)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_key_list list;
+	struct ux_index *ix = s->store.index;
+	assert_int_equal(ix->keys.list(ix, &arena, &list, NULL), UX_OK);
+	return list.n;
+}
+
+static void a_form_that_is_wrong_makes_no_key(void **state)
+{
+	struct make_server *s = *state;
+	const size_t before = count_keys(s);
+	shows(s, "POST", "/keys", s->admin, "read=on&expires=soon", 400, "the end");
+	shows(s, "POST", "/keys", s->admin, "namespace=default", 400, "scope");
+	shows(s, "POST", "/keys", s->admin, "read=on&namespace=No%20name", 400, "<h1");
+	assert_int_equal(count_keys(s), before);
+	shows(s, "POST", "/keys", s->admin, "read=on&description=for+tests&expires=2d", 200,
+	      "It is shown only now");
+	shows(s, "GET", "/keys", s->admin, "", 200, "for tests");
+	assert_int_equal(count_keys(s), before + 1);
+	struct make_answer a = ask(s, "GET", "/keys", s->admin, "");
+	assert_false(has(&a, "It is shown only now"));
+	ux_out_deinit(&a.body);
+}
+
+static void a_key_has_the_scopes_that_were_asked_for(void **state)
+{
+	struct make_server *s = *state;
+	static const struct {
+		const char *body, *word;
+		unsigned status;
+	} cases[] = {
+		{"{\"scopes\":[]}", "needs a scope", 400},
+		{"{}", "scopes", 400},
+		{"{\"scopes\":[\"read,upload\"]}", "expected names of scopes", 400},
+		{"{\"scopes\":[7]}", "expected names of scopes", 400},
+		{"{\"scopes\":[\"fly\"]}", "expected names of scopes", 400},
+		{"{\"scopes\":[\"read\"],\"expires\":\"soon\"}", "expires", 400},
+		{"{\"scopes\":[\"read\",\"upload\"],\"description\":\"d\",\"rate\":7}",
+		 "[\"read\",\"upload\"]", 201},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		const size_t before = count_keys(s);
+		struct make_answer a = ask(s, "POST", "/v1/keys", s->admin, cases[i].body);
+		if (a.status != cases[i].status || !has(&a, cases[i].word))
+			fail_msg("%s: %u %.*s", cases[i].body, a.status, (int)a.body.size,
+				 (const char *)a.body.data);
+		assert_int_equal(count_keys(s), before + (a.status == 201));
+		ux_out_deinit(&a.body);
+	}
+}
+
 static void explanation_shows_what_upstreams_said(void **state)
 {
 	struct make_server *s = *state;
@@ -246,6 +391,11 @@ static int close_server(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SERVER_TEST(page_of_a_module_says_where_it_came_from),
+		SERVER_TEST(jobs_of_a_namespace_are_shown_to_it_alone),
+		SERVER_TEST(a_token_begins_a_session_and_another_text_does_not),
+		SERVER_TEST(a_form_that_is_wrong_makes_no_key),
+		SERVER_TEST(a_key_has_the_scopes_that_were_asked_for),
 		SERVER_TEST(each_page_is_shown_and_keyed_where_reading_is),
 		SERVER_TEST(forms_that_are_no_forms_are_refused),
 		SERVER_TEST(prefix_of_a_request_is_in_all_links_of_its_page),
