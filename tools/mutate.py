@@ -65,7 +65,7 @@ E2E = {
     "server/protocols/": "test_protocols test_debuginfod_server test_web",
     "server/run/": "test_server test_configuration test_operation test_metrics",
     "server/symbolize/": "test_server test_protocols test_web",
-    "server/upload/": "test_push test_elf_uploads test_sources test_split_uploads test_malformed_uploads",
+    "server/upload/": "test_push test_elf_uploads test_dwz_uploads test_sources test_split_uploads test_malformed_uploads",
     "server/upstream/": "test_upstreams test_dwz_uploads",
 }
 

@@ -11,6 +11,19 @@
 #include <jansson.h>
 #include <time.h>
 
+/* The linker gives the server __wrap_, and __real_ is the C library's. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+
+static time_t seconds_later; /* by how much all clocks are ahead */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int code = __real_clock_gettime(clock, ret);
+	ret->tv_sec += seconds_later;
+	return code;
+}
+
 /* The worked example: f at 0x401000 with sq inlined, _start at 0x401007. */
 static const char example_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
 
@@ -71,6 +84,7 @@ static void upload_example(struct make_server *s)
 static int open_server(void **state)
 {
 	struct make_server *s = malloc(sizeof(*s));
+	seconds_later = 0;
 	make_server_open(s, NULL, /* open_reading= */ true);
 	*state = s;
 	return 0;
@@ -339,6 +353,32 @@ static void what_was_remembered_yields_to_what_is_better(void **state)
 	expect_function(s, "0x403001", "big");
 	ux_out_deinit(&more);
 	ux_out_deinit(&less);
+}
+
+static ux_time last_used(struct make_server *s)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module m;
+	struct ux_index *ix = s->store.index;
+	assert_int_equal(ux_store_tick(&s->store, NULL), UX_OK); /* writes the uses */
+	assert_int_equal(ix->modules.find(ix, UX_NAMESPACE_DEFAULT, example_id, &arena, &m, NULL),
+			 UX_OK);
+	return m.last_used;
+}
+
+static void use_of_an_open_module_is_noted_from_time_to_time(void **state)
+{
+	struct make_server *s = *state;
+	upload_example(s);
+	expect_function(s, "0x401000", "f");
+	const ux_time first = last_used(s);
+	assert_true(first > 0);
+	seconds_later = UX_STORE_USE_S / 2;
+	expect_function(s, "0x401000", "f");
+	assert_int_equal(last_used(s), first);
+	seconds_later = UX_STORE_USE_S + 1;
+	expect_function(s, "0x401000", "f");
+	assert_true(last_used(s) >= first + UX_STORE_USE_S / 2);
 }
 
 /* --- large functions -------------------------------------------------------------------------- */
@@ -779,6 +819,7 @@ int main(void)
 		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
 		SERVER_TEST(compact_questions_over_their_limit_are_refused),
 		SERVER_TEST(what_was_remembered_yields_to_what_is_better),
+		SERVER_TEST(use_of_an_open_module_is_noted_from_time_to_time),
 		SERVER_TEST(new_addresses_of_a_large_function_use_an_index),
 		SERVER_TEST(caches_stay_within_their_memory),
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
