@@ -5,7 +5,18 @@
 #include "pool.h"
 
 enum {
-	UNITS_IN_JOB = 16
+	UNITS_IN_JOB = 16,
+	PIECES_IN_JOB = 1 << 10,
+	PLACES_LEAST = 1 << 10,
+	EXPECTED_PART = 4,    /* of the names of all groups, so many are the same */
+	TEXT_LEAST = 1 << 16, /* bytes of texts that may be read for each job in any case */
+};
+
+/* The table of one thread that finds what a group has already: 1 + the index, found by a hash of
+ * pointers; 0 is an empty place. */
+struct ux_numbering_worker {
+	uint32_t *places; /* malloc'ed */
+	size_t cap;       /* a power of two, or 0 */
 };
 
 static void forget(struct ux_numbering *n)
@@ -19,10 +30,20 @@ void ux_numbering_deinit(struct ux_numbering *n)
 {
 	forget(n);
 	ux_file_vec_deinit(&n->files);
+	for (size_t i = 0; n->groups && i < n->n_groups; i++) {
+		ux_string_vec_deinit(&n->groups[i].names);
+		ux_numbering_file_vec_deinit(&n->groups[i].files);
+		free(n->groups[i].numbers);
+	}
+	for (unsigned i = 0; n->workers && i < n->threads; i++)
+		free(n->workers[i].places);
+	free(n->groups);
+	free(n->workers);
+	free(n->piece_names);
 	free(n->by_unit);
 	free(n->first_piece);
 	free(n->first_slot);
-	free(n->uses);
+	free(n->local);
 	free(n->numbers);
 	*n = (struct ux_numbering){0};
 }
@@ -57,7 +78,7 @@ static uint32_t *files_of(const struct ux_numbering *n, uint32_t *of, size_t uni
 
 static void count_uses(const struct ux_numbering *n, size_t unit, const struct ux_gsym_draft *draft)
 {
-	uint32_t *names = names_of(n, n->uses, unit), *files = files_of(n, n->uses, unit);
+	uint32_t *names = names_of(n, n->local, unit), *files = files_of(n, n->local, unit);
 	uint32_t n_names = n->collection->units[unit].n_names;
 	const uint32_t *ref = draft->refs;
 	for (uint32_t i = 0; i < draft->n_sets; i++, ref += 2)
@@ -69,71 +90,210 @@ static void count_uses(const struct ux_numbering *n, size_t unit, const struct u
 	}
 }
 
-static enum ux_code count_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+/* Clears the worker's table and makes room for `most` items. */
+static bool places_clear(struct ux_numbering_worker *w, size_t most)
 {
-	const struct ux_numbering *n = ctx;
-	size_t end = ux_min((job + 1) * UNITS_IN_JOB, n->collection->n_units);
-	(void)worker;
-	(void)err;
-	for (size_t u = job * UNITS_IN_JOB; u < end; u++)
+	size_t cap = w->cap ? w->cap : PLACES_LEAST;
+	while (cap / 2 < most)
+		cap *= 2;
+	if (cap != w->cap) {
+		free(w->places);
+		w->places = malloc(cap * sizeof(*w->places));
+		w->cap = w->places ? cap : 0;
+	}
+	if (w->places)
+		memset(w->places, 0, w->cap * sizeof(*w->places));
+	return w->places != NULL;
+}
+
+/* Sets *ret to 1 + the name's index in the group, where it is added if necessary. */
+static bool group_add_name(struct ux_numbering_group *g, struct ux_numbering_worker *w,
+			   const char *text, uint32_t *ret)
+{
+	size_t mask = w->cap - 1, i = ux_hash_u64((uintptr_t)text) & mask;
+	while (w->places[i] != 0 && g->names.data[w->places[i] - 1].text != text)
+		i = (i + 1) & mask;
+	if (w->places[i] == 0) {
+		if (!ux_string_vec_append(&g->names, ux_string_of(text)))
+			return false;
+		w->places[i] = (uint32_t)g->names.size;
+	}
+	*ret = w->places[i];
+	return true;
+}
+
+static uint64_t file_hash(const struct ux_code_file *file)
+{
+	return ux_hash_u64(ux_hash_u64((uintptr_t)file->dir) ^ (uintptr_t)file->base);
+}
+
+/* As group_add_name(), for a file that is used so many times more. */
+static bool group_add_file(struct ux_numbering_group *g, struct ux_numbering_worker *w,
+			   const struct ux_code_file *file, uint32_t uses, uint32_t *ret)
+{
+	size_t mask = w->cap - 1, i = file_hash(file) & mask;
+	for (; w->places[i] != 0; i = (i + 1) & mask) {
+		const struct ux_numbering_file *have = &g->files.data[w->places[i] - 1];
+		if (have->dir.text == file->dir && have->base.text == file->base)
+			break;
+	}
+	if (w->places[i] == 0) {
+		struct ux_numbering_file fresh = {ux_string_of(file->dir), ux_string_of(file->base),
+						  0};
+		if (!ux_numbering_file_vec_append(&g->files, fresh))
+			return false;
+		w->places[i] = (uint32_t)g->files.size;
+	}
+	*ret = w->places[i];
+	g->files.data[*ret - 1].uses += uses;
+	return true;
+}
+
+/* Replaces the counted uses of the names of [first, end) by their indexes in the group. */
+static bool group_add_names(const struct ux_numbering *n, struct ux_numbering_group *g,
+			    struct ux_numbering_worker *w, size_t first, size_t end)
+{
+	size_t used = 0;
+	for (size_t u = first; u < end; u++) {
+		const uint32_t *local = names_of(n, n->local, u);
+		for (uint32_t i = 0; i < n->collection->units[u].n_names; i++)
+			used += local[i] > 0;
+	}
+	if (!places_clear(w, used) || !ux_string_vec_reserve(&g->names, used))
+		return false;
+	for (size_t u = first; u < end; u++) {
+		const struct ux_unit_pieces *unit = &n->collection->units[u];
+		uint32_t *local = names_of(n, n->local, u);
+		for (uint32_t i = 0; i < unit->n_names; i++)
+			if (local[i] > 0 && !group_add_name(g, w, unit->names[i], &local[i]))
+				return false;
+	}
+	return true;
+}
+
+/* The same for files. File 0 is none in every unit. */
+static bool group_add_files(const struct ux_numbering *n, struct ux_numbering_group *g,
+			    struct ux_numbering_worker *w, size_t first, size_t end)
+{
+	size_t most = 0;
+	for (size_t u = first; u < end; u++)
+		most += n->collection->units[u].n_files;
+	if (!places_clear(w, most))
+		return false;
+	for (size_t u = first; u < end; u++) {
+		const struct ux_unit_pieces *unit = &n->collection->units[u];
+		uint32_t *local = files_of(n, n->local, u);
+		if (unit->n_files > 0)
+			local[0] = 0;
+		for (uint32_t i = 1; i < unit->n_files; i++)
+			if (local[i] > 0 &&
+			    !group_add_file(g, w, &unit->files[i], local[i], &local[i]))
+				return false;
+	}
+	return true;
+}
+
+/* Finds what a group of units uses. */
+static enum ux_code group_job(struct ux_numbering *n, size_t job, unsigned worker,
+			      struct ux_error *err)
+{
+	struct ux_numbering_group *g = &n->groups[job];
+	struct ux_numbering_worker *w = &n->workers[worker];
+	size_t first = job * UNITS_IN_JOB;
+	size_t end = ux_min(first + UNITS_IN_JOB, n->collection->n_units);
+	uint64_t left = n->text_each;
+	for (size_t u = first; u < end; u++)
 		for (uint32_t i = n->first_piece[u]; i < n->first_piece[u + 1]; i++)
 			count_uses(n, u, &n->pieces->data[n->by_unit[i]].draft);
+	if (!group_add_names(n, g, w, first, end) || !group_add_files(n, g, w, first, end))
+		return ux_error_nomem(err);
+	g->numbers = calloc(g->names.size + g->files.size + 1, sizeof(*g->numbers));
+	if (!g->numbers)
+		return ux_error_nomem(err);
+	ux_strings_measure(g->names.data, g->names.size, &left);
+	for (size_t i = 0; i < g->files.size; i++) {
+		ux_strings_measure(&g->files.data[i].dir, 1, &left);
+		ux_strings_measure(&g->files.data[i].base, 1, &left);
+	}
+	return UX_OK;
+}
+
+/* Measures the names of some pieces. */
+static void measure_piece_names(const struct ux_numbering *n, size_t job)
+{
+	size_t first = job * PIECES_IN_JOB, end = ux_min(first + PIECES_IN_JOB, n->pieces->size);
+	uint64_t left = n->text_each;
+	for (size_t i = first; i < end; i++)
+		n->piece_names[i] = ux_string_of(n->pieces->data[i].name);
+	ux_strings_measure(n->piece_names + first, end - first, &left);
+}
+
+static enum ux_code read_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct ux_numbering *n = ctx;
+	if (job < n->n_groups)
+		return group_job(n, job, worker, err);
+	measure_piece_names(n, job - n->n_groups);
 	return UX_OK;
 }
 
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       struct ux_error *err)
+			       uint64_t text_most, struct ux_error *err)
 {
 	size_t n_units = collection->n_units, slots = 0;
+	size_t n_groups = (n_units + UNITS_IN_JOB - 1) / UNITS_IN_JOB;
+	size_t n_jobs = n_groups + (pieces->size + PIECES_IN_JOB - 1) / PIECES_IN_JOB;
 	*n = (struct ux_numbering){
 		.collection = collection,
 		.pieces = pieces,
+		.threads = threads,
+		.text_each = TEXT_LEAST + text_most / ux_max(n_jobs, (size_t)1),
+		.groups = calloc(n_groups + 1, sizeof(*n->groups)),
+		.n_groups = n_groups,
+		.workers = calloc(threads + 1, sizeof(*n->workers)),
+		.piece_names = calloc(pieces->size + 1, sizeof(*n->piece_names)),
 		.by_unit = calloc(pieces->size + 1, sizeof(*n->by_unit)),
 		.first_piece = calloc(n_units + 2, sizeof(*n->first_piece)),
 		.first_slot = calloc(n_units + 1, sizeof(*n->first_slot)),
 	};
-	if (!n->by_unit || !n->first_piece || !n->first_slot)
+	if (!n->groups || !n->workers || !n->piece_names || !n->by_unit || !n->first_piece ||
+	    !n->first_slot)
 		return ux_error_nomem(err);
 	for (size_t u = 0; u < n_units; u++) {
 		n->first_slot[u] = slots;
 		slots += (size_t)collection->units[u].n_names + collection->units[u].n_files;
 	}
-	n->uses = calloc(slots + 1, sizeof(*n->uses));
+	n->local = calloc(slots + 1, sizeof(*n->local));
 	n->numbers = calloc(slots + 1, sizeof(*n->numbers));
-	if (!n->uses || !n->numbers)
+	if (!n->local || !n->numbers)
 		return ux_error_nomem(err);
 	sort_by_unit(n);
-	return ux_pool_run(threads, (n_units + UNITS_IN_JOB - 1) / UNITS_IN_JOB, count_job, n, err);
+	return ux_pool_run(threads, n_jobs, read_job, n, err);
 }
 
-static void number_names(struct ux_numbering *n, size_t unit)
+static void number_names(struct ux_numbering *n, struct ux_numbering_group *g)
 {
-	const struct ux_unit_pieces *from = &n->collection->units[unit];
-	const uint32_t *uses = names_of(n, n->uses, unit);
-	uint32_t *numbers = names_of(n, n->numbers, unit);
-	for (uint32_t i = 0; i < from->n_names; i++) {
-		if (i + UX_STRINGS_AHEAD < from->n_names)
-			ux_string_table_prefetch(&n->strings, from->names[i + UX_STRINGS_AHEAD]);
-		if (uses[i] > 0)
-			numbers[i] = ux_string_table_add(&n->strings, from->names[i]);
+	const struct ux_string_vec *names = &g->names;
+	for (size_t i = 0; i < names->size; i++) {
+		if (i + UX_STRINGS_AHEAD < names->size)
+			ux_string_table_prefetch(&n->strings, &names->data[i + UX_STRINGS_AHEAD]);
+		g->numbers[i] = ux_string_table_add(&n->strings, &names->data[i]);
 	}
 }
 
 /* How often each file is used, in the order of n->files. */
 UX_VEC(count_vec, uint64_t);
 
-/* Adds the unit's files to n->files; counts gets an element for each of them. */
-static bool add_files(struct ux_numbering *n, size_t unit, struct count_vec *counts)
+/* Adds the group's files to n->files; counts gets an element for each of them. */
+static bool add_files(struct ux_numbering *n, struct ux_numbering_group *g,
+		      struct count_vec *counts)
 {
-	const struct ux_unit_pieces *from = &n->collection->units[unit];
-	const uint32_t *uses = files_of(n, n->uses, unit);
-	uint32_t *numbers = files_of(n, n->numbers, unit);
-	for (uint32_t i = 1; i < from->n_files; i++) {
-		if (uses[i] == 0)
-			continue;
-		struct ux_file_pair pair = {ux_string_table_add(&n->strings, from->files[i].dir),
-					    ux_string_table_add(&n->strings, from->files[i].base)};
+	for (size_t i = 0; i < g->files.size; i++) {
+		const struct ux_numbering_file *file = &g->files.data[i];
+		struct ux_file_pair pair;
+		pair.dir = ux_string_table_add(&n->strings, &file->dir);
+		pair.base = ux_string_table_add(&n->strings, &file->base);
 		bool fresh = false;
 		uint32_t *number = ux_file_map_insert(&n->known, pair, &fresh);
 		if (!number)
@@ -144,8 +304,8 @@ static bool add_files(struct ux_numbering *n, size_t unit, struct count_vec *cou
 			if (!ux_file_vec_append(&n->files, entry) || !count_vec_append(counts, 0))
 				return false;
 		}
-		numbers[i] = *number;
-		counts->data[*number] += uses[i];
+		g->numbers[g->names.size + i] = *number;
+		counts->data[*number] += file->uses;
 	}
 	return true;
 }
@@ -191,29 +351,55 @@ static bool number_files(struct ux_numbering *n)
 	if (!ux_file_vec_append(&n->files, (struct ux_gsym_file_entry){0, 0}) ||
 	    !count_vec_append(&counts, 0))
 		return false;
-	for (size_t u = 0; u < n->collection->n_units; u++)
-		if (!add_files(n, u, &counts))
+	for (size_t k = 0; k < n->n_groups; k++)
+		if (!add_files(n, &n->groups[k], &counts))
 			return false;
 	if (!order_files(n, &counts, &moved))
 		return false;
-	for (size_t u = 0; u < n->collection->n_units; u++) {
-		uint32_t *numbers = files_of(n, n->numbers, u);
-		for (uint32_t i = 0; i < n->collection->units[u].n_files; i++)
+	for (size_t k = 0; k < n->n_groups; k++) {
+		struct ux_numbering_group *g = &n->groups[k];
+		uint32_t *numbers = g->numbers + g->names.size;
+		for (size_t i = 0; i < g->files.size; i++)
 			numbers[i] = moved[numbers[i]];
 	}
 	return true;
 }
 
+/* Gives the names and files of a group's units their numbers. */
+static enum ux_code spread_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct ux_numbering *n = ctx;
+	const struct ux_numbering_group *g = &n->groups[job];
+	size_t end = ux_min((job + 1) * UNITS_IN_JOB, n->collection->n_units);
+	(void)worker;
+	(void)err;
+	for (size_t u = job * UNITS_IN_JOB; u < end; u++) {
+		const struct ux_unit_pieces *unit = &n->collection->units[u];
+		const uint32_t *names = names_of(n, n->local, u), *files = files_of(n, n->local, u);
+		uint32_t *of_names = names_of(n, n->numbers, u);
+		uint32_t *of_files = files_of(n, n->numbers, u);
+		for (uint32_t i = 0; i < unit->n_names; i++)
+			of_names[i] = names[i] > 0 ? g->numbers[names[i] - 1] : 0;
+		for (uint32_t i = 0; i < unit->n_files; i++)
+			of_files[i] = files[i] > 0 ? g->numbers[g->names.size + files[i] - 1] : 0;
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigned shift,
 				 struct ux_error *err)
 {
+	size_t most = n->pieces->size;
 	forget(n);
-	ux_string_table_init(&n->strings, limit, shift);
-	for (size_t u = 0; u < n->collection->n_units; u++)
-		number_names(n, u);
+	for (size_t k = 0; k < n->n_groups; k++)
+		most += n->groups[k].names.size;
+	ux_string_table_init(&n->strings, limit, shift, most / EXPECTED_PART);
+	for (size_t k = 0; k < n->n_groups; k++)
+		number_names(n, &n->groups[k]);
 	if (!number_files(n))
 		return ux_error_nomem(err);
-	return ux_string_table_status(&n->strings, err);
+	UX_TRY(ux_string_table_status(&n->strings, err));
+	return ux_pool_run(n->threads, n->n_groups, spread_job, n, err);
 }
 
 struct ux_gsym_numbers ux_numbering_of(const struct ux_numbering *n, uint32_t unit)

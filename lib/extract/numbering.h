@@ -11,59 +11,93 @@
 #include "map.h"
 #include "out.h"
 
-/* A slot of the hash table keyed by text; off 0 is an empty slot. The text itself is in the table's
- * bytes. */
+enum {
+	UX_STRINGS_AHEAD = 8, /* how many texts ahead ux_string_table_prefetch() should be called */
+};
+
+#define UX_STRING_UNMEASURED UINT32_MAX
+
+/* A text for a string table. Threads measure many of them before one thread adds them all. */
+struct ux_string {
+	const char *text; /* NULL and "" need no measuring */
+	uint32_t size;    /* UX_STRING_UNMEASURED: neither size nor hash is known */
+	uint32_t hash;
+};
+
+UX_VEC(ux_string_vec, struct ux_string);
+
+ux_inline struct ux_string ux_string_of(const char *text)
+{
+	return (struct ux_string){.text = text, .size = UX_STRING_UNMEASURED};
+}
+
+/* Measures n texts, as many as *left bytes suffice for, and subtracts what was read. Any thread. */
+void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left);
+
+/* A slot of the hash table keyed by text; off 0 is an empty slot. */
 struct ux_string_slot {
+	const char *text;
 	uint32_t hash;
 	uint32_t off;
 };
 
-/* A slot of the hash table keyed by pointer; NULL is an empty slot. */
-struct ux_string_known {
+/* A text of the table and its place. */
+struct ux_string_entry {
 	const char *text;
-	uint32_t off;
+	uint64_t at;
+	uint32_t size;
 };
+
+UX_VEC(ux_string_entry_vec, struct ux_string_entry);
 
 /*
  * The string table of a GSYM: each text once, in the order in which they are first added. It keeps
- * pointers to the texts that were added, so that they must outlive it. A pointer that was seen
- * before needs no hashing of its text; that is nearly always the case, since linkers merge
- * .debug_str.
+ * pointers to the texts that were added, so that they must outlive it. First each text gets its
+ * offset; the bytes are made in the end, by several threads.
  */
-enum {
-	UX_STRINGS_AHEAD = 8 /* how many texts ahead ux_string_table_prefetch() should be called */
-};
-
 struct ux_string_table {
-	struct ux_out bytes;          /* begins with a NUL: offset 0 is "" */
 	struct ux_string_slot *slots; /* malloc'ed, open addressing, at most 3/4 full */
-	struct ux_string_known *known;
-	size_t n_slots, slots_cap; /* powers of two, or 0 */
-	size_t n_known, known_cap;
-	uint64_t limit; /* bytes to which it may grow */
-	unsigned shift; /* offsets count in units of 2^shift bytes */
+	size_t n_slots, slots_cap;    /* powers of two, or 0 */
+	struct ux_string_entry_vec entries;
+	uint64_t size;    /* bytes of all texts so far; begins with a NUL: offset 0 is "" */
+	uint64_t limit;   /* bytes to which it may grow */
+	uint64_t reading; /* bytes of texts that were not measured that may still be read */
+	unsigned shift;   /* offsets count in units of 2^shift bytes */
 	bool no_memory;
 	bool too_large; /* over the limit */
+	uint8_t *data;  /* malloc'ed by ux_string_table_make() */
 };
 
 /*
  * limit: bytes of all texts with their NULs. It is capped at what 32-bit offsets can reach, which
  * is 4 GiB in units of 1. Texts of the input may be suffixes of one another, and then add up to far
  * more than they take there. Each text begins at a multiple of 2^shift; shift 0 wastes nothing.
+ * expected: about how many different texts there will be.
  */
-void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift);
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
+			  size_t expected);
 void ux_string_table_deinit(struct ux_string_table *table);
 
-/* Adds text and returns its offset in units of 2^shift; NULL and "" have 0. After a failure it
+/* Adds the text and returns its offset in units of 2^shift; NULL and "" have 0. After a failure it
  * returns 0, and ux_string_table_status() has the error. */
-uint32_t ux_string_table_add(struct ux_string_table *table, const char *text);
+uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string);
 
-/* Prefetches the memory that adding text will access: the text and its slot are not in the CPU's
- * caches as a rule. */
-void ux_string_table_prefetch(const struct ux_string_table *table, const char *text);
+/* Prefetches the slot that adding a measured text will access; it is not in the CPU's caches as a
+ * rule. */
+void ux_string_table_prefetch(const struct ux_string_table *table, const struct ux_string *string);
 
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 	ux_must;
+
+/* Makes the bytes of the table; call it once, after everything was added without failure. */
+enum ux_code ux_string_table_make(struct ux_string_table *table, unsigned threads,
+				  struct ux_error *err) ux_must;
+
+/* Returns the bytes that ux_string_table_make() made. */
+ux_inline struct ux_bytes ux_string_table_bytes(const struct ux_string_table *table)
+{
+	return ux_bytes(table->data, (size_t)table->size);
+}
 
 struct ux_file_pair {
 	uint32_t dir;
@@ -83,26 +117,51 @@ ux_inline bool ux_file_pair_eq(struct ux_file_pair a, struct ux_file_pair b)
 UX_MAP(ux_file_map, struct ux_file_pair, uint32_t, ux_file_pair_hash, ux_file_pair_eq);
 UX_VEC(ux_file_vec, struct ux_gsym_file_entry);
 
+/* A file that the units of a group use. */
+struct ux_numbering_file {
+	struct ux_string dir, base;
+	uint64_t uses;
+};
+
+UX_VEC(ux_numbering_file_vec, struct ux_numbering_file);
+
+/* What consecutive units use, each pointer once, in the order of first use. Threads make the
+ * groups, so that few texts are left for the one thread that numbers them. */
+struct ux_numbering_group {
+	struct ux_string_vec names;
+	struct ux_numbering_file_vec files;
+	uint32_t *numbers; /* malloc'ed; final ones, of the names and then of the files */
+};
+
+struct ux_numbering_worker;
+
 struct ux_numbering {
 	const struct ux_collection *collection;
 	const struct ux_piece_vec *pieces;
+	unsigned threads;
+	uint64_t text_each; /* bytes of texts that may be read for one group */
+	struct ux_numbering_group *groups;
+	size_t n_groups;
+	struct ux_numbering_worker *workers; /* one for each thread */
+	struct ux_string *piece_names;       /* name of each piece, in their order */
 	/* The pieces sorted by unit, the first one of each unit, and the first slot of each unit in
-	 * `uses` and `numbers`, which have the unit's names and then its files. */
+	 * `local` and `numbers`, which have the unit's names and then its files. */
 	uint32_t *by_unit;
 	uint32_t *first_piece;
 	size_t *first_slot;
-	uint32_t *uses; /* of a name: 0 or 1; of a file: the number of references */
+	uint32_t *local; /* 1 + index in the group; 0: not used */
 	uint32_t *numbers;
 	struct ux_string_table strings;
 	struct ux_file_map known;
 	struct ux_file_vec files; /* [0] is none */
 };
 
-/* Finds the names and files that the pieces refer to, on several threads. Call
- * ux_numbering_deinit() also after a failure. */
+/* Finds the names and files that the pieces refer to, on several threads. text_most bounds how many
+ * bytes of names and paths are read meanwhile; texts beyond it are read by ux_numbering_assign().
+ * Call ux_numbering_deinit() also after a failure. */
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       struct ux_error *err) ux_must;
+			       uint64_t text_most, struct ux_error *err) ux_must;
 void ux_numbering_deinit(struct ux_numbering *n);
 
 /* Numbers everything, replacing earlier numbers. limit and shift are those of the string table.

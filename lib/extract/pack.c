@@ -89,7 +89,8 @@ static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 		ux_arena_init(&p->arenas[i], RECORDS_BUDGET);
 		p->arenas[i].spill = p->target->spill;
 	}
-	return ux_numbering_init(&p->numbering, p->collection, p->pieces, p->target->threads, err);
+	return ux_numbering_init(&p->numbering, p->collection, p->pieces, p->target->threads,
+				 p->target->strings_most, err);
 }
 
 static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_error *err)
@@ -100,16 +101,19 @@ static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_er
 	if (shift == 0 && p->target->v1_most > 0)
 		limit = ux_min(limit, p->target->v1_most);
 	UX_TRY(ux_numbering_assign(&p->numbering, limit, shift, err));
+	const struct ux_string *names = p->numbering.piece_names;
 	for (size_t i = 0; i < p->pieces->size; i++) {
 		if (i + UX_STRINGS_AHEAD < p->pieces->size)
-			ux_string_table_prefetch(strings,
-						 p->pieces->data[i + UX_STRINGS_AHEAD].name);
-		p->names[i] = ux_string_table_add(strings, p->pieces->data[i].name);
+			ux_string_table_prefetch(strings, &names[i + UX_STRINGS_AHEAD]);
+		p->names[i] = ux_string_table_add(strings, &names[i]);
 		p->starts[i] = p->pieces->data[i].start;
 	}
-	for (size_t i = 0; i < n_alternatives(p); i++)
-		p->merged[i] = ux_string_table_add(strings, others->data[i].name);
-	return ux_string_table_status(strings, err);
+	for (size_t i = 0; i < n_alternatives(p); i++) {
+		struct ux_string name = ux_string_of(others->data[i].name);
+		p->merged[i] = ux_string_table_add(strings, &name);
+	}
+	UX_TRY(ux_string_table_status(strings, err));
+	return ux_string_table_make(strings, p->target->threads, err);
 }
 
 /* Numbers everything. When version 1 cannot hold the strings, they are numbered again with offsets
@@ -292,7 +296,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.records = p.records,
 		.n_files = p.numbering.files.size,
 		.files = p.numbering.files.data,
-		.strings = ux_out_bytes(&p.numbering.strings.bytes),
+		.strings = ux_string_table_bytes(&p.numbering.strings),
 		.string_shift = p.numbering.strings.shift,
 	};
 	UX_TRY(encode_all(&p, &image, err));

@@ -3,71 +3,82 @@
 #include "numbering.h"
 
 #include "hash.h"
+#include "pool.h"
 
 enum {
-	FIRST_PLACES = 1 << 12
+	FIRST_PLACES = 1 << 12,
+	JOB_ENTRIES = 1 << 12, /* texts that one job copies */
 };
 
-void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift)
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static void string_set(struct ux_string *s, size_t size)
 {
-	*table = (struct ux_string_table){.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
-					  .shift = shift};
-	ux_out_u8(&table->bytes, 0);
+	s->size = (uint32_t)size;
+	s->hash = (uint32_t)ux_hash_bytes(ux_bytes(s->text, size));
+}
+
+void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ux_string *s = &strings[i];
+		if (i + UX_STRINGS_AHEAD < n)
+			__builtin_prefetch(strings[i + UX_STRINGS_AHEAD].text);
+		if (!s->text)
+			continue;
+		size_t most = (size_t)ux_min(*left, (uint64_t)UX_STRING_UNMEASURED);
+		size_t size = strnlen(s->text, most);
+		*left -= size;
+		if (size < most)
+			string_set(s, size);
+	}
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
+			  size_t expected)
+{
+	*table = (struct ux_string_table){
+		.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
+		.reading = limit,
+		.shift = shift,
+		.size = 1,
+		.slots_cap = FIRST_PLACES,
+	};
+	while (table->slots_cap / 4 * 3 < expected)
+		table->slots_cap *= 2;
+	table->slots = calloc(table->slots_cap, sizeof(*table->slots));
+	table->no_memory = !table->slots;
 }
 
 void ux_string_table_deinit(struct ux_string_table *table)
 {
-	ux_out_deinit(&table->bytes);
 	free(ux_take(&table->slots));
-	free(ux_take(&table->known));
+	free(ux_take(&table->data));
+	ux_string_entry_vec_deinit(&table->entries);
 }
 
-static struct ux_string_known *find_known(const struct ux_string_table *table, const char *text)
+/* True when a text of the table is the same. It ends with a NUL, but may be shorter. */
+static bool string_equals(const char *have, const struct ux_string *s)
 {
-	size_t mask = table->known_cap - 1, i = ux_hash_u64((uintptr_t)text) & mask;
-	while (table->known[i].text && table->known[i].text != text)
-		i = (i + 1) & mask;
-	return &table->known[i];
-}
-
-static bool grow_known(struct ux_string_table *table)
-{
-	struct ux_string_known *old = table->known;
-	size_t old_cap = table->known_cap, cap = old_cap ? old_cap * 2 : FIRST_PLACES;
-	table->known = calloc(cap, sizeof(*table->known));
-	if (!table->known) {
-		table->known = old;
-		return false;
-	}
-	table->known_cap = cap;
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].text)
-			*find_known(table, old[i].text) = old[i];
-	free(old);
-	return true;
-}
-
-static bool says(const struct ux_string_table *table, uint32_t off, struct ux_bytes text)
-{
-	uint64_t at = (uint64_t)off << table->shift;
-	return table->bytes.size - at > text.size && table->bytes.data[at + text.size] == '\0' &&
-	       memcmp(table->bytes.data + at, text.data, text.size) == 0;
+	return have == s->text || (strncmp(have, s->text, s->size) == 0 && have[s->size] == '\0');
 }
 
 /* Returns the slot of the text, or the empty slot where it belongs. */
-static struct ux_string_slot *find_slot(const struct ux_string_table *table, uint32_t hash,
-					struct ux_bytes text)
+static struct ux_string_slot *find_slot(const struct ux_string_table *table,
+					const struct ux_string *s)
 {
-	size_t mask = table->slots_cap - 1, i = hash & mask;
+	size_t mask = table->slots_cap - 1, i = s->hash & mask;
 	while (table->slots[i].off != 0 &&
-	       !(table->slots[i].hash == hash && says(table, table->slots[i].off, text)))
+	       !(table->slots[i].hash == s->hash && string_equals(table->slots[i].text, s)))
 		i = (i + 1) & mask;
 	return &table->slots[i];
 }
 
 static bool grow_slots(struct ux_string_table *table)
 {
-	size_t cap = table->slots_cap ? table->slots_cap * 2 : FIRST_PLACES, mask = cap - 1;
+	size_t cap = table->slots_cap * 2, mask = cap - 1;
 	struct ux_string_slot *slots = calloc(cap, sizeof(*slots));
 	if (!slots)
 		return false;
@@ -85,71 +96,90 @@ static bool grow_slots(struct ux_string_table *table)
 	return true;
 }
 
-/* Appends the text to the table's bytes and returns its offset; 0 when memory is short. */
-static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
+/* Appends the text and returns its offset; 0 when it does not fit, or memory is short. */
+static uint32_t append(struct ux_string_table *table, const struct ux_string *s)
 {
-	ux_out_align(&table->bytes, (size_t)1 << table->shift);
-	uint64_t at = table->bytes.size;
-	ux_out_put(&table->bytes, text.data, text.size + 1);
-	table->no_memory |= table->bytes.failed;
-	return table->bytes.failed ? 0 : (uint32_t)(at >> table->shift);
-}
-
-static uint32_t add_text(struct ux_string_table *table, const char *text)
-{
-	/* The text is read only as far as it could fit behind the aligned end. */
-	uint64_t size = table->bytes.size + ((uint64_t)1 << table->shift) - 1;
-	size_t room = table->limit - ux_min(table->limit, size);
-	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
-	if (bytes.size == room) {
+	uint64_t step = (uint64_t)1 << table->shift;
+	uint64_t at = (table->size + step - 1) & ~(step - 1);
+	if (at >= table->limit || s->size >= table->limit - at) {
 		table->too_large = true;
 		return 0;
 	}
+	struct ux_string_entry entry = {s->text, at, s->size};
+	if (!ux_string_entry_vec_append(&table->entries, entry)) {
+		table->no_memory = true;
+		return 0;
+	}
+	table->size = at + s->size + 1;
+	return (uint32_t)(at >> table->shift);
+}
+
+/* Measures a text that was left. Such texts may be read up to the limit of all texts, so that long
+ * ones that occur thousands of times do not take forever. */
+static bool measure_late(struct ux_string_table *table, struct ux_string *s)
+{
+	ux_strings_measure(s, 1, &table->reading);
+	table->too_large |= s->size == UX_STRING_UNMEASURED;
+	return !table->too_large;
+}
+
+uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string)
+{
+	struct ux_string s = *string;
+	if (!s.text || s.text[0] == '\0' || table->no_memory || table->too_large)
+		return 0;
+	if (s.size == UX_STRING_UNMEASURED && !measure_late(table, &s))
+		return 0;
 	if (table->n_slots >= table->slots_cap / 4 * 3 && !grow_slots(table)) {
 		table->no_memory = true;
 		return 0;
 	}
-	uint64_t hash = ux_hash_bytes(bytes);
-	struct ux_string_slot *slot = find_slot(table, (uint32_t)hash, bytes);
+	struct ux_string_slot *slot = find_slot(table, &s);
 	if (slot->off == 0) {
-		*slot = (struct ux_string_slot){(uint32_t)hash, append(table, bytes)};
+		*slot = (struct ux_string_slot){s.text, s.hash, append(table, &s)};
 		table->n_slots += slot->off != 0;
 	}
 	return slot->off;
 }
 
-uint32_t ux_string_table_add(struct ux_string_table *table, const char *text)
+void ux_string_table_prefetch(const struct ux_string_table *table, const struct ux_string *string)
 {
-	if (!text || text[0] == '\0' || table->no_memory || table->too_large)
-		return 0;
-	if (table->n_known >= table->known_cap / 4 * 3 && !grow_known(table)) {
-		table->no_memory = true;
-		return 0;
-	}
-	struct ux_string_known *known = find_known(table, text);
-	if (!known->text) {
-		*known = (struct ux_string_known){text, add_text(table, text)};
-		table->n_known++;
-	}
-	return known->off;
-}
-
-void ux_string_table_prefetch(const struct ux_string_table *table, const char *text)
-{
-	__builtin_prefetch(text);
-	if (table->known_cap > 0)
-		__builtin_prefetch(
-			&table->known[ux_hash_u64((uintptr_t)text) & (table->known_cap - 1)]);
+	if (table->slots)
+		__builtin_prefetch(&table->slots[string->hash & (table->slots_cap - 1)]);
 }
 
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 {
 	if (table->no_memory)
 		return ux_error_nomem(err);
-	UX_TRY(ux_out_status(&table->bytes, err));
 	if (table->too_large)
 		return ux_error_set(err, UX_ELIMIT,
 				    "names and paths add up to over %" PRIu64 " bytes",
 				    table->limit);
 	return UX_OK;
+}
+
+/* Copies some of the texts to their places. */
+static enum ux_code copy_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct ux_string_table *table = ctx;
+	size_t end = ux_min((job + 1) * JOB_ENTRIES, table->entries.size);
+	(void)worker;
+	(void)err;
+	for (size_t i = job * JOB_ENTRIES; i < end; i++) {
+		const struct ux_string_entry *e = &table->entries.data[i];
+		if (i + UX_STRINGS_AHEAD < end)
+			__builtin_prefetch(e[UX_STRINGS_AHEAD].text);
+		memcpy(table->data + e->at, e->text, e->size);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_string_table_make(struct ux_string_table *table, unsigned threads,
+				  struct ux_error *err)
+{
+	size_t n_jobs = (table->entries.size + JOB_ENTRIES - 1) / JOB_ENTRIES;
+	table->data = calloc((size_t)table->size, 1);
+	return table->data ? ux_pool_run(threads, n_jobs, copy_job, table, err)
+			   : ux_error_nomem(err);
 }

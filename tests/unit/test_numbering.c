@@ -14,6 +14,10 @@ struct fixture {
 	struct ux_numbering n;
 };
 
+enum {
+	LONG_TEXT = 1 << 17
+};
+
 static const char *names_a[] = {"unused", "f", "g"};
 static const char *names_b[] = {"g", "h"};
 static struct ux_code_file files_a[] = {{"", ""}, {"d", "rare.c"}, {"d", "never.c"}};
@@ -60,7 +64,7 @@ static const struct ux_code_inline call_h[] = {{1, 1, 5, 1, 0, 1}, {7, 1, 6, 2, 
 
 static const char *text(const struct fixture *f, uint32_t off)
 {
-	return (const char *)f->n.strings.bytes.data + off;
+	return (const char *)ux_string_table_bytes(&f->n.strings).data + off;
 }
 
 static void only_what_is_used_is_numbered(void **state)
@@ -71,8 +75,10 @@ static void only_what_is_used_is_numbered(void **state)
 	add(&f, 1, rare_then_often, 4, call_h, 2);
 	add(&f, UX_PIECE_NO_UNIT, NULL, 0, NULL, 0);
 	add(&f, 0, rare_row, 1, call_g_f, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, NULL), UX_OK);
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1 << 20, NULL),
+			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
+	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0), b = ux_numbering_of(&f.n, 1);
 	assert_int_equal(a.names[0], 0);
 	assert_string_equal(text(&f, a.names[1]), "f");
@@ -90,8 +96,10 @@ static void files_used_most_come_first(void **state)
 	begin(&f);
 	add(&f, 0, rare_row, 1, NULL, 0);
 	add(&f, 1, rare_then_often, 4, call_h, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, NULL), UX_OK);
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL),
+			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
+	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0), b = ux_numbering_of(&f.n, 1);
 	/* often.h: two rows and two calls; rare.c: three rows of both units. */
 	assert_int_equal(b.files[0], 0);
@@ -109,13 +117,38 @@ static void numbers_may_be_given_again_with_room_for_more(void **state)
 	struct fixture f;
 	begin(&f);
 	add(&f, 0, rare_row, 1, call_g_f, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, NULL), UX_OK);
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL),
+			 UX_OK);
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_numbering_assign(&f.n, 3, 0, &err), UX_ELIMIT);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 4, NULL), UX_OK);
+	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0);
 	assert_string_equal(text(&f, a.names[2] << 4), "g");
 	assert_int_equal(f.n.files.size, 2);
+	end(&f);
+}
+
+/* Threads read a text only up to their share; the rest is read while it is numbered. */
+static void long_texts_are_read_late(void **state)
+{
+	static char first[LONG_TEXT + 1], second[LONG_TEXT + 1];
+	const char *const names[] = {"unused", first, second};
+	(void)state;
+	struct fixture f;
+	begin(&f);
+	memset(first, 'x', LONG_TEXT);
+	memset(second, 'x', LONG_TEXT);
+	f.units[0].names = (const char **)names;
+	add(&f, 0, rare_row, 1, call_g_f, 2);
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1, NULL), UX_OK);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_numbering_assign(&f.n, LONG_TEXT, 0, &err), UX_ELIMIT);
+	assert_int_equal(ux_numbering_assign(&f.n, 3 * LONG_TEXT, 0, NULL), UX_OK);
+	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
+	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0);
+	assert_int_equal(a.names[1], a.names[2]);
+	assert_string_equal(text(&f, a.names[1]), first);
 	end(&f);
 }
 
@@ -125,6 +158,7 @@ int main(void)
 		UX_TEST(only_what_is_used_is_numbered),
 		UX_TEST(files_used_most_come_first),
 		UX_TEST(numbers_may_be_given_again_with_room_for_more),
+		UX_TEST(long_texts_are_read_late),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
