@@ -76,11 +76,13 @@ static enum ux_code symbolize_write(struct symbolize_job *job, struct ux_error *
 	const struct ux_profile *p = &job->input.profile;
 	if (job->to == UX_PROFILE_FORMAT_FOLDED)
 		UX_TRY(ux_folded_write(p, 0, job->demangle, &job->bytes, err));
+	else if (job->to == UX_PROFILE_FORMAT_OTLP)
+		UX_TRY(ux_otlp_rewrite(&job->input.otlp, p, &job->bytes, err));
 	else if (job->input.format == UX_PROFILE_FORMAT_PPROF)
 		UX_TRY(ux_pprof_rewrite(&job->input.pprof, p, &job->bytes, err));
 	else
 		UX_TRY(ux_pprof_write(p, &job->bytes, err));
-	if (job->to != UX_PROFILE_FORMAT_PPROF || !job->pack)
+	if (job->to == UX_PROFILE_FORMAT_FOLDED || !job->pack)
 		return UX_OK;
 	UX_TRY(ux_gzip_write(ux_out_bytes(&job->bytes), &job->packed, err));
 	struct ux_out plain = job->bytes;
@@ -94,10 +96,10 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				  struct ux_error *err)
 {
 	if (!output || ux_dash_is(output)) {
-		if (job->to == UX_PROFILE_FORMAT_PPROF && isatty(STDOUT_FILENO))
+		if (job->to != UX_PROFILE_FORMAT_FOLDED && isatty(STDOUT_FILENO))
 			return ux_error_set(
 				err, UX_EINVAL,
-				"a pprof profile is not written to a terminal; expected "
+				"a protobuf message is not written to a terminal; expected "
 				"-o FILE or --to folded");
 		return ux_flush(&job->bytes, err);
 	}
@@ -155,7 +157,7 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_symbolize = {
 	.name = "symbolize",
 	.usage = "PROFILE [-o OUT] [options]",
-	.line = "names in a profile: pprof or folded stacks",
+	.line = "names in a profile: pprof, OTLP, folded stacks",
 	.text = "Reads a profile, finds out which format it has, and writes it with the names of its\n"
 		"addresses; inlined calls become frames. A profile that keeps its format keeps\n"
 		"everything else byte for byte, and frames that have names already keep these.\n"

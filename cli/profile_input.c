@@ -44,8 +44,13 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 		in->format = UX_PROFILE_FORMAT_PPROF;
 		return ux_pprof_read(&in->pprof, bytes, &in->profile, err);
 	}
+	if (ux_otlp_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_OTLP;
+		return ux_otlp_read(&in->otlp, bytes, UX_OTLP_ALL, &in->profile, err);
+	}
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "not a profile: expected pprof (gzip or not) or folded stacks");
+			    "not a profile: expected pprof, OTLP (protobuf) or folded stacks, "
+			    "compressed or not");
 }
 
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,

@@ -7,6 +7,7 @@
 #include "common_options.h"
 #include "dash_file.h"
 #include "file.h"
+#include "otlp.h"
 #include "pprof.h"
 #include "profile_symbolize.h"
 #include "remote.h"
@@ -38,6 +39,7 @@ void ux_profile_options_free(struct ux_profile_options *v);
 enum ux_profile_format {
 	UX_PROFILE_FORMAT_PPROF,
 	UX_PROFILE_FORMAT_FOLDED,
+	UX_PROFILE_FORMAT_OTLP,
 };
 
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
@@ -47,7 +49,8 @@ struct ux_profile_input {
 	enum ux_profile_format format;
 	bool packed; /* it was compressed by gzip */
 	struct ux_profile profile;
-	struct ux_pprof pprof;
+	struct ux_pprof pprof; /* if that is its format */
+	struct ux_otlp otlp;   /* if that is its format */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;

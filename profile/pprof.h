@@ -18,7 +18,7 @@ struct ux_pprof {
 	uint64_t function_max; /* the largest ID of its functions */
 };
 
-/* Whether the bytes may be a Profile message: its first field is one that a Profile has. */
+/* Whether the bytes may be a Profile message: they are fields, of which one is a string table. */
 bool ux_pprof_is(struct ux_bytes bytes);
 
 /*

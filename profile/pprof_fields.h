@@ -14,7 +14,6 @@ enum pprof_profile_field {
 	PPROF_DURATION_NANOS = 10,
 	PPROF_PERIOD_TYPE = 11,
 	PPROF_PERIOD = 12,
-	PPROF_FIELD_MOST = 15,
 };
 
 enum pprof_value_type_field {

@@ -54,20 +54,14 @@ static void pprof_reader_deinit(struct pprof_reader *r)
 bool ux_pprof_is(struct ux_bytes bytes)
 {
 	struct ux_cur c = ux_cur_make(bytes, SECTION, false);
-	struct ux_protobuf_field f = {0};
-	size_t n = 0;
-	enum {
-		LOOK = 4 /* fields; text that looks like one field seldom looks like four */
-	};
-	while (n < LOOK && ux_protobuf_next(&c, &f)) {
-		bool integer = f.number == PPROF_TIME_NANOS || f.number == PPROF_DURATION_NANOS ||
-			       f.number == PPROF_PERIOD || f.number == 7 || f.number == 8 ||
-			       f.number >= 13;
-		if (f.number > PPROF_FIELD_MOST || (!integer && f.wire != UX_PROTOBUF_BYTES))
+	bool strings = false;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number <= PPROF_STRING_TABLE && f.wire != UX_PROTOBUF_BYTES)
 			return false;
-		n++;
+		strings |= f.number == PPROF_STRING_TABLE;
 	}
-	return n > 0 && !c.failed;
+	/* A damaged end is for the reader to report. */
+	return strings;
 }
 
 /* The number in the profile of a string of the file. */

@@ -3,29 +3,22 @@
  * a message have got since it was read. */
 #include "pprof.h"
 
-#include "demangle.h"
+#include "function_table.h"
 #include "pprof_fields.h"
 #include "protobuf.h"
 
-/* A function of the message. Equal ones have one ID. */
-struct pprof_function_key {
-	uint32_t name, linkage, file, start_line;
+static const struct ux_function_fields pprof_function_fields = {
+	.string = PPROF_STRING_TABLE,
+	.function = PPROF_FUNCTION,
+	.id = PPROF_FUNCTION_ID,
+	.name = PPROF_FUNCTION_NAME,
+	.system_name = PPROF_FUNCTION_SYSTEM_NAME,
+	.filename = PPROF_FUNCTION_FILENAME,
+	.start_line = PPROF_FUNCTION_START_LINE,
+	.line_function = PPROF_LINE_FUNCTION,
+	.line_line = PPROF_LINE_LINE,
+	.line_column = PPROF_LINE_COLUMN,
 };
-
-ux_inline uint64_t pprof_function_hash(struct pprof_function_key k)
-{
-	return ux_hash_mix(ux_hash_u64((uint64_t)k.name << 32 | k.linkage),
-			   (uint64_t)k.file << 32 | k.start_line | UINT64_C(1) << 63);
-}
-
-ux_inline bool pprof_function_eq(struct pprof_function_key a, struct pprof_function_key b)
-{
-	return a.name == b.name && a.linkage == b.linkage && a.file == b.file &&
-	       a.start_line == b.start_line;
-}
-
-UX_MAP(pprof_function_ids, struct pprof_function_key, uint32_t, pprof_function_hash,
-       pprof_function_eq);
 
 /* The state of writing. Strings and functions are appended to the message in the end. */
 struct pprof_writer {
@@ -33,133 +26,14 @@ struct pprof_writer {
 	struct ux_out *out;
 	struct ux_out message; /* one that is being written */
 	struct ux_out inner;   /* one inside of that */
-	struct ux_out name;    /* a demangled one */
-	struct ux_out strings;
-	struct ux_out functions;
-	uint64_t n_strings;    /* in the message */
-	uint64_t function_max; /* the largest ID of a function */
-	uint32_t *string_of;   /* number in the message plus 1, by string of the profile */
-	struct ux_string_numbers demangled; /* number in the message, by linkage name */
-	struct pprof_function_ids ids;      /* ID minus first_function, by function */
-	uint64_t first_function;
+	struct ux_function_table table;
 };
 
 static void pprof_writer_deinit(struct pprof_writer *w)
 {
 	ux_out_deinit(&w->message);
 	ux_out_deinit(&w->inner);
-	ux_out_deinit(&w->name);
-	ux_out_deinit(&w->strings);
-	ux_out_deinit(&w->functions);
-	free(w->string_of);
-	ux_string_numbers_deinit(&w->demangled);
-	pprof_function_ids_deinit(&w->ids);
-}
-
-/* Appends a field with a message that was written on the side. When that has failed, so has `out`.
- */
-static void pprof_put_message(struct ux_out *out, uint32_t number, const struct ux_out *message)
-{
-	out->failed |= message->failed;
-	ux_protobuf_put_bytes(out, number, ux_out_bytes(message));
-}
-
-/* Adds a string to the message and returns its number. */
-static uint64_t pprof_put_string(struct pprof_writer *w, struct ux_bytes text)
-{
-	if (w->n_strings == 0 && text.size > 0) /* string 0 is "" in every profile */
-		(void)pprof_put_string(w, UX_STR(""));
-	ux_protobuf_put_bytes(&w->strings, PPROF_STRING_TABLE, text);
-	return w->n_strings++;
-}
-
-static enum ux_code pprof_writer_init(struct pprof_writer *w, struct ux_error *err)
-{
-	w->string_of = calloc(w->profile->strings.list.size, sizeof(*w->string_of));
-	w->first_function = w->function_max + 1;
-	return w->string_of ? UX_OK : ux_error_nomem(err);
-}
-
-/* The number in the message of a string of the profile. */
-static uint64_t pprof_write_string(struct pprof_writer *w, uint32_t string)
-{
-	if (string == 0)
-		return 0;
-	if (w->string_of[string] == 0)
-		w->string_of[string] =
-			(uint32_t)pprof_put_string(w, ux_profile_text(w->profile, string)) + 1;
-	return w->string_of[string] - 1;
-}
-
-/* The number in the message of the readable form of a linkage name. */
-static enum ux_code pprof_write_demangled(struct pprof_writer *w, uint32_t linkage, uint64_t *ret,
-					  struct ux_error *err)
-{
-	struct ux_bytes text = ux_profile_text(w->profile, linkage);
-	bool fresh = false;
-	uint32_t *number = ux_string_numbers_insert(&w->demangled, text, &fresh);
-	if (!number)
-		return ux_error_nomem(err);
-	if (fresh) {
-		ux_out_reset(&w->name);
-		ux_demangle(text, UX_DEMANGLE_FULL, &w->name);
-		UX_TRY(ux_out_status(&w->name, err));
-		*number = (uint32_t)(ux_bytes_eq(ux_out_bytes(&w->name), text)
-					     ? pprof_write_string(w, linkage)
-					     : pprof_put_string(w, ux_out_bytes(&w->name)));
-	}
-	*ret = *number;
-	return UX_OK;
-}
-
-/* Adds a function to the message, or finds it. */
-static enum ux_code pprof_write_function(struct pprof_writer *w,
-					 const struct ux_profile_frame *frame, uint64_t *ret_id,
-					 struct ux_error *err)
-{
-	struct pprof_function_key key = {frame->name, frame->linkage, frame->file,
-					 frame->start_line};
-	bool fresh = false;
-	uint32_t *id = pprof_function_ids_insert(&w->ids, key, &fresh);
-	if (!id)
-		return ux_error_nomem(err);
-	if (!fresh) {
-		*ret_id = w->first_function + *id;
-		return UX_OK;
-	}
-	*id = (uint32_t)(++w->function_max - w->first_function);
-	*ret_id = w->function_max;
-	uint64_t name = pprof_write_string(w, frame->name);
-	if (frame->name == 0)
-		UX_TRY(pprof_write_demangled(w, frame->linkage, &name, err));
-	uint32_t linkage = frame->linkage ? frame->linkage : frame->name;
-	ux_out_reset(&w->inner);
-	ux_protobuf_put_uint(&w->inner, PPROF_FUNCTION_ID, w->function_max);
-	ux_protobuf_put_nonzero(&w->inner, PPROF_FUNCTION_NAME, name);
-	ux_protobuf_put_nonzero(&w->inner, PPROF_FUNCTION_SYSTEM_NAME,
-				pprof_write_string(w, linkage));
-	ux_protobuf_put_nonzero(&w->inner, PPROF_FUNCTION_FILENAME,
-				pprof_write_string(w, frame->file));
-	ux_protobuf_put_nonzero(&w->inner, PPROF_FUNCTION_START_LINE, frame->start_line);
-	pprof_put_message(&w->functions, PPROF_FUNCTION, &w->inner);
-	return UX_OK;
-}
-
-/* Appends the lines of a location to w->message. */
-static enum ux_code pprof_write_lines(struct pprof_writer *w, const struct ux_profile_location *l,
-				      struct ux_error *err)
-{
-	for (uint32_t i = 0; i < l->n; i++) {
-		const struct ux_profile_frame *frame = &w->profile->frames.data[l->first + i];
-		uint64_t id = 0;
-		UX_TRY(pprof_write_function(w, frame, &id, err));
-		ux_out_reset(&w->inner);
-		ux_protobuf_put_uint(&w->inner, PPROF_LINE_FUNCTION, id);
-		ux_protobuf_put_nonzero(&w->inner, PPROF_LINE_LINE, frame->line);
-		ux_protobuf_put_nonzero(&w->inner, PPROF_LINE_COLUMN, frame->column);
-		pprof_put_message(&w->message, PPROF_LOCATION_LINE, &w->inner);
-	}
-	return UX_OK;
+	ux_function_table_deinit(&w->table);
 }
 
 /* What the names of a mapping's locations have, as the flags of a Mapping say. */
@@ -186,17 +60,6 @@ static void pprof_write_has(struct ux_out *out, struct pprof_has has)
 	ux_protobuf_put_nonzero(out, PPROF_MAPPING_HAS_INLINES, has.inlines);
 }
 
-/* Appends what was collected on the side. */
-static enum ux_code pprof_write_tables(struct pprof_writer *w, struct ux_error *err)
-{
-	struct ux_out *const parts[] = {&w->functions, &w->strings};
-	for (size_t i = 0; i < ux_countof(parts); i++) {
-		UX_TRY(ux_out_status(parts[i], err));
-		ux_out_put(w->out, parts[i]->data, parts[i]->size);
-	}
-	return ux_out_status(w->out, err);
-}
-
 /* --- adding names to a message ---------------------------------------------------------------- */
 
 /* A location that has got names; what is in the message beside its lines is kept. */
@@ -209,8 +72,8 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 		if (f.number != PPROF_LOCATION_LINE && f.number != PPROF_LOCATION_FOLDED)
 			ux_out_put(&w->message, f.whole.data, f.whole.size);
 	UX_TRY(ux_cur_status(&c, err));
-	UX_TRY(pprof_write_lines(w, l, err));
-	pprof_put_message(w->out, PPROF_LOCATION, &w->message);
+	UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message, err));
+	ux_protobuf_put_message(w->out, PPROF_LOCATION, &w->message);
 	return UX_OK;
 }
 
@@ -233,7 +96,7 @@ static enum ux_code pprof_rewrite_mapping(struct pprof_writer *w, struct ux_cur 
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	pprof_write_has(&w->message, has);
-	pprof_put_message(w->out, PPROF_MAPPING, &w->message);
+	ux_protobuf_put_message(w->out, PPROF_MAPPING, &w->message);
 	return UX_OK;
 }
 
@@ -266,13 +129,9 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
 			      struct ux_out *out, struct ux_error *err)
 {
-	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {
-		.profile = p,
-		.out = out,
-		.n_strings = f->n_strings,
-		.function_max = f->function_max,
-	};
-	UX_TRY(pprof_writer_init(&w, err));
+	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = out};
+	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, f->n_strings,
+				      f->function_max + 1, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);
@@ -282,7 +141,7 @@ enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile 
 			pprof_has_add(&has[l->module], p, l);
 	}
 	UX_TRY(pprof_rewrite_fields(&w, f, has, err));
-	return pprof_write_tables(&w, err);
+	return ux_function_table_write(&w.table, out, err);
 }
 
 /* --- a new message ---------------------------------------------------------------------------- */
@@ -290,9 +149,11 @@ enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile 
 static void pprof_write_type(struct pprof_writer *w, uint32_t number, struct ux_profile_type type)
 {
 	ux_out_reset(&w->message);
-	ux_protobuf_put_nonzero(&w->message, PPROF_TYPE, pprof_write_string(w, type.name));
-	ux_protobuf_put_nonzero(&w->message, PPROF_UNIT, pprof_write_string(w, type.unit));
-	pprof_put_message(w->out, number, &w->message);
+	ux_protobuf_put_nonzero(&w->message, PPROF_TYPE,
+				ux_function_table_string(&w->table, type.name));
+	ux_protobuf_put_nonzero(&w->message, PPROF_UNIT,
+				ux_function_table_string(&w->table, type.unit));
+	ux_protobuf_put_message(w->out, number, &w->message);
 }
 
 static void pprof_write_head(struct pprof_writer *w)
@@ -327,12 +188,12 @@ static void pprof_write_mappings(struct pprof_writer *w, const struct pprof_has 
 		ux_out_reset(&w->message);
 		ux_protobuf_put_uint(&w->message, PPROF_MAPPING_ID, i);
 		ux_protobuf_put_nonzero(&w->message, PPROF_MAPPING_FILENAME,
-					pprof_write_string(w, m->path));
+					ux_function_table_string(&w->table, m->path));
 		if (id.size > 0)
 			ux_protobuf_put_uint(&w->message, PPROF_MAPPING_BUILD_ID,
-					     pprof_put_string(w, id));
+					     ux_function_table_put(&w->table, id));
 		pprof_write_has(&w->message, has[i]);
-		pprof_put_message(w->out, PPROF_MAPPING, &w->message);
+		ux_protobuf_put_message(w->out, PPROF_MAPPING, &w->message);
 	}
 }
 
@@ -347,8 +208,9 @@ static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_erro
 		/* Inside of the call, as readers of pprof profiles expect. */
 		ux_protobuf_put_nonzero(&w->message, PPROF_LOCATION_ADDRESS,
 					l->address - (l->returns && l->address > 0));
-		UX_TRY(pprof_write_lines(w, l, err));
-		pprof_put_message(w->out, PPROF_LOCATION, &w->message);
+		UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message,
+					       err));
+		ux_protobuf_put_message(w->out, PPROF_LOCATION, &w->message);
 	}
 	return UX_OK;
 }
@@ -367,7 +229,7 @@ static void pprof_write_label(struct pprof_writer *w, uint64_t key, uint64_t str
 	ux_protobuf_put_uint(&w->inner, PPROF_LABEL_KEY, key);
 	ux_protobuf_put_nonzero(&w->inner, PPROF_LABEL_STR, string);
 	ux_protobuf_put_nonzero(&w->inner, PPROF_LABEL_NUM, number);
-	pprof_put_message(&w->message, PPROF_SAMPLE_LABEL, &w->inner);
+	ux_protobuf_put_message(&w->message, PPROF_SAMPLE_LABEL, &w->inner);
 }
 
 static void pprof_write_sample(struct pprof_writer *w, const struct ux_profile_sample *sample,
@@ -379,21 +241,21 @@ static void pprof_write_sample(struct pprof_writer *w, const struct ux_profile_s
 	ux_out_reset(&w->inner);
 	for (uint32_t s = sample->stack; s != 0; s = p->stacks.data[s].caller)
 		ux_out_uleb(&w->inner, p->stacks.data[s].location);
-	pprof_put_message(&w->message, PPROF_SAMPLE_LOCATION, &w->inner);
+	ux_protobuf_put_message(&w->message, PPROF_SAMPLE_LOCATION, &w->inner);
 	ux_out_reset(&w->inner);
 	for (size_t i = 0; i < p->n_types; i++)
 		ux_out_uleb(&w->inner, (uint64_t)p->values.data[sample->first + i]);
-	pprof_put_message(&w->message, PPROF_SAMPLE_VALUE, &w->inner);
-	pprof_write_label(w, keys->comm, pprof_write_string(w, thread->comm), 0);
+	ux_protobuf_put_message(&w->message, PPROF_SAMPLE_VALUE, &w->inner);
+	pprof_write_label(w, keys->comm, ux_function_table_string(&w->table, thread->comm), 0);
 	pprof_write_label(w, keys->pid, 0, thread->pid);
 	pprof_write_label(w, keys->tid, 0, thread->tid);
-	pprof_put_message(w->out, PPROF_SAMPLE, &w->message);
+	ux_protobuf_put_message(w->out, PPROF_SAMPLE, &w->message);
 }
 
 enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, struct ux_error *err)
 {
 	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = out};
-	UX_TRY(pprof_writer_init(&w, err));
+	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, 0, 1, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);
@@ -404,11 +266,11 @@ enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, stru
 	pprof_write_mappings(&w, has);
 	UX_TRY(pprof_write_locations(&w, err));
 	struct pprof_label_keys keys = {
-		.comm = pprof_put_string(&w, UX_STR("comm")),
-		.pid = pprof_put_string(&w, UX_STR("pid")),
-		.tid = pprof_put_string(&w, UX_STR("tid")),
+		.comm = ux_function_table_put(&w.table, UX_STR("comm")),
+		.pid = ux_function_table_put(&w.table, UX_STR("pid")),
+		.tid = ux_function_table_put(&w.table, UX_STR("tid")),
 	};
 	for (size_t i = 0; i < p->samples.size; i++)
 		pprof_write_sample(&w, &p->samples.data[i], &keys);
-	return pprof_write_tables(&w, err);
+	return ux_function_table_write(&w.table, out, err);
 }

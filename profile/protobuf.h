@@ -121,4 +121,12 @@ static inline void ux_protobuf_put_bytes(struct ux_out *out, uint32_t number, st
 	ux_out_put(out, bytes.data, bytes.size);
 }
 
+/* A field with a message that was written on the side. When that has failed, so has `out`. */
+static inline void ux_protobuf_put_message(struct ux_out *out, uint32_t number,
+					   const struct ux_out *message)
+{
+	out->failed |= message->failed;
+	ux_protobuf_put_bytes(out, number, ux_out_bytes(message));
+}
+
 #endif

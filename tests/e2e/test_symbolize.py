@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unhex symbolize: profiles of pprof and folded stacks."""
+"""unhex symbolize: profiles of pprof and OTLP, and folded stacks."""
 import gzip
+import hashlib
 import json
 import re
 import subprocess
 
 import pytest
 
+import otlp_message
 from pprof_message import Builder, Profile, frames
 from tool import UNHEX, build_id, compile_c, fails, stripped, unhex
 
@@ -151,6 +153,110 @@ def test_a_server_names_what_is_not_here(server, program, pcs, tmp_path):
     assert "symbols from server" in done.stderr.decode()
     done = run("-", "--no-local", data=b.profile.SerializeToString(), UNHEX_URL="http://127.0.0.1:1")
     assert done.returncode == 1 and b"127.0.0.1" in done.stderr
+
+
+def otlp_of(program, pcs, **ids):
+    """A request as the eBPF profiler writes it: addresses of the file, IDs as attributes."""
+    b = otlp_message.Builder()
+    mapping = b.mapping(program.name, ids)
+    caller = b.named("already named")
+    for i, pc in enumerate(pcs):
+        b.sample([b.location(pc, mapping), caller], values=[i + 1])
+    return b
+
+
+def test_otlp_requests_get_names_and_keep_all_else(program, pcs, server, tmp_path):
+    assert unhex("push", "--url", server.url, "--token", server.token, program).returncode == 0
+    b = otlp_of(program, pcs, gnu=build_id(program).split(":")[1])
+    done = run("-", "--no-local", "--url", server.url, data=b.data())
+    assert done.returncode == 0, done.stderr
+    got = otlp_message.Request.FromString(done.stdout)
+    assert otlp_message.frames(got, 1) == [("already named", "", 7)]
+    for i, pc in enumerate(pcs):
+        assert otlp_message.frames(got, i + 2) == oracle(program, pc), hex(pc)
+    assert got.resource_profiles == b.request.resource_profiles
+    old, new = b.request.dictionary, got.dictionary
+    for table in ("mapping_table", "link_table", "attribute_table", "stack_table"):
+        assert getattr(old, table) == getattr(new, table), table
+    for table in ("string_table", "function_table"):
+        assert list(getattr(new, table))[:len(getattr(old, table))] == list(getattr(old, table)), table
+    for before, after in zip(old.location_table, new.location_table, strict=True):
+        assert (before.address, before.mapping_index, before.attribute_indices) == \
+            (after.address, after.mapping_index, after.attribute_indices)
+    assert run("-", "--no-local", "--url", server.url, data=done.stdout).stdout == done.stdout
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_otlp_modules_are_found_by_each_kind_of_id(program, pcs, inline):
+    ids = dict(x.split(":", 1) for x in json.loads(unhex("id", "--json", program).stdout)["ids"])
+    file_id = ids.get("file") or unhex_file_id(program)
+    for kind, text in (("gnu", ids["gnu"]), ("gnu", ids["gnu"].upper()), ("htlhash", file_id)):
+        b = otlp_message.Builder()
+        mapping = b.mapping(str(program), {kind: text}, inline=inline)
+        b.sample([b.location(pcs[0], mapping)], values=[1])
+        done = run("-", data=b.data())
+        assert done.returncode == 0, (kind, done.stderr)
+        assert otlp_message.frames(otlp_message.Request.FromString(done.stdout), 1) == oracle(program, pcs[0])
+    b = otlp_message.Builder()
+    b.sample([b.location(pcs[0], b.mapping(str(program), {"htlhash": "00" * 16}))], values=[1])
+    assert run("-", data=b.data()).returncode == 1
+
+
+def unhex_file_id(path):
+    """By the definition: the ends of the file and its size."""
+    data = path.read_bytes()
+    return hashlib.sha256(data[:4096] + data[-4096:] + len(data).to_bytes(8, "big")).hexdigest()[:32]
+
+
+def test_unknown_fields_of_otlp_are_kept(program, pcs):
+    b = otlp_of(program, pcs[:1], gnu=build_id(program).split(":")[1])
+    later = b"\x9a\x06\x03new"  # field 99
+    resource, dictionary = b.request.resource_profiles[0].SerializeToString(), b.request.dictionary.SerializeToString()
+    data = field(1, resource + later) + field(2, dictionary + later) + later
+    done = run("-", "--files", "/", data=data)
+    got = done.stdout
+    assert got.startswith(field(1, resource + later)) and got.endswith(later)
+    assert got.count(later) == 3
+
+
+def field(number, content):
+    """A length-delimited field."""
+    size, head = len(content), bytes([number << 3 | 2])
+    while size >= 0x80:
+        head += bytes([size & 0x7f | 0x80])
+        size >>= 7
+    return head + bytes([size]) + content
+
+
+def test_samples_of_otlp_are_counted(program, pcs):
+    b = otlp_message.Builder()
+    mapping = b.mapping(str(program), {"gnu": build_id(program).split(":")[1]})
+    leaf, caller = b.location(pcs[0], mapping), b.named("caller")
+    b.sample([leaf, caller], values=[5, 2])
+    b.sample([leaf, caller], times=[1, 2, 3])
+    done = run("-", "--to", "folded", data=b.data())
+    names = [name for name, _, _ in oracle(program, pcs[0])][::-1]
+    assert done.stdout.decode() == ";".join(["caller", *names]) + " 10\n"
+
+
+def test_dangling_indexes_of_otlp_are_refused(program):
+    for damage in ("sample", "stack", "location", "mapping", "line"):
+        b = otlp_message.Builder()
+        b.sample([b.location(1, b.mapping("x", {"gnu": "00ff"})), b.named("f")], values=[1])
+        tables = b.tables
+        if damage == "sample":
+            b.profile.samples[0].stack_index = 77
+        elif damage == "stack":
+            tables.stack_table[1].location_indices[0] = 77
+        elif damage == "location":
+            tables.location_table[1].mapping_index = 77
+        elif damage == "mapping":
+            tables.mapping_table[1].attribute_indices[0] = 77
+        else:
+            tables.location_table[2].lines[0].function_index = 77
+        done = run("-", data=b.data())
+        assert (done.returncode, done.stdout) == (1, b""), damage
+        assert b"OTLP profiles+0x" in done.stderr and b"77 of " in done.stderr, (damage, done.stderr)
 
 
 def test_folded_stacks_get_inlined_calls_as_frames(program, pcs):

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of OpenTelemetry (OTLP), as messages: ExportProfilesServiceRequest, of which
+ * ProfilesData has the same form. Source: opentelemetry-proto, profiles/v1development,
+ * version 1.10; the messages of the dictionary have been the same since 1.8.
+ */
+#ifndef UX_OTLP_H
+#define UX_OTLP_H
+
+#include "out.h"
+#include "profile.h"
+
+/* A message, and what was read from it. Zeroed = closed. */
+struct ux_otlp {
+	struct ux_bytes bytes;   /* owned by the caller */
+	uint32_t first_location; /* in the profile: number 0 of its location table */
+	uint32_t n_locations;
+	uint32_t n_strings;
+	uint32_t n_functions;
+	bool has_dictionary;
+};
+
+/* What is read. */
+enum ux_otlp_parts {
+	UX_OTLP_ALL,
+	UX_OTLP_ADDRESSES, /* no samples, and no names that are there already: enough to add names
+			    */
+};
+
+/* Whether the bytes may be such a message: a dictionary with tables, and resource profiles. */
+bool ux_otlp_is(struct ux_bytes bytes);
+
+/*
+ * Reads a message into an empty profile. Addresses of callers have been set back into the call by
+ * the producer, so that no location is a return address. A location that has lines keeps them. The
+ * address of a mapping that begins below 2^40 is a virtual address of the file, which the
+ * OpenTelemetry profiler writes; above it is one of the process. UX_ECORRUPT: with the offset in
+ * the message. UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
+			  struct ux_profile *p, struct ux_error *err) ux_must;
+
+/*
+ * Appends the message with the names that its locations have got since it was read. Only the
+ * dictionary differs: locations have lines, and functions and strings follow at the end of their
+ * tables. Everything else is copied byte for byte.
+ */
+enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p,
+			     struct ux_out *out, struct ux_error *err) ux_must;
+
+#endif

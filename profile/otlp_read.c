@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading profiles of OpenTelemetry. */
+#include "otlp.h"
+
+#include "otlp_fields.h"
+#include "protobuf.h"
+
+#define SECTION "OTLP profiles"
+
+/* Below this, the start of a mapping is an address of the file, above it one of a process. */
+#define PROCESS_START (UINT64_C(1) << 40)
+
+UX_VEC(otlp_slices, struct ux_bytes);
+UX_VEC(otlp_numbers, uint32_t);
+
+/* An attribute of a mapping that identifies its file. */
+struct otlp_attribute {
+	uint64_t key;          /* a string of the dictionary */
+	struct ux_bytes value; /* when it is in the attribute itself */
+	uint64_t text;         /* else a string of the dictionary; 0: none */
+};
+
+struct otlp_mapping {
+	uint32_t module;
+	uint64_t start;
+	uint64_t limit;
+	uint64_t offset;
+};
+
+struct otlp_function {
+	uint64_t name, system_name, filename, start_line;
+};
+
+UX_VEC(otlp_attributes, struct otlp_attribute);
+UX_VEC(otlp_mappings, struct otlp_mapping);
+UX_VEC(otlp_functions, struct otlp_function);
+
+/* The state of reading. Tables have the order of the dictionary. */
+struct otlp_reader {
+	struct ux_otlp *file;
+	struct ux_profile *profile;
+	enum ux_otlp_parts parts;
+	struct otlp_slices strings;
+	struct otlp_numbers texts; /* number in the profile plus 1 of each string that was used */
+	struct otlp_attributes attributes;
+	struct otlp_mappings mappings;
+	struct otlp_functions functions;
+	struct otlp_numbers stacks; /* stack of the profile */
+	struct otlp_numbers stack;  /* one that is being read: its locations, the leaf first */
+	struct ux_profile_frames frames;
+};
+
+static void otlp_reader_deinit(struct otlp_reader *r)
+{
+	otlp_slices_deinit(&r->strings);
+	otlp_numbers_deinit(&r->texts);
+	otlp_attributes_deinit(&r->attributes);
+	otlp_mappings_deinit(&r->mappings);
+	otlp_functions_deinit(&r->functions);
+	otlp_numbers_deinit(&r->stacks);
+	otlp_numbers_deinit(&r->stack);
+	ux_profile_frames_deinit(&r->frames);
+}
+
+/* Whether the fields of a dictionary that are known are messages and strings; *ret_strings is set
+ * when it has strings. */
+static bool otlp_is_dictionary(struct ux_cur c, bool *ret_strings)
+{
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number <= OTLP_STACK_TABLE && f.wire != UX_PROTOBUF_BYTES)
+			return false;
+		*ret_strings |= f.number == OTLP_STRING_TABLE;
+	}
+	return !c.failed;
+}
+
+bool ux_otlp_is(struct ux_bytes bytes)
+{
+	struct ux_cur c = ux_cur_make(bytes, SECTION, false);
+	bool strings = false;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
+		if (f.number <= OTLP_DICTIONARY &&
+		    (f.wire != UX_PROTOBUF_BYTES ||
+		     (f.number == OTLP_DICTIONARY && !otlp_is_dictionary(f.bytes, &strings))))
+			return false;
+	/* A damaged end is for the reader to report. */
+	return strings;
+}
+
+/* --- strings ---------------------------------------------------------------------------------- */
+
+static enum ux_code otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number,
+				  size_t n, struct ux_error *err)
+{
+	return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c), "%s %" PRIu64 " of %zu", what,
+			   number, n);
+}
+
+/* The number in the profile of a string of the dictionary. */
+static enum ux_code otlp_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
+			      uint32_t *ret, struct ux_error *err)
+{
+	*ret = 0;
+	if (number == 0)
+		return UX_OK;
+	if (number >= r->strings.size)
+		return otlp_dangling(c, "string", number, r->strings.size, err);
+	if (r->texts.data[number] == 0) {
+		UX_TRY(ux_profile_string(r->profile, r->strings.data[number],
+					 &r->texts.data[number], err));
+		r->texts.data[number]++;
+	}
+	*ret = r->texts.data[number] - 1;
+	return UX_OK;
+}
+
+/* --- mappings --------------------------------------------------------------------------------- */
+
+static enum ux_code otlp_read_attribute(struct otlp_reader *r, struct ux_cur c,
+					struct ux_error *err)
+{
+	struct otlp_attribute a = {0};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_ATTRIBUTE_KEY)
+			a.key = f.value;
+		if (f.number != OTLP_ATTRIBUTE_VALUE || !ux_protobuf_is_message(&c, &f))
+			continue;
+		struct ux_protobuf_field inner;
+		while (ux_protobuf_next(&f.bytes, &inner)) {
+			if (inner.number == OTLP_VALUE_STRING)
+				a.value = ux_protobuf_text(&inner);
+			else if (inner.number == OTLP_VALUE_STRING_INDEX)
+				a.text = inner.value;
+		}
+		UX_TRY(ux_cur_status(&f.bytes, err));
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	return otlp_attributes_append(&r->attributes, a) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Uses an attribute as the identity of a module if it is a better one than it has. */
+static void otlp_use_id(const struct otlp_reader *r, const struct otlp_attribute *a,
+			struct ux_profile_module *module)
+{
+	static const struct {
+		const char *key;
+		enum ux_id_type type;
+	} kinds[] = {
+		{"process.executable.build_id.gnu", UX_ID_GNU},
+		{"process.executable.build_id.htlhash", UX_ID_FILE},
+		{"process.executable.build_id.profiling", UX_ID_FILE},
+		{"process.executable.build_id.go", UX_ID_GO},
+	};
+	if (a->key >= r->strings.size || a->text >= ux_max(r->strings.size, (size_t)1))
+		return;
+	struct ux_bytes key = r->strings.data[a->key];
+	struct ux_bytes value = a->text ? r->strings.data[a->text] : a->value;
+	for (size_t i = 0; i < ux_countof(kinds); i++) {
+		char text[UX_ID_TEXT];
+		struct ux_id id;
+		if (!ux_bytes_eq(key, ux_bytes_cstr(kinds[i].key)) || value.size > UX_ID_GO_MOST)
+			continue;
+		(void)snprintf(text, sizeof(text), "%s:%.*s", ux_id_type_name(kinds[i].type),
+			       (int)value.size, (const char *)value.data);
+		bool better = module->id.size == 0 || kinds[i].type == UX_ID_GNU ||
+			      (kinds[i].type == UX_ID_FILE && module->id.type == UX_ID_GO);
+		if (better && ux_id_parse(ux_bytes_cstr(text), &id, NULL) == UX_OK)
+			module->id = id;
+	}
+}
+
+static enum ux_code otlp_read_mapping(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	struct otlp_mapping mapping = {0};
+	struct ux_profile_module module = {0};
+	uint64_t path = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_MAPPING_START)
+			mapping.start = f.value;
+		else if (f.number == OTLP_MAPPING_LIMIT)
+			mapping.limit = f.value;
+		else if (f.number == OTLP_MAPPING_OFFSET)
+			mapping.offset = f.value;
+		else if (f.number == OTLP_MAPPING_FILENAME)
+			path = f.value;
+		else if (f.number == OTLP_MAPPING_ATTRIBUTES)
+			for (uint64_t a; ux_protobuf_integer(&c, &f, &a);) {
+				if (a >= r->attributes.size)
+					return otlp_dangling(&c, "attribute", a, r->attributes.size,
+							     err);
+				otlp_use_id(r, &r->attributes.data[a], &module);
+			}
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	UX_TRY(otlp_text(r, path, &c, &module.path, err));
+	if (r->mappings.size > 0) /* element 0 stands for "none" */
+		UX_TRY(ux_profile_add_module(r->profile, module, &mapping.module, err));
+	return otlp_mappings_append(&r->mappings, mapping) ? UX_OK : ux_error_nomem(err);
+}
+
+/* --- functions and locations ------------------------------------------------------------------ */
+
+static enum ux_code otlp_read_function(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	struct otlp_function function = {0};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_FUNCTION_NAME)
+			function.name = f.value;
+		else if (f.number == OTLP_FUNCTION_SYSTEM_NAME)
+			function.system_name = f.value;
+		else if (f.number == OTLP_FUNCTION_FILENAME)
+			function.filename = f.value;
+		else if (f.number == OTLP_FUNCTION_START_LINE)
+			function.start_line = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	r->file->n_functions++;
+	return otlp_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code otlp_read_line(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	uint64_t function = 0;
+	struct ux_profile_frame frame = {0};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_LINE_FUNCTION)
+			function = f.value;
+		else if (f.number == OTLP_LINE_LINE)
+			frame.line = (uint32_t)f.value;
+		else if (f.number == OTLP_LINE_COLUMN)
+			frame.column = (uint32_t)f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	if (function >= r->functions.size)
+		return otlp_dangling(&c, "function", function, r->functions.size, err);
+	const struct otlp_function *named = &r->functions.data[function];
+	frame.start_line = (uint32_t)named->start_line;
+	UX_TRY(otlp_text(r, named->name, &c, &frame.name, err));
+	UX_TRY(otlp_text(r, named->system_name, &c, &frame.linkage, err));
+	UX_TRY(otlp_text(r, named->filename, &c, &frame.file, err));
+	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Sets what the address of a location means. */
+static enum ux_code otlp_place(const struct otlp_reader *r, uint64_t mapping,
+			       struct ux_profile_location *l, const struct ux_cur *c,
+			       struct ux_error *err)
+{
+	if (mapping == 0)
+		return UX_OK;
+	if (mapping >= r->mappings.size)
+		return otlp_dangling(c, "mapping", mapping, r->mappings.size, err);
+	const struct otlp_mapping *m = &r->mappings.data[mapping];
+	l->module = m->module;
+	l->kind = UX_PROFILE_PC;
+	if (m->start >= PROCESS_START && l->address >= m->start) {
+		l->kind = UX_PROFILE_OFFSET;
+		l->address = l->address - m->start + m->offset;
+	}
+	return UX_OK;
+}
+
+static enum ux_code otlp_read_location(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	struct ux_profile_location location = {0};
+	uint64_t mapping = 0;
+	uint32_t number = 0;
+	r->frames.size = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_LOCATION_MAPPING) {
+			mapping = f.value;
+		} else if (f.number == OTLP_LOCATION_ADDRESS) {
+			location.address = f.value;
+		} else if (f.number == OTLP_LOCATION_LINES && ux_protobuf_is_message(&c, &f)) {
+			location.named = true;
+			if (r->parts == UX_OTLP_ALL)
+				UX_TRY(otlp_read_line(r, f.bytes, err));
+		}
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	if (!location.named)
+		UX_TRY(otlp_place(r, mapping, &location, &c, err));
+	for (size_t i = 0; i + 1 < r->frames.size; i++)
+		r->frames.data[i].inlined = true;
+	r->file->n_locations++;
+	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
+	return ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err);
+}
+
+static enum ux_code otlp_read_stack(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	r->stack.size = 0;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number != OTLP_STACK_LOCATIONS)
+			continue;
+		for (uint64_t l; ux_protobuf_integer(&c, &f, &l);) {
+			if (l >= r->file->n_locations)
+				return otlp_dangling(&c, "location", l, r->file->n_locations, err);
+			if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
+				return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&c),
+						   "a stack of more than %d locations",
+						   UX_PROFILE_DEPTH_MOST);
+			if (!otlp_numbers_append(&r->stack, r->file->first_location + (uint32_t)l))
+				return ux_error_nomem(err);
+		}
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	uint32_t stack = 0;
+	for (size_t i = r->stack.size; i > 0; i--)
+		UX_TRY(ux_profile_push(r->profile, stack, r->stack.data[i - 1], &stack, err));
+	return otlp_numbers_append(&r->stacks, stack) ? UX_OK : ux_error_nomem(err);
+}
+
+/* --- the dictionary --------------------------------------------------------------------------- */
+
+/* Tables refer to each other, whatever their order: strings and attributes are read first, then
+ * mappings and functions, then locations, then stacks. */
+static enum ux_code otlp_read_entry(struct otlp_reader *r, unsigned pass,
+				    const struct ux_protobuf_field *f, struct ux_error *err)
+{
+	switch (f->number) {
+	case OTLP_STRING_TABLE:
+		if (pass != 0)
+			return UX_OK;
+		r->file->n_strings++;
+		return otlp_slices_append(&r->strings, ux_protobuf_text(f)) &&
+				       otlp_numbers_append(&r->texts, 0)
+			       ? UX_OK
+			       : ux_error_nomem(err);
+	case OTLP_ATTRIBUTE_TABLE:
+		return pass == 0 ? otlp_read_attribute(r, f->bytes, err) : UX_OK;
+	case OTLP_MAPPING_TABLE:
+		return pass == 1 ? otlp_read_mapping(r, f->bytes, err) : UX_OK;
+	case OTLP_FUNCTION_TABLE:
+		return pass == 1 ? otlp_read_function(r, f->bytes, err) : UX_OK;
+	case OTLP_LOCATION_TABLE:
+		return pass == 2 ? otlp_read_location(r, f->bytes, err) : UX_OK;
+	case OTLP_STACK_TABLE:
+		return pass == 3 && r->parts == UX_OTLP_ALL ? otlp_read_stack(r, f->bytes, err)
+							    : UX_OK;
+	default:
+		return UX_OK;
+	}
+}
+
+static enum ux_code otlp_read_dictionary(struct otlp_reader *r, unsigned pass, struct ux_cur c,
+					 struct ux_error *err)
+{
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number > OTLP_STACK_TABLE)
+			continue; /* of a later version */
+		if (!ux_protobuf_is_message(&c, &f))
+			break;
+		UX_TRY(otlp_read_entry(r, pass, &f, err));
+	}
+	return ux_cur_status(&c, err);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* The index of a type of values, which is added when it is new. */
+static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_t *ret,
+				   struct ux_error *err)
+{
+	uint64_t name = 0, unit = 0;
+	struct ux_profile_type type = {0};
+	struct ux_profile *p = r->profile;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_TYPE)
+			name = f.value;
+		else if (f.number == OTLP_UNIT)
+			unit = f.value;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	UX_TRY(otlp_text(r, name, &c, &type.name, err));
+	UX_TRY(otlp_text(r, unit, &c, &type.unit, err));
+	for (size_t i = 0; i < p->n_types; i++)
+		if (p->types[i].name == type.name && p->types[i].unit == type.unit) {
+			*ret = i;
+			return UX_OK;
+		}
+	if (p->samples.size > 0 || p->n_types == UX_PROFILE_VALUES_MOST)
+		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&c),
+				   "profiles of more than %d types", UX_PROFILE_VALUES_MOST);
+	*ret = p->n_types;
+	p->types[p->n_types++] = type;
+	return UX_OK;
+}
+
+static enum ux_code otlp_read_sample(struct otlp_reader *r, size_t type, struct ux_cur c,
+				     struct ux_error *err)
+{
+	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	uint64_t stack = 0, sum = 0, times = 0;
+	bool has_value = false;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_SAMPLE_STACK)
+			stack = f.value;
+		else if (f.number == OTLP_SAMPLE_VALUES)
+			for (uint64_t v; ux_protobuf_integer(&c, &f, &v); has_value = true)
+				sum += v;
+		else if (f.number == OTLP_SAMPLE_TIMESTAMPS)
+			times += f.wire == UX_PROTOBUF_BYTES ? ux_cur_left(&f.bytes) / 8 : 1;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	if (stack >= r->stacks.size)
+		return otlp_dangling(&c, "stack", stack, r->stacks.size, err);
+	/* Without values each time stamp stands for one. */
+	values[type] = (int64_t)(has_value ? sum : times);
+	return ux_profile_add_sample(r->profile, 0, r->stacks.data[stack], 0, values, err);
+}
+
+/* All types have to be known before the first sample: they are read in a pass of their own. */
+static enum ux_code otlp_read_profile(struct otlp_reader *r, bool samples, struct ux_cur c,
+				      struct ux_error *err)
+{
+	struct ux_cur types = c;
+	size_t type = SIZE_MAX;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&types, &f);)
+		if (f.number == OTLP_PROFILE_SAMPLE_TYPE && ux_protobuf_is_message(&types, &f))
+			UX_TRY(otlp_read_type(r, f.bytes, &type, err));
+	UX_TRY(ux_cur_status(&types, err));
+	if (type == SIZE_MAX)
+		UX_TRY(otlp_read_type(r, (struct ux_cur){.section = SECTION}, &type, err));
+	for (struct ux_protobuf_field f; samples && ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_PROFILE_SAMPLES && ux_protobuf_is_message(&c, &f))
+			UX_TRY(otlp_read_sample(r, type, f.bytes, err));
+		else if (f.number == OTLP_PROFILE_TIME && r->profile->start_ns == 0)
+			r->profile->start_ns = f.value;
+		else if (f.number == OTLP_PROFILE_DURATION && r->profile->duration_ns == 0)
+			r->profile->duration_ns = f.value;
+	}
+	return ux_cur_status(&c, err);
+}
+
+static enum ux_code otlp_read_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
+				       struct ux_error *err)
+{
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number != OTLP_SCOPE_PROFILES || !ux_protobuf_is_message(&c, &f))
+			continue;
+		struct ux_protobuf_field inner;
+		while (ux_protobuf_next(&f.bytes, &inner))
+			if (inner.number == OTLP_PROFILES &&
+			    ux_protobuf_is_message(&f.bytes, &inner))
+				UX_TRY(otlp_read_profile(r, samples, inner.bytes, err));
+		UX_TRY(ux_cur_status(&f.bytes, err));
+	}
+	return ux_cur_status(&c, err);
+}
+
+/* --- the message ------------------------------------------------------------------------------ */
+
+static enum ux_code otlp_read_pass(struct otlp_reader *r, unsigned pass, struct ux_error *err)
+{
+	enum {
+		TYPES = 4, /* passes 0 to 3 read the dictionary */
+		SAMPLES
+	};
+	struct ux_cur c = ux_cur_make(r->file->bytes, SECTION, false);
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_DICTIONARY && ux_protobuf_is_message(&c, &f)) {
+			r->file->has_dictionary = true;
+			if (pass < TYPES)
+				UX_TRY(otlp_read_dictionary(r, pass, f.bytes, err));
+		} else if (f.number == OTLP_RESOURCE_PROFILES && pass >= TYPES &&
+			   ux_protobuf_is_message(&c, &f)) {
+			UX_TRY(otlp_read_resource(r, pass == SAMPLES, f.bytes, err));
+		}
+	}
+	return ux_cur_status(&c, err);
+}
+
+enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
+			  struct ux_profile *p, struct ux_error *err)
+{
+	enum {
+		PASSES_ADDRESSES = 3,
+		PASSES_ALL = 6
+	};
+	*f = (struct ux_otlp){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
+	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {
+		.file = f, .profile = p, .parts = parts};
+	unsigned passes = parts == UX_OTLP_ALL ? PASSES_ALL : PASSES_ADDRESSES;
+	for (unsigned pass = 0; pass < passes; pass++)
+		UX_TRY(otlp_read_pass(&r, pass, err));
+	return UX_OK;
+}
