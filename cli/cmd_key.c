@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "commands.h"
 
-#include "json_out.h"
+#include "key_json.h"
 #include "keys.h"
 #include "output.h"
 #include "store.h"
@@ -51,44 +51,10 @@ enum {
 	DAY_S = 24 * 60 * 60,
 };
 
-static void key_scopes_json(struct ux_json *j, unsigned scopes)
-{
-	char text[UX_SCOPES_TEXT];
-	ux_json_key(j, "scopes");
-	ux_json_array_begin(j);
-	for (const char *word = ux_scopes_text(scopes, text); *word;) {
-		size_t n = strcspn(word, ",");
-		ux_json_str(j, ux_bytes(word, n));
-		word += n + (word[n] == ',');
-	}
-	ux_json_array_end(j);
-}
-
 static void key_write_json(struct ux_out *out, const struct ux_key *key, const char *token)
 {
-	char when[UX_TIME_TEXT];
 	struct ux_json j = ux_json_make(out);
-	ux_json_object_begin(&j);
-	ux_json_key_cstr(&j, "id", key->id);
-	if (token)
-		ux_json_key_cstr(&j, "token", token);
-	key_scopes_json(&j, key->scopes);
-	ux_json_key_cstr(&j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
-	ux_json_key_cstr(&j, "description", key->description ? key->description : "");
-	ux_json_key_cstr(&j, "created", ux_time_text(key->created, when));
-	if (key->tokens > 1)
-		ux_json_key_u64(&j, "tokens", key->tokens);
-	if (key->rate)
-		ux_json_key_u64(&j, "rate", key->rate);
-	if (key->uploads)
-		ux_json_key_u64(&j, "uploads", key->uploads);
-	if (key->last_used)
-		ux_json_key_cstr(&j, "last_used", ux_time_text(key->last_used, when));
-	if (key->expires)
-		ux_json_key_cstr(&j, "expires", ux_time_text(key->expires, when));
-	if (key->revoked)
-		ux_json_key_cstr(&j, "revoked", ux_time_text(key->revoked, when));
-	ux_json_object_end(&j);
+	ux_json_api_key(&j, key, token);
 	ux_out_u8(out, '\n');
 }
 

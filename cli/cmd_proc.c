@@ -389,8 +389,7 @@ static int proc_run(const struct ux_command *cmd, int argc, char **argv, struct 
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no process given");
-	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
-	    pid > INT_MAX)
+	if (!ux_decimal_parse(ux_bytes_cstr(args.items[0]), &pid) || pid == 0 || pid > INT_MAX)
 		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
 	enum ux_interp_kind kind = v->python ? UX_INTERP_PYTHON
 				   : v->php  ? UX_INTERP_PHP

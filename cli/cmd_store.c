@@ -215,8 +215,7 @@ static enum ux_code store_parse_days(const char *text, int64_t *ret, struct ux_e
 		*ret = 0;
 	else if (strcmp(text, "served") == 0)
 		*ret = -1;
-	else if (ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &days) && days > 0 &&
-		 days <= DAYS_MOST)
+	else if (ux_decimal_parse(ux_bytes_cstr(text), &days) && days > 0 && days <= DAYS_MOST)
 		*ret = (int64_t)days * DAY_S;
 	else
 		return ux_error_set(err, UX_EINVAL,
@@ -382,7 +381,7 @@ static enum ux_code store_set_quotas(const struct store_values *v, struct ux_nam
 		ns->quota_bytes = n;
 	n = 0;
 	if (v->modules && strcmp(v->modules, "any") != 0 &&
-	    (!ux_hex_parse_u64(ux_bytes_cstr(v->modules), /* hex= */ false, &n) || n == 0))
+	    (!ux_decimal_parse(ux_bytes_cstr(v->modules), &n) || n == 0))
 		return ux_error_set(err, UX_EINVAL,
 				    "--modules is \"%.32s\"; expected at least 1, or any",
 				    v->modules);

@@ -2,7 +2,7 @@
 /* Writes a script to standard output by which a shell completes command lines of unhex: for "bash",
  * "zsh" or "fish". */
 #include "commands.h"
-#include "out.h"
+#include "output.h"
 #include "vec.h"
 
 #include <ctype.h>
@@ -180,14 +180,33 @@ static void bash_option_word(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_fmt(out, "--%s ", o->long_name);
 }
 
-static const char *bash_kind(const struct complete_argument *a)
+/* What completes an option's argument, in the words of each shell. A % stands for the known words.
+ */
+static const struct complete_texts {
+	const char *bash; /* a value of `kind` in the script */
+	const char *zsh;  /* an action of _arguments */
+	const char *fish; /* options of complete */
+} complete_texts[] = {
+	[COMPLETE_FILE] = {"file", "_files", " -r -F"},
+	[COMPLETE_FOLDER] = {"folder", "_files -/", " -x -a '(__fish_complete_directories)'"},
+	[COMPLETE_PROCESS] = {"process", "_pids", " -x -a '(__fish_complete_pids)'"},
+	[COMPLETE_WORDS] = {"words", "(%)", " -x -a '%'"},
+	[COMPLETE_NOTHING] = {"nothing", " ", " -x"},
+};
+
+static const struct complete_texts *complete_texts_of(const struct complete_argument *a)
 {
-	static const char *const names[] = {
-		[COMPLETE_FILE] = "file",       [COMPLETE_FOLDER] = "folder",
-		[COMPLETE_PROCESS] = "process", [COMPLETE_WORDS] = "words",
-		[COMPLETE_NOTHING] = "nothing",
-	};
-	return names[a->kind];
+	return &complete_texts[a->kind];
+}
+
+static void complete_write(struct ux_out *out, const char *text, const struct complete_argument *a)
+{
+	for (; *text; text++) {
+		if (*text == '%')
+			ux_out_cstr(out, a->words);
+		else
+			ux_out_u8(out, (uint8_t)*text);
+	}
 }
 
 static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
@@ -199,7 +218,7 @@ static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_fmt(out, "\t'%s --%s'", cmd->name, o->long_name);
 	if (o->short_name)
 		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->short_name);
-	ux_out_fmt(out, ") kind=%s words='%s' ;;\n", bash_kind(&a), a.words);
+	ux_out_fmt(out, ") kind=%s words='%s' ;;\n", complete_texts_of(&a)->bash, a.words);
 }
 
 static void write_bash(struct ux_out *out)
@@ -227,8 +246,8 @@ static void write_bash(struct ux_out *out)
 	for (size_t i = 0; i < ux_command_count; i++) {
 		const struct ux_command *cmd = ux_commands[i];
 		struct complete_argument a = complete_first_operand(cmd);
-		ux_out_fmt(out, "\t\t%s) first=%s words='%s' options='", cmd->name, bash_kind(&a),
-			   a.words);
+		ux_out_fmt(out, "\t\t%s) first=%s words='%s' options='", cmd->name,
+			   complete_texts_of(&a)->bash, a.words);
 		complete_each_option(out, cmd, bash_option_word);
 		ux_out_cstr(out, "' ;;\n");
 	}
@@ -265,14 +284,7 @@ static void zsh_option(struct ux_out *out, const struct ux_command *cmd, const s
 		ux_out_u8(out, ':');
 		complete_quoted(out, o->arg, ":");
 		ux_out_u8(out, ':');
-		if (a.kind == COMPLETE_FILE)
-			ux_out_cstr(out, "_files");
-		else if (a.kind == COMPLETE_FOLDER)
-			ux_out_cstr(out, "_files -/");
-		else if (a.kind == COMPLETE_WORDS)
-			ux_out_fmt(out, "(%s)", a.words);
-		else
-			ux_out_cstr(out, " ");
+		complete_write(out, complete_texts_of(&a)->zsh, &a);
 	}
 	ux_out_u8(out, '\'');
 }
@@ -318,14 +330,7 @@ static void fish_option(struct ux_out *out, const struct ux_command *cmd, const 
 		ux_out_fmt(out, " -s %c", o->short_name);
 	if (o->arg) {
 		struct complete_argument a = complete_option_argument(o);
-		if (a.kind == COMPLETE_FILE)
-			ux_out_cstr(out, " -r -F");
-		else if (a.kind == COMPLETE_FOLDER)
-			ux_out_cstr(out, " -x -a '(__fish_complete_directories)'");
-		else if (a.kind == COMPLETE_WORDS)
-			ux_out_fmt(out, " -x -a '%s'", a.words);
-		else
-			ux_out_cstr(out, " -x");
+		complete_write(out, complete_texts_of(&a)->fish, &a);
 	}
 	if (*o->help) {
 		ux_out_cstr(out, " -d '");
@@ -386,8 +391,5 @@ int main(int argc, char **argv)
 		write_fish(&out);
 	else
 		return 2;
-	if (ux_out_status(&out, NULL) != UX_OK)
-		return 1;
-	fwrite(out.data, 1, out.size, stdout);
-	return fflush(stdout) == 0 ? 0 : 1;
+	return ux_finish(&out, 0);
 }

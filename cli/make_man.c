@@ -2,6 +2,7 @@
 /* Writes a manual page to standard output: that of a command, of "unhex" or of
  * "unhex-serve.conf". */
 #include "commands.h"
+#include "output.h"
 #include "settings.h"
 
 /* Writes plain text. Everything that roff would take as a request or an escape sequence is
@@ -237,8 +238,5 @@ int main(int argc, char **argv)
 		man_settings(&out);
 	else
 		return 2;
-	if (ux_out_status(&out, NULL) != UX_OK)
-		return 1;
-	fwrite(out.data, 1, out.size, stdout);
-	return fflush(stdout) == 0 ? 0 : 1;
+	return ux_finish(&out, 0);
 }

@@ -114,8 +114,7 @@ bool ux_option_parse_bytes(const char *text, uint64_t *ret)
 	bool with_unit = unit && *unit;
 	unsigned shift = with_unit ? 10 * (unsigned)(unit - units + 1) : 0;
 	uint64_t v = 0;
-	if (!ux_hex_parse_u64(ux_bytes(text, n - with_unit), /* hex= */ false, &v) ||
-	    v > UINT64_MAX >> shift)
+	if (!ux_decimal_parse(ux_bytes(text, n - with_unit), &v) || v > UINT64_MAX >> shift)
 		return false;
 	*ret = v << shift;
 	return true;
@@ -154,8 +153,7 @@ static bool option_store(const struct ux_option *o, char *arg, void *values)
 	case UX_OPTION_LIST:
 		return options_append_list(target, arg);
 	case UX_OPTION_COUNT:
-		if (!ux_hex_parse_u64(ux_bytes_cstr(arg), /* hex= */ false, &v) || v == 0 ||
-		    v > COUNT_MOST)
+		if (!ux_decimal_parse(ux_bytes_cstr(arg), &v) || v == 0 || v > COUNT_MOST)
 			return false;
 		*(unsigned *)target = (unsigned)v;
 		return true;

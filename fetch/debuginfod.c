@@ -55,7 +55,7 @@ static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint
 {
 	const char *text = debuginfod_variable(name);
 	uint64_t v = 0;
-	if (!text || !ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &v))
+	if (!text || !ux_decimal_parse(ux_bytes_cstr(text), &v))
 		return 0;
 	return v > most / unit ? most : v * unit;
 }
@@ -207,9 +207,8 @@ static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 	snprintf(text, sizeof(text), "%.*s", (int)ux_min(file.bytes.size, (size_t)20),
 		 (const char *)file.bytes.data);
 	text[strcspn(text, " \n")] = '\0';
-	return ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &v)
-		       ? (int64_t)ux_min(v, (uint64_t)INT_MAX)
-		       : MISS_S;
+	return ux_decimal_parse(ux_bytes_cstr(text), &v) ? (int64_t)ux_min(v, (uint64_t)INT_MAX)
+							 : MISS_S;
 }
 
 /* Checks whether a file is in the cache. UX_OK: it is. UX_ENOTFOUND: the cache has a valid

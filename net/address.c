@@ -66,7 +66,7 @@ static bool address_is_port(struct ux_bytes text)
 {
 	uint64_t port = 0;
 	return text.size > 1 && text.data[0] == ':' &&
-	       ux_hex_parse_u64(ux_bytes(text.data + 1, text.size - 1), /* hex= */ false, &port) &&
+	       ux_decimal_parse(ux_bytes(text.data + 1, text.size - 1), &port) &&
 	       port <= UINT16_MAX;
 }
 
@@ -119,8 +119,7 @@ static bool network_parse(struct ux_bytes text, struct ux_network *ret)
 	if (slash) {
 		unsigned first = address_is_v4(a.bytes) ? MAPPED_BITS : 0;
 		struct ux_bytes number = ux_bytes(slash + 1, text.size - n - 1);
-		if (!ux_hex_parse_u64(number, /* hex= */ false, &bits) ||
-		    bits > ADDRESS_BITS - first)
+		if (!ux_decimal_parse(number, &bits) || bits > ADDRESS_BITS - first)
 			return false;
 		bits += first;
 	}

@@ -25,7 +25,7 @@ bool ux_key_duration_parse(const char *text, int64_t *ret)
 	}
 	for (size_t i = 0; i < ux_countof(units) && size > 1; i++) {
 		if (text[size - 1] != units[i].unit ||
-		    !ux_hex_parse_u64(ux_bytes(text, size - 1), /* hex= */ false, &n) ||
+		    !ux_decimal_parse(ux_bytes(text, size - 1), &n) ||
 		    n > (uint64_t)(YEARS_MOST * 366 * (int64_t)DAY_S / units[i].seconds))
 			continue;
 		*ret = (int64_t)n * units[i].seconds;

@@ -85,6 +85,15 @@ size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret)
 	return i;
 }
 
+bool ux_decimal_parse(struct ux_bytes text, uint64_t *ret)
+{
+	uint64_t v = 0;
+	if (text.size == 0 || ux_digits_parse(text, 10, &v) != text.size)
+		return false;
+	*ret = v;
+	return true;
+}
+
 size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad)
 {
 	uint8_t c = s.data[0], low = 0x80, high = 0xbf;

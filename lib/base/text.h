@@ -59,6 +59,10 @@ bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret
  */
 bool ux_hex_parse_u64(struct ux_bytes text, bool hex, uint64_t *ret) ux_must;
 
+/* Parses a number of decimal digits alone. False, with *ret unchanged, for anything else and for a
+ * value over 64 bits. */
+bool ux_decimal_parse(struct ux_bytes text, uint64_t *ret) ux_must;
+
 /*
  * Parses the number that text begins with, in base 8, 10 or 16, without a prefix or sign, and
  * returns the number of its digits. 0, with *ret unchanged: there are no digits, or the number is

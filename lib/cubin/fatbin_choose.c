@@ -138,7 +138,7 @@ enum ux_code ux_fatbin_choose(const struct ux_fatbin_list *list, const char *tex
 		UX_TRY(ux_id_parse(ux_bytes_cstr(text), &id, err));
 		return choose_id(list, &id, ret, err);
 	}
-	if (text && ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &number))
+	if (text && ux_decimal_parse(ux_bytes_cstr(text), &number))
 		return choose_number(list, number, ret, err);
 	return choose_arch(list, text, ret, err);
 }

@@ -21,12 +21,6 @@ static uint64_t misplaced_hash(struct ux_bytes name)
 	return ux_hash_bytes(ux_bytes(name.data, ux_min(name.size, (size_t)NAME_HASHED)));
 }
 
-static bool misplaced_is_linkage_name(struct ux_bytes name)
-{
-	return ux_bytes_starts(name, UX_STR("_Z")) || ux_bytes_starts(name, UX_STR("_R")) ||
-	       ux_bytes_starts(name, UX_STR("_D"));
-}
-
 static int misplaced_compare(const void *x, const void *y)
 {
 	const struct ux_symbol_hash *a = x, *b = y;
@@ -43,7 +37,7 @@ static bool symbol_names_build(struct ux_symbol_names *names,
 		const struct ux_code_symbol *s = &symbols->data[i];
 		struct ux_bytes name = misplaced_name(s);
 		struct ux_symbol_hash entry = {(uint32_t)misplaced_hash(name), (uint32_t)i};
-		if (s->bind != STB_LOCAL && misplaced_is_linkage_name(name) &&
+		if (s->bind != STB_LOCAL && ux_name_is_mangled(name) &&
 		    !ux_symbol_hash_vec_append(&names->hashes, entry))
 			return false;
 	}
@@ -110,7 +104,7 @@ bool ux_piece_is_misplaced(const struct ux_piece *p, const struct ux_code_symbol
 	if (!p->name || p->name[0] != '_' || p->own > 0)
 		return false;
 	struct ux_bytes name = ux_bytes(p->name, strnlen(p->name, NAME_MOST));
-	if (!misplaced_is_linkage_name(name) || !misplaced_is_covered(p, symbols, first, n) ||
+	if (!ux_name_is_mangled(name) || !misplaced_is_covered(p, symbols, first, n) ||
 	    misplaced_has_own_symbol(name, &symbols->data[first], n))
 		return false;
 	if (!symbol_names_build(names, symbols)) {

@@ -2,6 +2,7 @@
 /* Reading and choosing the symbols of code. */
 #include "code_symbols.h"
 
+#include "function_name.h"
 #include "elf_defs.h"
 #include "order.h"
 #include "unhex/frame.h"
@@ -204,15 +205,11 @@ static bool symbol_is_old_version(const struct ux_code_symbol *s)
 	return s->name[s->name_size] == '@' && s->name[s->name_size + 1] != '@';
 }
 
-static unsigned symbol_underscores(const struct ux_code_symbol *s)
+/* The underscore of a mangled name does not mark an internal symbol. */
+static size_t symbol_underscores(const struct ux_code_symbol *s)
 {
-	/* The underscore of a mangled name (_Z, _R) does not mark an internal symbol. */
-	if (s->name_size > 1 && s->name[0] == '_' && (s->name[1] == 'Z' || s->name[1] == 'R'))
-		return 0;
-	unsigned n = 0;
-	while (n < s->name_size && s->name[n] == '_')
-		n++;
-	return n;
+	struct ux_bytes name = ux_bytes(s->name, s->name_size);
+	return ux_name_is_mangled(name) ? 0 : ux_name_underscores(name);
 }
 
 static int symbol_compare(const void *x, const void *y)

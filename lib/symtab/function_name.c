@@ -142,16 +142,10 @@ static bool name_has_identifier(struct ux_bytes symbol, struct ux_bytes word)
 	return false;
 }
 
-static bool name_is_mangled(struct ux_bytes symbol)
-{
-	return ux_bytes_starts(symbol, UX_STR("_Z")) || ux_bytes_starts(symbol, UX_STR("_R")) ||
-	       ux_bytes_starts(symbol, UX_STR("_D"));
-}
-
 /* _Z1fi contains "1f", the mangled form of the short name f; so does _Z1fIiEvT_ for f<int>. */
 static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
-	if (!name_is_mangled(symbol) || ux_bytes_starts(dwarf, UX_STR("_Z")))
+	if (!ux_name_is_mangled(symbol) || ux_bytes_starts(dwarf, UX_STR("_Z")))
 		return false;
 	if (name_is_operator(dwarf) || name_is_closure(dwarf))
 		return true;
@@ -182,14 +176,6 @@ static bool name_is_crystal(struct ux_bytes symbol, struct ux_bytes dwarf)
 	return false;
 }
 
-static size_t name_underscores(struct ux_bytes name)
-{
-	size_t n = 0;
-	while (n < name.size && name.data[n] == '_')
-		n++;
-	return n;
-}
-
 /*
  * Returns the exported alias by which people call a function that DWARF names as its library does
  * internally: malloc for __libc_malloc, __libc_start_main for __libc_start_main_impl. NULL when
@@ -201,11 +187,11 @@ static const struct ux_code_symbol *name_public_alias(struct ux_bytes dwarf,
 {
 	const struct ux_code_symbol *best = NULL;
 	bool exported = false;
-	if (name_underscores(dwarf) == 0 || name_is_mangled(dwarf))
+	if (ux_name_underscores(dwarf) == 0 || ux_name_is_mangled(dwarf))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		struct ux_bytes name = name_of_symbol(&symbols[i]);
-		if (symbols[i].bind == STB_LOCAL || symbols[i].untyped || name_is_mangled(name))
+		if (symbols[i].bind == STB_LOCAL || symbols[i].untyped || ux_name_is_mangled(name))
 			continue;
 		exported |= ux_bytes_eq(name, dwarf);
 		if (!best)
@@ -213,7 +199,7 @@ static const struct ux_code_symbol *name_public_alias(struct ux_bytes dwarf,
 	}
 	if (!best)
 		return NULL;
-	size_t theirs = name_underscores(name_of_symbol(best)), own = name_underscores(dwarf);
+	size_t theirs = ux_name_underscores(name_of_symbol(best)), own = ux_name_underscores(dwarf);
 	return theirs < own || (theirs == own && !exported) ? best : NULL;
 }
 

@@ -49,6 +49,22 @@ struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word);
  */
 size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b);
 
+/* Whether it is a linkage name of C++ or Rust (_Z), Rust (_R) or D (_D). */
+static inline bool ux_name_is_mangled(struct ux_bytes name)
+{
+	return name.size > 1 && name.data[0] == '_' &&
+	       (name.data[1] == 'Z' || name.data[1] == 'R' || name.data[1] == 'D');
+}
+
+/* Counts the underscores that a name begins with. */
+static inline size_t ux_name_underscores(struct ux_bytes name)
+{
+	size_t n = 0;
+	while (n < name.size && name.data[n] == '_')
+		n++;
+	return n;
+}
+
 /* Returns the symbol's name without its version. */
 const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,
 			   bool *ret_nomem);

@@ -192,7 +192,7 @@ enum ux_code ux_query_number(struct ux_request *req, const char *name, uint64_t 
 	uint64_t v = 0;
 	if (!ux_request_query(req, name, &text))
 		return UX_OK;
-	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v < lo || v > hi)
+	if (!ux_decimal_parse(text, &v) || v < lo || v > hi)
 		return ux_error_set(
 			&req->err, UX_EINVAL, "%s is '%.*s'; expected %" PRIu64 " to %" PRIu64,
 			name, (int)ux_min(text.size, (size_t)32), (const char *)text.data, lo, hi);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /v1/audit and GET /v1/whoami. */
 #include "auth.h"
-#include "json_out.h"
+#include "key_json.h"
 #include "request_values.h"
 #include "index.h"
 
@@ -49,18 +49,6 @@ enum ux_code ux_handle_audit(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-static void gate_routes_put_scopes(struct ux_json *j, unsigned scopes)
-{
-	ux_json_key(j, "scopes");
-	ux_json_array_begin(j);
-	for (unsigned bit = 1; bit <= UX_SCOPES_ALL; bit <<= 1) {
-		char text[UX_SCOPES_TEXT];
-		if ((scopes & bit) != 0)
-			ux_json_cstr(j, ux_scopes_text(bit, text));
-	}
-	ux_json_array_end(j);
-}
-
 enum ux_code ux_handle_whoami(struct ux_request *req, struct ux_response *res)
 {
 	const struct ux_caller *caller = ux_caller_of(req);
@@ -69,7 +57,7 @@ enum ux_code ux_handle_whoami(struct ux_request *req, struct ux_response *res)
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "key", caller->key_id);
 	ux_json_key_cstr(&j, "namespace", caller->ns);
-	gate_routes_put_scopes(&j, caller->scopes);
+	ux_json_scopes(&j, caller->scopes);
 	if (caller->expires != 0)
 		ux_json_key_cstr(&j, "expires", ux_time_text(caller->expires, when));
 	ux_json_key_cstr(&j, "from", caller->from);

@@ -1,63 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/keys: keys as JSON, in the same form as `unhex key --json`. */
 #include "auth.h"
-#include "json_out.h"
 #include "key_admin.h"
+#include "key_json.h"
 #include "request_values.h"
 
 enum {
 	SCOPES_MOST = 16, /* entries of "scopes" */
 };
 
-static void key_routes_put_scopes(struct ux_json *j, unsigned scopes)
-{
-	char text[UX_SCOPES_TEXT];
-	ux_json_key(j, "scopes");
-	ux_json_array_begin(j);
-	for (unsigned bit = 1; bit <= UX_SCOPES_ALL; bit <<= 1)
-		if ((scopes & bit) != 0)
-			ux_json_cstr(j, ux_scopes_text(bit, text));
-	ux_json_array_end(j);
-}
-
-static void key_routes_put_time(struct ux_json *j, const char *name, ux_time t)
-{
-	char when[UX_TIME_TEXT];
-	if (t != 0)
-		ux_json_key_cstr(j, name, ux_time_text(t, when));
-}
-
-static void key_routes_put_count(struct ux_json *j, const char *name, uint64_t n, uint64_t least)
-{
-	if (n >= least)
-		ux_json_key_u64(j, name, n);
-}
-
-/* token: shown only in the answer that made it; NULL: none. */
-static void key_routes_put_key(struct ux_json *j, const struct ux_key *key, const char *token)
-{
-	ux_json_object_begin(j);
-	ux_json_key_cstr(j, "id", key->id);
-	if (token)
-		ux_json_key_cstr(j, "token", token);
-	key_routes_put_scopes(j, key->scopes);
-	ux_json_key_cstr(j, "namespace", key->ns);
-	ux_json_key_cstr(j, "description", key->description);
-	key_routes_put_time(j, "created", key->created);
-	key_routes_put_count(j, "tokens", key->tokens, 2);
-	key_routes_put_count(j, "rate", key->rate, 1);
-	key_routes_put_count(j, "uploads", key->uploads, 1);
-	key_routes_put_time(j, "last_used", key->last_used);
-	key_routes_put_time(j, "expires", key->expires);
-	key_routes_put_time(j, "revoked", key->revoked);
-	ux_json_object_end(j);
-}
-
 static enum ux_code key_routes_answer(struct ux_request *req, struct ux_response *res,
 				      const struct ux_key *key, char token[UX_TOKEN_SIZE])
 {
 	struct ux_json j = ux_json_make(&req->out);
-	key_routes_put_key(&j, key, token);
+	ux_json_api_key(&j, key, token);
 	explicit_bzero(token, UX_TOKEN_SIZE);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
@@ -74,7 +30,7 @@ enum ux_code ux_handle_keys(struct ux_request *req, struct ux_response *res)
 	ux_json_key(&j, "keys");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < list.n; i++)
-		key_routes_put_key(&j, &list.keys[i], NULL);
+		ux_json_api_key(&j, &list.keys[i], NULL);
 	ux_json_array_end(&j);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');

@@ -57,7 +57,7 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 	if (text.data[n] != '.' || !memeql_sec(text.data + n + 1, mac, MAC_TEXT))
 		return false;
 	struct ux_bytes digits = ux_bytes(text.data + ID_TEXT + 1, n - ID_TEXT - 1);
-	if (text.data[ID_TEXT] != '.' || !ux_hex_parse_u64(digits, /* hex= */ false, &expires) ||
+	if (text.data[ID_TEXT] != '.' || !ux_decimal_parse(digits, &expires) ||
 	    expires > INT64_MAX || (ux_time)expires <= now)
 		return false;
 	memcpy(token_id, text.data, ID_TEXT);

@@ -121,7 +121,7 @@ int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t o
 {
 	uint64_t v = 0;
 	struct ux_bytes text = ux_page_query(req, name);
-	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v > INT64_MAX)
+	if (!ux_decimal_parse(text, &v) || v > INT64_MAX)
 		return otherwise;
 	return (int64_t)v;
 }

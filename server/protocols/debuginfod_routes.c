@@ -122,8 +122,8 @@ static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux
 {
 	struct ux_bytes v;
 	uint64_t most = 0;
-	if (!ux_request_header(req, "X-DEBUGINFOD-MAXSIZE", &v) ||
-	    !ux_hex_parse_u64(v, /* hex= */ false, &most) || most == 0 || size <= most)
+	if (!ux_request_header(req, "X-DEBUGINFOD-MAXSIZE", &v) || !ux_decimal_parse(v, &most) ||
+	    most == 0 || size <= most)
 		return UX_OK;
 	res->status = 406;
 	return ux_error_set(&req->err, UX_ELIMIT, "it has %" PRIu64 " bytes", size);

@@ -20,7 +20,7 @@ enum {
 static bool service_variable(const char *name, uint64_t *ret)
 {
 	const char *text = getenv(name);
-	return text && ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, ret);
+	return text && ux_decimal_parse(ux_bytes_cstr(text), ret);
 }
 
 enum ux_code ux_passed_socket(int *ret, struct ux_error *err)

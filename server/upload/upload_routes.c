@@ -283,7 +283,7 @@ static bool range_next_number(struct ux_bytes *v, char end, uint64_t *ret)
 {
 	const uint8_t *at = v->size ? memchr(v->data, end, v->size) : NULL;
 	size_t n = at ? (size_t)(at - v->data) : 0;
-	if (!at || !ux_hex_parse_u64(ux_bytes(v->data, n), /* hex= */ false, ret))
+	if (!at || !ux_decimal_parse(ux_bytes(v->data, n), ret))
 		return false;
 	*v = ux_bytes(at + 1, v->size - n - 1);
 	return true;
@@ -301,7 +301,7 @@ static bool range_parse(struct ux_bytes v, uint64_t *ret_first, uint64_t *ret_si
 	    last < *ret_first)
 		return false;
 	*ret_size = UINT64_MAX;
-	return ux_bytes_eq(v, UX_STR("*")) || ux_hex_parse_u64(v, /* hex= */ false, ret_size);
+	return ux_bytes_eq(v, UX_STR("*")) || ux_decimal_parse(v, ret_size);
 }
 
 static enum ux_code incoming_read_offset(struct ux_request *req, const struct ux_upload *up,
@@ -310,7 +310,7 @@ static enum ux_code incoming_read_offset(struct ux_request *req, const struct ux
 	struct ux_bytes v;
 	uint64_t size = UINT64_MAX;
 	*ret = 0;
-	if (ux_request_query(req, "offset", &v) && !ux_hex_parse_u64(v, /* hex= */ false, ret))
+	if (ux_request_query(req, "offset", &v) && !ux_decimal_parse(v, ret))
 		return ux_error_set(&req->err, UX_EINVAL, "the offset is no number");
 	if (ux_request_header(req, "Content-Range", &v) && !range_parse(v, ret, &size))
 		return ux_error_set(&req->err, UX_EINVAL,

@@ -381,6 +381,22 @@ static void addresses_are_read_as_people_type_them(void **state)
 	assert_false(ux_hex_parse_u64(UX_STR("1 "), false, &v));
 }
 
+static void numbers_are_decimal_digits_alone(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = {
+		"", "0x10", "10 ", " 10", "+1", "-1", "1e3", "ff", "18446744073709551616"};
+	uint64_t v = 7;
+	for (size_t i = 0; i < ux_countof(wrong); i++) {
+		if (ux_decimal_parse(ux_bytes_cstr(wrong[i]), &v))
+			fail_msg("%s", wrong[i]);
+		assert_int_equal(v, 7);
+	}
+	assert_true(ux_decimal_parse(UX_STR("0"), &v) && v == 0);
+	assert_true(ux_decimal_parse(UX_STR("0171664"), &v) && v == 171664);
+	assert_true(ux_decimal_parse(UX_STR("18446744073709551615"), &v) && v == UINT64_MAX);
+}
+
 static void digits_are_read_up_to_the_first_other_character(void **state)
 {
 	(void)state;
@@ -670,6 +686,7 @@ int main(void)
 		UX_TEST(hash_tells_every_length_and_bit_apart),
 		UX_TEST(hex_reads_what_it_writes_and_refuses_the_rest),
 		UX_TEST(addresses_are_read_as_people_type_them),
+		UX_TEST(numbers_are_decimal_digits_alone),
 		UX_TEST(digits_are_read_up_to_the_first_other_character),
 		UX_TEST(every_code_point_is_utf8_and_back),
 		UX_TEST(only_the_well_formed_is_utf8),

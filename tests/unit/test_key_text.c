@@ -29,6 +29,8 @@ static void durations_have_a_number_and_a_unit(void **state)
 		{"-1d", false, 0},
 		{"1dd", false, 0},
 		{"1 d", false, 0},
+		{"0x1d", false, 0},
+		{"0x10h", false, 0},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		int64_t seconds = -7;
