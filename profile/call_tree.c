@@ -521,3 +521,9 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 	call_maker_deinit(&m);
 	return code;
 }
+
+enum ux_code ux_call_tree_type(const struct ux_call_tree *t, struct ux_bytes name, size_t *ret,
+			       struct ux_error *err)
+{
+	return ux_profile_types_find(t->types, t->n_types, &t->functions.strings, name, ret, err);
+}

@@ -70,6 +70,13 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 			       const struct ux_call_options *options, struct ux_error *err) ux_must;
 void ux_call_tree_deinit(struct ux_call_tree *t);
 
+/*
+ * Sets the index of the value with that name; of the last one for an empty name, as pprof does.
+ * UX_ENOTFOUND: there is none; the message has those that are.
+ */
+enum ux_code ux_call_tree_type(const struct ux_call_tree *t, struct ux_bytes name, size_t *ret,
+			       struct ux_error *err) ux_must;
+
 static inline int64_t ux_call_total(const struct ux_call_tree *t, size_t node, size_t column)
 {
 	return t->total[node * t->n_columns + column];

@@ -2,6 +2,8 @@
 /* The tables of a profile. */
 #include "profile.h"
 
+#include "order.h"
+
 /* Whether one more element fits: numbers have 32 bits. */
 static enum ux_code profile_has_room(size_t n, const char *what, struct ux_error *err)
 {
@@ -187,4 +189,51 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 		if (!ux_profile_values_append(&p->values, values[i]))
 			return ux_error_nomem(err);
 	return ux_profile_samples_append(&p->samples, sample) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
+				   const struct ux_strings *strings, struct ux_bytes name,
+				   size_t *ret, struct ux_error *err)
+{
+	char list[96] = "";
+	size_t used = 0;
+	*ret = n > 0 ? n - 1 : 0;
+	if (name.size == 0)
+		return UX_OK;
+	for (size_t i = 0; i < n; i++) {
+		struct ux_bytes type = ux_strings_get(strings, types[i].name);
+		if (ux_bytes_eq(type, name)) {
+			*ret = i;
+			return UX_OK;
+		}
+		int wrote = snprintf(list + used, sizeof(list) - used, "%s%.*s", i ? ", " : "",
+				     (int)ux_min(type.size, sizeof(list)), (const char *)type.data);
+		used = ux_min(used + (size_t)ux_max(wrote, 0), sizeof(list) - 1);
+	}
+	return ux_error_set(err, UX_ENOTFOUND, "the samples have no value \"%.*s\"; expected %s",
+			    (int)ux_min(name.size, (size_t)40), (const char *)name.data,
+			    n > 0 ? list : "none, since they have no values");
+}
+
+static int profile_compare_samples(const void *pa, const void *pb, void *ctx)
+{
+	const struct ux_profile_sample *samples = ctx;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	UX_ORDER(samples[a].thread, samples[b].thread);
+	UX_ORDER(samples[a].time_ns, samples[b].time_ns);
+	UX_ORDER(a, b);
+	return 0;
+}
+
+enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct ux_error *err)
+{
+	size_t n = p->samples.size;
+	*ret = malloc((n + 1) * sizeof(**ret));
+	if (!*ret)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i] = (uint32_t)i;
+	if (n > 0)
+		qsort_r(*ret, n, sizeof(**ret), profile_compare_samples, p->samples.data);
+	return UX_OK;
 }

@@ -232,6 +232,27 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
 	ux_must;
 
+/*
+ * Sets the index of the value with that name among n; of the last one for an empty name, as pprof
+ * does. UX_ENOTFOUND: there is none; the message has the names that there are.
+ */
+enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
+				   const struct ux_strings *strings, struct ux_bytes name,
+				   size_t *ret, struct ux_error *err) ux_must;
+
+static inline enum ux_code ux_profile_type_find(const struct ux_profile *p, struct ux_bytes name,
+						size_t *ret, struct ux_error *err)
+{
+	return ux_profile_types_find(p->types, p->n_types, &p->strings, name, ret, err);
+}
+
+/*
+ * Sets a malloc'ed array of the numbers of all samples, ordered by their threads, then by their
+ * times, then as they were added. UX_ENOMEM.
+ */
+enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct ux_error *err)
+	ux_must;
+
 /* The values of a sample, p->n_types of them. */
 static inline const int64_t *ux_profile_sample_values(const struct ux_profile *p,
 						      const struct ux_profile_sample *sample)

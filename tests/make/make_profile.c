@@ -50,13 +50,13 @@ static uint32_t make_module(struct ux_profile *p, const char *name, size_t size)
 	return number;
 }
 
-/* Frames that are separated by '>', outermost first. */
+/* Frames that are separated by '|', outermost first. */
 static void make_frames(struct ux_profile *p, uint32_t location, const char *names, size_t size)
 {
 	struct ux_profile_frame frames[8];
 	size_t n = 0;
 	for (const char *end = names + size; end > names && n < ux_countof(frames); n++) {
-		const char *start = memrchr(names, '>', (size_t)(end - names));
+		const char *start = memrchr(names, '|', (size_t)(end - names));
 		const char *name = start ? start + 1 : names;
 		char text[256], file[300];
 		snprintf(text, sizeof(text), "%.*s", (int)(end - name), name);

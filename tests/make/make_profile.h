@@ -11,7 +11,7 @@ void make_profile(struct ux_profile *p, const char *types);
 /*
  * Adds a sample. Its stack is a list of frames from the outermost inwards, separated by ';':
  *   MODULE!NAME             a function of /lib/MODULE, at a line of /src/NAME.c
- *   MODULE!OUTER>INNER      a call that is inlined
+ *   MODULE!OUTER|INNER      a call that is inlined
  *   MODULE@1234             an address (hex) without a name
  */
 void make_profile_sample(struct ux_profile *p, const char *stack, uint32_t thread, int64_t first,

@@ -57,8 +57,8 @@ static void inlined_functions_are_frames_and_large_ones_first(void **state)
 	struct ux_profile p;
 	make_profile(&p, "samples/count");
 	make_profile_sample(&p, "prog!main;prog!small", 0, 1, 0);
-	make_profile_sample(&p, "prog!main;prog!outer>inner", 0, 5, 0);
-	make_profile_sample(&p, "prog!main;prog!outer>inner;libc.so@1f0", 0, 2, 0);
+	make_profile_sample(&p, "prog!main;prog!outer|inner", 0, 5, 0);
+	make_profile_sample(&p, "prog!main;prog!outer|inner;libc.so@1f0", 0, 2, 0);
 	make_profile_sample(&p, "prog!main;prog!outer;prog!inner", 0, 3, 0);
 	make_profile_sample(&p, "prog!main;prog!also", 0, 1, 0);
 	expect_tree(&p, NULL, (struct ux_call_options){0},
@@ -215,7 +215,7 @@ static void a_failed_allocation_is_an_error(void **state)
 	(void)state;
 	struct ux_profile p;
 	make_profile(&p, "samples/count bytes/bytes");
-	make_profile_sample(&p, "a!main;a!big>in;a!deep;b@12", 0, 60, 1);
+	make_profile_sample(&p, "a!main;a!big|in;a!deep;b@12", 0, 60, 1);
 	make_profile_sample(&p, "a!main;a!mid", 0, 30, 0);
 	make_profile_sample(&p, "a!main;a!tiny", 0, 1, 0);
 	assert_true(each_failed_alloc(alloc_tree, &p, false) > 20);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex flame: a flame graph of a profile, or its samples for another viewer. */
+#include "commands.h"
+
+#include "flame.h"
+#include "folded.h"
+#include "output.h"
+#include "profile_input.h"
+#include "profile_viewers.h"
+#include "sigbus.h"
+
+#include <unistd.h>
+
+struct flame_values {
+	const char *output;
+	const char *to;
+	const char *diff;
+	const char *value;
+	const char *demangle;
+	unsigned limit;
+	bool threads;
+	struct ux_profile_options profile;
+};
+
+static const struct ux_option flame_options[] = {
+	{"output", 'o', UX_OPTION_TEXT, offsetof(struct flame_values, output), "FILE",
+	 "where to write [standard output]"},
+	{"to", 0, UX_OPTION_TEXT, offsetof(struct flame_values, to), "FORMAT",
+	 "html, svg, folded, speedscope or firefox [by the name of the output, else html]",
+	 "html svg folded speedscope firefox"},
+	{"diff", 'd', UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
+	 "the profile before: show what has changed since (html, svg)"},
+	{"value", 0, UX_OPTION_TEXT, offsetof(struct flame_values, value), "NAME",
+	 "which value of the samples is shown, such as cpu or inuse_space [the last one]"},
+	{"threads", 0, UX_OPTION_FLAG, offsetof(struct flame_values, threads), NULL,
+	 "a tree for each thread"},
+	{"limit", 0, UX_OPTION_COUNT, offsetof(struct flame_values, limit), "N",
+	 "frames of an html graph; smaller ones are summed up [500000]"},
+	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct flame_values, demangle), "MODE",
+	 "of linkage names: full, short, templates-elided or none [short]",
+	 "full short templates-elided none"},
+	UX_PROFILE_OPTIONS(struct flame_values, profile),
+};
+
+enum flame_format {
+	FLAME_HTML,
+	FLAME_SVG,
+	FLAME_FOLDED,
+	FLAME_SPEEDSCOPE,
+	FLAME_FIREFOX,
+};
+
+static const struct {
+	const char *name;
+	const char *suffix;
+} flame_formats[] = {
+	[FLAME_HTML] = {"html", ".html"},
+	[FLAME_SVG] = {"svg", ".svg"},
+	[FLAME_FOLDED] = {"folded", ".folded"},
+	[FLAME_SPEEDSCOPE] = {"speedscope", ".speedscope.json"},
+	[FLAME_FIREFOX] = {"firefox", ".firefox.json"},
+};
+
+/* Frames that are narrower than half a pixel are not in a picture. */
+static const double flame_svg_least = 0.0004;
+
+/* The state of the command. */
+struct flame_job {
+	const struct flame_values *v;
+	struct ux_profile_input input;
+	struct ux_profile_input before; /* --diff */
+	enum flame_format to;
+	enum ux_demangle_mode demangle;
+	struct ux_call_tree tree;
+	struct ux_file_new file;
+	struct ux_stream stream;
+};
+
+static void flame_job_deinit(struct flame_job *job)
+{
+	ux_file_new_deinit(&job->file);
+	ux_sigbus_remove(NULL);
+	ux_stream_deinit(&job->stream);
+	ux_call_tree_deinit(&job->tree);
+	ux_profile_input_close(&job->before);
+	ux_profile_input_close(&job->input);
+}
+
+static void flame_values_deinit(struct flame_values *v)
+{
+	ux_profile_options_free(&v->profile);
+}
+
+static bool flame_ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* Which format is written. False for an unknown word. */
+static bool flame_set_format(struct flame_job *job)
+{
+	for (size_t i = 0; i < ux_countof(flame_formats); i++)
+		if (job->v->to ? strcmp(job->v->to, flame_formats[i].name) == 0
+			       : flame_ends(job->v->output ? job->v->output : "",
+					    flame_formats[i].suffix)) {
+			job->to = (enum flame_format)i;
+			return true;
+		}
+	return job->v->to == NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static const char *flame_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *flame_subject(const char *name)
+{
+	return ux_dash_is(name) ? UX_DASH_INPUT : name;
+}
+
+static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *input,
+			       const char *name, struct ux_error *err)
+{
+	struct ux_profile_options options = job->v->profile;
+	UX_TRY(ux_profile_input_read(input, name, err));
+	return ux_profile_input_symbolize(input, &options, err);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static enum ux_code flame_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct flame_job *job = ctx;
+	return ux_file_write(job->file.path ? job->file.fd : STDOUT_FILENO, bytes, err);
+}
+
+static enum ux_code flame_put_graph(struct flame_job *job, const char *name, struct ux_error *err)
+{
+	const struct flame_values *v = job->v;
+	struct ux_call_options options = {.demangle = job->demangle, .threads = v->threads};
+	struct ux_flame_options how = {
+		.title = ux_bytes_cstr(flame_base_name(flame_subject(name))),
+		.other = ux_bytes_cstr(v->diff ? flame_base_name(flame_subject(v->diff)) : ""),
+	};
+	if (job->to == FLAME_SVG)
+		options.least = flame_svg_least;
+	options.most = v->limit ? v->limit : UX_FLAME_NODES_MOST;
+	UX_TRY(ux_call_tree_make(&job->tree, &job->input.profile,
+				 v->diff ? &job->before.profile : NULL, &options, err));
+	UX_TRY(ux_call_tree_type(&job->tree, ux_bytes_cstr(v->value), &how.type, err));
+	return job->to == FLAME_SVG ? ux_flame_svg(&job->tree, &how, &job->stream, err)
+				    : ux_flame_html(&job->tree, &how, &job->stream, err);
+}
+
+static enum ux_code flame_put_samples(struct flame_job *job, const char *name, struct ux_error *err)
+{
+	const struct ux_profile *p = &job->input.profile;
+	struct ux_viewer_options options = {
+		.title = ux_bytes_cstr(flame_base_name(flame_subject(name))),
+		.demangle = job->demangle,
+	};
+	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(job->v->value), &options.type, err));
+	switch (job->to) {
+	case FLAME_FOLDED:
+		UX_TRY(ux_folded_write(p, options.type, job->demangle, &job->stream.out, err));
+		return ux_stream_flush(&job->stream, err);
+	case FLAME_SPEEDSCOPE:
+		return ux_speedscope_write(p, &options, &job->stream, err);
+	case FLAME_FIREFOX:
+		return ux_firefox_write(p, &options, &job->stream, err);
+	case FLAME_HTML:
+	case FLAME_SVG:
+		break;
+	}
+	return flame_put_graph(job, name, err);
+}
+
+/* Writes the output, whole or not at all. */
+static enum ux_code flame_put(struct flame_job *job, const char *name, struct ux_error *err)
+{
+	const char *output = job->v->output;
+	bool file = output && !ux_dash_is(output);
+	job->stream.write = flame_write;
+	job->stream.ctx = job;
+	if (!file && isatty(STDOUT_FILENO) && job->to != FLAME_FOLDED)
+		return ux_error_set(err, UX_EINVAL,
+				    "a graph is not written to a terminal; expected -o FILE.html");
+	if (file) {
+		UX_TRY(ux_file_new_open(&job->file, output, err));
+		ux_sigbus_remove(job->file.temp);
+	}
+	UX_TRY(flame_put_samples(job, name, err));
+	return file ? ux_file_new_commit(&job->file, /* sync= */ false, err) : UX_OK;
+}
+
+/* After a failure *ret_subject is the file that it concerns. */
+static enum ux_code flame_run(struct flame_job *job, const char *name, const char **ret_subject,
+			      struct ux_error *err)
+{
+	*ret_subject = flame_subject(name);
+	UX_TRY(flame_read(job, &job->input, name, err));
+	if (job->v->diff) {
+		*ret_subject = flame_subject(job->v->diff);
+		UX_TRY(flame_read(job, &job->before, job->v->diff, err));
+	}
+	*ret_subject = job->v->output ? job->v->output : UX_DASH_OUTPUT;
+	return flame_put(job, name, err);
+}
+
+static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	ux_cleanup(flame_values_deinit) struct flame_values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n != 1)
+		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
+						       : "more than one profile given: --diff "
+							 "compares two");
+	ux_cleanup(flame_job_deinit) struct flame_job job = {.v = &v,
+							     .input = UX_PROFILE_INPUT_INIT,
+							     .before = UX_PROFILE_INPUT_INIT,
+							     .demangle = UX_DEMANGLE_SHORT,
+							     .file = UX_FILE_NEW_INIT};
+	if (!flame_set_format(&job))
+		return ux_usage_error(
+			cmd, "--to %s: expected html, svg, folded, speedscope or firefox", v.to);
+	if (v.diff && job.to != FLAME_HTML && job.to != FLAME_SVG)
+		return ux_usage_error(cmd, "--diff: expected an output as html or svg");
+	if (v.diff && ux_dash_is(v.diff) && ux_dash_is(args.items[0]))
+		return ux_usage_error(cmd, "standard input is one profile");
+	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.demangle))
+		return ux_usage_error(cmd,
+				      "--demangle %s: expected full, short, templates-elided "
+				      "or none",
+				      v.demangle);
+	struct ux_error err = UX_ERROR_INIT;
+	const char *subject = NULL;
+	if (flame_run(&job, args.items[0], &subject, &err) != UX_OK)
+		return ux_print_error(subject, &err);
+	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
+	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+}
+
+const struct ux_command ux_cmd_flame = {
+	.name = "flame",
+	.usage = "PROFILE [-o OUT] [options]",
+	.line = "a flame graph of a profile",
+	.text = "Reads a profile as unhex symbolize does, gives names to what has none, and writes a\n"
+		"flame graph: one HTML file that needs no network, with search, zoom, the inverted\n"
+		"view, colours by module and by source, and for code without a name the reason. With\n"
+		"--diff it shows what has changed since another profile. An output that ends in .svg\n"
+		"is a picture without scripts, .folded is text; .speedscope.json and .firefox.json are\n"
+		"for www.speedscope.app and profiler.firefox.com. - reads standard input.",
+	.examples = "  unhex flame cpu.pb.gz -o cpu.html\n"
+		    "  unhex flame after.pb.gz --diff before.pb.gz -o diff.html\n"
+		    "  unhex flame heap.pb.gz --value inuse_space -o heap.svg",
+	.options = flame_options,
+	.n_options = ux_countof(flame_options),
+	.run = cmd_flame_run,
+};
