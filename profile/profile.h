@@ -64,6 +64,7 @@ struct ux_profile_module {
 	struct ux_id id; /* size 0: unknown */
 	uint32_t source; /* where its symbols are from, once it was symbolized; 0: from nowhere */
 	uint32_t why;    /* why locations have no names; 0: no reason is known */
+	uint64_t start;  /* address of the kernel's _text, or of its module; 0: unknown */
 };
 
 /* What the address of a location means. */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a recording, and their samples: what each field of a record is. */
+#ifndef UX_PERF_EVENT_H
+#define UX_PERF_EVENT_H
+
+#include "cursor.h"
+#include "perf_fields.h"
+#include "profile.h"
+
+/* What perf_event_attr says about an event, as far as the reader needs it. */
+struct ux_perf_attr {
+	uint32_t type;
+	uint32_t size; /* in the file */
+	uint64_t config;
+	uint64_t period; /* or the frequency */
+	uint64_t sample_type;
+	uint64_t read_format;
+	uint64_t flags; /* bit n is flag number n, in either byte order */
+	uint64_t branch_type;
+	uint64_t registers; /* mask of those in a sample */
+};
+
+struct ux_perf_event {
+	struct ux_perf_attr attr;
+	uint32_t name;      /* string; 0: unknown */
+	uint32_t value;     /* index of its first value in a sample */
+	uint64_t period;    /* of samples that do not have their own */
+	uint32_t time_at;   /* offset of the time in a sample; 0: it has none */
+	uint32_t time_tail; /* the same from the end of other records; 0: they have none */
+};
+
+UX_VEC(ux_perf_event_list, struct ux_perf_event);
+
+/* Zeroed is empty. */
+struct ux_perf_events {
+	struct ux_perf_event_list list;
+	struct ux_profile_numbers by_id;
+	uint32_t id_at;   /* offset of the ID in a sample; 0: it has none */
+	uint32_t id_tail; /* the same from the end of other records */
+};
+
+/* One record: its header, and all of its bytes, header included. */
+struct ux_perf_record {
+	struct ux_bytes bytes;
+	uint32_t type;
+	uint16_t misc;
+};
+
+enum {
+	UX_PERF_RECORD_HEAD = 8,     /* bytes of a record's header */
+	UX_PERF_RECORD_MOST = 65535, /* bytes of a record */
+	UX_PERF_ATTR_LEAST = 64,     /* bytes of the first version of perf_event_attr */
+	UX_PERF_EVENTS_MOST = 65536, /* tracepoints are thousands */
+};
+
+struct ux_perf_sample {
+	uint64_t ip;
+	uint64_t time;
+	uint64_t period;
+	uint32_t pid;
+	uint32_t tid;
+	struct ux_bytes chain;    /* entries of 8 bytes */
+	struct ux_bytes branches; /* of 24 bytes, the newest first */
+	uint64_t user_ip;         /* of the registers; 0: it has none */
+	bool has_stack;           /* it has a copy of the user's stack */
+};
+
+/* Reads an attr; *ret is zeroed where the file's version has no such field. UX_ECORRUPT. */
+enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf_attr *ret,
+				struct ux_error *err) ux_must;
+
+/* Adds an event. UX_ELIMIT, UX_ENOMEM. */
+enum ux_code ux_perf_events_add(struct ux_perf_events *e, const struct ux_perf_attr *attr,
+				struct ux_error *err) ux_must;
+
+/* Says that an ID is that of the event which was added last. UX_ENOMEM. */
+enum ux_code ux_perf_events_add_id(struct ux_perf_events *e, uint64_t id, struct ux_error *err)
+	ux_must;
+void ux_perf_events_deinit(struct ux_perf_events *e);
+
+/* The event of a record, or NULL; *ret_time is the record's time, 0 when it has none. */
+const struct ux_perf_event *ux_perf_events_find(const struct ux_perf_events *e,
+						const struct ux_perf_record *record, bool swap,
+						uint64_t *ret_time);
+
+/* Reads a sample. UX_ECORRUPT, with the offset in the record. */
+enum ux_code ux_perf_sample_parse(const struct ux_perf_event *event,
+				  const struct ux_perf_record *record, bool swap,
+				  struct ux_perf_sample *ret, struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a recording, their threads and mappings, and those of the kernel, over time. */
+#ifndef UX_PERF_PROCESS_H
+#define UX_PERF_PROCESS_H
+
+#include "perf_event.h"
+#include "perf_space.h"
+
+struct ux_perf_process {
+	struct ux_perf_space *space; /* NULL: nothing is mapped */
+	uint32_t threads;            /* that are known and have not ended */
+};
+
+struct ux_perf_thread {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t comm;    /* string; 0: unknown */
+	uint32_t process; /* index */
+	uint32_t number;  /* of the profile's thread; 0: it has none yet */
+	bool alive;
+};
+
+UX_VEC(ux_perf_process_list, struct ux_perf_process);
+UX_VEC(ux_perf_thread_list, struct ux_perf_thread);
+
+/* Modules by what identifies them; threads of the profile. */
+struct ux_perf_module_key {
+	uint32_t path;
+	uint32_t pid;
+	struct ux_id id;
+};
+
+ux_inline uint64_t ux_perf_module_hash(struct ux_perf_module_key key)
+{
+	return ux_hash_mix(ux_hash_u64((uint64_t)key.path << 32 | key.pid),
+			   ux_hash_bytes(ux_bytes(key.id.bytes, key.id.size)) | 1);
+}
+
+ux_inline bool ux_perf_module_eq(struct ux_perf_module_key a, struct ux_perf_module_key b)
+{
+	return a.path == b.path && a.pid == b.pid && ux_id_eq(&a.id, &b.id);
+}
+
+ux_inline uint64_t ux_perf_thread_hash(struct ux_profile_thread t)
+{
+	return ux_hash_mix(ux_hash_u64((uint64_t)t.pid << 32 | t.tid), (uint64_t)t.comm << 1 | 1);
+}
+
+ux_inline bool ux_perf_thread_eq(struct ux_profile_thread a, struct ux_profile_thread b)
+{
+	return a.pid == b.pid && a.tid == b.tid && a.comm == b.comm;
+}
+
+UX_MAP(ux_perf_module_map, struct ux_perf_module_key, uint32_t, ux_perf_module_hash,
+       ux_perf_module_eq);
+UX_MAP(ux_perf_thread_map, struct ux_profile_thread, uint32_t, ux_perf_thread_hash,
+       ux_perf_thread_eq);
+
+/* Zeroed but for `profile`, in which modules and threads are added. */
+struct ux_perf_processes {
+	struct ux_profile *profile;
+	struct ux_perf_spaces spaces;
+	struct ux_perf_space *kernel; /* modules and programs; what is in none is the kernel */
+	uint32_t kernel_module;       /* of the profile; 0: not added yet */
+	struct ux_perf_process_list processes;
+	struct ux_perf_thread_list threads;
+	struct ux_profile_numbers process_of; /* by pid */
+	struct ux_profile_numbers thread_of;  /* by tid */
+	struct ux_perf_module_map modules;
+	struct ux_perf_thread_map numbers;
+	uint64_t unkept; /* mappings beyond the limit */
+};
+
+void ux_perf_processes_deinit(struct ux_perf_processes *p);
+
+/* Whether these functions read records of a type. */
+bool ux_perf_processes_read(uint32_t type);
+
+/* Takes a record of these types. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT of the profile. */
+enum ux_code ux_perf_processes_add(struct ux_perf_processes *p, const struct ux_perf_record *record,
+				   bool swap, struct ux_error *err) ux_must;
+
+/* The thread of a sample; valid until the next call. UX_ENOMEM, UX_ELIMIT. */
+enum ux_code ux_perf_processes_thread(struct ux_perf_processes *p, uint32_t pid, uint32_t tid,
+				      const struct ux_perf_thread **ret, struct ux_error *err)
+	ux_must;
+
+/* The kernel as a module. */
+enum ux_code ux_perf_processes_kernel(struct ux_perf_processes *p, uint32_t *ret,
+				      struct ux_error *err) ux_must;
+
+/* A build ID as perf writes it: without its size, it is one of up to 20 bytes with zeros behind. */
+struct ux_id ux_perf_build_id(struct ux_bytes bytes, bool has_size);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples and their callchains, as samples and stacks of the profile. */
+#include "perf_reader.h"
+
+enum {
+	BRANCH_FROM = 0, /* offsets in an entry of a branch stack */
+	BRANCH_TO = 8,
+	BRANCH_BYTES = 24
+};
+
+void ux_perf_reader_deinit_samples(struct ux_perf_reader *r)
+{
+	ux_perf_links_deinit(&r->links);
+	for (size_t i = 0; i < ux_countof(r->recent); i++)
+		ux_perf_links_deinit(&r->recent[i].links);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* Whether an event counts nothing: perf uses it for the records of processes alone. */
+static bool perf_event_is_dummy(const struct ux_perf_event *event)
+{
+	return event->attr.type == UX_PERF_TYPE_SOFTWARE && event->attr.config == UX_PERF_SW_DUMMY;
+}
+
+/* Decides which values samples have: with the first sample, because then all events are known. */
+static void perf_reader_begin_types(struct ux_perf_reader *r)
+{
+	uint32_t values = 0;
+	for (size_t i = 0; i < r->events.list.size; i++) {
+		struct ux_perf_event *event = &r->events.list.data[i];
+		event->value = values;
+		if (!perf_event_is_dummy(event))
+			values += 2;
+	}
+	r->has_types = true;
+	r->one_value = values == 0 || values > UX_PROFILE_VALUES_MOST;
+	r->profile->n_types = r->one_value ? 1 : values;
+}
+
+static enum ux_code perf_type_set(struct ux_profile *p, struct ux_profile_type *type,
+				  struct ux_bytes name, const char *suffix, const char *unit,
+				  struct ux_error *err)
+{
+	enum {
+		NAME_MOST = 200
+	};
+	char text[NAME_MOST + 16];
+	int n = snprintf(text, sizeof(text), "%.*s%s", (int)ux_min(name.size, (size_t)NAME_MOST),
+			 (const char *)name.data, suffix);
+	UX_TRY(ux_profile_string(p, ux_bytes(text, (size_t)n), &type->name, err));
+	return ux_profile_string(p, ux_bytes_cstr(unit), &type->unit, err);
+}
+
+/* The name of an event: perf's, or one of the kernel's numbers. */
+static struct ux_bytes perf_event_name(const struct ux_profile *p,
+				       const struct ux_perf_event *event, char *text, size_t size)
+{
+	static const char *const hardware[] = {"cycles",
+					       "instructions",
+					       "cache-references",
+					       "cache-misses",
+					       "branches",
+					       "branch-misses",
+					       "bus-cycles",
+					       "stalled-cycles-frontend",
+					       "stalled-cycles-backend",
+					       "ref-cycles"};
+	static const char *const software[] = {
+		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
+	const struct ux_perf_attr *a = &event->attr;
+	if (event->name != 0)
+		return ux_profile_text(p, event->name);
+	if (a->type == UX_PERF_TYPE_HARDWARE && a->config < ux_countof(hardware))
+		return ux_bytes_cstr(hardware[a->config]);
+	if (a->type == UX_PERF_TYPE_SOFTWARE && a->config < ux_countof(software))
+		return ux_bytes_cstr(software[a->config]);
+	int n = snprintf(text, size, "event %" PRIu32 ":0x%" PRIx64, a->type, a->config);
+	return ux_bytes(text, (size_t)n);
+}
+
+static const char *perf_event_unit(const struct ux_perf_event *event)
+{
+	bool clock = event->attr.type == UX_PERF_TYPE_SOFTWARE &&
+		     event->attr.config <= UX_PERF_SW_TASK_CLOCK;
+	return clock ? "nanoseconds" : "count";
+}
+
+/* Names the two values of an event. */
+static enum ux_code perf_reader_name_event(struct ux_perf_reader *r,
+					   const struct ux_perf_event *event, struct ux_error *err)
+{
+	char text[64];
+	struct ux_profile *p = r->profile;
+	struct ux_bytes name = perf_event_name(p, event, text, sizeof(text));
+	struct ux_profile_type *types = p->types + event->value;
+	bool alone = p->n_types == 2;
+	UX_TRY(perf_type_set(p, &types[0], alone ? UX_STR("samples") : name,
+			     alone ? "" : "_samples", "count", err));
+	UX_TRY(perf_type_set(p, &types[1], name, "", perf_event_unit(event), err));
+	if (event->value == 0) {
+		p->period_type = types[1];
+		p->period = (int64_t)event->period;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_perf_reader_finish_types(struct ux_perf_reader *r, struct ux_error *err)
+{
+	struct ux_profile *p = r->profile;
+	if (!r->has_types)
+		perf_reader_begin_types(r);
+	p->duration_ns = r->last_time - r->first_time;
+	if (r->wall_ns != 0)
+		p->start_ns = r->wall_ns + (r->first_time - r->clock_ns);
+	if (r->one_value)
+		return perf_type_set(p, &p->types[0], UX_STR("samples"), "", "count", err);
+	for (size_t i = 0; i < r->events.list.size; i++)
+		if (!perf_event_is_dummy(&r->events.list.data[i]))
+			UX_TRY(perf_reader_name_event(r, &r->events.list.data[i], err));
+	return UX_OK;
+}
+
+/* --- callchains ------------------------------------------------------------------------------- */
+
+static uint64_t perf_word(const uint8_t *at, bool swap)
+{
+	uint64_t v;
+	memcpy(&v, at, sizeof(v));
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+/* The mode that a mark in a callchain stands for. */
+static uint8_t perf_mark_mode(uint64_t mark)
+{
+	if (mark == UX_PERF_CONTEXT_USER)
+		return UX_PERF_MODE_USER;
+	if (mark == UX_PERF_CONTEXT_KERNEL)
+		return UX_PERF_MODE_KERNEL;
+	if (mark == UX_PERF_CONTEXT_HYPERVISOR)
+		return UX_PERF_MODE_HYPERVISOR;
+	if (mark == UX_PERF_CONTEXT_GUEST || mark == UX_PERF_CONTEXT_GUEST_USER)
+		return UX_PERF_MODE_GUEST_USER;
+	if (mark == UX_PERF_CONTEXT_GUEST_KERNEL)
+		return UX_PERF_MODE_GUEST_KERNEL;
+	return UX_PERF_MODE_UNKNOWN;
+}
+
+static bool perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_t mode, bool returns)
+{
+	return ux_perf_links_append(
+		&r->links,
+		(struct ux_perf_link){.address = address, .mode = mode, .returns = returns});
+}
+
+/*
+ * Reads the entries of a callchain. The first address of each mode is where it was interrupted, the
+ * others are return addresses. A return address of 0 in user mode ends the chain of frames and is
+ * none. `until_user`: the user's part is left out.
+ */
+static bool perf_links_of_chain(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
+				uint8_t mode, bool until_user)
+{
+	bool leaf = true;
+	for (size_t i = 0; i < sample->chain.size; i += sizeof(uint64_t)) {
+		uint64_t v = perf_word(sample->chain.data + i, r->swap);
+		if (v >= UX_PERF_CONTEXT_FIRST) {
+			if (v == UX_PERF_CONTEXT_USER_DEFERRED) {
+				r->summary->deferred++;
+				return true; /* what follows is a cookie */
+			}
+			uint8_t next = perf_mark_mode(v);
+			if (next == UX_PERF_MODE_UNKNOWN)
+				continue; /* what the unwinder took for a return address */
+			mode = next;
+			leaf = true;
+			if (until_user && mode == UX_PERF_MODE_USER)
+				return true;
+			continue;
+		}
+		if (v == 0 && !leaf && mode == UX_PERF_MODE_USER)
+			continue;
+		if (!perf_links_add(r, v, mode, !leaf))
+			return false;
+		leaf = false;
+	}
+	return true;
+}
+
+/* The user's callers from a branch stack that the processor kept as a stack of calls. */
+static bool perf_links_of_branches(struct ux_perf_reader *r, struct ux_bytes branches)
+{
+	const uint8_t *at = branches.data;
+	if (branches.size > 0 &&
+	    !perf_links_add(r, perf_word(at + BRANCH_TO, r->swap), UX_PERF_MODE_USER, false))
+		return false;
+	for (size_t i = 0; i < branches.size; i += BRANCH_BYTES)
+		if (!perf_links_add(r, perf_word(at + i + BRANCH_FROM, r->swap), UX_PERF_MODE_USER,
+				    /* returns: */ false))
+			return false;
+	return true;
+}
+
+/* Whether there is an address of user mode. */
+static bool perf_links_have_user(const struct ux_perf_links *links)
+{
+	for (size_t i = links->size; i > 0; i--)
+		if (links->data[i - 1].mode == UX_PERF_MODE_USER)
+			return true;
+	return false;
+}
+
+/* Sets r->links, the leaf first. */
+static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
+				      const struct ux_perf_sample *sample, uint8_t mode,
+				      struct ux_error *err)
+{
+	bool calls = (event->attr.branch_type & UX_PERF_BRANCH_CALL_STACK) != 0 &&
+		     sample->branches.size > 0;
+	r->links.size = 0;
+	if (!perf_links_of_chain(r, sample, mode, calls) ||
+	    (calls && !perf_links_of_branches(r, sample->branches)))
+		return ux_error_nomem(err);
+	if (r->links.size == 0 && (event->attr.sample_type & UX_PERF_SAMPLE_IP) != 0 &&
+	    !perf_links_add(r, sample->ip, mode, false))
+		return ux_error_nomem(err);
+	if (!sample->has_stack)
+		return UX_OK;
+	r->summary->not_unwound++;
+	if (sample->user_ip != 0 && !perf_links_have_user(&r->links) &&
+	    !perf_links_add(r, sample->user_ip, UX_PERF_MODE_USER, false))
+		return ux_error_nomem(err);
+	return UX_OK;
+}
+
+/* --- locations -------------------------------------------------------------------------------- */
+
+/* The location of a function that is known by its name alone, from its record in the file. */
+static enum ux_code perf_reader_named(struct ux_perf_reader *r, struct ux_profile_place place,
+				      uint32_t name, uint32_t *ret, struct ux_error *err)
+{
+	UX_TRY(ux_profile_locate(r->profile, place, ret, err));
+	struct ux_profile_location *l = &r->profile->locations.data[*ret];
+	if (l->n > 0)
+		return UX_OK;
+	l->named = true;
+	return ux_profile_name(r->profile, *ret, &(struct ux_profile_frame){.name = name}, 1, err);
+}
+
+/* The location of an address. */
+static enum ux_code perf_reader_locate(struct ux_perf_reader *r, const struct ux_perf_space *space,
+				       struct ux_perf_link *link, uint32_t *ret,
+				       struct ux_error *err)
+{
+	struct ux_profile_place place = {
+		.kind = UX_PROFILE_ADDRESS,
+		.returns = link->returns,
+		.address = link->address,
+	};
+	/* The instruction in front of a return address may be the last one of a mapping. */
+	uint64_t inside = link->address - (link->returns && link->address > 0 ? 1 : 0);
+	if (link->mode == UX_PERF_MODE_KERNEL) {
+		const struct ux_perf_mapping *m = ux_perf_space_find(r->processes.kernel, inside);
+		if (!m) {
+			UX_TRY(ux_perf_processes_kernel(&r->processes, &place.module, err));
+			return ux_profile_locate(r->profile, place, ret, err);
+		}
+		place.module = m->module;
+		if (m->name != 0)
+			return perf_reader_named(r, place, m->name, ret, err);
+		return ux_profile_locate(r->profile, place, ret, err);
+	}
+	const struct ux_perf_mapping *m = NULL;
+	if (link->mode == UX_PERF_MODE_USER)
+		m = ux_perf_space_find(space, inside);
+	if (m) {
+		place.module = m->module;
+		if (r->profile->modules.data[m->module].kind != UX_PROFILE_JIT) {
+			place.kind = UX_PROFILE_OFFSET;
+			place.address = link->address - m->start + m->offset;
+		}
+	}
+	link->unmapped = !m;
+	return ux_profile_locate(r->profile, place, ret, err);
+}
+
+/* Sets the stack of r->links. */
+static enum ux_code perf_reader_stack(struct ux_perf_reader *r, const struct ux_perf_thread *thread,
+				      uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_perf_space *space = r->processes.processes.data[thread->process].space;
+	uint64_t version = space ? space->version : 0;
+	uint64_t kernel = r->processes.kernel ? r->processes.kernel->version : 0;
+	struct ux_perf_recent *recent = &r->recent[thread->tid % UX_PERF_RECENT];
+	size_t n = r->links.size;
+	size_t old = recent->space == version && recent->kernel == kernel ? recent->links.size : 0;
+	uint32_t stack = 0;
+	for (; n > 0 && old > 0; n--, old--) {
+		const struct ux_perf_link *a = &r->links.data[n - 1];
+		const struct ux_perf_link *b = &recent->links.data[old - 1];
+		if (a->address != b->address || a->mode != b->mode || a->returns != b->returns)
+			break;
+		r->links.data[n - 1] = *b;
+		stack = b->stack;
+	}
+	for (; n > 0; n--) {
+		struct ux_perf_link *link = &r->links.data[n - 1];
+		uint32_t location = 0;
+		UX_TRY(perf_reader_locate(r, space, link, &location, err));
+		UX_TRY(ux_profile_push(r->profile, stack, location, &stack, err));
+		link->stack = stack;
+	}
+	for (size_t i = 0; i < r->links.size; i++)
+		r->summary->unmapped += r->links.data[i].unmapped;
+	*ret = stack;
+	struct ux_perf_links spare = recent->links;
+	*recent = (struct ux_perf_recent){version, kernel, r->links};
+	r->links = spare;
+	return UX_OK;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void perf_reader_note_time(struct ux_perf_reader *r, uint64_t time)
+{
+	if (time == 0)
+		return;
+	r->first_time = r->first_time == 0 ? time : ux_min(r->first_time, time);
+	r->last_time = ux_max(r->last_time, time);
+}
+
+enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_perf_event *event,
+				   const struct ux_perf_record *record, struct ux_error *err)
+{
+	struct ux_perf_sample sample;
+	const struct ux_perf_thread *thread = NULL;
+	int64_t values[UX_PROFILE_VALUES_MOST] = {0};
+	uint32_t stack = 0;
+	if (!r->has_types)
+		perf_reader_begin_types(r);
+	if (perf_event_is_dummy(event))
+		return ux_error_set(err, UX_ECORRUPT, "a sample of an event that has none");
+	UX_TRY(ux_perf_sample_parse(event, record, r->swap, &sample, err));
+	UX_TRY(ux_perf_processes_thread(&r->processes, sample.pid, sample.tid, &thread, err));
+	UX_TRY(perf_reader_links(r, event, &sample, record->misc & UX_PERF_MISC_MODE, err));
+	uint32_t number = thread->number;
+	UX_TRY(perf_reader_stack(r, thread, &stack, err));
+	perf_reader_note_time(r, sample.time);
+	values[r->one_value ? 0 : event->value] = 1;
+	if (!r->one_value)
+		values[event->value + 1] = (int64_t)sample.period;
+	r->summary->samples++;
+	return ux_profile_add_sample(r->profile, number, stack, sample.time, values, err);
+}
