@@ -7,7 +7,7 @@
 
 enum {
 	RETRY_AFTER_S = 1, /* seconds, for pending modules */
-	QUICK_MOST = 64,   /* most addresses and modules of a request that is quick */
+	QUICK_MOST = 128,  /* most addresses and modules of a request that is quick */
 };
 
 /* State of one request. */

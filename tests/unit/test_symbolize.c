@@ -802,7 +802,7 @@ static void only_what_is_cached_and_small_is_quick(void **state)
 	assert_false(is_quick(s, "GET", other, NULL));
 	assert_true(is_quick(s, "GET", other, NULL));
 	n = (size_t)snprintf(many, sizeof(many), "%s", one);
-	for (int i = 1; i < 64; i++)
+	for (int i = 1; i < 128; i++)
 		n += (size_t)snprintf(many + n, sizeof(many) - n, ",0x401000");
 	assert_true(is_quick(s, "GET", many, NULL));
 	snprintf(many + n, sizeof(many) - n, ",0x401000");
