@@ -12,6 +12,8 @@
 #include "make_server.h"
 #include "wire.h"
 
+#include <malloc.h>
+
 enum {
 	ROUNDS = 20
 };
@@ -162,6 +164,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: symbolize json|compact GSYM ADDRESSES BATCH [ROUNDS]\n");
 		return 2;
 	}
+	/* as in server/run/serve.c */
+	(void)mallopt(M_MMAP_THRESHOLD, 2 << 20);
+	(void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
 	unsigned long rounds = argc == 6 ? strtoul(argv[5], NULL, 10) : ROUNDS;
 	make_server_open(&a.server, NULL, /* open_reading= */ true);
 	a.server.app = ux_server_app(&a.server.server, (struct ux_http_limits){0});

@@ -51,6 +51,18 @@ static bool out_may_have(struct ux_out *out, size_t cap)
 	return code == UX_OK;
 }
 
+bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap)
+{
+	assert(out->cap == 0 && !out->counting);
+	if (out->quota && out->quota->may(out->quota, out->quota->bytes + cap) != UX_OK)
+		return false;
+	if (out->quota)
+		out->quota->bytes += cap;
+	out->data = data;
+	out->cap = cap;
+	return true;
+}
+
 bool ux_out_grow(struct ux_out *out, size_t n)
 {
 	if (out->counting) {

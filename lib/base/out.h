@@ -41,6 +41,12 @@ void ux_out_reset(struct ux_out *out);
 /* Moves the bytes out; the caller frees them. NULL when empty. */
 uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size);
 
+/*
+ * Gives an empty buffer without memory cap bytes that were malloc'ed, and owns them then. False:
+ * its quota does not allow it.
+ */
+bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap) ux_must;
+
 /* UX_ENOMEM when the buffer has failed, or the code of its quota, whose owner has the message. */
 enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err) ux_must;
 

@@ -107,6 +107,8 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 	if (!w)
 		return;
 	frame_reply_set_quota(w, NULL);
+	if (w->reply.strings.cap >= UX_SPARE_LEAST)
+		ux_spare_memory_give(all->spare, &w->reply.strings);
 	bool kept = frame_reply_bytes_of(w) <= POOLED_MOST;
 	if (kept) {
 		ux_frame_reply_reset(w);

@@ -4,6 +4,7 @@
 #define UX_FRAME_CACHE_WIRE_H
 
 #include "frame_cache.h"
+#include "spare_memory.h"
 #include "vec.h"
 #include "wire.h"
 
@@ -45,7 +46,8 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w);
  * zeroed pool is empty. Any thread.
  */
 struct ux_frame_reply_pool {
-	pthread_mutex_t lock; /* guards the fields below */
+	struct ux_spare_memory *spare; /* where the texts of large replies have their memory from */
+	pthread_mutex_t lock;          /* guards the fields below */
 	struct ux_frame_reply *kept[4];
 	size_t n;
 };

@@ -16,6 +16,7 @@ enum {
 	MEMORY_SHARE = 4,
 	MEMORY_LEAST = 8 << 20,
 	MEMORY_MOST = 256 << 20,
+	SPARE_SHARE = 32, /* of the memory of all requests, what is kept for large answers */
 };
 
 struct ux_open_module {
@@ -49,6 +50,7 @@ struct ux_module_cache {
 	struct ux_row_cache *rows;
 	pthread_mutex_t lock;               /* guards the fields below */
 	struct ux_frame_reply_pool replies; /* has its own lock */
+	struct ux_spare_memory spare;       /* the same */
 	struct ux_module_memory memory;
 	/*
 	 * number of evictions so far: a module that was read before an eviction is not added after
@@ -271,6 +273,8 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 		return ux_error_nomem(err);
 	}
 	c->store = store;
+	c->replies.spare = &c->spare;
+	ux_spare_memory_init(&c->spare);
 	ux_module_cache_limit(c, (uint64_t)MEMORY_MOST * MEMORY_SHARE);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->replies.lock, NULL);
@@ -283,6 +287,7 @@ void ux_module_cache_limit(struct ux_module_cache *c, uint64_t memory)
 	uint64_t most = ux_max(ux_min(memory / MEMORY_SHARE, (uint64_t)MEMORY_MOST),
 			       (uint64_t)MEMORY_LEAST);
 	atomic_store_explicit(&c->memory.most, (size_t)most, memory_order_relaxed);
+	ux_spare_memory_limit(&c->spare, (size_t)(memory / SPARE_SHARE));
 }
 
 size_t ux_module_cache_bytes(const struct ux_module_cache *c)
@@ -297,6 +302,7 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 	ux_cache_deinit(&c->modules);
 	ux_row_cache_destroy(c->rows);
 	ux_frame_reply_pool_deinit(&c->replies);
+	ux_spare_memory_deinit(&c->spare);
 	pthread_mutex_destroy(&c->replies.lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -305,6 +311,11 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c)
 {
 	return c->rows;
+}
+
+struct ux_spare_memory *ux_module_cache_spare(struct ux_module_cache *c)
+{
+	return &c->spare;
 }
 
 struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)

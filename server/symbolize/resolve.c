@@ -3,8 +3,10 @@
 #include "resolve.h"
 
 #include "gsym_reader.h"
+#include "order.h"
 
 enum {
+	SORTED = 64,  /* from so many on they are sorted */
 	FEW = 8,      /* number of addresses below which single lookups are faster than a batch */
 	FRAMES = 8,   /* initial room for frames of one address; the mean in real programs is 3 */
 	LOCKED = 256, /* addresses that are added before the lock is released for readers */
@@ -42,6 +44,32 @@ void ux_resolver_deinit(struct ux_resolver *r)
 	r->cache = NULL;
 }
 
+/*
+ * Sorts the addresses, so that those which are looked up one after the other need memory that is
+ * close together. They stay as they are when that is not possible.
+ */
+static void misses_sort(struct misses *m)
+{
+	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
+	ux_cleanup(ux_free_ptr) uint32_t *at = NULL;
+	uint64_t bits = 0;
+	for (size_t i = 0; i < m->n; i++)
+		bits |= m->pcs[i];
+	if (m->n < SORTED || !ux_order_init(&order, m->n + 1) || bits > ux_order_limit(&order) ||
+	    !(at = calloc(m->n, sizeof(*at))))
+		return;
+	for (size_t i = 0; i < m->n; i++)
+		ux_order_add(&order, m->pcs[i], i);
+	if (!ux_order_sort(&order))
+		return;
+	for (size_t i = 0; i < m->n; i++) {
+		m->pcs[i] = ux_order_address(&order, i);
+		at[i] = m->at[ux_order_place(&order, i)];
+	}
+	free(m->at);
+	m->at = ux_take(&at);
+}
+
 static bool misses_init(struct misses *m, const struct ux_resolver *r, const uint64_t *pcs,
 			size_t n, const uint32_t *found, size_t unknown)
 {
@@ -56,6 +84,8 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 		m->at[m->n] = (uint32_t)i;
 		m->pcs[m->n++] = pcs[i] - r->back;
 	}
+	if (!r->unsorted)
+		misses_sort(m);
 	return true;
 }
 
@@ -201,11 +231,19 @@ static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, u
 
 /* --- adding to the cache ---------------------------------------------------------------------- */
 
+/* The first of the caller's addresses among those from the i-th miss on; n: there are none. */
+static size_t misses_first(const struct misses *m, size_t i, size_t all, size_t n)
+{
+	for (; i < all; i++)
+		n = ux_min(n, (size_t)m->at[i]);
+	return n;
+}
+
 /*
- * Adds the frames to the cache. Returns the number of the caller's addresses before the first that
- * has no frame number.
+ * Adds the frames to the cache. `all` misses were not known, of which the first m->n were looked
+ * up. Returns the number of the caller's addresses before the first that has no frame number.
  */
-static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n,
+static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t all, size_t n,
 			 uint32_t *ret_frames)
 {
 	for (size_t i = 0; i < m->n;) {
@@ -221,9 +259,9 @@ static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n
 		}
 		ux_frame_cache_unlock(r->cache);
 		if (!good)
-			return m->at[i];
+			return misses_first(m, i, all, n);
 	}
-	return n;
+	return misses_first(m, m->n, all, n);
 }
 
 static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, size_t n,
@@ -252,7 +290,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 		return ux_error_nomem(err);
 	if (r->work)
 		UX_TRY(ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)m.n_frames, err));
-	*ret_done = misses_add(r, &m, m.n < all ? m.at[m.n] : n, ret_frames);
+	*ret_done = misses_add(r, &m, all, n, ret_frames);
 	return UX_OK;
 }
 
@@ -297,6 +335,7 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 		else
 			UX_TRY(resolve_misses(r, pcs, n, unknown, ret_frames, ret_done, err));
 		r->full = *ret_done < n;
+		r->unsorted |= r->full;
 	}
 	if (*ret_done > 0)
 		return UX_OK;

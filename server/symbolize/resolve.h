@@ -11,7 +11,7 @@
 #include "request_work.h"
 
 enum {
-	UX_RESOLVE_MOST = 4096 /* addresses in one call */
+	UX_RESOLVE_MOST = 8192 /* addresses in one call */
 };
 
 /*
@@ -34,6 +34,9 @@ struct ux_resolver {
 	/* the cache of the most recently returned numbers; NULL at first */
 	struct ux_frame_cache *cache;
 	bool full; /* the cache is full: further addresses need a new one */
+	/* a cache was full: addresses are added as they come, so that the first ones are answered
+	 */
+	bool unsorted;
 	/* set when the numbers belong to another cache than those of the previous call */
 	bool fresh;
 };

@@ -81,6 +81,30 @@ static void json_form_end(void *ctx, const struct ux_module_answer *a)
 	ux_json_object_end(&f->j);
 }
 
+static void symbolize_keep_memory(void *ctx)
+{
+	struct ux_request *req = ctx;
+	if (req->out.cap >= UX_SPARE_LEAST)
+		ux_spare_memory_give(ux_module_cache_spare(ux_server_of(req)->cache), &req->out);
+}
+
+/*
+ * Uses memory of answers before for this one, if it will be large, and keeps that for the next.
+ * texts: NULL, or another buffer that will be large.
+ */
+static enum ux_code symbolize_expect_answer(struct ux_request *req, size_t n, struct ux_out *texts)
+{
+	struct ux_spare_memory *spare = ux_module_cache_spare(ux_server_of(req)->cache);
+	if (n < UX_SPARE_ADDRESSES)
+		return UX_OK;
+	ux_spare_memory_take(spare, &req->out);
+	if (texts)
+		ux_spare_memory_take(spare, texts);
+	/* The quota may have refused it, which is no error of the request. */
+	req->err = (struct ux_error)UX_ERROR_INIT;
+	return ux_request_keep(req, symbolize_keep_memory, req);
+}
+
 static const struct ux_symbolize_writer json_form = {json_form_begin, json_form_put, json_form_end};
 
 static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_response *res)
@@ -91,6 +115,7 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	enum ux_code first = UX_OK;
 	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->err));
+	UX_TRY(symbolize_expect_answer(req, request.pcs.size, NULL));
 	ux_json_object_begin(&f.j);
 	ux_json_key(&f.j, "modules");
 	ux_json_array_begin(&f.j);
@@ -152,6 +177,7 @@ static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_r
 	if (!f.wire)
 		return ux_error_nomem(&req->err);
 	UX_TRY(ux_symbolize_request_parse_compact(&request, req->body, &req->arena, &req->err));
+	UX_TRY(symbolize_expect_answer(req, request.pcs.size, &f.wire->reply.strings));
 	UX_TRY(ux_symbolize(req, &request, &compact_form, &f, &first));
 	ux_wire_reply_write(&f.wire->reply, &req->out);
 	return ux_response_out(req, res, UX_WIRE_TYPE);
