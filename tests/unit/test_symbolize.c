@@ -164,6 +164,28 @@ static void module_that_is_not_here_is_requested_elsewhere(void **state)
 	assert_int_equal(other.requested, 4); /* what is here is not requested */
 }
 
+/* A second passes with each request. */
+static enum ux_missing_status fetch_slowly(void *ctx, struct ux_missing_module *m)
+{
+	struct other *o = ctx;
+	o->requested++;
+	assert_true(m->wait_ms <= UX_WORK_WAIT_MS);
+	seconds_later++;
+	return UX_MISSING_PENDING;
+}
+
+static void pprof_waits_for_a_module_for_some_seconds(void **state)
+{
+	struct make_server *s = *state;
+	struct other other = {.s = s};
+	char target[96];
+	s->server.missing = (struct ux_missing_modules){fetch_slowly, &other};
+	snprintf(target, sizeof(target), "/pprof/%s/symbol", example_id);
+	json_decref(ask(s, &(struct make_ask){.method = "GET", .target = target, .token = s->admin},
+			503));
+	assert_in_range(other.requested, 5, 7);
+}
+
 /* --- the compact form -------------------------------------------------------------------------
  */
 
@@ -815,6 +837,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SERVER_TEST(module_that_is_not_here_is_requested_elsewhere),
+		SERVER_TEST(pprof_waits_for_a_module_for_some_seconds),
 		SERVER_TEST(compact_form_and_json_answer_the_same),
 		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
 		SERVER_TEST(compact_questions_over_their_limit_are_refused),
