@@ -581,11 +581,14 @@ class Build:
         # Tests that were added since the last build are known only after this.
         run_quietly(["ninja", "--quiet", "build.ninja"], self.dir)
         self.tests = self.unit_tests()
+        self.only_e2e = [t.removeprefix("e2e/") for t in only_tests if t.startswith("e2e/")]
         if only_tests:
-            unknown = [t for t in only_tests if t not in self.tests]
+            units = [t for t in only_tests if not t.startswith("e2e/")]
+            unknown = [t for t in units if t not in self.tests]
+            unknown += [t for t in self.only_e2e if not os.path.exists(self.e2e_file(t))]
             if unknown:
-                sys.exit(f"mutate: no such unit test: {' '.join(unknown)}")
-            self.tests = {t: self.tests[t] for t in only_tests}
+                sys.exit(f"mutate: no such test: {' '.join(unknown)}")
+            self.tests = {t: self.tests[t] for t in units}
         say(f"building {len(self.tests)} unit tests in {self.dir}")
         status, output = self.ninja(*self.tests.values())
         if status != 0:
@@ -679,7 +682,7 @@ class Build:
             clear_marks(mark_of(marks, path), len(self.places[path]))
         env = {"MUTATE_MARKS": marks, "MUTATE_TESTS": reported, "PYTHONPATH": self.dir}
         names = sorted({name for path in paths for name in self.e2e_of(path)})
-        files = [os.path.join(self.tree, "tests/e2e", name + ".py") for name in names]
+        files = [self.e2e_file(name) for name in names]
         self.run_test([*PYTEST, "-p", "mutate_plugin", *files], 1800, env)
         with open(reported, encoding="utf-8") as lines:
             for line in lines:
@@ -773,7 +776,12 @@ class Build:
             self.objects[path] = self.compile(path)
         return self.objects[path]
 
+    def e2e_file(self, name):
+        return os.path.join(self.tree, "tests/e2e", name + ".py")
+
     def e2e_of(self, path):
+        if self.only_e2e:
+            return self.only_e2e
         folder = max((f for f in E2E if path.startswith(f)), key=len, default=None)
         return E2E[folder].split() if folder else []
 
@@ -964,7 +972,8 @@ def options():
         f"{k}: {v}" for k, v in KINDS.items()))
     parser.add_argument("--only", nargs="+", metavar="ID", default=[], help="these defects alone")
     parser.add_argument("--again", action="store_true", help="the survivors of earlier runs alone")
-    parser.add_argument("--tests", nargs="+", metavar="TEST", default=[], help="these unit tests alone (test_store)")
+    parser.add_argument("--tests", nargs="+", metavar="TEST", default=[],
+                        help="these tests alone: test_store, e2e/test_disk")
     parser.add_argument("--e2e", action="store_true", help="end-to-end tests for what unit tests miss")
     parser.add_argument("--sanitize", action="store_true", help="build with AddressSanitizer, which sees leaks")
     parser.add_argument("--list", action="store_true", help="print the defects that would be planted")
@@ -1004,7 +1013,7 @@ def main():
         for mutants in by_folder.values():
             chosen += [m for m in choose(build, results, mutants, args) if results.outcome(m) is None]
     # One file after the other, since going to another one builds both.
-    build.cover(sorted({mutant.path for mutant in chosen}), args.e2e)
+    build.cover(sorted({mutant.path for mutant in chosen}), args.e2e or build.only_e2e)
     for mutant in sorted(chosen, key=lambda m: m.path):
         run_one(build, results, mutant)
     report(root, results, everything, folders)
