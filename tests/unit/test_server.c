@@ -8,6 +8,7 @@
 #include "request_values.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "row_cache.h"
 #include "module_cache.h"
 
 #include <jansson.h>
@@ -698,6 +699,61 @@ static void module_can_be_seen_fetched_and_forgotten(void **state)
 	refused(get(s, "/v1/modules?after=-1", 400), "invalid", "after");
 }
 
+/* A file that is sent from the disk and not from memory. */
+static void range_behind_the_end_of_a_large_file_is_refused(void **state)
+{
+	struct make_server *s = *state;
+	enum {
+		SIZE = UX_SMALL_FILE_MOST + 1
+	};
+	struct ux_blobs *b = s->store.blobs;
+	struct ux_blob_part *part = NULL;
+	uint64_t size = 0;
+	char uid[UX_UPLOAD_UID_SIZE];
+	uint8_t *bytes = calloc(1, SIZE);
+	assert_non_null(bytes);
+	const char *ids[] = {"gnu:00112233"};
+	const struct ux_arrival what = {.ns = UX_NAMESPACE_DEFAULT, .ids = ids, .n_ids = 1};
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	const struct ux_candidate c = {.kind = UX_KIND_EXECUTABLE,
+				       .blob = ux_blob_hash_of(ux_bytes(bytes, SIZE)),
+				       .size = SIZE,
+				       .holds = UX_HOLDS_CODE,
+				       .reason = "",
+				       .origin_name = "",
+				       .description = "",
+				       .file_name = "",
+				       .key_id = ""};
+	struct ux_add_result r;
+	assert_int_equal(ux_upload_uid_make(uid, NULL), UX_OK);
+	assert_int_equal(b->part_open(b, uid, &part, &size, NULL), UX_OK);
+	assert_int_equal(b->part_write(part, ux_bytes(bytes, SIZE), NULL), UX_OK);
+	assert_int_equal(ux_store_commit_candidate(&s->store, part, &what, &c, &who, &r, NULL),
+			 UX_OK);
+	b->part_close(part);
+	free(bytes);
+	static const struct {
+		const char *range;
+		unsigned status;
+		size_t size; /* of the answer; 0: any */
+	} cases[] = {{"Range: bytes=0-", 206, SIZE},
+		     {"Range: bytes=262144-", 206, 1},
+		     {"Range: bytes=262145-", 416, 0}};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		const char *headers[] = {cases[i].range, NULL};
+		struct make_answer a = make_server_ask(
+			s, &(struct make_ask){.method = "GET",
+					      .target = "/buildid/00112233/executable",
+					      .headers = headers});
+		assert_int_equal(a.status, cases[i].status);
+		if (cases[i].size > 0)
+			assert_int_equal(a.body.size, cases[i].size);
+		else
+			assert_non_null(memmem(a.body.data, a.body.size, "\"error\"", 7));
+		ux_out_deinit(&a.body);
+	}
+}
+
 static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **state)
 {
 	struct make_server *s = *state;
@@ -1200,6 +1256,7 @@ int main(void)
 		SERVER_TEST(open_reading_is_of_the_default_namespace),
 		SERVER_TEST(answer_that_all_requests_have_no_memory_for_is_put_off),
 		SERVER_TEST(failing_disk_never_makes_a_lie),
+		SERVER_TEST(range_behind_the_end_of_a_large_file_is_refused),
 		SERVER_TEST(each_failed_allocation_is_an_answer),
 		SERVER_TEST(each_damaged_body_gets_an_answer),
 		SERVER_TEST(lookups_during_uploads_and_deletions_are_right_or_missing),
