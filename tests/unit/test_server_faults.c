@@ -72,6 +72,10 @@ static int close_server(void **state)
 	return 0;
 }
 
+/* Addresses that are looked up together. */
+#define EIGHT "0x401000+0x401001+0x401002+0x401003+0x401004+0x401005+0x401006+0x401007"
+#define MANY  EIGHT "+" EIGHT "+" EIGHT "+" EIGHT "+" EIGHT "+" EIGHT "+" EIGHT "+" EIGHT
+
 static const struct {
 	const char *method, *target, *body;
 	const char *accept;
@@ -84,6 +88,7 @@ static const struct {
 	 "{\"modules\":[{\"id\":\"" ID "\",\"addresses\":[\"0x401007\"]}]}", NULL,
 	 "\"status\":\"failed\""},
 	{"GET", "/v1/symbolize/" ID "?addr=0x401007", "", NULL, "\"status\":\"failed\""},
+	{"POST", "/pprof/" ID "/symbol", MANY, NULL},
 	{"GET", "/v1/modules", "", NULL},
 	{"GET", "/v1/modules/" ID, "", NULL},
 	{"GET", "/v1/audit", "", NULL},
