@@ -312,11 +312,11 @@ enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const ch
 			   struct ux_error *err)
 {
 	*ret = (struct ux_backup_sum){0};
-	ux_cleanup(backup_end) struct backup b = {
-		.from_index = from->index, .from = from->blobs, .dir = dir, .how = how, .sum = ret};
 	if (backup_is_same(from_dir, dir))
 		return ux_error_set(err, UX_EINVAL, "%.100s is the folder of the store itself",
 				    dir);
+	ux_cleanup(backup_end) struct backup b = {
+		.from_index = from->index, .from = from->blobs, .dir = dir, .how = how, .sum = ret};
 	UX_TRY(ux_store_open_target(&b.to, dir, /* fresh= */ how->fresh, err));
 	return backup_run(&b, err);
 }

@@ -5,6 +5,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -248,7 +249,9 @@ static void a_folder_that_is_no_place_for_a_copy_is_refused(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_backup_how how = {.fresh = true};
 	struct ux_store other;
+	const bool open_before = fcntl(STDIN_FILENO, F_GETFD) >= 0;
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->from, &how, &sum, &err), UX_EINVAL);
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD) >= 0, open_before);
 	assert_non_null(strstr(err.text, "the store itself"));
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->to, &how, &sum, NULL), UX_OK);
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->to, &how, &sum, NULL), UX_ECONFLICT);

@@ -196,6 +196,27 @@ static void a_full_disk_gets_its_reserve_and_keeps_it_again(void **state)
 	assert_int_equal(room.dir, -1);
 }
 
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+/* A program that was started without standard input gets descriptor 0 for its first file. */
+static void a_store_opens_without_standard_input(void **state)
+{
+	struct ux_store store;
+	char other[96];
+	(void)state;
+	int saved = dup(STDIN_FILENO);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	close(STDIN_FILENO);
+	enum ux_code code = ux_store_open(&store, other, NULL);
+	if (code == UX_OK)
+		ux_store_close(&store);
+	if (saved >= 0) {
+		assert_int_equal(dup2(saved, STDIN_FILENO), STDIN_FILENO);
+		close(saved);
+	}
+	assert_int_equal(code, UX_OK);
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* Runs body with arenas of 0 bytes, 64, and so on, until it succeeds. */
@@ -440,6 +461,7 @@ int main(void)
 		LIMITS_TEST(each_limit_on_open_uploads_is_its_own),
 		LIMITS_TEST(a_reserve_is_released_where_room_is_short_alone),
 		LIMITS_TEST(a_full_disk_gets_its_reserve_and_keeps_it_again),
+		LIMITS_TEST(a_store_opens_without_standard_input),
 		LIMITS_TEST(rows_are_read_whole_or_not_at_all),
 		LIMITS_TEST(changes_of_threads_come_one_after_the_other),
 		LIMITS_TEST(a_change_waits_for_another_process_and_then_fails),
