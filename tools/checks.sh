@@ -8,7 +8,7 @@ local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
 release_checks='release'
 # What takes long, or root: other releases of Debian, packages.
-packaging_checks='lto debian-13 package rpm container static'
+packaging_checks='lto debian-13 debian-13-e2e package rpm container static'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
@@ -218,6 +218,15 @@ check_debian_13() {
 	one debian-13 tools/debian.sh trixie sh -c './dev test quick &&
 		{ [ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Dwerror=true \
 			-Dtests=disabled; } && ninja -C build-release --quiet'
+}
+
+# The same, with everything that end-to-end tests need: half an hour alone, and 3 GB.
+check_debian_13_e2e() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== debian-13-e2e: skipped: debootstrap and chroot need root\n'
+		return
+	}
+	one debian-13-e2e tools/debian.sh trixie ./dev test unit e2e
 }
 
 # Debian packages, on both: built twice with the same bytes, without errors of lintian, installed,
