@@ -126,6 +126,7 @@ check_e2e() {
 	one corpus tools/corpus.sh --sample
 	one go-programs tools/corpus.sh --go
 	one axe tools/axe.sh
+	one speedscope tools/speedscope.sh
 	# Stable is a must; unstable may be half built, and then there is one fewer to test with.
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'

@@ -17,6 +17,10 @@ import time
 PATIENCE = 90
 PIECE = 64 << 10  # bytes that a wire carries at a time
 
+AXE = pathlib.Path(__file__).resolve().parents[2] / ".peers/axe/node_modules/axe-core/axe.min.js"
+# Rules of axe-core about what depends on size and colours.
+LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
+
 # Nothing that a browser does by itself, and no name is resolved: pages come from an address. Without
 # a sandbox, which root and many containers cannot have, since all it ever sees is pages of ours.
 FLAGS = ("--no-sandbox", "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu",
@@ -284,3 +288,24 @@ class Page:
     def close(self):
         self.browser.pages.pop(self.session, None)
         self.browser.call("Target.closeTarget", targetId=self.target)
+
+
+def checked(page, where, rules=None):
+    """What axe-core finds."""
+    assert AXE.exists(), "tools/axe.sh fetches axe-core"
+    page.eval(AXE.read_text() + ";1")
+    options = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": rules}
+    found = page.eval(f"""axe.run(document, {json.dumps(options)}).then(r => r.violations.map(v =>
+        [v.id, v.help, v.nodes.map(n => n.html + ": " + n.failureSummary)]))""")
+    assert not found, (where, found)
+
+
+def narrow(page, where):
+    """No page is wider than the screen."""
+    width, most = page.eval("[document.documentElement.scrollWidth, innerWidth]")
+    wide = page.eval("""[...document.body.querySelectorAll("*")].filter(e =>
+        !e.closest(".hidden, .skip, .wide, textarea, pre") &&
+        e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))""")
+    assert width <= most and not wide, (where, width, most, wide)

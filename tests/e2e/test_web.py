@@ -10,13 +10,12 @@ import urllib.parse
 
 import pytest
 
-from browser import PATIENCE, Browser, Wire
+from browser import LOOKS, PATIENCE, Browser, Wire, checked, narrow
 from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
-from tool import ROOT, build_id, compile_c, symbol, unhex
+from tool import build_id, compile_c, symbol, unhex
 
-AXE = ROOT / ".peers/axe/node_modules/axe-core/axe.min.js"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PHONE = {"width": 360, "height": 740, "phone": True}
 HOSTILE = "/x/<img src=x onerror=alert(1)>\"'&amp;\u202ecod.so"
@@ -513,31 +512,6 @@ def test_files_without_an_id_and_files_that_are_none_get_their_word(site, open_p
 
 
 # for everybody
-
-# What depends on size and colours.
-LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
-
-
-def checked(page, where, rules=None):
-    """What axe-core finds."""
-    assert AXE.exists(), "tools/axe.sh fetches axe-core"
-    page.eval(AXE.read_text() + ";1")
-    options = {"resultTypes": ["violations"]}
-    if rules:
-        options["runOnly"] = {"type": "rule", "values": rules}
-    found = page.eval(f"""axe.run(document, {json.dumps(options)}).then(r => r.violations.map(v =>
-        [v.id, v.help, v.nodes.map(n => n.html + ": " + n.failureSummary)]))""")
-    assert not found, (where, found)
-
-
-def narrow(page, where):
-    """No page is wider than the screen."""
-    width, most = page.eval("[document.documentElement.scrollWidth, innerWidth]")
-    wide = page.eval("""[...document.body.querySelectorAll("*")].filter(e =>
-        !e.closest(".hidden, .skip, .wide, textarea, pre") &&
-        e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))""")
-    assert width <= most and not wide, (where, width, most, wide)
-
 
 @pytest.mark.parametrize("look", [{}, {"dark": True, **PHONE}], ids=["light", "dark-phone"])
 def test_each_page_is_for_everybody(site, open_page, look):

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which functions, or which lines, the values of a profile are from. */
+#ifndef UX_PROFILE_TOP_H
+#define UX_PROFILE_TOP_H
+
+#include "functions.h"
+
+/* A function, or one of its lines. */
+struct ux_top_row {
+	uint32_t function; /* of the table's functions */
+	uint32_t file;     /* a string of the profile; 0: unknown */
+	uint32_t line;     /* 0: unknown, or the row is of a whole function */
+	int64_t self;      /* of samples that were taken in it */
+	int64_t total; /* of samples in whose stacks it is; those of a recursive one count once */
+};
+
+UX_VEC(ux_top_rows, struct ux_top_row);
+
+/* Zeroed = empty. Rows are ordered by `self`, then `total`, the largest first, then by name. */
+struct ux_top {
+	struct ux_functions functions;
+	struct ux_top_rows rows;
+	int64_t sum; /* of all samples */
+};
+
+enum ux_top_level {
+	UX_TOP_FUNCTIONS,
+	UX_TOP_LINES,
+};
+
+/*
+ * Makes the table of value number `type`, which must exist unless there are none at all. The table
+ * must be released in either case. UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p, size_t type,
+			 enum ux_top_level level, enum ux_demangle_mode demangle,
+			 struct ux_error *err) ux_must;
+void ux_top_deinit(struct ux_top *t);
+
+/* Orders the rows by `total`, then `self`. */
+void ux_top_order_by_total(struct ux_top *t);
+
+#endif
