@@ -323,7 +323,7 @@ static bool addr2line_open_file(struct addr2line *r)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	ux_sigbus_reading(r->v.exe);
-	if (ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, &err) == UX_OK)
+	if (ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, false, &err) == UX_OK)
 		return addr2line_open_section(r);
 	addr2line_file_error(r, &err);
 	return false;

@@ -14,7 +14,8 @@
 
 /* The values of the options. Must be deinitialised. */
 struct symbolizer_options {
-	const char *program;  /* the name in messages */
+	const char *program; /* the name in messages */
+	bool columns;
 	bool is_addr2line;    /* behave as llvm-addr2line */
 	const char *object;   /* the module of all requests; NULL: each request names one */
 	const char *build_id; /* build ID of the module of all requests, or NULL */
@@ -40,11 +41,12 @@ static void symbolizer_print_usage(FILE *to)
 	      "\n"
 	      "Functions, files and lines at addresses, which are read from standard input when none\n"
 	      "are given: `[CODE|DATA|FRAME] [FILE:|BUILDID:]FILE ADDRESS`, or ADDRESS with --obj.\n"
-	      "Columns are not known and 0. The options are those of llvm-symbolizer:\n"
+	      "Columns are 0 without --columns. The other options are those of llvm-symbolizer:\n"
 	      "  -a, --addresses, --print-address  print each address first\n"
 	      "      --adjust-vma=OFFSET           subtract this from each address\n"
 	      "  -s, --basenames                   names of files without their folders\n"
 	      "      --build-id=HEX                the module by its build ID\n"
+	      "      --columns                     read columns, too: slower, as the cache has none\n"
 	      "  -C, --demangle, --no-demangle     demangle names [yes]\n"
 	      "      --debug-file-directory=DIR    where separate debug files are\n"
 	      "  -e, --obj=FILE, --exe=FILE        the module; then requests name none\n"
@@ -67,6 +69,7 @@ static void symbolizer_print_usage(FILE *to)
 enum {
 	OPTION_ADJUST = 256,
 	OPTION_BUILD_ID,
+	OPTION_COLUMNS,
 	OPTION_NO_DEMANGLE,
 	OPTION_DEBUG_DIR,
 	OPTION_FUNCTIONS,
@@ -86,6 +89,7 @@ static const struct option symbolizer_long_options[] = {
 	{"adjust-vma", required_argument, NULL, OPTION_ADJUST},
 	{"basenames", no_argument, NULL, 's'},
 	{"build-id", required_argument, NULL, OPTION_BUILD_ID},
+	{"columns", no_argument, NULL, OPTION_COLUMNS},
 	{"demangle", optional_argument, NULL, OPTION_DEMANGLE},
 	{"no-demangle", no_argument, NULL, OPTION_NO_DEMANGLE},
 	{"debug-file-directory", required_argument, NULL, OPTION_DEBUG_DIR},
@@ -227,6 +231,8 @@ static bool symbolizer_set_option(struct symbolizer_options *o, int option, int 
 		return o->print.demangle = true;
 	case 'f':
 		return symbolizer_set_functions(o, NULL);
+	case OPTION_COLUMNS:
+		return o->columns = true;
 	case OPTION_DEMANGLE:
 		o->print.demangle = symbolizer_flag_is_on(optarg);
 		return true;
@@ -554,6 +560,7 @@ static int symbolizer_run(bool is_addr2line, int argc, char **argv)
 		return status;
 	r.modules.debug_dirs = (const char *)r.options.debug_dirs.data;
 	r.modules.arch = r.options.arch;
+	r.modules.columns = r.options.columns;
 	return symbolizer_answer_all(&r, line.argc, line.argv.data);
 }
 

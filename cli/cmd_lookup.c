@@ -23,6 +23,7 @@ struct lookup_values {
 	struct ux_answer_values answer;
 	bool no_inlines;
 	bool alternatives;
+	bool columns;
 	struct ux_find_values find;
 	const char *arch;
 	const char *gpu;
@@ -35,6 +36,8 @@ static const struct ux_option lookup_options[] = {
 	 "only the innermost frame of each address"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, alternatives), NULL,
 	 "also other names of the function, where the file keeps them"},
+	{"columns", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, columns), NULL,
+	 "also columns, where the DWARF of the file has them; without the cache, which has none"},
 	UX_FIND_OPTIONS(struct lookup_values, find),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
@@ -373,6 +376,7 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 						   .arch = v->arch,
 						   .gpu = v->gpu,
 						   .lazy = lookup_is_small(l),
+						   .columns = v->columns,
 						   .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
 		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
@@ -380,6 +384,9 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		ux_find_warn(name, &l->local.lost);
 		return code;
 	}
+	if (v->columns)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "--columns: a server has none; expected a file");
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "--alternatives: a server does not tell them; expected a file");

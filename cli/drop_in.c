@@ -64,7 +64,7 @@ static bool drop_in_is_elf32(struct ux_bytes file)
 }
 
 enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
-			     const char *arch, struct ux_error *err)
+			     const char *arch, bool columns, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	/* The original programs do not read these sources, so they are left out. */
@@ -72,6 +72,7 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 					   .arch = arch,
 					   .lazy = true,
 					   .usual_cache = true,
+					   .columns = columns,
 					   .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;

@@ -37,7 +37,7 @@ struct ux_drop_in_file {
  * The codes of ux_file_map() are returned as well.
  */
 enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
-			     const char *arch, struct ux_error *err) ux_must;
+			     const char *arch, bool columns, struct ux_error *err) ux_must;
 void ux_drop_in_close(struct ux_drop_in_file *f);
 
 enum {

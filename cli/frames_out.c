@@ -169,6 +169,10 @@ static void frames_write_json(struct ux_frames_out *w, uint64_t address, const s
 			frames_put_text(w, (struct ux_text_key){f->dir, f->base});
 			frames_put(out, UX_STR(",\"line\":"));
 			frames_put_number(out, f->line, 10);
+			if (f->column > 0) {
+				frames_put(out, UX_STR(",\"column\":"));
+				frames_put_number(out, f->column, 10);
+			}
 		}
 		if (f->function[0] == '<' && strcmp(f->function, UX_NO_NAME) == 0 &&
 		    a->symbol.size == 0) {
@@ -238,6 +242,10 @@ static void frames_write_text(struct ux_frames_out *w, uint64_t address, const s
 			frames_put_text(w, (struct ux_text_key){f->dir, f->base});
 			frames_put(out, UX_STR(":"));
 			frames_put_number(out, f->line, 10);
+			if (f->column > 0) {
+				frames_put(out, UX_STR(":"));
+				frames_put_number(out, f->column, 10);
+			}
 			ux_out_cstr(out, w->colors.none);
 		} else if (f->offset > 0) {
 			frames_put(out, UX_STR("+0x"));

@@ -40,6 +40,7 @@ static enum ux_code symbol_source_open_gsym(struct ux_symbol_source *s, struct u
 					    struct ux_error *err)
 {
 	UX_TRY(ux_gsym_open(&s->gsym, gsym, err));
+	s->gsym.columns = s->columns.data;
 	return ux_gsym_index_open(&s->gsym, INDEX_MOST, err);
 }
 
@@ -72,7 +73,8 @@ static void symbol_source_init_cache(struct ux_symbol_source *s, bool usual)
 	char words[32];
 	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &s->files.debug.file,
 								   &s->files.supplementary};
-	if (!ux_elf_is(s->file.bytes) || s->options.gpu || ux_cubin_is(s->file.bytes))
+	if (s->options.columns || !ux_elf_is(s->file.bytes) || s->options.gpu ||
+	    ux_cubin_is(s->file.bytes))
 		return;
 	snprintf(words, sizeof(words), "%c%x", s->options.alternatives ? 'a' : 'n',
 		 s->options.without);
@@ -223,6 +225,7 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 		.gpu = choice->gpu,
 		.alternatives = choice->alternatives,
 		.without = choice->without,
+		.columns = choice->columns ? &s->columns : NULL,
 	};
 	/* A cubin needs no other files. For all other inputs missing files are not a failure;
 	 * some names then stay unknown. */
@@ -273,6 +276,7 @@ enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 void ux_symbol_source_close(struct ux_symbol_source *s)
 {
 	symbol_source_close_gsym(s);
+	ux_column_vec_deinit(&s->columns);
 	ux_out_deinit(&s->built);
 	ux_address_filter_deinit(&s->filter);
 	ux_symbol_files_close(&s->files);

@@ -97,7 +97,8 @@ void ux_symbol_cache_drop(const struct ux_symbol_cache *c);
 struct ux_symbol_source {
 	struct ux_mapping file;
 	struct ux_out built;
-	struct ux_mapping cached; /* GSYM from the cache; built is then empty */
+	struct ux_column_vec columns; /* of the files of built, if they were requested */
+	struct ux_mapping cached;     /* GSYM from the cache; built is then empty */
 	struct ux_symbol_files files;
 	struct ux_symbol_cache cache;
 	char *path; /* malloc'ed: path of file */
@@ -123,6 +124,7 @@ struct ux_symbol_options {
 	const char *gpu;         /* piece of GPU code, as in struct ux_extract_options */
 	bool usual_cache;        /* use the default cache if UNHEX_CACHE is not set */
 	bool lazy;               /* extract in ux_symbol_source_load() if that is faster */
+	bool columns;            /* read columns; the cache has none and is not used */
 	bool alternatives;       /* store other names of a range, too */
 	uint32_t without;        /* sources that are left out, see struct ux_extract_options */
 };

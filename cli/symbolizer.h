@@ -110,6 +110,7 @@ struct ux_symbolizer_modules {
 	size_t n;
 	size_t oldest;
 	const char *debug_dirs; /* "DIR:DIR", or NULL for the default */
+	bool columns;           /* read columns */
 	const char *arch; /* slice of universal files if the name gives none; NULL: the default */
 };
 

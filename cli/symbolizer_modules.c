@@ -91,7 +91,7 @@ static void symbolizer_module_open(struct ux_symbolizer_modules *m,
 	ux_sigbus_reading(module->path);
 	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs,
 			    module->arch ? module->arch : symbolizer_default_arch(m, module->path),
-			    &module->failure) != UX_OK)
+			    m->columns, &module->failure) != UX_OK)
 		return;
 }
 

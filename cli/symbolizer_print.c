@@ -147,7 +147,7 @@ static void symbolizer_json_frame(const struct ux_symbolizer_print *p, struct ux
 	if (f)
 		ux_drop_in_write_path(&path, f, p->basenames);
 	ux_json_object_begin(j);
-	ux_json_key_u64(j, "Column", 0);
+	ux_json_key_u64(j, "Column", f ? f->column : 0);
 	ux_json_key_u64(j, "Discriminator", 0);
 	ux_json_key_str(j, "FileName", ux_out_bytes(&path));
 	ux_json_key_str(j, "FunctionName", ux_out_bytes(&name));
@@ -206,7 +206,7 @@ static void symbolizer_write_verbose(const struct ux_symbolizer_print *p, const 
 		ux_out_cstr(p->out, "??");
 	if (*f->function && !f->inlined)
 		ux_out_fmt(p->out, "\n  Function start address: 0x%" PRIx64, pc - f->offset);
-	ux_out_fmt(p->out, "\n  Line: %" PRIu32 "\n  Column: 0\n", f->line);
+	ux_out_fmt(p->out, "\n  Line: %" PRIu32 "\n  Column: %u\n", f->line, f->column);
 }
 
 static void symbolizer_write_location(const struct ux_symbolizer_print *p, const struct ux_frame *f)
@@ -215,7 +215,10 @@ static void symbolizer_write_location(const struct ux_symbolizer_print *p, const
 		ux_drop_in_write_path(p->out, f, p->basenames);
 	else
 		ux_out_cstr(p->out, "??");
-	ux_out_fmt(p->out, ":%" PRIu32 "%s\n", f->line, p->style == UX_SYMBOLIZER_LLVM ? ":0" : "");
+	ux_out_fmt(p->out, ":%" PRIu32, f->line);
+	if (p->style == UX_SYMBOLIZER_LLVM)
+		ux_out_fmt(p->out, ":%u", f->column);
+	ux_out_u8(p->out, '\n');
 }
 
 static void symbolizer_write_frame(const struct ux_symbolizer_print *p, const struct ux_frame *f,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profiler COMMAND...: samples its stacks on x86-64, folded as flame graphs take them. */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -43,9 +44,9 @@ int main(int argc, char **argv)
 	pid_t pid = argc > 1 ? fork() : -1;
 	if (pid == 0 && ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
 		_exit(execvp(argv[1], argv + 1));
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || ux_process_open(pid, NULL, &process, NULL))
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || ux_process_open(pid, NULL, &process, NULL))
 		return 1;
-	for (; WIFSTOPPED(status); kill(pid, SIGSTOP), waitpid(pid, &status, 0)) {
+	for (; WIFSTOPPED(status); usleep(1000), kill(pid, SIGSTOP), waitpid(pid, &status, 0)) {
 		size_t n = sample(pid, stack);
 		if (ux_process_lookup_many(process, stack, n, &answers, NULL) != UX_OK)
 			break;
@@ -54,7 +55,6 @@ int main(int argc, char **argv)
 		ux_process_answers_free(answers);
 		int own = WSTOPSIG(status); /* a signal of its own is passed on */
 		ptrace(PTRACE_CONT, pid, NULL, own == SIGSTOP || own == SIGTRAP ? 0 : own);
-		usleep(1000);
 	}
 	ux_process_close(process);
 }

@@ -26,6 +26,7 @@ struct ux_frame {
 	const char *base;     /* name of the source file */
 	uint32_t line;        /* 0 when unknown */
 	bool inlined;
+	uint16_t column; /* 0 when unknown; see UX_MODULE_COLUMNS */
 	uint64_t offset; /* Bytes from the start of the function's range; for an inlined call, from
 			    the start of the call's first range. */
 };

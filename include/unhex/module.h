@@ -33,6 +33,11 @@ enum {
 	 * memory for each.
 	 */
 	UX_MODULE_NAMES = 2,
+	/*
+	 * Frames have columns where the DWARF of the file has them. Reading them takes longer and
+	 * more memory. A GSYM has none.
+	 */
+	UX_MODULE_COLUMNS = 4,
 };
 
 /*

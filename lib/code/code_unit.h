@@ -80,6 +80,7 @@ struct ux_code_path {
 struct ux_code_file {
 	const char *dir; /* "" when the path has no slash */
 	const char *base;
+	uint16_t column; /* see struct ux_code_unit; 0: unknown */
 };
 
 UX_VEC(ux_code_file_vec, struct ux_code_file);
@@ -128,8 +129,16 @@ const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines
  */
 size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc);
 
-/* Sets *ret to the path of a file of the unit. False when the unit has no file with that number. */
-typedef bool ux_code_path_fn(const void *ctx, uint32_t file, struct ux_code_path *ret);
+/*
+ * Sets *ret to the path of a file of the unit, and *ret_column, which is 0, to the column. False
+ * when the unit has no file with that number. Where columns are read, a number stands for a file
+ * and a column in it: then no other part of an extraction has to know of columns.
+ */
+typedef bool ux_code_path_fn(const void *ctx, uint32_t file, struct ux_code_path *ret,
+			     uint16_t *ret_column);
+
+/* The column of each file of a GSYM. */
+UX_VEC(ux_column_vec, uint16_t);
 
 #define UX_CODE_NO_TABLE UINT64_MAX
 

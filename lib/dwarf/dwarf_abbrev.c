@@ -23,6 +23,7 @@ struct abbrev_parser {
 	struct ux_dwarf_abbrev_buffers *buffers;
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
+	bool columns;                 /* of inlined calls are read */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
 	uint32_t bytes;               /* bytes of the entry so far, without the content of blocks */
 	uint32_t block;               /* offset of the length of its one block; 0: none */
@@ -69,14 +70,14 @@ static void abbrev_put_load(struct abbrev_parser *p, enum ux_dwarf_slot slot, ui
 	p->skip = 0;
 }
 
-static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind)
+static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind, bool columns)
 {
 	switch (kind) {
 	case UX_KIND_ROOT:
 		return UX_SELECT_ROOT;
 	case UX_KIND_FUNCTION:
 	case UX_KIND_INLINE:
-		return UX_SELECT_CODE;
+		return columns ? UX_SELECT_COLUMNS : UX_SELECT_CODE;
 	case UX_KIND_CLASS:
 	case UX_KIND_PLAIN:
 	case UX_KIND_LEAF:
@@ -243,7 +244,7 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
 	};
 	p->skip = p->seen = p->bytes = p->block = p->sibling = 0;
 	p->loose = false;
-	abbrev_parse_attrs(p, abbrev_selection(p->entry.kind));
+	abbrev_parse_attrs(p, abbrev_selection(p->entry.kind, p->columns));
 	abbrev_flush_skip(p);
 	abbrev_put_op(p, UX_OP_END, 0);
 	if (!p->loose && p->block == 0) {
@@ -288,6 +289,7 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 {
 	struct abbrev_parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
+		.columns = sections->columns,
 		.layout = table->layout,
 		.sizes = ux_dwarf_form_sizes(table->layout),
 		.buffers = buffers,

@@ -140,24 +140,22 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag)
 
 #define SLOT(attr, slot) [attr] = (slot) + 1
 
+/* What is read of functions and inlined calls. */
+#define CODE_SLOTS                                                                               \
+	SLOT(DW_AT_name, UX_SLOT_NAME), SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),          \
+		SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC), SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),        \
+		SLOT(DW_AT_ranges, UX_SLOT_RANGES), SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN), \
+		SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),                                \
+		SLOT(DW_AT_call_file, UX_SLOT_CALL_FILE),                                        \
+		SLOT(DW_AT_call_line, UX_SLOT_CALL_LINE), SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
+
 const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS] = {
 	[UX_SELECT_SIBLING] =
 		{
 			SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
 		},
-	[UX_SELECT_CODE] =
-		{
-			SLOT(DW_AT_name, UX_SLOT_NAME),
-			SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),
-			SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC),
-			SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
-			SLOT(DW_AT_ranges, UX_SLOT_RANGES),
-			SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
-			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
-			SLOT(DW_AT_call_file, UX_SLOT_CALL_FILE),
-			SLOT(DW_AT_call_line, UX_SLOT_CALL_LINE),
-			SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
-		},
+	[UX_SELECT_CODE] = {CODE_SLOTS},
+	[UX_SELECT_COLUMNS] = {CODE_SLOTS SLOT(DW_AT_call_column, UX_SLOT_CALL_COLUMN)},
 	[UX_SELECT_ROOT] =
 		{
 			SLOT(DW_AT_name, UX_SLOT_NAME),
@@ -225,6 +223,7 @@ enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, ui
 	case UX_SELECT_ROOT:
 		return slot_of_unit_attr(attr);
 	case UX_SELECT_CODE:
+	case UX_SELECT_COLUMNS:
 		return slot_of_function_attr(attr);
 	case UX_SELECT_SIBLING:
 	case UX_SELECT_NAME:

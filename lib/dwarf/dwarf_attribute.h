@@ -62,6 +62,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_SPECIFICATION,
 	UX_SLOT_CALL_FILE,
 	UX_SLOT_CALL_LINE,
+	UX_SLOT_CALL_COLUMN,
 	UX_SLOT_SIBLING,
 	UX_SLOT_STMT_LIST, /* of a function: DW_AT_LLVM_stmt_sequence */
 	UX_SLOT_COMP_DIR,
@@ -97,6 +98,7 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 enum ux_dwarf_selection {
 	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to skip the children */
 	UX_SELECT_CODE,     /* of a function or an inlined call */
+	UX_SELECT_COLUMNS,  /* the same, and the column of the call */
 	UX_SELECT_ROOT,     /* of a unit's own DIE */
 	UX_SELECT_NAME,     /* of a scope that qualifies names: its name and its declaration */
 	UX_SELECT_VARIABLE, /* its location, and where it is declared */

@@ -50,6 +50,7 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 	ux_code_function_vec_deinit(&code->functions);
 	ux_code_inline_vec_deinit(&code->inlines);
 	ux_dwarf_owner_vec_deinit(&code->owners);
+	ux_dwarf_place_vec_deinit(&code->places);
 	ux_range_vec_deinit(&code->ranges);
 }
 
@@ -145,6 +146,15 @@ static uint32_t die_const32(const struct ux_dwarf_die *die, enum ux_dwarf_slot s
 	return (uint32_t)value;
 }
 
+/* Replaces the file of a call by the number of its place. */
+static bool die_place_call(struct die_walk *w, const struct ux_dwarf_die *die,
+			   struct ux_code_inline *node)
+{
+	struct ux_dwarf_place place = {node->call_file, die_const32(die, UX_SLOT_CALL_COLUMN)};
+	node->call_file = (uint32_t)w->code->places.size;
+	return ux_dwarf_place_vec_append(&w->code->places, place);
+}
+
 static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_die *die,
 				    bool has_children)
 {
@@ -156,6 +166,8 @@ static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_di
 	};
 	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* nested= */ false, &node.name, w->err));
+	if (w->code->columns && !die_place_call(w, die, &node))
+		return ux_error_nomem(w->err);
 	if (!ux_code_inline_vec_append(&w->code->inlines, node) ||
 	    !ux_dwarf_owner_vec_append(&w->code->owners, scope->function))
 		return ux_error_nomem(w->err);
@@ -329,6 +341,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 				struct ux_error *err)
 {
 	code->functions.size = code->inlines.size = code->owners.size = code->ranges.size = 0;
+	code->places.size = 0;
 	code->bad_ranges = 0;
 	code->bytes = ctx->unit->end - ctx->unit->off;
 	ux_dwarf_names_begin(names, ctx);

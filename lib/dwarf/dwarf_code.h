@@ -3,6 +3,7 @@
 #ifndef UX_DWARF_CODE_H
 #define UX_DWARF_CODE_H
 
+#include "dwarf_line.h"
 #include "dwarf_name.h"
 
 enum {
@@ -17,6 +18,9 @@ struct ux_dwarf_code {
 	struct ux_code_inline_vec inlines;     /* the calls of each function are contiguous */
 	struct ux_dwarf_owner_vec owners; /* for each inlined call, the index of its function */
 	struct ux_range_vec ranges;
+	/* With columns (ux_dwarf_sections): the `call_file` of a call is the index of a place. */
+	struct ux_dwarf_place_vec places;
+	bool columns; /* set by the caller */
 	/*
 	 * Called for each function with one range: returns true when nothing more than its name and
 	 * range is needed. NULL: everything is needed.

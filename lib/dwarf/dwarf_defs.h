@@ -51,6 +51,7 @@ enum {
 	DW_AT_specification = 0x47,
 	DW_AT_ranges = 0x55,
 	DW_AT_call_file = 0x58,
+	DW_AT_call_column = 0x57,
 	DW_AT_call_line = 0x59,
 	DW_AT_signature = 0x69,
 	DW_AT_linkage_name = 0x6e,

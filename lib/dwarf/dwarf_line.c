@@ -15,6 +15,8 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 	ux_code_sequence_vec_deinit(&lines->whole);
 	ux_dwarf_line_file_vec_deinit(&lines->files);
 	ux_dwarf_text_vec_deinit(&lines->dirs);
+	ux_dwarf_place_vec_deinit(&lines->places);
+	ux_dwarf_place_map_deinit(&lines->place_of);
 }
 
 /* One (content type, form) list of a DWARF 5 header. */
@@ -292,6 +294,8 @@ void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines)
 {
 	lines->rows.size = lines->sequences.size = lines->whole.size = 0;
 	lines->files.size = lines->dirs.size = 0;
+	lines->places.size = lines->row_places = 0;
+	ux_dwarf_place_map_deinit(&lines->place_of);
 	lines->source = (struct ux_dwarf_lines_source){0};
 	lines->outcome = (struct ux_error)UX_ERROR_INIT;
 }

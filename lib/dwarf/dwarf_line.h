@@ -5,6 +5,7 @@
 
 #include "code_unit.h"
 #include "dwarf_ranges.h"
+#include "map.h"
 
 struct ux_dwarf_line_file {
 	const char *name;
@@ -12,6 +13,26 @@ struct ux_dwarf_line_file {
 };
 
 UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);
+
+/* A file and a column in it. */
+struct ux_dwarf_place {
+	uint32_t file;
+	uint32_t column; /* 0: unknown */
+};
+
+UX_VEC(ux_dwarf_place_vec, struct ux_dwarf_place);
+
+ux_inline uint64_t ux_dwarf_place_hash(struct ux_dwarf_place p)
+{
+	return ux_hash_u64((uint64_t)p.column << 32 | p.file);
+}
+
+ux_inline bool ux_dwarf_place_eq(struct ux_dwarf_place a, struct ux_dwarf_place b)
+{
+	return a.file == b.file && a.column == b.column;
+}
+
+UX_MAP(ux_dwarf_place_map, struct ux_dwarf_place, uint32_t, ux_dwarf_place_hash, ux_dwarf_place_eq);
 UX_VEC(ux_dwarf_text_vec, const char *);
 
 /* Identifies the table that was decoded. */
@@ -34,7 +55,14 @@ struct ux_dwarf_lines {
 	struct ux_code_sequence_vec whole; /* sequences that overlap others, uncut, sorted by off */
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
-	const char *comp_dir;                /* NULL when the unit has none */
+	/*
+	 * With columns (ux_dwarf_sections): the `file` of a row is the index of a place, behind
+	 * which the caller may append others, until the rows of the next unit are parsed.
+	 */
+	struct ux_dwarf_place_vec places;
+	size_t row_places; /* how many of them are of rows */
+	struct ux_dwarf_place_map place_of;
+	const char *comp_dir; /* NULL when the unit has none */
 	uint16_t version;
 	struct ux_dwarf_lines_source
 		source;          /* a following unit with the same table reuses the rows */

@@ -10,6 +10,7 @@ struct line_registers {
 	uint32_t op_index;
 	uint32_t file;
 	uint32_t line;
+	uint32_t column;
 	uint32_t last_file;
 	uint32_t last_line;
 	bool live;   /* the sequence begins in text */
@@ -22,6 +23,7 @@ struct line_machine {
 	const struct ux_dwarf_line_header *h;
 	const struct ux_range_set *text;
 	struct ux_dwarf_lines *lines;
+	bool columns;
 	struct line_registers
 		r;      /* registers; valid while no common opcodes are run by the fast path */
 	uint32_t first; /* index of the first row of this sequence */
@@ -79,11 +81,34 @@ ux_inline bool line_put_row(struct line_registers *r, struct ux_code_row_vec *ro
 	return true;
 }
 
+/* Appends a row whose file is the number of its place. */
+static bool line_put_place(struct line_machine *m)
+{
+	struct ux_dwarf_lines *lines = m->lines;
+	struct ux_dwarf_place place = {m->r.file, m->r.column};
+	bool fresh = false;
+	uint32_t *number = ux_dwarf_place_map_insert(&lines->place_of, place, &fresh);
+	if (!number)
+		return false;
+	if (fresh) {
+		*number = (uint32_t)lines->places.size;
+		if (!ux_dwarf_place_vec_append(&lines->places, place))
+			return false;
+		lines->row_places = lines->places.size;
+	}
+	m->r.file = *number;
+	bool ok = line_put_row(&m->r, &lines->rows);
+	m->r.file = place.file;
+	return ok;
+}
+
 static bool line_emit_row(struct line_machine *m)
 {
 	struct line_registers *r = &m->r;
 	if (!r->begun && !line_sequence_begin(r, m->text))
 		return true;
+	if (r->live && m->columns)
+		return line_put_place(m);
 	return !r->live || line_put_row(r, &m->lines->rows);
 }
 
@@ -262,7 +287,7 @@ static void line_run_one(struct line_machine *m, struct ux_cur *c)
 		r->file = (uint32_t)ux_min(ux_cur_uleb(c), (uint64_t)UINT32_MAX);
 		break;
 	case DW_LNS_set_column:
-		(void)ux_cur_uleb(c);
+		r->column = (uint32_t)ux_min(ux_cur_uleb(c), (uint64_t)UINT32_MAX);
 		break;
 	case DW_LNS_negate_stmt:
 		break;
@@ -375,7 +400,7 @@ static void line_machine_run(struct line_machine *m, struct ux_cur *c)
 	line_special_table(m->h, specials);
 	line_sequence_reset(m, ux_cur_off(c));
 	while (ux_cur_more(c) && !m->no_memory) {
-		if (m->r.begun && m->h->max_ops == 1)
+		if (m->r.begun && m->h->max_ops == 1 && !m->columns)
 			line_run_common(m, c, specials);
 		if (!ux_cur_more(c))
 			break;
@@ -390,7 +415,11 @@ bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
 			       const struct ux_range_set *text, struct ux_cur *c,
 			       struct ux_dwarf_lines *lines)
 {
-	struct line_machine m = {.h = header, .text = text, .lines = lines};
+	struct line_machine m = {.h = header,
+				 .text = text,
+				 .lines = lines,
+				 .columns =
+					 lines->source.sections && lines->source.sections->columns};
 	line_machine_run(&m, c);
 	return !m.no_memory;
 }

@@ -26,6 +26,8 @@ struct ux_dwarf_sections {
 	/* the supplementary file that dwz moved common entries and texts to (DWARF 5, 7.3.6), or
 	 * NULL */
 	const struct ux_dwarf_sections *sup;
+	/* Read columns, too: of rows (dwarf_line.h) and of inlined calls (dwarf_code.h). */
+	bool columns;
 };
 
 /* ".debug_info", ...: the name in an ELF file; never NULL. */

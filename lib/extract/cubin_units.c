@@ -500,8 +500,10 @@ static enum ux_code cubin_reader_open(void *ctx, const struct ux_code_request *r
 	return UX_OK;
 }
 
-static bool cubin_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+static bool cubin_path(const void *ctx, uint32_t file, struct ux_code_path *ret,
+		       uint16_t *ret_column)
 {
+	(void)ret_column;
 	const struct cubin_reader *m = ctx;
 	if (file == 0 || file > m->table.files.size || !m->table.files.data[file - 1].name)
 		return false;

@@ -132,6 +132,7 @@ static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker 
 		ctx = &split;
 	}
 	names->texts = request->arena; /* the names outlive the unit's file */
+	w->code.columns = r->in->sections->columns;
 	w->code.skip = request->skip;
 	w->code.skip_ctx = request->skip_ctx;
 	enum ux_code code = ux_dwarf_code_read(ctx, r->in->text, names, &w->code, &reason);
@@ -151,9 +152,41 @@ static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker 
 	return UX_OK;
 }
 
-static bool dwarf_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+static bool dwarf_path(const void *ctx, uint32_t file, struct ux_code_path *ret,
+		       uint16_t *ret_column)
 {
+	(void)ret_column;
 	return ux_dwarf_lines_file(ctx, file, ret);
+}
+
+/* With columns: files are places. */
+static bool dwarf_place_path(const void *ctx, uint32_t place, struct ux_code_path *ret,
+			     uint16_t *ret_column)
+{
+	const struct ux_dwarf_lines *lines = ctx;
+	if (place >= lines->places.size)
+		return false;
+	const struct ux_dwarf_place *p = &lines->places.data[place];
+	*ret_column = p->column <= UINT16_MAX ? (uint16_t)p->column : 0;
+	return ux_dwarf_lines_file(lines, p->file, ret);
+}
+
+/* With columns: puts the places of the unit's calls behind those of its rows. */
+static enum ux_code dwarf_join_places(struct dwarf_worker *w, struct ux_code_unit *ret,
+				      struct ux_error *err)
+{
+	struct ux_dwarf_place_vec *places = &w->lines.places;
+	places->size = w->lines.row_places; /* the table may be that of the unit before */
+	uint32_t first = (uint32_t)places->size;
+	if (!ux_dwarf_place_vec_reserve(places, places->size + w->code.places.size))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < w->code.places.size; i++)
+		places->data[places->size++] = w->code.places.data[i];
+	for (size_t i = 0; i < w->code.inlines.size; i++)
+		w->code.inlines.data[i].call_file += first;
+	ret->path = dwarf_place_path;
+	ret->n_files = places->size;
+	return UX_OK;
 }
 
 /* Reads the unit's rows; none when the budget for decoding line tables is used up. */
@@ -176,7 +209,7 @@ static enum ux_code dwarf_read_lines(struct dwarf_reader *r, struct dwarf_worker
 	ret->path = dwarf_path;
 	ret->path_ctx = &w->lines;
 	ret->n_files = w->lines.files.size;
-	return UX_OK;
+	return w->code.columns ? dwarf_join_places(w, ret, err) : UX_OK;
 }
 
 static enum ux_code dwarf_reader_read(void *ctx, const struct ux_code_request *request,

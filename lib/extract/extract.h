@@ -4,6 +4,7 @@
 #define UX_EXTRACT_H
 
 #include "bytes.h"
+#include "code_unit.h"
 #include "error.h"
 #include "gosym_version.h"
 #include "gsym_encode.h"
@@ -49,6 +50,12 @@ struct ux_extract_options {
 	 * it or ignore it. NULL: all addresses */
 	struct ux_address_filter *filter;
 	uint32_t without; /* sources that are not read: a bit (1 << enum ux_source) for each */
+	/*
+	 * Receives the column of each file of the GSYM, which must stay in memory with it (struct
+	 * ux_gsym): a file of which several columns are used is in its table once for each. The
+	 * caller frees it. NULL: columns are not read.
+	 */
+	struct ux_column_vec *columns;
 	struct ux_extract_progress *progress; /* updated for each unit; NULL: not counted */
 };
 

@@ -189,6 +189,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 {
 	struct ux_module_build *b = &x->build;
 	struct ux_range_set text = ux_go_source_rest(&x->go, b);
+	x->sections.dwarf.columns = b->options->columns != NULL;
 	struct ux_dwarf_units_input input = {
 		.sections = &x->sections.dwarf,
 		.stream = x->sections.stream,

@@ -217,6 +217,7 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 		.threads = build->threads,
 		.strings_most = strings_most(build),
 		.alternatives = &build->alternatives,
+		.columns = build->options->columns,
 		.spill = build->spill,
 		.place = meter.place ? meter_place : NULL,
 	};

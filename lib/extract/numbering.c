@@ -23,13 +23,14 @@ static void forget(struct ux_numbering *n)
 {
 	ux_string_table_deinit(&n->strings);
 	ux_file_map_deinit(&n->known);
-	n->files.size = 0;
+	n->files.size = n->columns.size = 0;
 }
 
 void ux_numbering_deinit(struct ux_numbering *n)
 {
 	forget(n);
 	ux_file_vec_deinit(&n->files);
+	ux_column_vec_deinit(&n->columns);
 	for (size_t i = 0; n->groups && i < n->n_groups; i++) {
 		ux_string_vec_deinit(&n->groups[i].names);
 		ux_numbering_file_vec_deinit(&n->groups[i].files);
@@ -124,7 +125,8 @@ static bool group_add_name(struct ux_numbering_group *g, struct ux_numbering_wor
 
 static uint64_t file_hash(const struct ux_code_file *file)
 {
-	return ux_hash_u64(ux_hash_u64((uintptr_t)file->dir) ^ (uintptr_t)file->base);
+	return ux_hash_u64(ux_hash_u64((uintptr_t)file->dir) ^ (uintptr_t)file->base) ^
+	       file->column * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* As group_add_name(), for a file that is used so many times more. */
@@ -134,12 +136,13 @@ static bool group_add_file(struct ux_numbering_group *g, struct ux_numbering_wor
 	size_t mask = w->cap - 1, i = file_hash(file) & mask;
 	for (; w->places[i] != 0; i = (i + 1) & mask) {
 		const struct ux_numbering_file *have = &g->files.data[w->places[i] - 1];
-		if (have->dir.text == file->dir && have->base.text == file->base)
+		if (have->dir.text == file->dir && have->base.text == file->base &&
+		    have->column == file->column)
 			break;
 	}
 	if (w->places[i] == 0) {
 		struct ux_numbering_file fresh = {ux_string_of(file->dir), ux_string_of(file->base),
-						  0};
+						  file->column, 0};
 		if (!ux_numbering_file_vec_append(&g->files, fresh))
 			return false;
 		w->places[i] = (uint32_t)g->files.size;
@@ -294,6 +297,7 @@ static bool add_files(struct ux_numbering *n, struct ux_numbering_group *g,
 		struct ux_file_pair pair;
 		pair.dir = ux_string_table_add(&n->strings, &file->dir);
 		pair.base = ux_string_table_add(&n->strings, &file->base);
+		pair.column = file->column;
 		bool fresh = false;
 		uint32_t *number = ux_file_map_insert(&n->known, pair, &fresh);
 		if (!number)
@@ -301,7 +305,8 @@ static bool add_files(struct ux_numbering *n, struct ux_numbering_group *g,
 		if (fresh) {
 			*number = (uint32_t)n->files.size;
 			struct ux_gsym_file_entry entry = {pair.dir, pair.base};
-			if (!ux_file_vec_append(&n->files, entry) || !count_vec_append(counts, 0))
+			if (!ux_file_vec_append(&n->files, entry) || !count_vec_append(counts, 0) ||
+			    !ux_column_vec_append(&n->columns, file->column))
 				return false;
 		}
 		g->numbers[g->names.size + i] = *number;
@@ -329,16 +334,19 @@ static bool order_files(struct ux_numbering *n, const struct count_vec *counts, 
 	size_t size = n->files.size;
 	ux_cleanup(ux_free_ptr) struct rank *ranks = calloc(size, sizeof(*ranks));
 	ux_cleanup(ux_free_ptr) struct ux_gsym_file_entry *old = calloc(size, sizeof(*old));
+	ux_cleanup(ux_free_ptr) uint16_t *columns = calloc(size, sizeof(*columns));
 	uint32_t *moved = calloc(size, sizeof(*moved));
 	*ret = moved;
-	if (!ranks || !old || !moved)
+	if (!ranks || !old || !columns || !moved)
 		return false;
 	for (size_t i = 0; i < size; i++)
 		ranks[i] = (struct rank){counts->data[i], (uint32_t)i};
 	memcpy(old, n->files.data, size * sizeof(*old));
+	memcpy(columns, n->columns.data, size * sizeof(*columns));
 	qsort(ranks + 1, size - 1, sizeof(*ranks), by_count);
 	for (size_t i = 0; i < size; i++) {
 		n->files.data[i] = old[ranks[i].place];
+		n->columns.data[i] = columns[ranks[i].place];
 		moved[ranks[i].place] = (uint32_t)i;
 	}
 	return true;
@@ -349,7 +357,7 @@ static bool number_files(struct ux_numbering *n)
 	ux_cleanup(count_vec_deinit) struct count_vec counts = {0};
 	ux_cleanup(ux_free_ptr) uint32_t *moved = NULL;
 	if (!ux_file_vec_append(&n->files, (struct ux_gsym_file_entry){0, 0}) ||
-	    !count_vec_append(&counts, 0))
+	    !ux_column_vec_append(&n->columns, 0) || !count_vec_append(&counts, 0))
 		return false;
 	for (size_t k = 0; k < n->n_groups; k++)
 		if (!add_files(n, &n->groups[k], &counts))

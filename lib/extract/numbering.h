@@ -102,16 +102,18 @@ ux_inline struct ux_bytes ux_string_table_bytes(const struct ux_string_table *ta
 struct ux_file_pair {
 	uint32_t dir;
 	uint32_t base;
+	uint32_t column; /* 0: unknown */
 };
 
 ux_inline uint64_t ux_file_pair_hash(struct ux_file_pair p)
 {
-	return ux_hash_u64((uint64_t)p.dir << 32 | p.base);
+	return ux_hash_u64((uint64_t)p.dir << 32 | p.base) ^
+	       p.column * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 ux_inline bool ux_file_pair_eq(struct ux_file_pair a, struct ux_file_pair b)
 {
-	return a.dir == b.dir && a.base == b.base;
+	return a.dir == b.dir && a.base == b.base && a.column == b.column;
 }
 
 UX_MAP(ux_file_map, struct ux_file_pair, uint32_t, ux_file_pair_hash, ux_file_pair_eq);
@@ -120,6 +122,7 @@ UX_VEC(ux_file_vec, struct ux_gsym_file_entry);
 /* A file that the units of a group use. */
 struct ux_numbering_file {
 	struct ux_string dir, base;
+	uint16_t column; /* 0: unknown */
 	uint64_t uses;
 };
 
@@ -153,7 +156,8 @@ struct ux_numbering {
 	uint32_t *numbers;
 	struct ux_string_table strings;
 	struct ux_file_map known;
-	struct ux_file_vec files; /* [0] is none */
+	struct ux_file_vec files;     /* [0] is none */
+	struct ux_column_vec columns; /* of each of them */
 };
 
 /* Finds the names and files that the pieces refer to, on several threads. text_most bounds how many

@@ -285,6 +285,11 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .advanced = PTHREAD_COND_INITIALIZER}};
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_all(&p, err));
+	if (target->columns) {
+		ux_column_vec_deinit(target->columns);
+		*target->columns = p.numbering.columns;
+		p.numbering.columns = (struct ux_column_vec){0};
+	}
 	struct ux_gsym_image image = {
 		.version = target->version,
 		.v1_most = target->v1_most,

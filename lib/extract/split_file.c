@@ -51,6 +51,7 @@ enum ux_code ux_split_file_prepare(struct ux_split_file *f, const struct ux_dwar
 	ux_dwarf_split_ids_free(&f->ids);
 	ux_dwarf_units_free(&f->units);
 	f->sections = ux_dwarf_split_sections(dwo, linked);
+	f->sections.columns = linked->columns;
 	UX_TRY(ux_dwarf_units_parse(&f->sections, &f->units, err));
 	return ux_dwarf_split_ids_find(&f->sections, &f->units, &f->ids, err);
 }

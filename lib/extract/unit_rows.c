@@ -10,10 +10,12 @@ bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
 		*ret = file < c->file_numbers.size ? c->file_numbers.data[file] - 1 : 0;
 		return true;
 	}
-	if (c->unit->path && c->unit->path(c->unit->path_ctx, file, &path)) {
+	uint16_t column = 0;
+	if (c->unit->path && c->unit->path(c->unit->path_ctx, file, &path, &column)) {
 		struct ux_code_file made = {0};
 		if (!ux_code_path_split(&path, c->arena, &c->left.text, &c->last_dir, &made))
 			return false;
+		made.column = column;
 		*ret = (uint32_t)c->files.size;
 		if (!ux_code_file_vec_append(&c->files, made))
 			return false;

@@ -480,8 +480,10 @@ enum ux_code ux_gosym_code_add(struct ux_gosym_code *c, const struct ux_gosym_fu
 	return UX_OK;
 }
 
-static bool code_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+static bool code_path(const void *ctx, uint32_t file, struct ux_code_path *ret,
+		      uint16_t *ret_column)
 {
+	(void)ret_column; /* Go's tables have none */
 	const struct ux_gosym_code *c = ctx;
 	if (file == 0 || file >= c->files.size)
 		return false;

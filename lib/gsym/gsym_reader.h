@@ -32,6 +32,8 @@ struct ux_gsym {
 	const uint8_t *files; /* entries of {directory, base name} */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
+	const uint16_t *columns; /* of each file, as an extraction in memory returns them; set by
+				    the caller; NULL: unknown */
 	struct ux_gsym_index *index; /* NULL, or from ux_gsym_index_build() or _open() */
 };
 

@@ -210,9 +210,12 @@ ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, u
 	if (ux_unlikely(!ret->function))
 		return ux_error_set(err, UX_ECORRUPT, "name %" PRIu64 " is past its table", name);
 	ret->line = line;
+	ret->column = 0;
 	ret->dir = ret->base = "";
 	if (file != 0 && !ux_gsym_file(g, file, &ret->dir, &ret->base))
 		return ux_error_set(err, UX_ECORRUPT, "file %" PRIu32 " is past its table", file);
+	if (ux_unlikely(g->columns))
+		ret->column = g->columns[file];
 	return UX_OK;
 }
 

@@ -297,7 +297,8 @@ static enum ux_code process_answer_kernel(struct process_query *q, struct ux_pro
 	uint64_t start = 0;
 	const char *name = ux_vsyscall_name(addr, &start);
 	if (name) {
-		struct ux_frame frame = {name, "", "", 0, false, addr - start};
+		struct ux_frame frame = {
+			.function = name, .dir = "", .base = "", .offset = addr - start};
 		a->kind = UX_PROCESS_VDSO;
 		a->module = VSYSCALL_MODULE;
 		return process_answer_set_frames(q, a, &frame, 1, err);
@@ -330,7 +331,8 @@ static enum ux_code process_answer_kernel(struct process_query *q, struct ux_pro
 					   "the kernel has no code there");
 	a->pc = a->addr;
 	a->function_size = s->end - s->start;
-	struct ux_frame frame = {s->name, "", "", 0, false, addr - s->start};
+	struct ux_frame frame = {
+		.function = s->name, .dir = "", .base = "", .offset = addr - s->start};
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
 

@@ -30,6 +30,7 @@ void ux_opened_close(struct ux_opened *o);
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink,
 			       ux_gsym_write_at_fn *write_at, void *ctx,
-			       struct ux_extract_result *ret, struct ux_error *err) ux_must;
+			       struct ux_column_vec *columns, struct ux_extract_result *ret,
+			       struct ux_error *err) ux_must;
 
 #endif

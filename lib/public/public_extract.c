@@ -95,7 +95,8 @@ static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, cons
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *caller, ux_gsym_sink_fn *sink,
 			       ux_gsym_write_at_fn *write_at, void *ctx,
-			       struct ux_extract_result *ret, struct ux_error *err)
+			       struct ux_column_vec *columns, struct ux_extract_result *ret,
+			       struct ux_error *err)
 {
 	ux_cleanup(opened_files_close) struct files files = {0};
 	struct ux_extract_opts opts;
@@ -121,6 +122,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.alternatives = (opts.flags & UX_EXTRACT_ALTERNATIVES) != 0,
 		.no_dwarf = (opts.flags & UX_EXTRACT_NO_DWARF) != 0,
 		.allow_mismatch = (opts.flags & UX_EXTRACT_ALLOW_MISMATCH) != 0,
+		.columns = columns,
 	};
 	UX_TRY(ux_extract(exe, files.debug.bytes, &how, sink, ctx, &stats, err));
 	*ret = (struct ux_extract_result){
@@ -149,7 +151,8 @@ static enum ux_code extract_input(const struct ux_input *in, const struct ux_ext
 	struct ux_extract_result result;
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_opened_open(&exe, in, err));
-	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, write_at, ctx, &result, err));
+	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, write_at, ctx,
+				 /* columns= */ NULL, &result, err));
 	ux_sized_write(ret, &result, sizeof(result));
 	return UX_OK;
 }

@@ -17,8 +17,9 @@
 struct ux_module {
 	struct ux_opened
 		file; /* the file, if it is a GSYM; closed after the extraction of any other file */
-	struct ux_out built; /* the GSYM of another file */
-	struct ux_gsym gsym; /* over `file` or `built` */
+	struct ux_out built;          /* the GSYM of another file */
+	struct ux_column_vec columns; /* of its files */
+	struct ux_gsym gsym;          /* over `file` or `built` */
 	struct ux_gsym_names names;
 	char build_id[UX_ID_TEXT];
 };
@@ -33,6 +34,7 @@ void ux_module_close(struct ux_module *m)
 	ux_gsym_index_free(&m->gsym);
 	ux_opened_close(&m->file);
 	ux_out_deinit(&m->built);
+	ux_column_vec_deinit(&m->columns);
 	free(m);
 }
 
@@ -50,17 +52,20 @@ static enum ux_code module_sink(void *ctx, struct ux_bytes bytes, struct ux_erro
 
 /* Opens the GSYM: the file itself, or the result of extracting it. */
 static enum ux_code module_open_gsym(struct ux_module *m, const char *path,
-				     const struct ux_extract_opts *extract, struct ux_error *err)
+				     const struct ux_module_opts *opts, struct ux_error *err)
 {
+	bool columns = (opts->flags & UX_MODULE_COLUMNS) != 0;
 	struct ux_extract_result result;
 	if (ux_gsym_is(m->file.bytes))
 		return ux_gsym_open(&m->gsym, m->file.bytes, err);
 	if (!ux_extract_supports(m->file.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED, "is no ELF, Mach-O or GSYM file");
-	UX_TRY(ux_public_extract(m->file.bytes, path, extract, module_sink, NULL, &m->built,
-				 &result, err));
+	UX_TRY(ux_public_extract(m->file.bytes, path, opts->extract, module_sink, NULL, &m->built,
+				 columns ? &m->columns : NULL, &result, err));
 	ux_opened_close(&m->file);
-	return ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err);
+	UX_TRY(ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err));
+	m->gsym.columns = m->columns.data;
+	return UX_OK;
 }
 
 enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_opts *caller,
@@ -69,14 +74,14 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	struct ux_module_opts opts;
 	struct ux_id id = {0};
 	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
-	if ((opts.flags & ~(uint64_t)(UX_MODULE_INDEX | UX_MODULE_NAMES)) != 0)
+	if ((opts.flags & ~(uint64_t)(UX_MODULE_INDEX | UX_MODULE_NAMES | UX_MODULE_COLUMNS)) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx64, opts.flags);
 	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
 	UX_TRY(ux_opened_open(&m->file, in, err));
 	enum ux_id_type type = ux_macho_any(m->file.bytes) ? UX_ID_UUID : UX_ID_GNU;
-	UX_TRY(module_open_gsym(m, in->path, opts.extract, err));
+	UX_TRY(module_open_gsym(m, in->path, &opts, err));
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if ((opts.flags & UX_MODULE_NAMES) != 0)

@@ -190,6 +190,48 @@ static void rows_that_say_nothing_new_are_dropped(void **state)
 	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 1008:10/2 100c:11/2 | 1010");
 }
 
+static void columns_are_read_on_request(void **state)
+{
+	(void)state;
+	for (int columns = 0; columns < 2; columns++) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_set_address(&m, 0x1000);
+		make_op(&m, DW_LNS_set_column);
+		ux_out_uleb(&m.out[UX_DWARF_LINE], 7);
+		make_row(&m, 0, 9);
+		make_row(&m, 4, 0); /* says nothing new */
+		make_op(&m, DW_LNS_set_column);
+		ux_out_uleb(&m.out[UX_DWARF_LINE], 300);
+		make_row(&m, 4, 0);
+		make_set_file(&m, 2);
+		make_row(&m, 4, 0);
+		make_op(&m, DW_LNS_set_column);
+		ux_out_uleb(&m.out[UX_DWARF_LINE], 7);
+		make_set_file(&m, 1);
+		make_row(&m, 4, 1);
+		make_end_sequence(&m, 4);
+		make_lines_end(&m);
+		reading_of(&r, &m);
+		r.sections.columns = columns;
+		assert_int_equal(read_lines(&r), UX_OK);
+		const struct ux_code_row *rows = r.lines.rows.data;
+		assert_int_equal(r.lines.rows.size, columns ? 4 : 3);
+		if (!columns) {
+			assert_int_equal(rows[1].file, 2);
+			assert_int_equal(r.lines.places.size, 0);
+			continue;
+		}
+		static const struct ux_dwarf_place expected[] = {{1, 7}, {1, 300}, {2, 300}};
+		assert_int_equal(r.lines.places.size, ux_countof(expected));
+		assert_memory_equal(r.lines.places.data, expected, sizeof(expected));
+		static const uint32_t places[] = {0, 1, 2, 0};
+		for (size_t i = 0; i < ux_countof(places); i++)
+			assert_int_equal(rows[i].file, places[i]);
+		assert_int_equal(rows[1].pc, 0x1008);
+	}
+}
+
 static void line_zero_is_a_row_of_its_own(void **state)
 {
 	(void)state;
@@ -654,6 +696,7 @@ int main(void)
 		UX_TEST(extended_opcode_of_no_bytes_is_passed),
 		UX_TEST(last_of_rows_at_one_address_stays),
 		UX_TEST(rows_that_say_nothing_new_are_dropped),
+		UX_TEST(columns_are_read_on_request),
 		UX_TEST(line_zero_is_a_row_of_its_own),
 		UX_TEST(gap_after_a_sequence_has_no_line),
 		UX_TEST(registers_begin_anew_with_each_sequence),

@@ -148,7 +148,7 @@ static void an_index_changes_no_answer(void **state)
 	assert_string_equal(f[0].function, "sq");
 	ux_module_close(m);
 	m = NULL;
-	opts.flags = 4;
+	opts.flags = 8;
 	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
 	assert_null(m);
 }
