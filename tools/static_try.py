@@ -187,6 +187,9 @@ def main():
             root = root_of("empty")
             try_files(root)
             try_push(root, "http://127.0.0.1:%d" % plain_port, plain_key, "/sample")
+            lacking = root.run("push", "/sample", "--sources", "--url", "http://127.0.0.1:%d" % plain_port,
+                               "--token", plain_key, status=1)
+            expect(lacking, "this build, which is static, has no libarchive")
             print("static: an empty root: files, http")
 
             url = "https://%s:%d" % (NAME, port)

@@ -26,6 +26,30 @@ int main(void)
 }
 """
 
+COLUMNS = r"""
+#include <stdio.h>
+#include <unhex/unhex.h>
+int main(int argc, char **argv)
+{
+	struct ux_input in = ux_input_path(argv[argc - 1]);
+	uint64_t flags[] = {0, UX_MODULE_COLUMNS, UX_MODULE_COLUMNS | UX_MODULE_INDEX};
+	for (int i = 0; i < 3; i++) {
+		struct ux_module_opts opts = {sizeof(opts), NULL, flags[i]};
+		struct ux_module *m = NULL;
+		struct ux_frame frame;
+		uint64_t pc = 0;
+		size_t n = 0;
+		if (ux_module_open(&in, &opts, &m, NULL) != UX_OK ||
+		    ux_module_find(m, "main", 0, &pc, NULL) != UX_OK ||
+		    ux_module_lookup(m, pc, 0, &frame, 1, &n, NULL) != UX_OK)
+			return 1;
+		printf("%s:%u:%u\n", frame.base, frame.line, frame.column);
+		ux_module_close(m);
+	}
+	return 0;
+}
+"""
+
 
 def run(*args, **more):
     """Standard output of a command that works."""
@@ -215,6 +239,15 @@ def test_the_example_of_a_profiler(prefix, compiler, tmp_path):
     full = [s for s in stacks if s[-3:] == ["main", "middle", "leaf"]]
     assert len(full) > 20 and len(full) > len(stacks) / 2
     assert len(PROFILER_EXAMPLE.read_text().splitlines()) <= 60
+
+
+def test_columns_are_there_on_request(prefix, tmp_path):
+    (tmp_path / "columns.c").write_text(COLUMNS)
+    program = build(prefix, tmp_path / "columns.c", tmp_path / "columns")
+    (tmp_path / "p.c").write_text("typedef int number;\n  number main(void) { return 0; }\n")
+    run("gcc", "-g", tmp_path / "p.c", "-o", tmp_path / "p")
+    without, column, indexed = start(prefix, program, tmp_path / "p").splitlines()
+    assert [without, column, indexed] == ["p.c:2:0", "p.c:2:21", "p.c:2:21"]
 
 
 def test_all_say_the_same_version(prefix, tmp_path):
