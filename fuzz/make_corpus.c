@@ -278,6 +278,7 @@ int main(int argc, char **argv)
 	make_macho_corpus();
 	make_module_corpus();
 	make_pack_corpus();
+	make_perf_corpus();
 	make_process_corpus();
 	make_reloc_corpus();
 	make_stripped_corpus();

@@ -24,6 +24,7 @@ void make_gosym_corpus(void);
 void make_macho_corpus(void);
 void make_module_corpus(void);
 void make_pack_corpus(void);
+void make_perf_corpus(void);
 void make_process_corpus(void);
 void make_interp_corpus(void);
 void make_reloc_corpus(void);

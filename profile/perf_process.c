@@ -6,10 +6,16 @@
 
 #define KERNEL_PATH "[kernel.kallsyms]"
 
+static void perf_process_clear(struct ux_perf_processes *p, struct ux_perf_process *process)
+{
+	ux_perf_space_release(&p->spaces, &process->space);
+	ux_perf_space_release(&p->spaces, &process->before);
+}
+
 void ux_perf_processes_deinit(struct ux_perf_processes *p)
 {
 	for (size_t i = 0; i < p->processes.size; i++)
-		ux_perf_space_release(&p->spaces, &p->processes.data[i].space);
+		perf_process_clear(p, &p->processes.data[i]);
 	ux_perf_space_release(&p->spaces, &p->kernel);
 	ux_perf_process_list_deinit(&p->processes);
 	ux_perf_thread_list_deinit(&p->threads);
@@ -112,8 +118,11 @@ static enum ux_code perf_read_comm(struct ux_perf_processes *p, struct ux_cur c,
 	struct ux_perf_thread *t = &p->threads.data[index];
 	UX_TRY(ux_profile_string(p->profile, comm, &t->comm, err));
 	t->number = 0;
-	if ((misc & UX_PERF_MISC_COMM_EXEC) != 0)
-		ux_perf_space_release(&p->spaces, &p->processes.data[t->process].space);
+	struct ux_perf_process *process = &p->processes.data[t->process];
+	if ((misc & UX_PERF_MISC_COMM_EXEC) != 0 && process->space) {
+		ux_perf_space_release(&p->spaces, &process->before);
+		process->before = ux_take(&process->space);
+	}
 	return UX_OK;
 }
 
@@ -140,7 +149,7 @@ static enum ux_code perf_read_fork(struct ux_perf_processes *p, struct ux_cur c,
 	}
 	if (pid == parent_pid)
 		return UX_OK;
-	ux_perf_space_release(&p->spaces, &process->space);
+	perf_process_clear(p, process);
 	if ((misc & UX_PERF_MISC_FORK_EXEC) != 0)
 		return UX_OK;
 	process->space = p->processes.data[p->threads.data[parent].process].space;
@@ -164,7 +173,7 @@ static enum ux_code perf_read_exit(struct ux_perf_processes *p, struct ux_cur c,
 	struct ux_perf_process *process = &p->processes.data[t->process];
 	t->alive = false;
 	if (--process->threads == 0)
-		ux_perf_space_release(&p->spaces, &process->space);
+		perf_process_clear(p, process);
 	return UX_OK;
 }
 
@@ -353,8 +362,11 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 	if (mode == UX_PERF_MODE_GUEST_KERNEL || mode == UX_PERF_MODE_GUEST_USER)
 		return UX_OK;
 	uint32_t module = 0, thread = 0;
-	enum ux_profile_module_kind kind =
-		perf_path_is_jitdump(m.path) ? UX_PROFILE_JIT : perf_path_kind(m.path);
+	enum ux_profile_module_kind kind = perf_path_kind(m.path);
+	if (perf_path_is_jitdump(m.path))
+		kind = UX_PROFILE_JIT;
+	else if (kind == UX_PROFILE_JIT && m.id.size > 0)
+		kind = UX_PROFILE_FILE; /* a program in memory, such as one executed from a memfd */
 	UX_TRY(perf_module(p, kind, m.path, m.pid, &m.id, &module, err));
 	UX_TRY(perf_thread_find(p, m.pid, m.tid, &thread, err));
 	return perf_space_keep(p, &p->processes.data[p->threads.data[thread].process].space,

@@ -8,7 +8,12 @@
 
 struct ux_perf_process {
 	struct ux_perf_space *space; /* NULL: nothing is mapped */
-	uint32_t threads;            /* that are known and have not ended */
+	/*
+	 * What was mapped before the last exec, which ends in the system call that an old
+	 * instruction made: until the new program runs, that is the leaf of user mode.
+	 */
+	struct ux_perf_space *before;
+	uint32_t threads; /* that are known and have not ended */
 };
 
 struct ux_perf_thread {

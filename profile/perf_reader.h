@@ -31,6 +31,7 @@ UX_VEC(ux_perf_links, struct ux_perf_link);
  */
 struct ux_perf_recent {
 	uint64_t space;  /* version of the process's space */
+	uint64_t before; /* of that before the last exec */
 	uint64_t kernel; /* version of the kernel's */
 	struct ux_perf_links links;
 };

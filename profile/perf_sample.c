@@ -249,8 +249,25 @@ static enum ux_code perf_reader_named(struct ux_perf_reader *r, struct ux_profil
 	return ux_profile_name(r->profile, *ret, &(struct ux_profile_frame){.name = name}, 1, err);
 }
 
+/* The location of an address in the kernel. */
+static enum ux_code perf_reader_locate_kernel(struct ux_perf_reader *r,
+					      struct ux_profile_place place, uint64_t inside,
+					      uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_perf_mapping *m = ux_perf_space_find(r->processes.kernel, inside);
+	if (!m) {
+		UX_TRY(ux_perf_processes_kernel(&r->processes, &place.module, err));
+		return ux_profile_locate(r->profile, place, ret, err);
+	}
+	place.module = m->module;
+	if (m->name != 0)
+		return perf_reader_named(r, place, m->name, ret, err);
+	return ux_profile_locate(r->profile, place, ret, err);
+}
+
 /* The location of an address. */
-static enum ux_code perf_reader_locate(struct ux_perf_reader *r, const struct ux_perf_space *space,
+static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
+				       const struct ux_perf_process *process,
 				       struct ux_perf_link *link, uint32_t *ret,
 				       struct ux_error *err)
 {
@@ -261,20 +278,14 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r, const struct ux
 	};
 	/* The instruction in front of a return address may be the last one of a mapping. */
 	uint64_t inside = link->address - (link->returns && link->address > 0 ? 1 : 0);
-	if (link->mode == UX_PERF_MODE_KERNEL) {
-		const struct ux_perf_mapping *m = ux_perf_space_find(r->processes.kernel, inside);
-		if (!m) {
-			UX_TRY(ux_perf_processes_kernel(&r->processes, &place.module, err));
-			return ux_profile_locate(r->profile, place, ret, err);
-		}
-		place.module = m->module;
-		if (m->name != 0)
-			return perf_reader_named(r, place, m->name, ret, err);
-		return ux_profile_locate(r->profile, place, ret, err);
-	}
+	if (link->mode == UX_PERF_MODE_KERNEL)
+		return perf_reader_locate_kernel(r, place, inside, ret, err);
 	const struct ux_perf_mapping *m = NULL;
 	if (link->mode == UX_PERF_MODE_USER)
-		m = ux_perf_space_find(space, inside);
+		m = ux_perf_space_find(process->space, inside);
+	if (link->mode == UX_PERF_MODE_USER && !m && !link->returns)
+		m = ux_perf_space_find(process->before, inside);
+	link->unmapped = !m;
 	if (m) {
 		place.module = m->module;
 		if (r->profile->modules.data[m->module].kind != UX_PROFILE_JIT) {
@@ -282,22 +293,30 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r, const struct ux
 			place.address = link->address - m->start + m->offset;
 		}
 	}
-	link->unmapped = !m;
 	return ux_profile_locate(r->profile, place, ret, err);
+}
+
+static uint64_t perf_space_version(const struct ux_perf_space *space)
+{
+	return space ? space->version : 0;
 }
 
 /* Sets the stack of r->links. */
 static enum ux_code perf_reader_stack(struct ux_perf_reader *r, const struct ux_perf_thread *thread,
 				      uint32_t *ret, struct ux_error *err)
 {
-	const struct ux_perf_space *space = r->processes.processes.data[thread->process].space;
-	uint64_t version = space ? space->version : 0;
-	uint64_t kernel = r->processes.kernel ? r->processes.kernel->version : 0;
+	const struct ux_perf_process *process = &r->processes.processes.data[thread->process];
 	struct ux_perf_recent *recent = &r->recent[thread->tid % UX_PERF_RECENT];
+	struct ux_perf_recent now = {
+		.space = perf_space_version(process->space),
+		.before = perf_space_version(process->before),
+		.kernel = perf_space_version(r->processes.kernel),
+	};
+	bool same = recent->space == now.space && recent->before == now.before &&
+		    recent->kernel == now.kernel;
 	size_t n = r->links.size;
-	size_t old = recent->space == version && recent->kernel == kernel ? recent->links.size : 0;
 	uint32_t stack = 0;
-	for (; n > 0 && old > 0; n--, old--) {
+	for (size_t old = same ? recent->links.size : 0; n > 0 && old > 0; n--, old--) {
 		const struct ux_perf_link *a = &r->links.data[n - 1];
 		const struct ux_perf_link *b = &recent->links.data[old - 1];
 		if (a->address != b->address || a->mode != b->mode || a->returns != b->returns)
@@ -308,16 +327,16 @@ static enum ux_code perf_reader_stack(struct ux_perf_reader *r, const struct ux_
 	for (; n > 0; n--) {
 		struct ux_perf_link *link = &r->links.data[n - 1];
 		uint32_t location = 0;
-		UX_TRY(perf_reader_locate(r, space, link, &location, err));
+		UX_TRY(perf_reader_locate(r, process, link, &location, err));
 		UX_TRY(ux_profile_push(r->profile, stack, location, &stack, err));
 		link->stack = stack;
 	}
 	for (size_t i = 0; i < r->links.size; i++)
 		r->summary->unmapped += r->links.data[i].unmapped;
 	*ret = stack;
-	struct ux_perf_links spare = recent->links;
-	*recent = (struct ux_perf_recent){version, kernel, r->links};
-	r->links = spare;
+	now.links = r->links;
+	r->links = recent->links;
+	*recent = now;
 	return UX_OK;
 }
 

@@ -130,6 +130,7 @@ check_e2e() {
 	# Stable is a must; unstable may be half built, and then there is one fewer to test with.
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
+	tools/perf_sid.sh >/dev/null || printf '== no perf of sid: its recordings are not read\n'
 	tools/clients.sh >/dev/null || printf '== no debuginfod clients of sid\n'
 	end_to_end e2e.xml -n auto --dist loadfile --durations=15
 	status=$?

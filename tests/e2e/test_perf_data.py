@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader of perf.data against perf itself: the same samples, threads, addresses and modules."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from tool import UNHEX
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRINT = pathlib.Path(UNHEX).resolve().parents[1] / "tests/make/print_perf"
+HEAD = re.compile(r"^\s*(?P<comm>.*?)\s+(?P<ids>-?\d+/-?\d+)\s+(?P<time>\d+\.\d+): *(?P<rest>.*)$")
+LINK = re.compile(r"^\s*(?P<address>[0-9a-f]+) .*? \((?P<dso>(?:/|\[|bpf_).*?)(?:\+0x(?P<off>[0-9a-f]+))?\)$")
+
+SOURCE = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) static void spin(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		sink += i * i;
+}
+__attribute__((noinline)) static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) static void sort(void)
+{
+	int numbers[2000];
+	for (int i = 0; i < 2000; i++)
+		numbers[i] = rand();
+	qsort(numbers, 2000, sizeof(int), compare);
+}
+__attribute__((noinline)) static void *work(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < 60; i++) {
+		spin(400000);
+		sort();
+	}
+	return 0;
+}
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+	const char *names[3] = {"first", "a second", "third"};
+	if (argc > 1) {
+		work("executed");
+		return 0;
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], 0, work, (void *)names[i]);
+	if (fork() == 0) {
+		work("forked");
+		if (fork() == 0) {
+			execl(argv[0], argv[0], "again", (char *)0);
+			_exit(1);
+		}
+		wait(0);
+		_exit(0);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], 0);
+	wait(0);
+	return 0;
+}
+"""
+
+
+def perfs():
+    """The system's perf and, once tools/perf_sid.sh has unpacked it, that of Debian's unstable."""
+    found = ["perf"]
+    r = subprocess.run([ROOT / "tools/perf_sid.sh", "--installed"], capture_output=True, text=True)
+    return found + [r.stdout.strip()] if r.returncode == 0 else found
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("perf-data")
+    (folder / "work.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", "work", "work.c"],
+                   cwd=folder, check=True)
+    return folder
+
+
+def record(perf, folder, name, options, command):
+    """Records a command into a file; "|" among the options: through a pipe."""
+    piped = "|" in options
+    options = [o for o in options if o != "|"]
+    target = folder / name
+    args = [perf, "record", "-q", "-e", "cpu-clock", "-F", "997", *options]
+    with open(target, "wb") if piped else open("/dev/null", "wb") as out:
+        r = subprocess.run([*args, "-o", "-" if piped else target, "--", *command], stdout=out,
+                           stderr=subprocess.PIPE, text=True, cwd=folder)
+    if re.search("permission|not permitted|sys_perf_event_open", r.stderr, re.I):
+        pytest.skip("this machine's kernel lets nobody record")
+    assert r.returncode == 0, r.stderr
+    return target
+
+
+def link_of_perf(line):
+    m = LINK.match(line)
+    assert m, line
+    dso = m["dso"]
+    if dso.startswith("/tmp/perf-vdso.so-"):
+        dso = "[vdso]"  # perf copies it for its reader of symbols
+    if re.match(r"/tmp/perf-\d+\.map$|//anon|\[heap\]|\[stack\]|/memfd:", dso):
+        dso = "JIT"
+    absolute = dso in ("JIT", "[unknown]", "[kernel.kallsyms]") or dso.startswith("bpf_")
+    address = int(m["off"] if m["off"] and not absolute else m["address"], 16)
+    return address, "" if dso == "[unknown]" else dso
+
+
+def samples_of_perf(perf, path):
+    """
+    perf 6.1 prints addresses of user mode as offsets in their files. Newer ones print them as they
+    were, and those offsets with `dsoff`.
+    """
+    fields = "comm,pid,tid,time,ip,sym,dso"
+    if perf != "perf":
+        fields += ",dsoff"
+    r = subprocess.run([perf, "script", "-i", path, "-F", fields, "--no-inline", "--ns"],
+                       capture_output=True, text=True, errors="replace")
+    assert r.returncode == 0, r.stderr
+    samples = []
+    for line in r.stdout.splitlines():
+        if m := HEAD.match(line):
+            seconds, nanos = m["time"].split(".")
+            samples.append((m["comm"], m["ids"], int(seconds) * 10**9 + int(nanos), []))
+            line = m["rest"]
+        if line.strip():
+            samples[-1][3].append(link_of_perf(line))
+    return samples
+
+
+def samples_of_ours(path):
+    r = subprocess.run([PRINT, path], capture_output=True, text=True, errors="replace")
+    assert r.returncode == 0, r.stderr
+    samples = []
+    for line in r.stdout.splitlines():
+        fields = line.split("\t")
+        if fields[0]:
+            samples.append((fields[0], fields[1], int(fields[2]), []))
+        else:
+            dso = fields[2]
+            if re.match(r"//anon|\[heap|\[stack|/memfd|/dev/zero", dso):
+                dso = "JIT"
+            samples[-1][3].append((int(fields[1], 16), dso))
+    return samples
+
+
+def summary(path):
+    r = subprocess.run([PRINT, "--summary", path], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
+    return dict(line.split("\t", 1) for line in r.stdout.splitlines() if line.count("\t") == 1)
+
+
+def same_links(mine, other):
+    """
+    Whether two stacks are the same but for what is meant to differ: perf prints the 0 that ends a
+    chain of frames, which is no address, and it drops all of a chain in which the unwinder took a
+    small negative number for a return address.
+    """
+    other = [link for i, link in enumerate(other) if link[0] or i == 0]
+    if not other:
+        return mine
+    return len(mine) == len(other) and all(map(same_link, mine, other))
+
+
+def same_link(mine, other):
+    """
+    A memfd has offsets for perf, and addresses for us; without callchains, perf 6.1 prints addresses
+    where it otherwise prints offsets; and perf finds numbers that the unwinder took for return
+    addresses in the program that ran before exec(). The position in the page is always the same.
+    """
+    stale = not mine[1] and other[1].startswith("/")
+    if mine[1] != other[1] and not stale:
+        return False
+    loose = stale or mine[1] == "JIT" or other[0] >= 1 << 32 and mine[1].startswith("/")
+    return (mine[0] ^ other[0]) & (0xfff if loose else (1 << 64) - 1) == 0
+
+
+def compare(perf, path):
+    theirs, ours = samples_of_perf(perf, path), samples_of_ours(path)
+    assert len(theirs) > 50
+    assert len(ours) == len(theirs)
+    exited = 0
+    for mine, other in zip(ours, theirs):
+        # Newer perfs forget the name of a thread when it ends, and count its last samples as ":TID".
+        if mine[0] != other[0] and other[0] == ":" + other[1].split("/")[1]:
+            exited += 1
+        else:
+            assert mine[0] == other[0]
+        assert mine[1:3] == other[1:3]
+        assert same_links(mine[3], other[3]), (mine, other)
+    assert exited <= len(ours) / 10
+    assert sum(not other[3] for other in theirs) <= len(ours) / 20
+    stale = sum(bool(b[1]) and not a[1] for mine, other in zip(ours, theirs)
+                for a, b in zip(mine[3], other[3]))
+    assert stale <= len(ours) / 100
+    return ours
+
+
+WAYS = {
+    "plain": ["-g"],
+    "leaves": [],
+    "ids": ["-g", "--buildid-mmap"],
+    "zstd": ["-g", "-z"],
+    "pipe": ["-g", "|"],
+    "pipe-zstd": ["-g", "-z", "|"],
+    "all": ["-g", "-a"],
+    "two": ["-g", "-e", "task-clock"],
+    "data": ["-g", "-d"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("perf", perfs(), ids=["system", "newest"][:len(perfs())])
+def test_the_same_as_perf_script(perf, way, program):
+    path = record(perf, program, f"{way}.data", WAYS[way], ["./work"])
+    compare(perf, path)
+    counters = summary(path)
+    assert counters["samples"] != "0"
+    assert counters["damaged_records"] == counters["truncated"] == "0"
+    assert counters["pipe"] == str(int("|" in WAYS[way]))
+    assert counters["unknown_records"] == "0"
+    assert "damage" not in counters
