@@ -113,6 +113,21 @@ static void each_word_of_an_answer_has_its_meaning(void **state)
 	assert_int_equal(push_end(&p, &s), 1);
 }
 
+/* The server would wait for the end of a connection that it may keep. */
+static void closing_ends_the_connection(void **state)
+{
+	(void)state;
+	struct push p;
+	struct ux_push_answer a[1];
+	SCRIPT(s,
+	       {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 33\r\n\r\n"
+			  "{\"answers\":[{\"status\":\"wanted\"}]}"},
+	       {.answer = NULL});
+	push_begin(&p, &s, TIMEOUT_MS);
+	assert_int_equal(query(&p, 1, a), UX_OK);
+	assert_int_equal(push_end(&p, &s), 1);
+}
+
 static void an_answer_that_makes_no_sense_is_of_another_server(void **state)
 {
 	(void)state;
@@ -361,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(each_word_of_an_answer_has_its_meaning),
+		UX_TEST(closing_ends_the_connection),
 		UX_TEST(an_answer_that_makes_no_sense_is_of_another_server),
 		UX_TEST(a_query_is_repeated_while_the_server_is_busy_or_away),
 		UX_TEST(a_pause_is_as_long_as_the_server_says_and_ends_with_the_push),

@@ -107,8 +107,12 @@ static void write_file(const struct world *w, const char *name, struct ux_bytes 
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A library with one function, which has a name unless symbol is NULL. */
-static void write_elf(const struct world *w, const char *name, uint8_t id, const char *symbol)
+/*
+ * A library with one function, which has a name unless symbol is NULL, and with one more section
+ * unless more is NULL.
+ */
+static void write_elf_with(const struct world *w, const char *name, uint8_t id, const char *symbol,
+			   const struct make_section *more)
 {
 	struct make_elf m;
 	uint8_t build_id[20];
@@ -131,8 +135,15 @@ static void write_elf(const struct world *w, const char *name, uint8_t id, const
 							 .section = text,
 							 .type = STT_FUNC,
 							 .bind = STB_GLOBAL});
+	if (more)
+		make_elf_section(&m, *more);
 	write_file(w, name, make_elf_finish(&m));
 	make_elf_deinit(&m);
+}
+
+static void write_elf(const struct world *w, const char *name, uint8_t id, const char *symbol)
+{
+	write_elf_with(w, name, id, symbol, NULL);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -236,7 +247,7 @@ static void assert_result(const struct world *w, size_t i, const char *name,
 	if (strcmp(w->results[i].path, path_of(w, name)) != 0 || w->results[i].r.status != status ||
 	    !strstr(w->results[i].reason, reason) ||
 	    (reason[0] == '\0' && w->results[i].reason[0] != '\0'))
-		fail_msg("%s: %s '%s'", w->results[i].path,
+		fail_msg("%zu: %s: %s '%s'", i, w->results[i].path,
 			 ux_push_status_name(w->results[i].r.status), w->results[i].reason);
 }
 
@@ -411,6 +422,59 @@ static void a_pair_is_pushed_as_one(void **state)
 	end_server();
 }
 
+static void make_folder(const struct world *w, const char *name)
+{
+	assert_int_equal(mkdir(path_of(w, name), 0700), 0);
+}
+
+#define FOUND ".build-id/ab/ababababababababababababababababababab.debug"
+
+/* A debug file that was found is left out where it is damaged. */
+static void symbols_are_found_by_the_build_id(void **state)
+{
+	struct world *w = *state;
+	make_folder(w, ".build-id");
+	make_folder(w, ".build-id/ab");
+	write_elf(w, "a", 0xab, NULL);
+	write_elf(w, FOUND, 0xab, "one");
+	answer_query(WANTED);
+	answer_upload(gsym_size(w, "a", FOUND), UPLOADED);
+	answer_query(THERE);
+	serve();
+	assert_int_equal(push(w, (struct ux_push_options){0}, path_of(w, "a")), UX_OK);
+	assert_int_equal(w->n, 1);
+	assert_result(w, 0, "a", UX_PUSH_DONE_UPLOADED, "");
+	assert_string_equal(w->results[0].debug, path_of(w, FOUND));
+	assert_int_equal(w->results[0].r.quality, UX_QUALITY_SYMTAB);
+	/* That is the file with the symbols also where nothing is sent. */
+	assert_int_equal(push(w, (struct ux_push_options){0}, path_of(w, "a")), UX_OK);
+	assert_result(w, 0, "a", UX_PUSH_DONE_ALREADY_THERE, "");
+	end_server();
+}
+
+/* What is damaged fails alone, and also in a folder. */
+static void a_damaged_file_fails_and_the_others_go_on(void **state)
+{
+	struct world *w = *state;
+	static const uint8_t garbage[64] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const struct make_section info = {.name = ".debug_info",
+					  .content = ux_bytes(garbage, sizeof(garbage))};
+	write_elf_with(w, "a.so", 0xab, NULL, &info);
+	write_elf(w, "b.so", 0xba, "one");
+	write_file(w, "cut.so", UX_STR("\177ELF\2\1\1"));
+	answer_query(WANTED "," WANTED);
+	answer_upload(gsym_size(w, "b.so", NULL), UPLOADED);
+	serve();
+	assert_int_equal(push(w, (struct ux_push_options){0}, w->dir), UX_OK);
+	assert_int_equal(w->n, 3);
+	assert_result(w, 0, "cut.so", UX_PUSH_DONE_FAILED, "ends too early");
+	assert_false(w->results[0].r.quiet);
+	assert_result(w, 1, "a.so", UX_PUSH_DONE_SKIPPED, "no symbols");
+	assert_result(w, 2, "b.so", UX_PUSH_DONE_UPLOADED, "");
+	assert_int_equal(w->progress.files, 2);
+	end_server();
+}
+
 static void an_error_of_the_connection_ends_the_push(void **state)
 {
 	struct world *w = *state;
@@ -437,6 +501,8 @@ int main(void)
 		PUSH_TEST(files_without_symbols_fail_when_they_are_named),
 		PUSH_TEST(files_are_sent_themselves_on_order),
 		PUSH_TEST(a_pair_is_pushed_as_one),
+		PUSH_TEST(symbols_are_found_by_the_build_id),
+		PUSH_TEST(a_damaged_file_fails_and_the_others_go_on),
 		PUSH_TEST(an_error_of_the_connection_ends_the_push),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
