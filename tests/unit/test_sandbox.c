@@ -6,6 +6,7 @@
 #include "sandbox_child.h"
 #include "clock.h"
 #include "cursor.h"
+#include "dwarf_line.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -108,6 +110,12 @@ static void a_child_has_its_own_memory_beside_the_limit(void **state)
 	enum ux_code code = ux_sandbox_inspect(exe, &limits, NULL, &found, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(code, UX_OK);
+	int out = temp_file();
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	code = ux_sandbox_extract(files, &limits, NULL, &found, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(code, UX_OK);
+	close(out);
 	close(exe);
 }
 
@@ -595,6 +603,160 @@ static void a_child_leaves_no_descriptor_and_no_zombie(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+static void a_program_that_does_not_start_is_an_error(void **state)
+{
+	(void)state;
+	struct ux_sandbox_found found;
+	struct ux_error err = UX_ERROR_INIT;
+	int exe = memory_file(UX_STR("x"));
+	assert_int_equal(ux_sandbox_inspect(exe, &plenty, "/nonexistent/program", &found, &err),
+			 UX_EUNAVAILABLE);
+	assert_non_null(strstr(err.text, "cannot start /nonexistent/program"));
+	close(exe);
+}
+
+/* However few descriptors there are, the cause is said and nothing stays open. */
+static void a_child_without_descriptors_is_an_error(void **state)
+{
+	(void)state;
+	struct ux_fork_server *forks = NULL;
+	struct rlimit saved, few;
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(ux_fork_server_start(&forks, NULL, NULL), UX_OK);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &saved), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct ux_sandbox_limits limits = plenty;
+		struct ux_sandbox_found found;
+		limits.forks = i == 0 ? NULL : forks;
+		/* The first time starts the server. */
+		assert_int_equal(ux_sandbox_inspect(exe, &limits, NULL, &found, NULL), UX_OK);
+		unsigned before = open_files(), failures = 0;
+		for (few = saved, few.rlim_cur = 3;; few.rlim_cur++) {
+			struct ux_error err = UX_ERROR_INIT;
+			assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+			enum ux_code code = ux_sandbox_inspect(exe, &limits, NULL, &found, &err);
+			assert_int_equal(setrlimit(RLIMIT_NOFILE, &saved), 0);
+			assert_int_equal(open_files(), before);
+			if (code == UX_OK)
+				break;
+			if (err.os_errno == 0 && code != UX_EUNAVAILABLE)
+				fail_msg("%d descriptors: %s", (int)few.rlim_cur, err.text);
+			failures++;
+			assert_true(failures < 200);
+		}
+		assert_true(failures > 2);
+	}
+	ux_fork_server_stop(forks);
+	close(exe);
+}
+
+/* What is no request ends the fork server, and not by a signal. */
+static void a_fork_server_takes_requests_alone(void **state)
+{
+	(void)state;
+	static const struct ux_sandbox_request request = {.size = sizeof(request)};
+	/* without a descriptor, too short, and empty */
+	static const size_t sizes[] = {sizeof(request), 8, 0};
+	for (size_t i = 0; i < ux_countof(sizes); i++) {
+		int pair[2], status = 0;
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+		fflush(NULL);
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct ux_sandbox_request got;
+			close(pair[0]);
+			if (dup2(pair[1], UX_SANDBOX_SOCKET) < 0)
+				_exit(100);
+			_exit(ux_fork_server_loop(&got) ? 101 : 42);
+		}
+		close(pair[1]);
+		assert_int_equal(send(pair[0], &request, sizes[i], 0), sizes[i]);
+		shutdown(pair[0], SHUT_WR);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 42);
+		close(pair[0]);
+	}
+}
+
+/* A line table of version 5 whose files have an MD5 of these bytes. */
+static void put_line_table(struct ux_out *out, uint8_t fill)
+{
+	static const uint8_t fields[] = {1, 1, 1, 0xfb, 14, 4, 0, 1, 0};
+	static const uint8_t formats[] = {
+		3,           DW_LNCT_path,  DW_FORM_string, DW_LNCT_directory_index, DW_FORM_udata,
+		DW_LNCT_MD5, DW_FORM_data16};
+	static const char *const dirs[] = {"/build", "src", "/abs"};
+	static const struct {
+		const char *name;
+		uint8_t dir;
+	} names[] = {{"one.c", 1}, {"/two.c", 1}, {"three.c", 2}, {"../../../up.c", 1}};
+	ux_cleanup(ux_out_deinit) struct ux_out head = {0}, table = {0};
+	uint8_t md5[UX_MD5_BYTES];
+	memset(md5, fill, sizeof(md5));
+	ux_out_put(&head, fields, sizeof(fields));
+	ux_out_put(&head, (const uint8_t[]){1, DW_LNCT_path, DW_FORM_string, 3}, 4);
+	for (size_t i = 0; i < ux_countof(dirs); i++)
+		ux_out_put(&head, dirs[i], strlen(dirs[i]) + 1);
+	ux_out_put(&head, formats, sizeof(formats));
+	ux_out_u8(&head, ux_countof(names));
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		ux_out_put(&head, names[i].name, strlen(names[i].name) + 1);
+		ux_out_u8(&head, names[i].dir);
+		ux_out_put(&head, md5, sizeof(md5));
+	}
+	ux_out_u16(&table, 5);
+	ux_out_u8(&table, 8);
+	ux_out_u8(&table, 0);
+	ux_out_u32(&table, (uint32_t)head.size);
+	ux_out_put(&table, head.data, head.size);
+	ux_out_put(&table, "\1\1\1", 3); /* the program */
+	ux_out_u32(out, (uint32_t)table.size);
+	ux_out_put(out, table.data, table.size);
+}
+
+static void a_child_compares_sources_by_their_whole_paths(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	ux_cleanup(ux_out_deinit) struct ux_out line = {0};
+	char long_path[UX_PATH_BYTES];
+	memset(long_path, 'x', sizeof(long_path) - 7);
+	memcpy(long_path, "/", 1);
+	memcpy(long_path + sizeof(long_path) - 7, "/one.c", 7);
+	const struct {
+		const char *path;
+		enum ux_code same, other; /* codes with the MD5 of the table, and with another */
+	} cases[] = {
+		{"/build/src/one.c", UX_OK, UX_ECONFLICT},
+		{"/two.c", UX_OK, UX_ECONFLICT},
+		{"/abs/three.c", UX_OK, UX_ECONFLICT},
+		{"/src/one.c", UX_ENOTFOUND, UX_ENOTFOUND},
+		{"/build/one.c", UX_ENOTFOUND, UX_ENOTFOUND},
+		{"/up.c", UX_ENOTFOUND, UX_ENOTFOUND},
+		{"/build/abs/three.c", UX_ENOTFOUND, UX_ENOTFOUND},
+		{long_path, UX_ENOTFOUND, UX_ENOTFOUND},
+	};
+	put_line_table(&line, 7);
+	make_elf_init(&m, 64, false);
+	make_elf_section(
+		&m, (struct make_section){.name = ".debug_line", .content = ux_out_bytes(&line)});
+	int elf = memory_file(make_elf_finish(&m));
+	for (size_t i = 0; i < ux_countof(cases); i++)
+		for (unsigned other = 0; other < 2; other++) {
+			uint8_t md5[UX_MD5_BYTES];
+			struct ux_error err = UX_ERROR_INIT;
+			memset(md5, other ? 8 : 7, sizeof(md5));
+			enum ux_code code = ux_sandbox_check_source(elf, cases[i].path, md5,
+								    &plenty, NULL, &err);
+			if (code != (other ? cases[i].other : cases[i].same))
+				fail_msg("%.60s: %d %s", cases[i].path, (int)code, err.text);
+		}
+	make_elf_deinit(&m);
+	close(elf);
+}
+
 static void a_child_reads_machine_code(void **state)
 {
 	(void)state;
@@ -634,6 +796,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_child_extracts_what_this_process_would),
 		UX_TEST(a_child_unpacks_sources_within_its_bounds),
+		UX_TEST(a_program_that_does_not_start_is_an_error),
+		UX_TEST(a_child_without_descriptors_is_an_error),
+		UX_TEST(a_fork_server_takes_requests_alone),
+		UX_TEST(a_child_compares_sources_by_their_whole_paths),
 		UX_TEST(a_child_reads_machine_code),
 		UX_TEST(a_child_says_what_a_file_has),
 		UX_TEST(a_child_tells_which_other_file_it_needs),
