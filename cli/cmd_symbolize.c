@@ -5,6 +5,7 @@
 #include "folded.h"
 #include "gzip.h"
 #include "output.h"
+#include "perf_script.h"
 #include "profile_input.h"
 #include "sigbus.h"
 
@@ -23,20 +24,56 @@ static const struct ux_option symbolize_options[] = {
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, to), "FORMAT",
 	 "pprof or folded [that of the input, or by the name of the output]", "pprof folded"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, demangle), "MODE",
-	 "of folded stacks: full, short, templates-elided or none [short]",
+	 "in text: full, short, templates-elided or none [short]",
 	 "full short templates-elided none"},
 	UX_PROFILE_OPTIONS(struct symbolize_values, profile),
+};
+
+/* A format in which any profile can be written. */
+struct symbolize_target {
+	const char *word;   /* of --to */
+	const char *suffix; /* of the output's name */
+	bool binary;        /* not for a terminal */
+	enum ux_code (*write)(const struct ux_profile *p, enum ux_demangle_mode mode,
+			      struct ux_out *out, struct ux_error *err);
+};
+
+static enum ux_code symbolize_write_folded(const struct ux_profile *p, enum ux_demangle_mode mode,
+					   struct ux_out *out, struct ux_error *err)
+{
+	return ux_folded_write(p, 0, mode, out, err);
+}
+
+static enum ux_code symbolize_write_pprof(const struct ux_profile *p, enum ux_demangle_mode mode,
+					  struct ux_out *out, struct ux_error *err)
+{
+	(void)mode; /* a function has both names */
+	return ux_pprof_write(p, out, err);
+}
+
+static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,
+						 enum ux_demangle_mode mode, struct ux_out *out,
+						 struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	UX_TRY(symbolize_write_pprof(p, mode, &plain, err));
+	return ux_gzip_write(ux_out_bytes(&plain), out, err);
+}
+
+static const struct symbolize_target symbolize_targets[] = {
+	{"folded", ".folded", false, symbolize_write_folded},
+	{"pprof", ".pb.gz", true, symbolize_write_packed_pprof},
+	{NULL, ".pprof", true, symbolize_write_packed_pprof},
+	{NULL, ".pb", true, symbolize_write_pprof},
 };
 
 /* The state of the command. */
 struct symbolize_job {
 	struct ux_profile_input input;
-	enum ux_profile_format to;
+	const struct symbolize_target *to; /* NULL: that of the input, which keeps all else */
 	enum ux_demangle_mode demangle;
-	bool pack;
 	struct ux_file_new file;
 	struct ux_out bytes;
-	struct ux_out packed;
 };
 
 static void symbolize_job_deinit(struct symbolize_job *job)
@@ -45,7 +82,6 @@ static void symbolize_job_deinit(struct symbolize_job *job)
 	ux_sigbus_remove(NULL);
 	ux_profile_input_close(&job->input);
 	ux_out_deinit(&job->bytes);
-	ux_out_deinit(&job->packed);
 }
 
 static bool symbolize_ends(const char *name, const char *suffix)
@@ -54,41 +90,61 @@ static bool symbolize_ends(const char *name, const char *suffix)
 	return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
-/* Which format is written. False for an unknown word. */
-static bool symbolize_format(struct symbolize_job *job, const struct symbolize_values *v)
+/* The format that --to or the name of the output selects. False for an unknown word. */
+static bool symbolize_select(const struct symbolize_values *v, const struct symbolize_target **ret)
 {
-	const char *name = v->output ? v->output : "";
-	job->to = job->input.format;
-	job->pack = job->input.packed;
-	if (v->to && strcmp(v->to, "folded") != 0 && strcmp(v->to, "pprof") != 0)
-		return false;
-	if (v->to ? strcmp(v->to, "folded") == 0 : symbolize_ends(name, ".folded"))
-		job->to = UX_PROFILE_FORMAT_FOLDED;
-	else if (v->to || symbolize_ends(name, ".pb.gz") || symbolize_ends(name, ".pb"))
-		job->to = UX_PROFILE_FORMAT_PPROF;
-	if (job->to == UX_PROFILE_FORMAT_PPROF && job->input.format != job->to)
-		job->pack = !symbolize_ends(name, ".pb");
-	return true;
+	*ret = NULL;
+	for (size_t i = 0; i < ux_countof(symbolize_targets); i++) {
+		const struct symbolize_target *t = &symbolize_targets[i];
+		if (v->to ? t->word && strcmp(v->to, t->word) == 0
+			  : v->output && symbolize_ends(v->output, t->suffix)) {
+			*ret = t;
+			return true;
+		}
+	}
+	return v->to == NULL;
 }
 
-static enum ux_code symbolize_write(struct symbolize_job *job, struct ux_error *err)
+/* Whether a target is what the input is already: then all else is kept. */
+static bool symbolize_is_same(const struct symbolize_job *job)
 {
-	const struct ux_profile *p = &job->input.profile;
-	if (job->to == UX_PROFILE_FORMAT_FOLDED)
-		UX_TRY(ux_folded_write(p, 0, job->demangle, &job->bytes, err));
-	else if (job->to == UX_PROFILE_FORMAT_OTLP)
-		UX_TRY(ux_otlp_rewrite(&job->input.otlp, p, &job->bytes, err));
-	else if (job->input.format == UX_PROFILE_FORMAT_PPROF)
-		UX_TRY(ux_pprof_rewrite(&job->input.pprof, p, &job->bytes, err));
-	else
-		UX_TRY(ux_pprof_write(p, &job->bytes, err));
-	if (job->to == UX_PROFILE_FORMAT_FOLDED || !job->pack)
-		return UX_OK;
-	UX_TRY(ux_gzip_write(ux_out_bytes(&job->bytes), &job->packed, err));
-	struct ux_out plain = job->bytes;
-	job->bytes = job->packed;
-	job->packed = plain;
+	return !job->to || (job->to->write == symbolize_write_packed_pprof &&
+			    job->input.format == UX_PROFILE_FORMAT_PPROF && job->input.packed);
+}
+
+/* Writes the format of the input. */
+static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	struct ux_profile_input *in = &job->input;
+	switch (in->format) {
+	case UX_PROFILE_FORMAT_PPROF:
+		UX_TRY(ux_pprof_rewrite(&in->pprof, &in->profile, &plain, err));
+		break;
+	case UX_PROFILE_FORMAT_OTLP:
+		UX_TRY(ux_otlp_rewrite(&in->otlp, &in->profile, &plain, err));
+		break;
+	case UX_PROFILE_FORMAT_PERF_SCRIPT:
+		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->demangle, &plain,
+					      err));
+		break;
+	case UX_PROFILE_FORMAT_FOLDED:
+		UX_TRY(ux_folded_write(&in->profile, 0, job->demangle, &plain, err));
+		break;
+	}
+	if (in->packed)
+		return ux_gzip_write(ux_out_bytes(&plain), &job->bytes, err);
+	ux_out_deinit(&job->bytes);
+	job->bytes = plain;
+	plain = (struct ux_out){0};
 	return UX_OK;
+}
+
+static bool symbolize_is_binary(const struct symbolize_job *job)
+{
+	return job->to ? job->to->binary
+		       : job->input.packed || job->input.format == UX_PROFILE_FORMAT_PPROF ||
+				 job->input.format == UX_PROFILE_FORMAT_OTLP;
 }
 
 /* Writes the output, whole or not at all. */
@@ -96,10 +152,10 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				  struct ux_error *err)
 {
 	if (!output || ux_dash_is(output)) {
-		if (job->to != UX_PROFILE_FORMAT_FOLDED && isatty(STDOUT_FILENO))
+		if (symbolize_is_binary(job) && isatty(STDOUT_FILENO))
 			return ux_error_set(
 				err, UX_EINVAL,
-				"a protobuf message is not written to a terminal; expected "
+				"a binary profile is not written to a terminal; expected "
 				"-o FILE or --to folded");
 		return ux_flush(&job->bytes, err);
 	}
@@ -115,11 +171,11 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 {
 	*ret_subject = ux_dash_is(input) ? UX_DASH_INPUT : input;
 	UX_TRY(ux_profile_input_read(&job->input, input, err));
-	if (!symbolize_format(job, v))
-		return ux_error_set(err, UX_EINVAL, "--to %s: expected pprof or folded", v->to);
 	UX_TRY(ux_profile_input_symbolize(&job->input, &v->profile, err));
 	*ret_subject = v->output ? v->output : UX_DASH_OUTPUT;
-	UX_TRY(symbolize_write(job, err));
+	UX_TRY(symbolize_is_same(job)
+		       ? symbolize_write_same(job, err)
+		       : job->to->write(&job->input.profile, job->demangle, &job->bytes, err));
 	return symbolize_put(job, v->output, err);
 }
 
@@ -146,6 +202,8 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 				      "--demangle %s: expected full, short, templates-elided "
 				      "or none",
 				      v.demangle);
+	if (!symbolize_select(&v, &job.to))
+		return ux_usage_error(cmd, "--to %s: expected pprof or folded", v.to);
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
 	if (symbolize_run(&job, &v, args.items[0], &subject, &err) != UX_OK)
@@ -157,7 +215,7 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_symbolize = {
 	.name = "symbolize",
 	.usage = "PROFILE [-o OUT] [options]",
-	.line = "names in a profile: pprof, OTLP, folded stacks",
+	.line = "names in a profile: pprof, OTLP, perf script, folded",
 	.text = "Reads a profile, finds out which format it has, and writes it with the names of its\n"
 		"addresses; inlined calls become frames. A profile that keeps its format keeps\n"
 		"everything else byte for byte, and frames that have names already keep these.\n"

@@ -5,6 +5,7 @@
 #include "folded.h"
 #include "output.h"
 #include "packed_file.h"
+#include "perf_script.h"
 #include "sigbus.h"
 #include "unhex/process.h"
 
@@ -36,6 +37,10 @@ void ux_profile_input_close(struct ux_profile_input *in)
 static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_error *err)
 {
 	struct ux_bytes bytes = in->file.bytes;
+	if (ux_perf_script_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_PERF_SCRIPT;
+		return ux_perf_script_read(bytes, &in->profile, err);
+	}
 	if (ux_folded_is(bytes)) {
 		in->format = UX_PROFILE_FORMAT_FOLDED;
 		return ux_folded_read(bytes, &in->profile, err);
@@ -49,8 +54,8 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 		return ux_otlp_read(&in->otlp, bytes, UX_OTLP_ALL, &in->profile, err);
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "not a profile: expected pprof, OTLP (protobuf) or folded stacks, "
-			    "compressed or not");
+			    "not a profile: expected pprof, OTLP (protobuf), the text of perf "
+			    "script, or folded stacks, compressed or not");
 }
 
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,

@@ -40,6 +40,7 @@ enum ux_profile_format {
 	UX_PROFILE_FORMAT_PPROF,
 	UX_PROFILE_FORMAT_FOLDED,
 	UX_PROFILE_FORMAT_OTLP,
+	UX_PROFILE_FORMAT_PERF_SCRIPT,
 };
 
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */

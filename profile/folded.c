@@ -127,16 +127,18 @@ static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack,
 				 struct ux_error *err)
 {
 	uint32_t number = 0, location = 0;
-	for (size_t depth = 0; stack.size > 0; depth++) {
-		const uint8_t *end = memchr(stack.data, ';', stack.size);
+	bool last = false;
+	for (size_t depth = 0; !last; depth++) {
+		const uint8_t *end = stack.size > 0 ? memchr(stack.data, ';', stack.size) : NULL;
 		size_t n = end ? (size_t)(end - stack.data) : stack.size;
-		size_t used = n + (end != NULL);
+		last = !end;
 		if (depth == UX_PROFILE_DEPTH_MOST)
 			return ux_error_set(err, UX_ELIMIT, "a stack of more than %d frames",
 					    UX_PROFILE_DEPTH_MOST);
-		UX_TRY(folded_location(r, ux_bytes(stack.data, n), !end, &location, err));
+		UX_TRY(folded_location(r, ux_bytes(stack.data, n), last, &location, err));
 		UX_TRY(ux_profile_push(r->profile, number, location, &number, err));
-		stack = ux_bytes(stack.data + used, stack.size - used);
+		if (end)
+			stack = ux_bytes(end + 1, stack.size - n - 1);
 	}
 	return ux_profile_add_sample(r->profile, 0, number, 0, &count, err);
 }

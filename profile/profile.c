@@ -171,9 +171,11 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 		if (!number)
 			return ux_error_nomem(err);
 		if (!fresh) {
-			int64_t *sum = p->values.data + p->samples.data[*number].first;
-			for (size_t i = 0; i < p->n_types; i++)
-				sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
+			size_t first = p->samples.data[*number].first;
+			for (size_t i = 0; i < p->n_types; i++) {
+				int64_t *sum = &p->values.data[first + i];
+				*sum = (int64_t)((uint64_t)*sum + (uint64_t)values[i]);
+			}
 			return UX_OK;
 		}
 		*number = (uint32_t)p->samples.size;

@@ -254,11 +254,11 @@ static inline enum ux_code ux_profile_type_find(const struct ux_profile *p, stru
 enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct ux_error *err)
 	ux_must;
 
-/* The values of a sample, p->n_types of them. */
+/* The values of a sample, p->n_types of them; NULL when there are no types. */
 static inline const int64_t *ux_profile_sample_values(const struct ux_profile *p,
 						      const struct ux_profile_sample *sample)
 {
-	return p->values.data + sample->first;
+	return p->n_types > 0 ? &p->values.data[sample->first] : NULL;
 }
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unhex symbolize: profiles of pprof and OTLP, and folded stacks."""
+"""unhex symbolize: profiles of pprof and OTLP, perf script, folded stacks."""
 import gzip
 import hashlib
 import json
@@ -273,6 +273,69 @@ def test_callers_in_folded_stacks_are_return_addresses(program, pcs):
     """The instruction behind a call may be of another function; the call is not."""
     done = run("-", data=f"[{program}+{pcs[-1] + 1:#x}];leaf 1\n".encode())
     assert done.stdout.decode().startswith("outer")
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    """A program that computes for a while in inlined calls, and what `perf record` says of it."""
+    folder = tmp_path_factory.mktemp("busy")
+    program = compile_c(folder, "busy", """
+static inline __attribute__((always_inline)) unsigned spin(unsigned x)
+{
+	for (volatile int i = 0; i < 20000; i++)
+		x += i;
+	return x;
+}
+__attribute__((noinline)) unsigned outer(unsigned x) { return spin(x) + 1; }
+int main(void)
+{
+	unsigned s = 0;
+	for (int i = 0; i < 30000; i++)
+		s += outer(s);
+	return s == 12345;
+}
+""", ("-O1", "-g", "-fno-omit-frame-pointer"))
+    bare, _ = stripped(program, "busy.bare")
+    subprocess.run(["perf", "record", "-q", "-F", "499", "-g", "-e", "cpu-clock", "-o", folder / "perf.data", bare],
+                   check=True, capture_output=True)
+    return program, bare, folder / "perf.data"
+
+
+def perf_script(data, *options):
+    return subprocess.run(["perf", "script", "-i", data, *options], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_text_of_perf_script_gets_names_and_keeps_the_rest(busy):
+    program, bare, data = busy
+    text = perf_script(data, "--no-inline")
+    assert f"[unknown] ({bare})" in text
+    root = program.parent / "root"
+    (root / bare.relative_to("/").parent).mkdir(parents=True, exist_ok=True)
+    (root / bare.relative_to("/")).unlink(missing_ok=True)
+    (root / bare.relative_to("/")).symlink_to(program)  # the same build, with its symbols
+    done = run("-", "--files", root, data=text.encode())
+    assert done.returncode == 0, done.stderr
+    named = done.stdout.decode()
+    kept = [line for line in text.splitlines() if "[unknown]" not in line or str(bare) not in line]
+    assert [line for line in named.splitlines() if line in set(kept)] == kept
+    for line in text.splitlines():
+        match = re.match(r"\s+([0-9a-f]+) \[unknown\] \((.*)\)$", line)
+        if match and match[2] == str(bare):
+            assert f"{line.split('[')[0]}" in named
+    assert re.search(r"^\s+[0-9a-f]+ spin \(inlined\)\n\s+[0-9a-f]+ outer \(" + re.escape(str(bare)), named, re.M)
+    folded = run("-", "--files", root, "--to", "folded", data=text.encode()).stdout.decode()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()) == len(re.findall(r"^\S", text, re.M))
+    assert re.search(r"^busy.bare;.*;main;outer;spin \d+$", folded, re.M), folded
+
+
+def test_other_fields_of_perf_script_are_read_too(busy):
+    _, _, data = busy
+    plain = run("-", "--to", "folded", data=perf_script(data).encode()).stdout
+    assert plain.count(b"\n") > 0
+    for options in (["-F", "comm,pid,tid,time,period,event,ip,sym,symoff,dso"], ["--show-mmap-events"],
+                    ["-F", "comm,tid,time,ip,sym,dso"]):
+        text = perf_script(data, *options)
+        assert run("-", "--to", "folded", data=text.encode()).stdout == plain, options
 
 
 def test_the_sum_of_samples_stays(recorded):

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Target: the text of `perf script`. Without new names it is copied byte for byte; with them it is
+ * still such a text, with as many samples.
+ */
+#include "fuzz.h"
+
+#include "perf_script.h"
+
+static void name_all(struct ux_profile *p)
+{
+	struct ux_profile_frame frames[2] = {{.inlined = true}, {0}};
+	fuzz_truth(ux_profile_string(p, UX_STR("inner"), &frames[0].linkage, NULL) == UX_OK);
+	fuzz_truth(ux_profile_string(p, UX_STR("outer"), &frames[1].linkage, NULL) == UX_OK);
+	for (uint32_t i = 1; i < p->locations.size; i++)
+		if (p->locations.data[i].n == 0)
+			fuzz_truth(ux_profile_name(p, i, frames, 2, NULL) == UX_OK);
+}
+
+static int64_t count_samples(const struct ux_profile *p)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->samples.size; i++)
+		sum += ux_profile_sample_values(p, &p->samples.data[i])[0];
+	return sum;
+}
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile p, q;
+	ux_cleanup(ux_out_deinit) struct ux_out same = {0}, named = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_bytes in = ux_bytes(data, size);
+	(void)ux_perf_script_is(in);
+	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK && ux_profile_init(&q, NULL) == UX_OK);
+	enum ux_code code = ux_perf_script_read(in, &p, &err);
+	fuzz_truths_of_error(code, &err, size);
+	if (code != UX_OK)
+		return 0;
+	fuzz_truth(ux_perf_script_rewrite(in, &p, UX_DEMANGLE_FULL, &same, NULL) == UX_OK);
+	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
+	name_all(&p);
+	fuzz_truth(ux_perf_script_rewrite(in, &p, UX_DEMANGLE_FULL, &named, NULL) == UX_OK);
+	fuzz_truth(ux_perf_script_read(ux_out_bytes(&named), &q, NULL) == UX_OK);
+	fuzz_truth(count_samples(&p) == count_samples(&q));
+	return 0;
+}
