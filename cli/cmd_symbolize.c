@@ -60,9 +60,14 @@ static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,
 	return ux_gzip_write(ux_out_bytes(&plain), out, err);
 }
 
+enum {
+	SYMBOLIZE_FOLDED,
+	SYMBOLIZE_PPROF,
+};
+
 static const struct symbolize_target symbolize_targets[] = {
-	{"folded", ".folded", false, symbolize_write_folded},
-	{"pprof", ".pb.gz", true, symbolize_write_packed_pprof},
+	[SYMBOLIZE_FOLDED] = {"folded", ".folded", false, symbolize_write_folded},
+	[SYMBOLIZE_PPROF] = {"pprof", ".pb.gz", true, symbolize_write_packed_pprof},
 	{NULL, ".pprof", true, symbolize_write_packed_pprof},
 	{NULL, ".pb", true, symbolize_write_pprof},
 };
@@ -128,6 +133,7 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->demangle, &plain,
 					      err));
 		break;
+	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
 		UX_TRY(ux_folded_write(&in->profile, 0, job->demangle, &plain, err));
 		break;
@@ -171,6 +177,10 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 {
 	*ret_subject = ux_dash_is(input) ? UX_DASH_INPUT : input;
 	UX_TRY(ux_profile_input_read(&job->input, input, err));
+	if (!job->to && job->input.format == UX_PROFILE_FORMAT_PERF_DATA)
+		job->to =
+			&symbolize_targets[v->output && !ux_dash_is(v->output) ? SYMBOLIZE_PPROF
+									       : SYMBOLIZE_FOLDED];
 	UX_TRY(ux_profile_input_symbolize(&job->input, &v->profile, err));
 	*ret_subject = v->output ? v->output : UX_DASH_OUTPUT;
 	UX_TRY(symbolize_is_same(job)
@@ -215,7 +225,7 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_symbolize = {
 	.name = "symbolize",
 	.usage = "PROFILE [-o OUT] [options]",
-	.line = "names in a profile: pprof, OTLP, perf script, folded",
+	.line = "names in a profile: perf.data, pprof, OTLP, text",
 	.text = "Reads a profile, finds out which format it has, and writes it with the names of its\n"
 		"addresses; inlined calls become frames. A profile that keeps its format keeps\n"
 		"everything else byte for byte, and frames that have names already keep these.\n"
@@ -223,7 +233,8 @@ const struct ux_command ux_cmd_symbolize = {
 		"IDs, from build-ID folders and perf's cache, from the running kernel, perf maps, and\n"
 		"from the server in --url or UNHEX_URL. What cannot be named stays MODULE+0xADDRESS,\n"
 		"and stderr says how much that is and what is missing. - reads standard input.",
-	.examples = "  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
+	.examples = "  unhex symbolize perf.data > perf.folded\n"
+		    "  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
 		    "  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
 		    "  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -",
 	.options = symbolize_options,

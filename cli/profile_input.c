@@ -9,6 +9,8 @@
 #include "sigbus.h"
 #include "unhex/process.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 enum {
@@ -53,9 +55,25 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 		in->format = UX_PROFILE_FORMAT_OTLP;
 		return ux_otlp_read(&in->otlp, bytes, UX_OTLP_ALL, &in->profile, err);
 	}
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "not a profile: expected pprof, OTLP (protobuf), the text of perf "
-			    "script, or folded stacks, compressed or not");
+	return ux_error_set(
+		err, UX_EUNSUPPORTED,
+		"not a profile: expected pprof, OTLP (protobuf), perf.data, the text of "
+		"perf script, or folded stacks, compressed or not");
+}
+
+/* Reads a recording of perf as a stream: only its profile stays in memory. */
+static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const char *path,
+					    struct ux_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open");
+	ux_file_unmap(&in->file);
+	in->format = UX_PROFILE_FORMAT_PERF_DATA;
+	struct ux_perf_source source = {.fd = fd};
+	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->perf, err);
+	(void)close(fd);
+	return code;
 }
 
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
@@ -66,6 +84,8 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 	UX_TRY(ux_dash_file_read(&in->dash, name, &path, err));
 	ux_sigbus_reading(name);
 	UX_TRY(ux_file_map(path, &in->file, err));
+	if (ux_perf_data_is(in->file.bytes))
+		return profile_input_read_perf(in, path, err);
 	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
 	UX_TRY(ux_packed_open(&in->file, err));
 	return profile_input_parse(in, err);
@@ -224,6 +244,35 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 	}
 }
 
+/* What a recording of perf lacks. */
+static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux_out *out)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	const struct {
+		uint64_t n;
+		const char *what;
+	} counts[] = {
+		{s->lost_records, "records were lost while it was recorded"},
+		{s->unmapped, "addresses are in no mapping"},
+		{s->not_unwound, "samples have a copy of their stack, which is not unwound: their "
+				 "innermost location alone is kept"},
+		{s->deferred, "samples have their callers in records that are not read"},
+		{s->late, "records came too late to be put in order"},
+		{s->unkept_mappings, "mappings were too many"},
+		{s->auxtrace_bytes, "bytes of hardware traces are not read"},
+		{s->unknown_records, "records are of unknown types"},
+		{s->damaged_records, "records are damaged"},
+	};
+	for (size_t i = 0; i < ux_countof(counts); i++)
+		if (counts[i].n > 0)
+			ux_out_fmt(out, "unhex: %" PRIu64 " %s\n", counts[i].n, counts[i].what);
+	if (s->damage.code != UX_OK)
+		ux_out_fmt(out, "unhex: the first damage: %s\n",
+			   ux_error_format(&s->damage, text, sizeof(text)));
+	if (s->truncated)
+		ux_out_cstr(out, "unhex: the recording is cut off; what is complete was read\n");
+}
+
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err)
 {
 	ux_cleanup(ux_profile_share_deinit) struct ux_profile_share share = {0};
@@ -235,6 +284,8 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 	enum ux_code code = ux_profile_share(&in->profile, &share, err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
+	if (in->format == UX_PROFILE_FORMAT_PERF_DATA)
+		profile_input_report_perf(&in->perf, &out);
 	ux_out_cstr(&out, "unhex: ");
 	profile_input_percent(&out, share.named, share.weight);
 	ux_out_cstr(&out, " of samples named\n");

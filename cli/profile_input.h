@@ -8,6 +8,7 @@
 #include "dash_file.h"
 #include "file.h"
 #include "otlp.h"
+#include "perf_data.h"
 #include "pprof.h"
 #include "profile_symbolize.h"
 #include "remote.h"
@@ -41,6 +42,7 @@ enum ux_profile_format {
 	UX_PROFILE_FORMAT_FOLDED,
 	UX_PROFILE_FORMAT_OTLP,
 	UX_PROFILE_FORMAT_PERF_SCRIPT,
+	UX_PROFILE_FORMAT_PERF_DATA,
 };
 
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
@@ -50,8 +52,9 @@ struct ux_profile_input {
 	enum ux_profile_format format;
 	bool packed; /* it was compressed by gzip */
 	struct ux_profile profile;
-	struct ux_pprof pprof; /* if that is its format */
-	struct ux_otlp otlp;   /* if that is its format */
+	struct ux_pprof pprof;       /* if that is its format */
+	struct ux_otlp otlp;         /* if that is its format */
+	struct ux_perf_summary perf; /* if perf.data is its format */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;

@@ -338,6 +338,27 @@ def test_other_fields_of_perf_script_are_read_too(busy):
         assert run("-", "--to", "folded", data=text.encode()).stdout == plain, options
 
 
+def test_recordings_of_perf_are_named_with_inlined_calls(busy, tmp_path):
+    program, bare, data = busy
+    root = tmp_path / "root"
+    (root / bare.relative_to("/").parent).mkdir(parents=True)
+    (root / bare.relative_to("/")).symlink_to(program)
+    done = run(data, "--files", root)
+    assert done.returncode == 0, done.stderr
+    text = perf_script(data, "--no-inline")
+    folded = done.stdout.decode()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()) == len(re.findall(r"^\S", text, re.M))
+    assert re.search(r"^busy.bare;.*;main;outer;spin \d+$", folded, re.M), folded
+    assert run(data, "--files", root, "-o", tmp_path / "p.pb.gz").returncode == 0
+    got = Profile.FromString(gzip.decompress((tmp_path / "p.pb.gz").read_bytes()))
+    texts = got.string_table
+    assert [texts[t.type] for t in got.sample_type][0] == "samples"
+    assert sum(s.value[0] for s in got.sample) == len(re.findall(r"^\S", text, re.M))
+    (tmp_path / "cut").write_bytes(data.read_bytes()[:-20000])
+    done = run(tmp_path / "cut", "--files", root)
+    assert b"cut off" in done.stderr and b"Traceback" not in done.stderr
+
+
 def test_the_sum_of_samples_stays(recorded):
     done = run("-", "--to", "folded", data=recorded.SerializeToString())
     total = sum(int(line.rsplit(" ", 1)[1]) for line in done.stdout.decode().splitlines())
