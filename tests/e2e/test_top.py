@@ -63,6 +63,26 @@ def test_the_sums_are_those_of_the_samples(recorded):
     assert rows == {name: (own[name], total[name]) for name in total}
 
 
+def test_go_tool_pprof_has_the_same_table(tmp_path):
+    s = Stacks(("samples", "count"))
+    for i in range(400):
+        stack = [("main", "prog", "/src/main.c", 1)]
+        for d in range(i % 7 + 1):
+            name = f"f{(i * 7 + d * d) % 23}"
+            frame = (name, "prog", "/src/x.c", d + 1)
+            stack.append([frame, (f"in{i % 5}", "prog", "/src/x.h", 2)] if i % 3 == d else frame)
+        s.sample(stack, i % 11 + 1)
+    profile = s.write(tmp_path / "cpu.pb")
+    text = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-top", "-nodefraction=0", "-nodecount=1000", profile],
+                          check=True, capture_output=True, text=True).stdout
+    theirs = {}
+    for line in text.split("flat%")[1].splitlines()[1:]:
+        flat, _, _, cum, _, name, *_ = line.split()
+        theirs[name] = int(flat), int(cum)
+    assert len(theirs) == 29
+    assert {r["function"]: (r["self"], r["total"]) for r in lines(top(profile, "--json", "-n", "100"))} == theirs
+
+
 def test_lines_are_rows_of_their_own(recorded):
     rows = lines(top(recorded, "--lines", "--json", "--value", "samples"))
     found = {(r["function"], r.get("file"), r.get("line")): (r["self"], r["total"]) for r in rows}
