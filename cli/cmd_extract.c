@@ -259,6 +259,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.gpu = v->gpu,
 		.spill = getenv("TMPDIR"),
 		.place = extract_write_at,
+		.mapped = true,
 		.path = input,
 		.debug_path = v->debug,
 	};

@@ -68,6 +68,14 @@ void ux_file_unmap(struct ux_mapping *m)
 	*m = (struct ux_mapping){0};
 }
 
+void ux_file_release(struct ux_bytes part)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)part.data;
+	uintptr_t first = (start + page - 1) & ~(page - 1), end = (start + part.size) & ~(page - 1);
+	if (first < end) /* the mapping is never written to: nothing is lost */
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 /*
  * Returns the path that the new file is renamed to, malloc'ed. Anything but a regular file is
  * refused, since the rename would replace a device by a file. A symbolic link is followed, so that

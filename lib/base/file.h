@@ -26,6 +26,13 @@ enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err
 void ux_file_unmap(struct ux_mapping *m);
 
 /*
+ * Gives the pages of a part of a mapping back to the system. The part can still be read, which maps
+ * them again. Giving back the pages of a large file takes milliseconds, which a thread with nothing
+ * else to do can spend before ux_file_unmap(). Any thread.
+ */
+void ux_file_release(struct ux_bytes part);
+
+/*
  * A new file that replaces `path` atomically: it is written under a temporary name beside path,
  * then renamed. Initialize it with UX_FILE_NEW_INIT. When path is a symbolic link, the file that it
  * points to is replaced. When it is a FIFO, device, socket or folder: UX_EINVAL.

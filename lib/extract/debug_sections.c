@@ -4,6 +4,7 @@
 
 #include "dwarf_abbrev.h"
 #include "dwarf_split.h"
+#include "file.h"
 #include "pool.h"
 
 /*
@@ -253,6 +254,14 @@ const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t mem
 	if (memory == 0 || need <= memory)
 		return NULL;
 	return folder ? folder : "/var/tmp";
+}
+
+void ux_debug_sections_release(const struct ux_debug_sections *sections)
+{
+	const unsigned strings = 1u << UX_DWARF_STR | 1u << UX_DWARF_LINE_STR;
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
+		if (!sections->content[i].owned && (strings >> i & 1) == 0)
+			ux_file_release(sections->content[i].bytes);
 }
 
 void ux_debug_sections_free(struct ux_debug_sections *sections)

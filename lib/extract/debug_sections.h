@@ -86,6 +86,9 @@ enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t memory,
 				    const char *folder);
 
+/* Gives back the pages of sections in a mapped file, except those of strings. The sections can
+ * still be read. Any thread. */
+void ux_debug_sections_release(const struct ux_debug_sections *sections);
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 
 /* --- Declarations of variables ---------------------------------------------------------------- */

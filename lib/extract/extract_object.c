@@ -331,6 +331,12 @@ static uint64_t extraction_input_size(const struct ux_extraction *x)
 	return sum;
 }
 
+static void extraction_release(void *ctx)
+{
+	const struct ux_extraction *x = ctx;
+	ux_debug_sections_release(&x->sections);
+}
+
 enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 			       const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
 			       void *ctx, struct ux_extract_stats *ret_stats, struct ux_error *err)
@@ -350,5 +356,7 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 		return UX_OK;
 	}
 	x.build.input_size = extraction_input_size(&x);
+	x.build.release = options->mapped ? extraction_release : NULL;
+	x.build.release_ctx = &x;
 	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);
 }

@@ -6,6 +6,7 @@
 #include "function_name.h"
 #include "misplaced.h"
 #include "order.h"
+#include "pool.h"
 
 enum {
 	/* bytes of names that are compared when nothing else decides an order */
@@ -256,6 +257,11 @@ static enum ux_code add_inner_entries(struct merger *m, struct ux_piece_vec *sor
 static enum ux_code gather_lines(struct merger *m, const struct ux_collection *collection,
 				 struct ux_piece_vec *out)
 {
+	size_t n = 0;
+	for (size_t u = 0; u < collection->n_units; u++)
+		n += collection->units[u].n_lines;
+	if (!ux_piece_vec_reserve(out, n))
+		return ux_error_nomem(m->err);
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];
 		for (uint32_t i = 0; i < unit->n_lines; i++)
@@ -338,6 +344,8 @@ static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
 static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 {
 	const struct ux_code_symbol_vec *symbols = m->symbols;
+	if (!ux_piece_vec_reserve(out, symbols->size))
+		return ux_error_nomem(m->err);
 	for (size_t i = 0; i < symbols->size; i++) {
 		const struct ux_code_symbol *s = &symbols->data[i];
 		bool no_memory = false;
@@ -373,30 +381,55 @@ static bool cut_unnamed(struct ux_piece *unnamed, const struct ux_piece *functio
 	return true;
 }
 
-static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *collection,
-				  const struct ux_piece_vec *functions)
+/* Makes disjoint pieces of rows and of symbols, which do not depend on functions. */
+static enum ux_code merge_lines_and_symbols(struct merger *m,
+					    const struct ux_collection *collection,
+					    struct ux_piece_vec *lines,
+					    struct ux_piece_vec *symbols)
 {
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, lines = {0}, symbols = {0};
-	struct merger flat = *m;
-	flat.out = &lines;
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0};
 	UX_TRY(gather_lines(m, collection, &raw));
 	sort(&raw);
-	UX_TRY(flatten(&flat, &raw));
+	m->out = lines;
+	UX_TRY(flatten(m, &raw));
 	raw.size = 0;
-	flat.out = &symbols;
 	UX_TRY(gather_symbols(m, &raw));
-	UX_TRY(flatten(&flat, &raw));
+	m->out = symbols;
+	return flatten(m, &raw);
+}
+
+/* Makes disjoint pieces of functions. */
+static enum ux_code merge_functions(struct merger *m, const struct ux_collection *collection,
+				    struct ux_piece_vec *functions)
+{
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0};
+	UX_TRY(gather_functions(m, collection, &raw));
+	sort(&raw);
+	UX_TRY(name_functions(m, &raw));
+	UX_TRY(add_inner_entries(m, &raw));
+	if (!ux_piece_vec_reserve(functions, raw.size))
+		return ux_error_nomem(m->err);
+	m->out = functions;
+	return flatten(m, &raw);
+}
+
+/* Makes pieces of the parts of symbols that no function has; symbols are shortened. */
+static enum ux_code fill_symbols(struct merger *m, const struct ux_piece_vec *functions,
+				 const struct ux_piece_vec *lines, struct ux_piece_vec *symbols,
+				 struct ux_piece_vec *fills)
+{
 	ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
 	size_t next = 0;
-	for (size_t i = 0; i < symbols.size; i++) {
-		struct ux_piece *symbol = &symbols.data[i];
+	m->out = fills;
+	for (size_t i = 0; i < symbols->size; i++) {
+		struct ux_piece *symbol = &symbols->data[i];
 		while (next < functions->size &&
 		       ux_piece_end(&functions->data[next]) <= symbol->start)
 			next++;
 		if (next < functions->size && symbol->name == ux_no_name &&
 		    !cut_unnamed(symbol, &functions->data[next]))
 			continue;
-		UX_TRY(fill(m, functions, next, symbol, &lines, &reader));
+		UX_TRY(fill(m, functions, next, symbol, lines, &reader));
 	}
 	return UX_OK;
 }
@@ -415,28 +448,71 @@ static enum ux_code interleave(const struct ux_piece_vec *a, const struct ux_pie
 	return UX_OK;
 }
 
-enum ux_code ux_merge(const struct ux_collection *collection,
-		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
-		      struct ux_arena *names, struct ux_piece_vec *ret, struct ux_error *err)
+enum {
+	JOB_FUNCTIONS,
+	JOB_SYMBOLS, /* and the rows outside of functions */
+	JOB_MEANWHILE,
+};
+
+/* A merge, whose first jobs do not depend on each other. */
+struct merge {
+	const struct ux_merge_input *input;
+	struct merger mergers[JOB_MEANWHILE];
+	struct ux_gsym_drafter drafters[JOB_MEANWHILE];
+	uint64_t call_work[JOB_MEANWHILE];
+	struct ux_piece_vec functions, lines, symbols;
+};
+
+static void merge_init(struct merge *all, struct ux_merge_memory *memory)
 {
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, fills = {0}, functions = {0};
-	ux_cleanup(ux_gsym_drafter_deinit) struct ux_gsym_drafter drafter = {0};
-	uint64_t call_work = CALL_WORK_MOST;
-	struct merger m = {.symbols = symbols,
-			   .arena = arena,
-			   .names = names,
-			   .call_work = &call_work,
-			   .drafter = &drafter,
-			   .err = err,
-			   .out = &functions};
-	UX_TRY(gather_functions(&m, collection, &raw));
-	sort(&raw);
-	UX_TRY(name_functions(&m, &raw));
-	UX_TRY(add_inner_entries(&m, &raw));
-	if (!ux_piece_vec_reserve(&functions, raw.size))
-		return ux_error_nomem(err);
-	UX_TRY(flatten(&m, &raw));
-	m.out = &fills;
-	UX_TRY(merge_symbols(&m, collection, &functions));
-	return interleave(&functions, &fills, ret, err);
+	struct ux_merge_arenas *const arenas[] = {&memory->functions, &memory->symbols};
+	for (size_t i = 0; i < ux_countof(arenas); i++) {
+		all->call_work[i] = CALL_WORK_MOST;
+		all->mergers[i] = (struct merger){
+			.symbols = all->input->symbols,
+			.arena = &arenas[i]->parts,
+			.names = &arenas[i]->names,
+			.call_work = &all->call_work[i],
+			.drafter = &all->drafters[i],
+		};
+	}
+}
+
+static void merge_deinit(struct merge *all)
+{
+	for (size_t i = 0; i < ux_countof(all->drafters); i++)
+		ux_gsym_drafter_deinit(&all->drafters[i]);
+	ux_piece_vec_deinit(&all->functions);
+	ux_piece_vec_deinit(&all->lines);
+	ux_piece_vec_deinit(&all->symbols);
+}
+
+static enum ux_code merge_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct merge *all = ctx;
+	const struct ux_collection *collection = all->input->collection;
+	(void)worker;
+	if (job == JOB_MEANWHILE) {
+		all->input->meanwhile(all->input->meanwhile_ctx);
+		return UX_OK;
+	}
+	struct merger *m = &all->mergers[job];
+	m->err = err;
+	return job == JOB_FUNCTIONS
+		       ? merge_functions(m, collection, &all->functions)
+		       : merge_lines_and_symbols(m, collection, &all->lines, &all->symbols);
+}
+
+enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory *memory,
+		      struct ux_piece_vec *ret, struct ux_error *err)
+{
+	ux_cleanup(merge_deinit) struct merge all = {.input = input};
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec fills = {0};
+	bool meanwhile = input->meanwhile && input->threads > 1;
+	merge_init(&all, memory);
+	UX_TRY(ux_pool_run(input->threads, JOB_MEANWHILE + meanwhile, merge_job, &all, err));
+	struct merger *m = &all.mergers[JOB_SYMBOLS];
+	m->err = err;
+	UX_TRY(fill_symbols(m, &all.functions, &all.lines, &all.symbols, &fills));
+	return interleave(&all.functions, &fills, ret, err);
 }

@@ -8,6 +8,7 @@
 
 enum {
 	NAME_MOST = 1 << 16,
+	CHAINS_LEAST = 1 << 10,
 	NAME_HASHED = 256, /* bytes of a name that are hashed, so that long names cost no more */
 };
 
@@ -21,30 +22,31 @@ static uint64_t misplaced_hash(struct ux_bytes name)
 	return ux_hash_bytes(ux_bytes(name.data, ux_min(name.size, (size_t)NAME_HASHED)));
 }
 
-static int misplaced_compare(const void *x, const void *y)
-{
-	const struct ux_symbol_hash *a = x, *b = y;
-	return a->hash != b->hash ? (a->hash < b->hash ? -1 : 1) : 0;
-}
-
 /* Makes the index of exported linkage names, at its first use. */
 static bool symbol_names_build(struct ux_symbol_names *names,
 			       const struct ux_code_symbol_vec *symbols)
 {
-	if (names->built)
+	size_t n = ux_min(symbols->size, (size_t)UINT32_MAX - 1), cap = CHAINS_LEAST;
+	if (names->chains)
 		return true;
-	for (size_t i = 0; i < symbols->size && i < UINT32_MAX; i++) {
+	while (cap < n)
+		cap *= 2;
+	names->chains = calloc(cap, sizeof(*names->chains));
+	if (!names->chains)
+		return false;
+	names->cap = cap;
+	for (size_t i = 0; i < n; i++) {
 		const struct ux_code_symbol *s = &symbols->data[i];
 		struct ux_bytes name = misplaced_name(s);
-		struct ux_symbol_hash entry = {(uint32_t)misplaced_hash(name), (uint32_t)i};
-		if (s->bind != STB_LOCAL && ux_name_is_mangled(name) &&
-		    !ux_symbol_hash_vec_append(&names->hashes, entry))
+		if (s->bind == STB_LOCAL || !ux_name_is_mangled(name))
+			continue;
+		uint64_t hash = misplaced_hash(name);
+		uint32_t *chain = &names->chains[hash & (cap - 1)];
+		struct ux_symbol_hash entry = {(uint32_t)hash, (uint32_t)i, *chain};
+		if (!ux_symbol_hash_vec_append(&names->hashes, entry))
 			return false;
+		*chain = (uint32_t)names->hashes.size;
 	}
-	if (names->hashes.size > 1)
-		qsort(names->hashes.data, names->hashes.size, sizeof(*names->hashes.data),
-		      misplaced_compare);
-	names->built = true;
 	return true;
 }
 
@@ -52,25 +54,22 @@ static bool symbol_names_build(struct ux_symbol_names *names,
 static bool symbol_names_has(const struct ux_symbol_names *names,
 			     const struct ux_code_symbol_vec *symbols, struct ux_bytes name)
 {
-	const struct ux_symbol_hash *h = names->hashes.data;
-	uint32_t hash = (uint32_t)misplaced_hash(name);
-	size_t lo = 0, hi = names->hashes.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (h[mid].hash < hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < names->hashes.size && h[lo].hash == hash; lo++)
-		if (ux_bytes_eq(misplaced_name(&symbols->data[h[lo].index]), name))
+	uint64_t hash = misplaced_hash(name);
+	for (uint32_t at = names->chains[hash & (names->cap - 1)]; at != 0;) {
+		const struct ux_symbol_hash *h = &names->hashes.data[at - 1];
+		if (h->hash == (uint32_t)hash &&
+		    ux_bytes_eq(misplaced_name(&symbols->data[h->index]), name))
 			return true;
+		at = h->next;
+	}
 	return false;
 }
 
 void ux_symbol_names_deinit(struct ux_symbol_names *names)
 {
 	ux_symbol_hash_vec_deinit(&names->hashes);
+	free(names->chains);
+	*names = (struct ux_symbol_names){0};
 }
 
 /* True when one of the n symbols that begin with the function may be its own: the name, a clone of

@@ -14,9 +14,12 @@
 #include "code_symbols.h"
 #include "collect.h"
 
+/* A symbol of the index. Symbols whose hashes share a chain are linked; thousands of names may have
+ * one hash. */
 struct ux_symbol_hash {
 	uint32_t hash;
 	uint32_t index;
+	uint32_t next; /* 1 + index of the next one in `hashes`; 0: none */
 };
 
 UX_VEC(ux_symbol_hash_vec, struct ux_symbol_hash);
@@ -24,8 +27,9 @@ UX_VEC(ux_symbol_hash_vec, struct ux_symbol_hash);
 /* An index of the exported linkage names among symbols, which is made at its first use. Zeroed is
  * not yet made. */
 struct ux_symbol_names {
-	bool built;
-	struct ux_symbol_hash_vec hashes; /* sorted */
+	struct ux_symbol_hash_vec hashes;
+	uint32_t *chains; /* malloc'ed; as `next`, by the lowest bits of the hash. NULL: not made */
+	size_t cap;       /* of chains, a power of two */
 };
 
 void ux_symbol_names_deinit(struct ux_symbol_names *names);

@@ -32,16 +32,23 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 			  .first_bad_source = UX_ERROR_INIT,
 			  .first_bad_go = UX_ERROR_INIT},
 	};
-	ux_arena_init(&build->arena, MERGE_BUDGET);
+	ux_arena_init(&build->merged.functions.parts, MERGE_BUDGET);
+	ux_arena_init(&build->merged.symbols.parts, MERGE_BUDGET);
 	ux_arena_init(&build->extra, MERGE_BUDGET);
+}
+
+static void merge_arenas_deinit(struct ux_merge_arenas *arenas)
+{
+	ux_arena_deinit(&arenas->parts);
+	ux_arena_deinit(&arenas->names);
 }
 
 void ux_module_build_deinit(struct ux_module_build *build)
 {
 	ux_alternative_vec_deinit(&build->alternatives);
 	ux_piece_vec_deinit(&build->pieces);
-	ux_arena_deinit(&build->names);
-	ux_arena_deinit(&build->arena);
+	merge_arenas_deinit(&build->merged.functions);
+	merge_arenas_deinit(&build->merged.symbols);
 	ux_collection_free(&build->collection);
 	ux_arena_deinit(&build->extra);
 	ux_code_symbol_vec_deinit(&build->symbols);
@@ -229,15 +236,23 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
 				   struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
-	ux_arena_init(&build->names, strings_most(build));
+	const struct ux_merge_input input = {
+		.collection = &build->collection,
+		.symbols = &build->symbols,
+		.threads = build->threads,
+		.meanwhile = build->release,
+		.meanwhile_ctx = build->release_ctx,
+	};
+	ux_arena_init(&build->merged.functions.names, strings_most(build));
+	ux_arena_init(&build->merged.symbols.names, strings_most(build));
 	build->stats.symbols = build->symbols.size;
-	UX_TRY(ux_merge(&build->collection, &build->symbols, &build->arena, &build->names,
-			&build->pieces, err));
+	UX_TRY(ux_merge(&input, &build->merged, &build->pieces, err));
 	if (build->pieces.size == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no symbols: expected %s", build->expected);
 	if (build->options->alternatives)
 		UX_TRY(ux_alternatives_find(&build->collection, &build->symbols, &build->pieces,
-					    &build->names, &build->alternatives, err));
+					    &build->merged.functions.names, &build->alternatives,
+					    err));
 	unbias(build);
 	count(build);
 	UX_TRY(write_gsym(build, sink, ctx, err));

@@ -36,6 +36,10 @@ struct ux_module_build {
 	struct ux_id id;     /* ID of the module; size 0: none */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */
+	/* Called by another thread, if there is one, when units and symbols have been read; it may
+	 * release what only readers use. NULL: nothing. */
+	void (*release)(void *ctx);
+	void *release_ctx;
 	/* what was searched for, for the error message when nothing was found */
 	const char *expected;
 	struct ux_range_vec text; /* sorted and disjoint */
@@ -45,8 +49,7 @@ struct ux_module_build {
 	struct ux_extract_stats stats; /* counts of the reader */
 
 	/* Used by ux_module_build_write(). */
-	struct ux_arena arena;
-	struct ux_arena names; /* names that had to be copied */
+	struct ux_merge_memory merged;
 	struct ux_piece_vec pieces;
 	struct ux_alternative_vec alternatives;
 };

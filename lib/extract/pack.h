@@ -10,19 +10,35 @@
 
 /* --- Second phase: merging -------------------------------------------------------------------- */
 
+struct ux_merge_input {
+	const struct ux_collection *collection;
+	const struct ux_code_symbol_vec *symbols;
+	unsigned threads; /* more than two are of no use */
+	/* Called once while other threads merge, if there are any; it may release what the merge
+	 * does not need. NULL: nothing. */
+	void (*meanwhile)(void *ctx);
+	void *meanwhile_ctx;
+};
+
+/* What a merge allocates for its result. Threads work on functions and on symbols at once, so each
+ * kind has its own arenas. The budget of `names` bounds the total size of names. */
+struct ux_merge_memory {
+	struct ux_merge_arenas {
+		struct ux_arena parts; /* of pieces that were cut */
+		struct ux_arena names; /* names that had to be shortened */
+	} functions, symbols;
+};
+
 /*
  * Merges functions and symbols into pieces in address order, which do not overlap and all have a
  * name. Functions of DWARF and Go come first. Where functions overlap, the addresses are those of
  * the one that begins later or, of two with the same start, the shorter one; the rest of the other
  * function on both sides keeps its name. Of functions with the same range the one of the first unit
  * with rows is used. Symbols get the addresses that no function covers, with the rows of a unit's
- * line table if there are any. Parts of pieces are allocated in arena, and shortened names in
- * `names`, whose budget bounds their total size.
+ * line table if there are any.
  */
-enum ux_code ux_merge(const struct ux_collection *collection,
-		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
-		      struct ux_arena *names, struct ux_piece_vec *ret, struct ux_error *err)
-	ux_must;
+enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory *memory,
+		      struct ux_piece_vec *ret, struct ux_error *err) ux_must;
 
 /* Another name for the range of a piece. */
 struct ux_alternative {
