@@ -25,15 +25,6 @@ enum {
 	INFLATED_FREE_SPLIT = 1 << 16, /* smaller for .dwo files, because there are many */
 };
 
-struct dwarf_loader {
-	const struct ux_object *object;
-	const char *spill;
-	bool split;
-	struct ux_debug_sections *out;
-	struct ux_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* one for each section, since sections
-							      are loaded on several threads */
-};
-
 /* Finds .debug_NAME, or .zdebug_NAME of older tools; with .dwo at the end if `split` is set. */
 static bool dwarf_find(const struct ux_object *object, enum ux_dwarf_section which, bool split,
 		       struct ux_section *ret)
@@ -80,12 +71,10 @@ static const enum ux_dwarf_section dwarf_order[UX_DWARF_SECTION_COUNT] = {
 	UX_DWARF_LINE_STR, UX_DWARF_STR_OFFSETS, UX_DWARF_ADDR, UX_DWARF_ABBREV,
 };
 
-static enum ux_code dwarf_load(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+enum ux_code ux_debug_loader_load(struct ux_debug_loader *l, size_t job, struct ux_error *err)
 {
-	struct dwarf_loader *l = ctx;
 	enum ux_dwarf_section which = dwarf_order[job];
 	struct ux_section s;
-	(void)worker;
 	if (l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream) ||
 	    !dwarf_find(l->object, which, l->split, &s))
 		return UX_OK; /* the section is missing, or was opened by dwarf_stream_info() */
@@ -125,17 +114,15 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 	return UX_OK;
 }
 
-/* Opens .debug_info as a stream when that is possible and it is large enough. The abbreviations
- * show whether it is possible, so they are loaded for that. */
-static enum ux_code dwarf_stream_info(struct dwarf_loader *l, struct ux_error *err)
+/* Opens .debug_info as a stream when that is possible, as the abbreviations show, and it is large
+ * enough. */
+static enum ux_code dwarf_stream_info(struct ux_debug_loader *l, struct ux_error *err)
 {
 	struct ux_section s;
 	struct ux_section_bytes stored;
 	if (l->spill || !dwarf_find(l->object, UX_DWARF_INFO, /* split= */ false, &s) ||
 	    !s.packed || s.relocated || ux_section_size(l->object, &s) < STREAM_LEAST)
 		return UX_OK;
-	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of dwarf_order[] is .debug_abbrev");
-	UX_TRY(dwarf_load(l, UX_DWARF_SECTION_COUNT - 1, 0, err));
 	if (!ux_dwarf_units_are_independent(&l->out->dwarf))
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
@@ -150,20 +137,43 @@ static enum ux_code dwarf_stream_info(struct dwarf_loader *l, struct ux_error *e
 	return code;
 }
 
+enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
+				  const char *spill, struct ux_debug_sections *ret,
+				  struct ux_error *err)
+{
+	*loader = (struct ux_debug_loader){.object = object, .spill = spill, .out = ret};
+	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
+	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
+	/* The headers of units need its size, and a stream its content. */
+	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of dwarf_order[] is .debug_abbrev");
+	UX_TRY(ux_debug_loader_load(loader, UX_DWARF_SECTION_COUNT - 1, err));
+	return dwarf_stream_info(loader, err);
+}
+
+void ux_debug_loader_close(const struct ux_debug_loader *loader)
+{
+	struct ux_reloc_loss *sum = &loader->out->loss;
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		if (sum->count == 0 && loader->loss[i].count > 0)
+			sum->first = loader->loss[i].first;
+		sum->count += loader->loss[i].count;
+	}
+}
+
+static enum ux_code dwarf_load_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	(void)worker;
+	return ux_debug_loader_load(ctx, job, err);
+}
+
 enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,
 				    const char *spill, struct ux_debug_sections *ret,
 				    struct ux_error *err)
 {
-	struct dwarf_loader l = {.object = object, .spill = spill, .out = ret};
-	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
-	UX_TRY(dwarf_stream_info(&l, err));
-	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, dwarf_load, &l, err));
-	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
-		if (ret->loss.count == 0 && l.loss[i].count > 0)
-			ret->loss.first = l.loss[i].first;
-		ret->loss.count += l.loss[i].count;
-	}
+	struct ux_debug_loader l;
+	UX_TRY(ux_debug_loader_open(&l, object, spill, ret, err));
+	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, dwarf_load_job, &l, err));
+	ux_debug_loader_close(&l);
 	return UX_OK;
 }
 
@@ -172,23 +182,23 @@ enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
 {
 	static const unsigned wanted =
 		1u << UX_DWARF_LINE | 1u << UX_DWARF_LINE_STR | 1u << UX_DWARF_STR;
-	struct dwarf_loader l = {.object = object, .out = ret};
+	struct ux_debug_loader l = {.object = object, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
 	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		if ((wanted >> dwarf_order[i] & 1) != 0)
-			UX_TRY(dwarf_load(&l, i, 0, err));
+			UX_TRY(ux_debug_loader_load(&l, i, err));
 	return UX_OK;
 }
 
 enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 {
-	struct dwarf_loader l = {.object = object, .spill = spill, .split = true, .out = ret};
+	struct ux_debug_loader l = {.object = object, .spill = spill, .split = true, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
 	UX_TRY(dwarf_check_inflation(object, l.split, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
-		UX_TRY(dwarf_load(&l, i, 0, err));
+		UX_TRY(ux_debug_loader_load(&l, i, err));
 	return UX_OK;
 }
 

@@ -32,6 +32,30 @@ enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned thr
 				    const char *spill, struct ux_debug_sections *ret,
 				    struct ux_error *err) ux_must;
 
+/* Loading of DWARF sections one by one, so that threads can do other work in the same phase. */
+struct ux_debug_loader {
+	const struct ux_object *object;
+	const char *spill;
+	bool split;
+	struct ux_debug_sections *out;
+	struct ux_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* one for each section, since sections
+							      are loaded on several threads */
+};
+
+/* As ux_debug_sections_load() until the first section is loaded; object and *ret must outlive the
+ * loader. */
+enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
+				  const char *spill, struct ux_debug_sections *ret,
+				  struct ux_error *err) ux_must;
+
+/* Loads section number `job` below UX_DWARF_SECTION_COUNT. Number 0 is .debug_info; the largest
+ * ones come first. Any thread, but each number only once. */
+enum ux_code ux_debug_loader_load(struct ux_debug_loader *loader, size_t job, struct ux_error *err)
+	ux_must;
+
+/* Adds up what was lost. Call it when all sections were loaded. */
+void ux_debug_loader_close(const struct ux_debug_loader *loader);
+
 /* Like ux_debug_sections_load(), but only .debug_line and the sections with its texts, on the
  * calling thread. */
 enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,

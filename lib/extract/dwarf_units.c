@@ -266,11 +266,46 @@ static enum ux_code dwarf_make_workers(struct dwarf_reader *r, const struct ux_d
 	return UX_OK;
 }
 
+enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
+				       struct ux_section_window *stream,
+				       struct ux_dwarf_units_ahead *ret, struct ux_error *err)
+{
+	*ret = (struct ux_dwarf_units_ahead){0};
+	if (!stream) {
+		UX_TRY(ux_dwarf_units_parse(sections, &ret->whole, err));
+	} else {
+		ux_info_feed_open(&ret->feed, stream, sections,
+				  ux_collect_wave_bytes(sections->data[UX_DWARF_INFO].size));
+		UX_TRY(ux_info_feed_next(&ret->feed, err));
+	}
+	ret->made = true;
+	return UX_OK;
+}
+
+void ux_dwarf_units_ahead_free(struct ux_dwarf_units_ahead *ahead)
+{
+	ux_dwarf_units_free(&ahead->whole);
+	ux_info_feed_close(&ahead->feed);
+}
+
+/* Takes over what was read ahead; false when nothing was. */
+static bool dwarf_take_ahead(struct dwarf_reader *r)
+{
+	struct ux_dwarf_units_ahead *ahead = r->in->ahead;
+	if (!ahead || !ahead->made)
+		return false;
+	r->whole = ahead->whole;
+	r->feed = ahead->feed;
+	*ahead = (struct ux_dwarf_units_ahead){0};
+	return true;
+}
+
 /* Opens the reader with all units available. */
 static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_reader *reader,
 				     struct ux_error *err)
 {
-	UX_TRY(ux_dwarf_units_parse(r->in->sections, &r->whole, err));
+	if (!dwarf_take_ahead(r))
+		UX_TRY(ux_dwarf_units_parse(r->in->sections, &r->whole, err));
 	r->whole.sup = r->in->sections->sup ? &r->sup : NULL;
 	r->units = &r->whole;
 	reader->n_units = (uint32_t)r->whole.count;
@@ -288,8 +323,9 @@ static enum ux_code dwarf_open_stream(struct dwarf_reader *r, struct ux_code_rea
 {
 	struct ux_bytes info = r->in->sections->data[UX_DWARF_INFO];
 	r->whole.sup = r->in->sections->sup ? &r->sup : NULL;
-	ux_info_feed_open(&r->feed, r->in->stream, r->in->sections,
-			  ux_collect_wave_bytes(info.size));
+	if (!dwarf_take_ahead(r))
+		ux_info_feed_open(&r->feed, r->in->stream, r->in->sections,
+				  ux_collect_wave_bytes(info.size));
 	reader->next = dwarf_reader_next;
 	reader->take = dwarf_reader_take;
 	reader->passing = info;

@@ -11,31 +11,6 @@
 #include "section_content.h"
 #include "split_files.h"
 
-struct ux_dwarf_units_input {
-	const struct ux_dwarf_sections *sections;
-	struct ux_section_window *stream; /* inflates .debug_info while it is read; then there are
-					     no split files. NULL: .debug_info is complete */
-	const struct ux_range_set *text;  /* functions and rows outside of it are dropped */
-	/* sorted; rows outside of functions are kept for these symbols */
-	const struct ux_code_symbol_vec *symbols;
-	const struct ux_split_files *split; /* finds the split units; NULL: only the skeletons
-					       themselves are read, which gives their lines */
-	unsigned threads;
-	const struct ux_address_filter *filter; /* units without any of its addresses are skipped;
-						   NULL: all units are read */
-	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
-			      memory */
-	struct ux_extract_progress *progress; /* NULL: not counted */
-};
-
-/*
- * Reads all units into *ret; their notes are enum ux_split_outcome. The result does not depend on
- * the number of threads. Damage costs the unit it is in and is counted. Fails only when memory is
- * short.
- */
-enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
-				    struct ux_collection *ret, struct ux_error *err) ux_must;
-
 /* Reads a compressed .debug_info in waves: the units of one wave are read while the next wave is
  * inflated. */
 
@@ -63,5 +38,50 @@ enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err) 
 /* Releases the current wave and makes the next one current. Returns false at the end. No thread may
  * read units during the call. */
 bool ux_info_feed_advance(struct ux_info_feed *feed);
+
+/*
+ * What can be read of the units before symbols are known: all headers, or the first wave of a
+ * stream. A zeroed struct is empty.
+ */
+struct ux_dwarf_units_ahead {
+	bool made;
+	struct ux_dwarf_units whole;
+	struct ux_info_feed feed;
+};
+
+/* sections must outlive the units, and .debug_info and the size of .debug_abbrev must be known.
+ * stream is as in ux_dwarf_units_input. Free *ret also after a failure. */
+enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
+				       struct ux_section_window *stream,
+				       struct ux_dwarf_units_ahead *ret, struct ux_error *err)
+	ux_must;
+void ux_dwarf_units_ahead_free(struct ux_dwarf_units_ahead *ahead);
+
+struct ux_dwarf_units_input {
+	const struct ux_dwarf_sections *sections;
+	struct ux_section_window *stream; /* inflates .debug_info while it is read; then there are
+					     no split files. NULL: .debug_info is complete */
+	struct ux_dwarf_units_ahead
+		*ahead;                  /* what was read ahead; it is taken over. NULL: nothing */
+	const struct ux_range_set *text; /* functions and rows outside of it are dropped */
+	/* sorted; rows outside of functions are kept for these symbols */
+	const struct ux_code_symbol_vec *symbols;
+	const struct ux_split_files *split; /* finds the split units; NULL: only the skeletons
+					       themselves are read, which gives their lines */
+	unsigned threads;
+	const struct ux_address_filter *filter; /* units without any of its addresses are skipped;
+						   NULL: all units are read */
+	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
+			      memory */
+	struct ux_extract_progress *progress; /* NULL: not counted */
+};
+
+/*
+ * Reads all units into *ret; their notes are enum ux_split_outcome. The result does not depend on
+ * the number of threads. Damage costs the unit it is in and is counted. Fails only when memory is
+ * short.
+ */
+enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
+				    struct ux_collection *ret, struct ux_error *err) ux_must;
 
 #endif

@@ -8,6 +8,7 @@
 #include "function_bounds.h"
 #include "go_source.h"
 #include "order.h"
+#include "pool.h"
 
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
@@ -29,6 +30,7 @@ static void extraction_deinit(struct ux_extraction *x)
 	ux_module_build_deinit(&x->build);
 	ux_go_source_close(&x->go);
 	ux_debug_map_close(&x->map);
+	ux_dwarf_units_ahead_free(&x->ahead);
 	ux_split_files_close(&x->split);
 	ux_debug_sections_free(&x->sections);
 	ux_debug_sections_free(&x->sup_sections);
@@ -95,9 +97,11 @@ static enum ux_code extraction_read_table(struct ux_extraction *x, const struct 
 	return UX_OK;
 }
 
-/* Reads the compressed symbol table inside of a stripped file. Damage of it is not an error. */
+/* Reads the compressed symbol table inside of a stripped file. Damage of it is not an error;
+ * *ret_bad gets the reason. */
 static enum ux_code extraction_read_inner(struct ux_extraction *x,
-					  struct ux_code_symbols_found *ret, struct ux_error *err)
+					  struct ux_code_symbols_found *ret,
+					  struct ux_error *ret_bad, struct ux_error *err)
 {
 	const struct ux_object_format *format = x->exe->format;
 	struct ux_error why = UX_ERROR_INIT;
@@ -108,7 +112,7 @@ static enum ux_code extraction_read_inner(struct ux_extraction *x,
 		code = extraction_read_table(x, x->inner, UX_SOURCE_DEBUGDATA, ret, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	ux_module_build_bad_source(&x->build, &why);
+	*ret_bad = why;
 	return UX_OK;
 }
 
@@ -139,34 +143,126 @@ static enum ux_quality extraction_quality(const struct ux_extraction *x,
 	return any ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 
-/* Reads everything that only names code, with one line for each kind of table, and then everything
- * that only has the bounds of code. */
-static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
+/*
+ * The first phase, whose jobs do not depend on each other: the symbol tables, the bounds of
+ * functions, and each section of DWARF.
+ */
+struct first_phase {
+	struct ux_extraction *x;
+	struct ux_code_symbols_found full, dynamic;
+	struct ux_function_bounds bounds;
+	struct ux_error bad_bounds, bad_inner;
+	struct ux_debug_loader loader;
+};
+
+enum {
+	JOB_TABLES,
+	JOB_BOUNDS,
+	JOB_SECTIONS, /* and the following ones, if there is DWARF; .debug_info comes first */
+};
+
+static void first_phase_deinit(struct first_phase *p)
 {
-	struct ux_module_build *b = &x->build;
-	struct ux_range_set text = ux_module_build_text(b);
-	struct ux_code_symbols_found full = {0}, dynamic = {0};
-	struct ux_error bad = UX_ERROR_INIT;
-	ux_cleanup(ux_function_bounds_deinit) struct ux_function_bounds bounds = {
-		.complete = x->exe->format->starts != NULL,
-	};
-	if (ux_extract_includes(b->options, UX_SOURCE_BOUNDS))
-		UX_TRY(ux_function_bounds_read(x->exe, &text, &bounds, &bad, err));
-	ux_module_build_bad_source(b, &bad);
-	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_SYMTAB, &full, err));
-	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_DYNSYM, &dynamic, err));
-	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_SYMTAB, &full, err));
-	UX_TRY(extraction_read_inner(x, &full, err));
-	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_DYNSYM, &dynamic, err));
+	ux_function_bounds_deinit(&p->bounds);
+}
+
+/* Reads everything that only names code, with one line for each kind of table. */
+static enum ux_code extraction_read_tables(struct first_phase *p, struct ux_error *err)
+{
+	struct ux_extraction *x = p->x;
+	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_SYMTAB, &p->full, err));
+	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_DYNSYM, &p->dynamic, err));
+	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_SYMTAB, &p->full, err));
+	UX_TRY(extraction_read_inner(x, &p->full, &p->bad_inner, err));
+	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_DYNSYM, &p->dynamic, err));
 	UX_TRY(extraction_read_stubs(x, x->exe, err));
 	if (x->exe->padded) /* a dSYM file has a table of stubs of its own */
 		UX_TRY(extraction_read_stubs(x, x->debug, err));
-	ux_code_symbols_bound(&b->symbols, &bounds);
-	ux_code_symbols_sort(&b->symbols, &text);
-	UX_TRY(ux_code_symbols_fill(&b->symbols, &bounds.list, &b->stats.found[UX_SOURCE_BOUNDS],
-				    err));
-	b->stats.quality = extraction_quality(x, &full, bounds.complete);
 	return UX_OK;
+}
+
+/* Reads everything that only has the bounds of code. */
+static enum ux_code extraction_read_bounds(struct first_phase *p, struct ux_error *err)
+{
+	struct ux_range_set text = ux_module_build_text(&p->x->build);
+	if (!ux_extract_includes(p->x->build.options, UX_SOURCE_BOUNDS))
+		return UX_OK;
+	return ux_function_bounds_read(p->x->exe, &text, &p->bounds, &p->bad_bounds, err);
+}
+
+/* Loads a section. Behind .debug_info the units' headers are read, or a stream's first wave is
+ * inflated. With one thread that is done later, when the wave is needed. */
+static enum ux_code extraction_load_section(struct first_phase *p, size_t section,
+					    struct ux_error *err)
+{
+	struct ux_extraction *x = p->x;
+	UX_TRY(ux_debug_loader_load(&p->loader, section, err));
+	if (section > 0 || x->build.threads == 1)
+		return UX_OK;
+	return ux_dwarf_units_read_ahead(&x->sections.dwarf, x->sections.stream, &x->ahead, err);
+}
+
+static enum ux_code first_phase_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	(void)worker;
+	switch (job) {
+	case JOB_TABLES:
+		return extraction_read_tables(ctx, err);
+	case JOB_BOUNDS:
+		return extraction_read_bounds(ctx, err);
+	default:
+		return extraction_load_section(ctx, job - JOB_SECTIONS, err);
+	}
+}
+
+/* Completes the symbols by the bounds, and sorts them. */
+static enum ux_code extraction_finish_symbols(struct first_phase *p, struct ux_error *err)
+{
+	struct ux_module_build *b = &p->x->build;
+	struct ux_range_set text = ux_module_build_text(b);
+	ux_module_build_bad_source(b, &p->bad_bounds);
+	ux_module_build_bad_source(b, &p->bad_inner);
+	ux_code_symbols_bound(&b->symbols, &p->bounds);
+	ux_code_symbols_sort(&b->symbols, &text);
+	UX_TRY(ux_code_symbols_fill(&b->symbols, &p->bounds.list, &b->stats.found[UX_SOURCE_BOUNDS],
+				    err));
+	b->stats.quality = extraction_quality(p->x, &p->full, p->bounds.complete);
+	return UX_OK;
+}
+
+/* Chooses the file whose DWARF is read: the debug file, or the executable when only that has it. */
+static void extraction_choose_dwarf(struct ux_extraction *x)
+{
+	if (!ux_extract_includes(x->build.options, UX_SOURCE_DWARF))
+		return;
+	if (x->debug && ux_debug_sections_exist(x->debug))
+		x->dwarf = x->debug;
+	else if (ux_debug_sections_exist(x->exe))
+		x->dwarf = x->exe;
+}
+
+/* Reads symbols and bounds, and loads the sections of DWARF. */
+static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	const struct ux_extract_options *options = b->options;
+	ux_cleanup(first_phase_deinit) struct first_phase p = {
+		.x = x,
+		.bounds.complete = x->exe->format->starts != NULL,
+		.bad_bounds = UX_ERROR_INIT,
+		.bad_inner = UX_ERROR_INIT,
+	};
+	size_t n_jobs = JOB_SECTIONS;
+	extraction_choose_dwarf(x);
+	if (x->dwarf) {
+		b->spill = ux_debug_sections_spill(x->dwarf, options->memory, options->spill);
+		UX_TRY(ux_debug_loader_open(&p.loader, x->dwarf, b->spill, &x->sections, err));
+		n_jobs += UX_DWARF_SECTION_COUNT;
+	}
+	UX_TRY(ux_pool_run(b->threads, n_jobs, first_phase_job, &p, err));
+	if (x->dwarf)
+		ux_debug_loader_close(&p.loader);
+	return extraction_finish_symbols(&p, err);
 }
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -193,6 +289,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 	struct ux_dwarf_units_input input = {
 		.sections = &x->sections.dwarf,
 		.stream = x->sections.stream,
+		.ahead = &x->ahead,
 		.text = &text,
 		.split = x->split.linked && !x->sections.stream ? &x->split : NULL,
 		.symbols = &b->symbols,
@@ -209,26 +306,21 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 	return UX_OK;
 }
 
-/* Reads DWARF from the debug file, or from the executable when only that has DWARF. */
+/* Reads the units of DWARF, whose sections were loaded with the symbols. */
 static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
 	const struct ux_extract_options *options = b->options;
-	const struct ux_object *from = x->exe;
 	uint8_t head[UX_DEBUG_INFO_HEAD];
-	if (x->debug && ux_debug_sections_exist(x->debug))
-		from = x->debug;
-	else if (!ux_debug_sections_exist(x->exe))
+	if (!x->dwarf)
 		return x->steps->read_elsewhere ? x->steps->read_elsewhere(x, err) : UX_OK;
-	b->spill = ux_debug_sections_spill(from, options->memory, options->spill);
-	UX_TRY(ux_debug_sections_load(from, b->threads, b->spill, &x->sections, err));
 	UX_TRY(extraction_read_supplementary(x, err));
 	if (options->path || options->debug_path || options->split.size > 0)
 		UX_TRY(ux_split_files_open(&x->split, &x->sections.dwarf, options->split,
 					   options->debug_path, options->path, b->spill, err));
 	UX_TRY(extraction_collect(x, err));
-	b->stats.bundle = from == x->debug && x->found.bytes.size > 0;
-	ux_module_build_dwarf(b, ux_debug_sections_info_head(from, &x->sections, head));
+	b->stats.bundle = x->dwarf == x->debug && x->found.bytes.size > 0;
+	ux_module_build_dwarf(b, ux_debug_sections_info_head(x->dwarf, &x->sections, head));
 	return UX_OK;
 }
 

@@ -5,6 +5,7 @@
 #define UX_EXTRACT_OBJECT_H
 
 #include "debug_sections.h"
+#include "dwarf_units.h"
 #include "split_files.h"
 #include "file.h"
 #include "debug_map.h"
@@ -18,7 +19,9 @@ struct ux_extraction {
 	struct ux_object *debug; /* debug file; NULL: none */
 	struct ux_mapping found; /* the debug file, if find_debug() found it */
 	struct ux_object *inner; /* the compressed symbol table inside of exe (.gnu_debugdata) */
+	const struct ux_object *dwarf; /* exe or debug: the one whose DWARF is read; NULL: none */
 	struct ux_debug_sections sections;
+	struct ux_dwarf_units_ahead ahead;
 	struct ux_object *sup; /* supplementary file (debug_file.h) */
 	struct ux_debug_sections sup_sections;
 	struct ux_split_files split;
