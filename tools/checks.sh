@@ -177,8 +177,13 @@ check_oracle() {
 	tally oracle counts "$work/oracle" $?
 }
 
+# Another compiler's warnings: what is compiled is not linked, and not run again.
 check_clang() {
-	CC=$(clang_name) build clang build-clang && meson_tests clang build-clang
+	[ -f build-clang/build.ninja ] || CC=$(clang_name) meson setup build-clang -Dwerror=true >"$work/setup" ||
+		cat "$work/setup"
+	# shellcheck disable=SC2046 # one word each
+	one clang ninja -C build-clang --quiet \
+		$(ninja -C build-clang -t targets all | sed -n 's/: c_COMPILER$//p')
 }
 
 check_asan() {
@@ -186,15 +191,26 @@ check_asan() {
 		meson_tests asan build-asan --timeout-multiplier 3
 }
 
+# The programs that have threads (tests/unit/meson.build names them): the others would only take time.
 check_tsan() {
-	build tsan build-tsan -Db_sanitize=thread -Db_lundef=false &&
-		meson_tests tsan build-tsan --timeout-multiplier 5 --suite unit &&
+	printf '== build tsan\n'
+	[ -f build-tsan/build.ninja ] ||
+		meson setup build-tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false >"$work/setup" ||
+		cat "$work/setup"
+	programs=$(meson introspect build-tsan --tests | $python -c 'import json, os, sys
+for test in json.load(sys.stdin):
+	if "unhex:threads" in test["suite"]:
+		print(os.path.relpath(test["cmd"][0], "build-tsan"))')
+	# shellcheck disable=SC2086 # one word each
+	one tsan-build ninja -C build-tsan --quiet cli/unhex $programs &&
+		meson_tests tsan build-tsan --timeout-multiplier 5 --suite threads &&
 		one tsan-threads timeout 900 tools/threads.sh build-tsan/cli/unhex
 }
 
 # As a packager builds: with the optimizer's warnings, and with link-time optimization.
 check_release() {
-	build release build-release --buildtype=release && meson_tests release build-release --suite unit
+	build release build-release --buildtype=release -Dtests=disabled &&
+		one release-command build-release/cli/unhex lookup build-release/cli/unhex main+0
 }
 
 # With it each program takes as long to link as the command: these few have the wrappers of malloc().
