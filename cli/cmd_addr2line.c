@@ -365,5 +365,8 @@ const struct ux_command ux_cmd_addr2line = {
 	.name = "addr2line",
 	.line = "GNU addr2line's options and output, drop-in",
 	.help = addr2line_print_usage,
+	.examples = "  unhex addr2line -e a.out -fiC 0x1129\n"
+		    "  nm a.out | cut -d ' ' -f 1 | unhex addr2line -e a.out\n"
+		    "  ln -s $(command -v unhex) ~/bin/addr2line; ~/bin/addr2line -e a.out 0x1129",
 	.run = cmd_addr2line_run,
 };

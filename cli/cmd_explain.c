@@ -506,13 +506,13 @@ static int explain_file(struct explain *e, const struct ux_args *args,
 	const char *name = ux_dash_is(args->items[0]) ? UX_DASH_INPUT : args->items[0];
 	if (explain_open(e, args->items[0], v, pcs, &err) != UX_OK) {
 		if (v->answer.json)
-			ux_json_failure(&e->out, name, &err);
+			ux_json_failure(&e->out, args->items[0], &err);
 		return ux_finish(&e->out, ux_print_error(name, &err));
 	}
 	if (v->answer.json)
-		explain_file_json(e, name);
+		explain_file_json(e, args->items[0]);
 	else
-		explain_file_text(e, name);
+		explain_file_text(e, args->items[0]);
 	for (size_t i = 0; i < pcs->size; i++)
 		known += explain_address(e, pcs->data[i], v->answer.json);
 	bool all = known == pcs->size && e->bad_lines == 0;
@@ -527,7 +527,8 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 	struct ux_server_selection server;
 	bool found = false;
 	enum ux_code code = ux_server_select(&v->server, &server, &err);
-	if (code == UX_OK)
+	bool selected = code == UX_OK;
+	if (selected)
 		code = ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->out,
 					 &found, &err);
 	if (code == UX_OK)
@@ -535,7 +536,9 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 	int status = ux_print_error(id, &err);
 	if (v->answer.json)
 		ux_json_failure(&e->out, id, &err);
-	return ux_finish(&e->out, code == UX_EDENIED ? UX_EXIT_SERVER : status);
+	return ux_finish(&e->out, !selected            ? UX_EXIT_USAGE
+				  : code == UX_EDENIED ? UX_EXIT_SERVER
+						       : status);
 }
 
 /* Whether name is an ID. If a file of that name exists, it is taken as a file. */

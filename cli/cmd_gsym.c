@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unhex gsym: checks, prints and measures GSYM files. */
 #include "commands.h"
+#include "dash_file.h"
 
 #include "file.h"
 #include "gsym_decode.h"
@@ -284,9 +285,12 @@ static gsym_verb_fn *gsym_verb_find(const char *name)
 
 static enum ux_code gsym_file_run(gsym_verb_fn *verb, struct gsym_file *o, struct ux_error *err)
 {
+	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	const char *path = NULL;
+	UX_TRY(ux_dash_file_read(&input, o->path, &path, err));
 	ux_sigbus_reading(o->path);
-	UX_TRY(ux_file_map(o->path, &file, err));
+	UX_TRY(ux_file_map(path, &file, err));
 	UX_TRY(ux_gsym_open(&o->gsym, file.bytes, err));
 	UX_TRY(verb(o, err));
 	return o->out->size > 0 ? ux_flush(o->out, err) : UX_OK;
@@ -301,7 +305,7 @@ static int cmd_gsym_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	gsym_verb_fn *verb = args.n > 0 ? gsym_verb_find(args.items[0]) : NULL;
 	if (!verb)
-		return ux_usage_error(cmd, "first comes verify, dump or stat");
+		return ux_usage_verb(cmd, args.n > 0 ? args.items[0] : NULL, "verify dump stat");
 	if (args.n < 2)
 		return ux_usage_error(cmd, "no file given");
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

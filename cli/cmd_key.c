@@ -229,7 +229,7 @@ static int cmd_key_run(const struct ux_command *cmd, int argc, char **argv)
 			    : strcmp(word, "rotate") == 0 ? cmd_key_rotate
 							  : NULL;
 	if (!verb)
-		return ux_usage_error(cmd, "first comes create, list, rotate or revoke");
+		return ux_usage_verb(cmd, args.n > 0 ? word : NULL, "create list rotate revoke");
 	bool of_one = verb == cmd_key_revoke || verb == cmd_key_rotate;
 	if (of_one && args.n != 2)
 		return ux_usage_error(cmd, "%s needs the ID of one key", word);

@@ -574,5 +574,8 @@ const struct ux_command ux_cmd_llvm_symbolizer = {
 	.name = "llvm-symbolizer",
 	.line = "llvm-symbolizer's options, requests and output, drop-in",
 	.help = symbolizer_print_usage,
+	.examples = "  unhex llvm-symbolizer --obj=a.out 0x1129\n"
+		    "  echo 'CODE a.out 0x1129' | unhex llvm-symbolizer --output-style=JSON\n"
+		    "  ASAN_SYMBOLIZER_PATH=~/bin/llvm-symbolizer ./a.out  # a link to unhex",
 	.run = cmd_llvm_symbolizer_run,
 };

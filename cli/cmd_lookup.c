@@ -79,6 +79,7 @@ struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
+	bool selecting; /* the server's URL and token are being read */
 	bool alternatives;
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
@@ -391,7 +392,9 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "--alternatives: a server does not tell them; expected a file");
 	l->is_remote = true;
+	l->selecting = true;
 	UX_TRY(ux_server_select(&v->server, server, err));
+	l->selecting = false;
 	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
 	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
 	return UX_OK;
@@ -401,8 +404,10 @@ static int lookup_failed(struct lookup *l, const char *subject, const struct ux_
 {
 	int status = ux_print_error(subject, err);
 	if (l->frames.json && subject)
-		ux_json_failure(&l->out, subject, err);
-	if (l->is_remote && err->code == UX_EDENIED)
+		ux_json_failure(&l->out, strcmp(subject, UX_DASH_INPUT) == 0 ? "-" : subject, err);
+	if (l->selecting)
+		status = UX_EXIT_USAGE;
+	else if (l->is_remote && err->code == UX_EDENIED)
 		status = UX_EXIT_SERVER;
 	return ux_finish(&l->out, status);
 }

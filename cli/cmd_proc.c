@@ -328,6 +328,9 @@ static int proc_lookup(struct proc *p, const char *name, pid_t pid, const struct
 {
 	struct ux_error err = UX_ERROR_INIT;
 	bool from_stdin = p->given.size == 0;
+	if (from_stdin && isatty(STDIN_FILENO))
+		ux_print_message(
+			"proc: reading addresses from the terminal, one a line; Ctrl-D ends");
 	enum ux_code code = proc_open(p, pid, v, &err);
 	if (code == UX_OK)
 		code = from_stdin ? proc_stdin(p, v->answer.hex, &err)

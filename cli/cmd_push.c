@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unhex push: uploads symbols to a server. */
 #include "commands.h"
+#include "dash_file.h"
 
 #include "common_options.h"
 #include "interrupt.h"
@@ -306,6 +307,10 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_push_prefixes_check(v.prefixes, &err) != UX_OK)
 		return ux_usage_error(cmd, "--source-prefix: %s", err.text);
+	for (size_t i = 0; i < args.n; i++)
+		if (ux_dash_is(args.items[i]))
+			return ux_usage_error(cmd, "- is not pushed: the server lists modules by "
+						   "the paths of their files");
 	if (v.prefixes && !v.sources)
 		return ux_usage_error(cmd, "--source-prefix needs --sources");
 	if (args.n == 0 && !v.exe)

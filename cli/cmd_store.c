@@ -550,9 +550,8 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 		if (strcmp(store_verbs[i].name, args.items[0]) == 0)
 			verb = &store_verbs[i];
 	if (!verb)
-		return ux_usage_error(
-			cmd,
-			"first comes check, sweep, pin, unpin, usage, limit, backup or restore");
+		return ux_usage_verb(cmd, args.n > 0 ? args.items[0] : NULL,
+				     "check sweep pin unpin usage limit backup restore");
 	if (args.n - 1 > verb->operands)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
 	if (args.n - 1 < verb->operands)

@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "file.h"
+#include "http_client.h"
 #include "output.h"
 
 #include <unistd.h>
@@ -76,13 +77,13 @@ static enum ux_code server_read_token(const char *path, struct ux_server_selecti
 	return server_set_token(line, ret, err);
 }
 
-/* Rejects a URL with a user name or password, because messages contain the URL. */
+/* Checks the URL, and rejects one with a user name or password, because messages contain it. */
 static enum ux_code server_check_url(const char *url, struct ux_error *err)
 {
 	const char *host = strstr(url, "://");
 	host = host ? host + 3 : url;
 	if (!memchr(host, '@', strcspn(host, "/?#")))
-		return UX_OK;
+		return ux_http_url_check(url, err);
 	return ux_error_set(
 		err, UX_EINVAL,
 		"the URL holds a user name; a key goes into --token-file or UNHEX_TOKEN");

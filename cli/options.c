@@ -29,6 +29,26 @@ int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...)
 	return UX_EXIT_USAGE;
 }
 
+int ux_usage_verb(const struct ux_command *cmd, const char *word, const char *verbs)
+{
+	char names[12][16], list[256] = "";
+	struct ux_suggestion near = {.word = ux_bytes_cstr(word ? word : "")};
+	size_t n = 0, used = 0;
+	for (; *verbs && n < ux_countof(names); n++) {
+		size_t size = strcspn(verbs, " ");
+		snprintf(names[n], sizeof(names[n]), "%.*s", (int)size, verbs);
+		verbs += size + (verbs[size] == ' ');
+		ux_suggestion_offer(&near, names[n]);
+		const char *before = n == 0 ? "" : *verbs ? ", " : " or ";
+		int wrote = snprintf(list + used, sizeof(list) - used, "%s%s", before, names[n]);
+		used = ux_min(used + (size_t)wrote, sizeof(list) - 1);
+	}
+	if (word && near.best)
+		return ux_usage_error(cmd, "unknown verb \"%.64s\"; did you mean \"%s\"?", word,
+				      near.best);
+	return ux_usage_error(cmd, "first comes %s", list);
+}
+
 /* Prints words that are wrapped before the column `width`; further lines begin at `indent`.
  * `column` is the present one. */
 static void options_wrap(FILE *to, const char *text, unsigned column, unsigned indent,

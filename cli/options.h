@@ -70,6 +70,12 @@ bool ux_option_parse_bytes(const char *text, uint64_t *ret) ux_must;
 /* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
 
+/*
+ * As ux_usage_error(), for a command whose first operand is one of `verbs`, which spaces separate:
+ * names the nearest one, or all of them. word NULL: there is no operand.
+ */
+int ux_usage_verb(const struct ux_command *cmd, const char *word, const char *verbs);
+
 /* Prints the help of a command, as for --help. */
 void ux_command_help(const struct ux_command *cmd, FILE *to);
 

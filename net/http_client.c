@@ -4,6 +4,7 @@
 
 #include "address.h"
 #include "clock.h"
+#include "text.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -121,16 +122,49 @@ static bool client_fits_header(const char *s)
 	return true;
 }
 
+/* Checks HOST or HOST:PORT at the start of text, where a path may follow. */
+static bool client_is_authority(const char *text)
+{
+	size_t n = strcspn(text, "/");
+	const char *user = memchr(text, '@', n);
+	if (user) {
+		n -= (size_t)(user + 1 - text);
+		text = user + 1;
+	}
+	const char *bracket = n > 0 && text[0] == '[' ? memchr(text, ']', n) : NULL;
+	size_t host = bracket ? (size_t)(bracket + 1 - text) : strcspn(text, ":/");
+	uint64_t port = 0;
+	if (host == 0 || (text[0] == '[' && !bracket))
+		return false;
+	if (host >= n)
+		return true;
+	return text[host] == ':' &&
+	       (host + 1 == n ||
+		(ux_decimal_parse(ux_bytes(text + host + 1, n - host - 1), &port) &&
+		 port <= UINT16_MAX));
+}
+
+enum ux_code ux_http_url_check(const char *url, struct ux_error *err)
+{
+	const char *host = strncasecmp(url, "http://", 7) == 0    ? url + 7
+			   : strncasecmp(url, "https://", 8) == 0 ? url + 8
+								  : NULL;
+	if (!host)
+		return ux_error_set(err, UX_EINVAL,
+				    "'%.80s' is no URL; expected http:// or https://", url);
+	if (!client_fits_header(url) || strpbrk(url, " ?#"))
+		return ux_error_set(err, UX_EINVAL, "the URL has a query, a space or a control");
+	if (!client_is_authority(host))
+		return ux_error_set(err, UX_EINVAL,
+				    "'%.80s' is no URL; expected http://HOST or http://HOST:PORT",
+				    url);
+	return UX_OK;
+}
+
 static enum ux_code client_check_options(const struct ux_http_client_options *o,
 					 struct ux_error *err)
 {
-	if (!o->url ||
-	    (strncasecmp(o->url, "http://", 7) != 0 && strncasecmp(o->url, "https://", 8) != 0))
-		return ux_error_set(err, UX_EINVAL,
-				    "'%.80s' is no URL; expected http:// or https://",
-				    o->url ? o->url : "");
-	if (!client_fits_header(o->url) || strpbrk(o->url, " ?#"))
-		return ux_error_set(err, UX_EINVAL, "the URL has a query, a space or a control");
+	UX_TRY(ux_http_url_check(o->url ? o->url : "", err));
 	if (o->token && !client_fits_header(o->token))
 		return ux_error_set(err, UX_EINVAL,
 				    "the token holds a byte that no header can carry");

@@ -28,8 +28,14 @@ struct ux_http_client_options {
 };
 
 /*
- * Copies the options. UX_EINVAL: the URL is not http or https, or the token has a byte that is
- * invalid in a header. Connections are kept open between calls. One thread at a time.
+ * Checks that a URL is that of a server: http or https, a host, perhaps a port and a path, and
+ * neither a query nor a control character. UX_EINVAL if not.
+ */
+enum ux_code ux_http_url_check(const char *url, struct ux_error *err) ux_must;
+
+/*
+ * Copies the options. UX_EINVAL: ux_http_url_check() rejects the URL, or the token has a byte that
+ * is invalid in a header. Connections are kept open between calls. One thread at a time.
  */
 enum ux_code ux_http_client_create(struct ux_http_client **ret,
 				   const struct ux_http_client_options *options,

@@ -144,7 +144,7 @@ def test_explain_takes_the_file_or_the_addresses_from_standard_input(tmp_path):
     named = unhex("explain", prog, f"0x{main}").stdout
     piped = subprocess.run(["sh", "-c", f"cat {prog} | {UNHEX} explain - 0x{main}"], capture_output=True, text=True,
                            check=True).stdout
-    assert piped.splitlines()[0] == "standard input"
+    assert piped.splitlines()[0] == "-"
     assert piped.splitlines()[-12:] == named.splitlines()[-12:]
     given = unhex("explain", prog, "-", "--hex", stdin=f"{main}\n\n{main}\n")
     assert given.returncode == 0

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tool import compile_c, fails, lines, symbol, unhex
+from tool import UNHEX, compile_c, fails, lines, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,13 @@ def test_llvm_reads_what_we_write(gsym, prog):
 @pytest.mark.parametrize("verb", ["verify", "dump", "stat"])
 def test_a_file_that_is_no_gsym(verb, prog):
     fails(unhex("gsym", verb, prog), 1, prog, "GSYM")
+
+
+def test_a_dash_is_standard_input(gsym):
+    for verb in ("verify", "stat", "dump"):
+        piped = subprocess.run([UNHEX, "gsym", verb, "-", "--json"], stdin=gsym.open("rb"), capture_output=True,
+                               text=True, check=True)
+        assert piped.stdout.replace('"file":"-"', f'"file":"{gsym}"') == unhex("gsym", verb, gsym, "--json").stdout
 
 
 def test_verbs_are_needed(gsym):

@@ -78,6 +78,11 @@ def test_no_command_prints_the_overview_as_an_error():
     (["push"], ["no file or folder"]),
     (["push", "-d", "x"], ["-d needs -e"]),
     (["push", "x", "--timeout", "soon"], ["--timeout", '"soon"']),
+    (["key", "creat"], ['unknown verb "creat"; did you mean "create"?']),
+    (["gsym", "stats", "x"], ['did you mean "stat"?']),
+    (["store", "chekc"], ['did you mean "check"?']),
+    (["store", "zzzzzz"], ["check, sweep, pin, unpin, usage, limit, backup or restore"]),
+    (["push", "-"], ["- is not pushed", "paths"]),
     (["push", "x", "--timeout", "0x10"], ["--timeout", '"0x10"']),
     (["extract", "a", "--memory", "0x100M"], ["--memory", '"0x100M"', "100M"]),
     (["proc", "0x1", "0x1"], ['"0x1"', "no process number"]),
@@ -93,6 +98,16 @@ def test_usage_errors_are_one_line_and_status_2(args, words):
     result = unhex(*args)
     fails(result, 2, *words)
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x", "http://", "http://:80", "http://h:99999", "http://h:0x50",
+                                 "http://[::1", "http://h/?q", "http://me:secret@h"])
+@pytest.mark.parametrize("verb", ["lookup", "explain", "push"])
+def test_a_url_that_names_no_server_is_a_usage_error(verb, url):
+    operands = {"push": ["/bin/sh"], "lookup": ["gnu:00112233", "0x1"], "explain": ["gnu:00112233"]}[verb]
+    for result in (unhex(verb, *operands, "--url", url), unhex(verb, *operands, env={"UNHEX_URL": url})):
+        fails(result, 2, "URL")
+        assert "secret" not in result.stderr
 
 
 def test_control_characters_of_arguments_do_not_reach_the_terminal():

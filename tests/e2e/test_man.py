@@ -42,6 +42,11 @@ def test_a_page_has_every_option_of_the_help(command):
     assert options and all(option in text for option in options)
 
 
+@pytest.mark.parametrize("command", commands())
+def test_a_page_has_examples(command):
+    assert re.search(rf"^EXAMPLES\n(.*\n)* +.*unhex {command} ", page(FOLDER / f"unhex-{command}.1"), re.M)
+
+
 def test_the_settings_page_has_every_key():
     text = page(FOLDER / "unhex-serve.conf.5")
     keys = re.findall(r"^(?:# )?([a-z0-9-]+) =", unhex("serve", "--print-config").stdout, re.M)
