@@ -35,11 +35,10 @@ static enum ux_code upload_limit_reached(struct ux_upload_limits *l, struct ux_e
 			    what, have, most);
 }
 
-/* The state is tested twice, since only the first condition can use the database index. */
 UX_SQL(sql_upload_fresh,
        "SELECT count(*) FILTER (WHERE key_id = :key_id), count(*), coalesce(sum(size) "
        "FILTER (WHERE key_id = :key_id), 0), coalesce(sum(size), 0) FROM uploads "
-       "WHERE state IN (0, 3) AND state = 0 AND created > :since");
+       "WHERE state = 0 AND created > :since");
 
 /* The sums cannot overflow: each size is at most INT64_MAX, and so is a sum that SQLite returns. */
 static enum ux_code upload_check_limits(struct ux_db *db, const struct ux_upload *up,

@@ -43,9 +43,22 @@ struct work {
 	struct ux_add_result result;
 };
 
+/* Empties the worker's file at the end of a job; a file that cannot be emptied is replaced. */
+static void extract_end_output(const struct work *w)
+{
+	int *output = w->x->output;
+	if (w->files[UX_SANDBOX_GSYM] < 0 || *output < 0)
+		return;
+	if (ftruncate(*output, 0) == 0 && lseek(*output, 0, SEEK_SET) == 0)
+		return;
+	close(*output);
+	*output = -1;
+}
+
 static void extract_work_deinit(struct work *w)
 {
 	ux_file_unmap(&w->gsym);
+	extract_end_output(w);
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
 		if (w->files[i] >= 0)
 			close(w->files[i]);
@@ -70,6 +83,20 @@ static enum ux_code extract_open_scratch(const struct work *w, int *ret, struct 
 	if (*ret < 0) /* for file systems without O_TMPFILE */
 		*ret = memfd_create("unhex-extract", MFD_CLOEXEC);
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in %.80s", folder);
+}
+
+/*
+ * Gives the child the worker's file for its output. A new file for each job would cost more than a
+ * small extraction writes.
+ */
+static enum ux_code extract_open_output(struct work *w, struct ux_error *err)
+{
+	int *output = w->x->output;
+	if (*output < 0)
+		UX_TRY(extract_open_scratch(w, output, err));
+	w->files[UX_SANDBOX_GSYM] = fcntl(*output, F_DUPFD_CLOEXEC, 0);
+	return w->files[UX_SANDBOX_GSYM] >= 0 ? UX_OK
+					      : ux_error_os(err, errno, "cannot open a file");
 }
 
 static enum ux_code extract_open_candidate(struct work *w, const struct ux_candidate *c,
@@ -114,7 +141,7 @@ static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
 {
 	bool is_debug = w->candidate.kind == UX_KIND_DEBUGINFO;
 	const struct ux_candidate *other = extract_other_half(&w->module, is_debug);
-	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	UX_TRY(extract_open_output(w, err));
 	UX_TRY(extract_open_split(w, err));
 	if (!other || other->number == w->candidate.number)
 		return extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err);
@@ -355,7 +382,7 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
-	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	UX_TRY(extract_open_output(w, err));
 	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, w->limits, o->program,
 					     w->files[UX_SANDBOX_GSYM], &why);
 	if (code == UX_OK)
@@ -390,7 +417,7 @@ static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux
 	UX_TRY(extract_open_candidate(w, code ? code : debug, UX_SANDBOX_EXE, err));
 	if (code && debug)
 		UX_TRY(extract_open_candidate(w, debug, UX_SANDBOX_DEBUG, err));
-	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	UX_TRY(extract_open_output(w, err));
 	return extract_open_split(w, err);
 }
 

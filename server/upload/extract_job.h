@@ -25,6 +25,8 @@ struct ux_extract_env {
 	const char *owner;             /* name under which jobs are leased */
 	const enum ux_job_lane *lanes; /* lanes of which jobs are taken, the first one first */
 	size_t n_lanes;
+	/* the worker's file for the output of children, empty between jobs; -1: not made yet */
+	int *output;
 	bool (*is_stopping)(void *ctx); /* true: a job that fails is released instead of retried */
 	void *ctx;
 };

@@ -20,6 +20,7 @@ struct worker {
 	bool express;    /* takes no slow jobs */
 	bool slow_first; /* changes with each job, so that no lane waits for the other one */
 	uint64_t seen;   /* of ux_extractor.wakes */
+	int output;      /* struct ux_extract_env */
 };
 
 struct ux_extractor {
@@ -59,6 +60,7 @@ static bool worker_step(struct worker *w)
 		.owner = owner,
 		.lanes = lanes + (w->express || !w->slow_first),
 		.n_lanes = w->express ? 1 : 2,
+		.output = &w->output,
 		.is_stopping = extractor_is_stopping,
 		.ctx = x,
 	};
@@ -66,10 +68,18 @@ static bool worker_step(struct worker *w)
 	return ux_extract_job_step(&env);
 }
 
+static void worker_close(struct worker *w)
+{
+	if (w->output >= 0)
+		close(w->output);
+}
+
 bool ux_extractor_step(struct ux_extractor *x)
 {
-	struct worker w = {.x = x};
-	return worker_step(&w);
+	struct worker w = {.x = x, .output = -1};
+	bool worked = worker_step(&w);
+	worker_close(&w);
+	return worked;
 }
 
 /* Seconds until the next job is due. */
@@ -105,6 +115,7 @@ static void *worker_run(void *ctx)
 		while (!extractor_is_stopping(w->x) && worker_step(w))
 			;
 	} while (worker_wait(w));
+	worker_close(w);
 	return NULL;
 }
 
@@ -185,7 +196,8 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 {
 	for (unsigned i = 0; i < x->options.workers; i++) {
 		struct worker *w = &x->workers[i];
-		*w = (struct worker){.x = x, .express = i == 0 && x->options.workers > 1};
+		*w = (struct worker){
+			.x = x, .express = i == 0 && x->options.workers > 1, .output = -1};
 		int r = pthread_create(&w->thread, NULL, worker_run, w);
 		if (r != 0)
 			return ux_error_os(err, r, "cannot start a thread that extracts");

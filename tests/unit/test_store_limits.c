@@ -120,6 +120,45 @@ static void each_limit_on_open_uploads_is_its_own(void **state)
 	assert_int_not_equal(announce(s, "f", 1, now, &l), UX_OK);
 }
 
+static int64_t announce_time(struct ux_store *s, unsigned count)
+{
+	const ux_time now = ux_store_now(s);
+	struct ux_upload_limits none = {.since = now - 100};
+	struct timespec t;
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+	int64_t began = t.tv_sec * UX_CLOCK_NS_IN_S + t.tv_nsec;
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(announce(s, "a", 1, now, &none), UX_OK);
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+	return t.tv_sec * UX_CLOCK_NS_IN_S + t.tv_nsec - began;
+}
+
+/* Uploads are announced faster than they are extracted. */
+static void an_announcement_does_not_look_at_uploads_that_are_pending(void **state)
+{
+	struct ux_store *s = *state;
+	char path[128], sql[1024];
+	sqlite3 *db = NULL;
+	int64_t before = announce_time(s, 100);
+	snprintf(path, sizeof(path), "%s/index.sqlite", dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	snprintf(
+		sql, sizeof(sql),
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+		"INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, "
+		"file_name, force, state, status, reason, created, updated) "
+		"SELECT printf('%%032x', i), 'default', 'a', 1, zeroblob(32), 'executable', 0, '', "
+		"'', 0, 3, 'pending', '', %" PRId64 ", 0 FROM n",
+		(int64_t)ux_store_now(s));
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	int64_t after = announce_time(s, 100);
+	if (after > 10 * before)
+		fail_msg("100 announcements took %" PRId64 " us, and %" PRId64
+			 " us with 20,000 uploads pending",
+			 before / 1000, after / 1000);
+}
+
 /* --- room ------------------------------------------------------------------------------------- */
 
 static void a_reserve_is_released_where_room_is_short_alone(void **state)
@@ -459,6 +498,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LIMITS_TEST(each_limit_on_open_uploads_is_its_own),
+		LIMITS_TEST(an_announcement_does_not_look_at_uploads_that_are_pending),
 		LIMITS_TEST(a_reserve_is_released_where_room_is_short_alone),
 		LIMITS_TEST(a_full_disk_gets_its_reserve_and_keeps_it_again),
 		LIMITS_TEST(a_store_opens_without_standard_input),
