@@ -32,12 +32,17 @@ enum {
 	DESCRIPTORS_THREAD = 4,    /* for each thread, besides its connections */
 	CONNECTIONS_LEAST = 16,    /* with fewer the server is of no use */
 	EXTRACT_WORKERS_LEAST = 2, /* so that a short job need not wait for a long one */
-	FINISHERS_LEAST = 2,       /* threads that hash and verify large uploads */
+	FINISHERS_LEAST = 2,       /* threads that hash and verify uploads */
 	FINISHERS_MOST = 16,
-	DESCRIPTORS_WORKER = 16, /* for each extraction: files, their duplicates, a socket */
-	STOP_STEP_MS = 50,       /* between checks for a second signal */
-	MAPPED_LEAST = 2 << 20,  /* bytes that are returned to the system when they are freed */
-	KEPT_MOST = 8 << 20,     /* freed bytes that malloc() keeps, for each of its arenas */
+	FINISHERS_SMALL = 8, /* more, that finish small ones and wait for the disk */
+	/*
+	 * for each worker that extracts: files, their duplicates, a socket; and four for each of
+	 * three results that are committed meanwhile
+	 */
+	DESCRIPTORS_WORKER = 16 + 3 * 4,
+	STOP_STEP_MS = 50,      /* between checks for a second signal */
+	MAPPED_LEAST = 2 << 20, /* bytes that are returned to the system when they are freed */
+	KEPT_MOST = 8 << 20,    /* freed bytes that malloc() keeps, for each of its arenas */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -211,7 +216,8 @@ static enum ux_code serve_open_finisher(struct ux_server *s, struct ux_error *er
 {
 	long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2;
 	threads = ux_min(ux_max(threads, (long)FINISHERS_LEAST), (long)FINISHERS_MOST);
-	return ux_finisher_open(&s->finisher, (unsigned)threads, ux_finish_upload, s, err);
+	return ux_finisher_open(&s->finisher, (unsigned)threads, FINISHERS_SMALL, ux_finish_upload,
+				s, err);
 }
 
 static bool serve_is_open(enum ux_reading reading, const char *address)

@@ -43,11 +43,18 @@ struct work {
 	struct ux_add_result result;
 };
 
+static void extract_close_file(struct work *w, enum ux_sandbox_file which)
+{
+	if (w->files[which] >= 0)
+		close(w->files[which]);
+	w->files[which] = -1;
+}
+
 /* Empties the worker's file at the end of a job; a file that cannot be emptied is replaced. */
 static void extract_end_output(const struct work *w)
 {
 	int *output = w->x->output;
-	if (w->files[UX_SANDBOX_GSYM] < 0 || *output < 0)
+	if (*output < 0)
 		return;
 	if (ftruncate(*output, 0) == 0 && lseek(*output, 0, SEEK_SET) == 0)
 		return;
@@ -60,8 +67,7 @@ static void extract_work_deinit(struct work *w)
 	ux_file_unmap(&w->gsym);
 	extract_end_output(w);
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
-		if (w->files[i] >= 0)
-			close(w->files[i]);
+		extract_close_file(w, (enum ux_sandbox_file)i);
 	ux_arena_deinit(&w->arena);
 }
 
@@ -148,13 +154,6 @@ static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
 	w->is_debug_of_pair = is_debug;
 	UX_TRY(extract_open_candidate(w, is_debug ? other : &w->candidate, UX_SANDBOX_EXE, err));
 	return extract_open_candidate(w, is_debug ? &w->candidate : other, UX_SANDBOX_DEBUG, err);
-}
-
-static void extract_close_file(struct work *w, enum ux_sandbox_file which)
-{
-	if (w->files[which] >= 0)
-		close(w->files[which]);
-	w->files[which] = -1;
 }
 
 /* Was it a failure of this machine, so that a retry may succeed? */
@@ -329,11 +328,17 @@ static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The job ends in the same transaction. */
+/*
+ * The job ends in the same transaction. Other jobs are run meanwhile, so no file stays open that is
+ * not needed any more.
+ */
 static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 {
 	w->settled.job = w->job.number;
 	w->settled.job_owner = w->x->owner;
+	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
+		extract_close_file(w, (enum ux_sandbox_file)i);
+	w->x->committing(w->x->ctx);
 	UX_TRY(ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
 				       &w->result, err));
 	w->done = true;

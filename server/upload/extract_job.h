@@ -28,6 +28,8 @@ struct ux_extract_env {
 	/* the worker's file for the output of children, empty between jobs; -1: not made yet */
 	int *output;
 	bool (*is_stopping)(void *ctx); /* true: a job that fails is released instead of retried */
+	/* called when no child runs any more and the result is about to be committed */
+	void (*committing)(void *ctx);
 	void *ctx;
 };
 

@@ -10,17 +10,31 @@
 
 enum {
 	IDLE_MOST_S = 60, /* longest time between two checks of the queue */
+	/* of each worker: one takes a job and reads files, the others wait for the disk or their
+	 * turn
+	 */
+	THREADS = 4,
 };
 
 static const char owner[] = "extractor";
 
+/*
+ * Runs one child at a time. The thread that does has the turn; it passes it on when it commits the
+ * result, so that the next file is read while the disk is waited for.
+ */
 struct worker {
 	struct ux_extractor *x;
-	pthread_t thread;
-	bool express;    /* takes no slow jobs */
-	bool slow_first; /* changes with each job, so that no lane waits for the other one */
-	uint64_t seen;   /* of ux_extractor.wakes */
-	int output;      /* struct ux_extract_env */
+	bool express;         /* takes no slow jobs */
+	pthread_mutex_t turn; /* guards the rest */
+	bool slow_first;      /* changes with each job, so that no lane waits for the other one */
+	uint64_t seen;        /* of ux_extractor.wakes */
+};
+
+struct worker_thread {
+	struct worker *worker;
+	pthread_t id;
+	int output; /* struct ux_extract_env */
+	bool has_turn;
 };
 
 struct ux_extractor {
@@ -30,26 +44,42 @@ struct ux_extractor {
 	struct ux_extract_turns turns;
 	struct ux_fork_server *forks;
 	struct worker *workers;
-	unsigned n_started;
-	pthread_mutex_t lock; /* guards `wakes` and `stopping` */
+	struct worker_thread *threads; /* THREADS for each worker */
+	unsigned n_started;            /* of the threads */
+	pthread_mutex_t lock;          /* guards `wakes` and `stopping` */
 	pthread_cond_t changed;
 	uint64_t wakes; /* how often jobs were queued */
 	bool stopping;
 	int stop_fd; /* an eventfd that stops the running children */
 };
 
-static bool extractor_is_stopping(void *ctx)
+static bool extractor_is_stopping(struct ux_extractor *x)
 {
-	struct ux_extractor *x = ctx;
 	pthread_mutex_lock(&x->lock);
 	bool stopping = x->stopping;
 	pthread_mutex_unlock(&x->lock);
 	return stopping;
 }
 
-static bool worker_step(struct worker *w)
+static bool thread_is_stopping(void *ctx)
+{
+	struct worker_thread *t = ctx;
+	return extractor_is_stopping(t->worker->x);
+}
+
+static void thread_pass_turn(void *ctx)
+{
+	struct worker_thread *t = ctx;
+	if (t->has_turn)
+		pthread_mutex_unlock(&t->worker->turn);
+	t->has_turn = false;
+}
+
+/* Called with the turn, which it may pass on. */
+static bool thread_step(struct worker_thread *t)
 {
 	static const enum ux_job_lane lanes[] = {UX_JOB_SLOW, UX_JOB_QUICK, UX_JOB_SLOW};
+	struct worker *w = t->worker;
 	struct ux_extractor *x = w->x;
 	const struct ux_extract_env env = {
 		.store = x->store,
@@ -60,25 +90,27 @@ static bool worker_step(struct worker *w)
 		.owner = owner,
 		.lanes = lanes + (w->express || !w->slow_first),
 		.n_lanes = w->express ? 1 : 2,
-		.output = &w->output,
-		.is_stopping = extractor_is_stopping,
-		.ctx = x,
+		.output = &t->output,
+		.is_stopping = thread_is_stopping,
+		.committing = thread_pass_turn,
+		.ctx = t,
 	};
 	w->slow_first = !w->slow_first;
 	return ux_extract_job_step(&env);
 }
 
-static void worker_close(struct worker *w)
+static void thread_close_output(struct worker_thread *t)
 {
-	if (w->output >= 0)
-		close(w->output);
+	if (t->output >= 0)
+		close(t->output);
 }
 
 bool ux_extractor_step(struct ux_extractor *x)
 {
-	struct worker w = {.x = x, .output = -1};
-	bool worked = worker_step(&w);
-	worker_close(&w);
+	struct worker w = {.x = x};
+	struct worker_thread t = {.worker = &w, .output = -1};
+	bool worked = thread_step(&t);
+	thread_close_output(&t);
 	return worked;
 }
 
@@ -92,8 +124,8 @@ static int64_t extractor_idle_seconds(struct ux_extractor *x)
 	return ux_max(due - now, (int64_t)1);
 }
 
-/* False: the extractor is stopping. */
-static bool worker_wait(struct worker *w)
+/* Waits for a job. */
+static void worker_wait(struct worker *w)
 {
 	struct ux_extractor *x = w->x;
 	int64_t seconds = extractor_idle_seconds(x);
@@ -103,19 +135,20 @@ static bool worker_wait(struct worker *w)
 	while (x->wakes == w->seen && !x->stopping && r == 0)
 		r = pthread_cond_timedwait(&x->changed, &x->lock, &until);
 	w->seen = x->wakes;
-	bool go_on = !x->stopping;
 	pthread_mutex_unlock(&x->lock);
-	return go_on;
 }
 
-static void *worker_run(void *ctx)
+static void *thread_run(void *ctx)
 {
-	struct worker *w = ctx;
-	do {
-		while (!extractor_is_stopping(w->x) && worker_step(w))
-			;
-	} while (worker_wait(w));
-	worker_close(w);
+	struct worker_thread *t = ctx;
+	while (!thread_is_stopping(t)) {
+		pthread_mutex_lock(&t->worker->turn);
+		t->has_turn = true;
+		if (!thread_is_stopping(t) && !thread_step(t))
+			worker_wait(t->worker);
+		thread_pass_turn(t);
+	}
+	thread_close_output(t);
 	return NULL;
 }
 
@@ -162,8 +195,14 @@ static enum ux_code extractor_begin(struct ux_extractor *x, struct ux_error *err
 	x->options.limits.stop = &x->stop_fd;
 	x->options.workers = ux_max(x->options.workers, 1U);
 	x->workers = calloc(x->options.workers, sizeof(*x->workers));
-	if (!x->workers)
+	x->threads = calloc((size_t)x->options.workers * THREADS, sizeof(*x->threads));
+	if (!x->workers || !x->threads)
 		return ux_error_nomem(err);
+	for (unsigned i = 0; i < x->options.workers; i++) {
+		x->workers[i] =
+			(struct worker){.x = x, .express = i == 0 && x->options.workers > 1};
+		pthread_mutex_init(&x->workers[i].turn, NULL);
+	}
 	/* A program that is not this one may be no fork server. */
 	if (!x->options.program)
 		UX_TRY(ux_fork_server_start(&x->forks, NULL, err));
@@ -194,11 +233,10 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 {
-	for (unsigned i = 0; i < x->options.workers; i++) {
-		struct worker *w = &x->workers[i];
-		*w = (struct worker){
-			.x = x, .express = i == 0 && x->options.workers > 1, .output = -1};
-		int r = pthread_create(&w->thread, NULL, worker_run, w);
+	for (unsigned i = 0; i < x->options.workers * THREADS; i++) {
+		struct worker_thread *t = &x->threads[i];
+		*t = (struct worker_thread){.worker = &x->workers[i / THREADS], .output = -1};
+		int r = pthread_create(&t->id, NULL, thread_run, t);
 		if (r != 0)
 			return ux_error_os(err, r, "cannot start a thread that extracts");
 		x->n_started++;
@@ -225,13 +263,16 @@ void ux_extractor_stop(struct ux_extractor *x)
 	ux_store_on_work(x->store, NULL, NULL);
 	ux_extractor_interrupt(x);
 	for (unsigned i = 0; i < x->n_started; i++)
-		pthread_join(x->workers[i].thread, NULL);
+		pthread_join(x->threads[i].id, NULL);
 	ux_fork_server_stop(x->forks);
 	pthread_mutex_destroy(&x->turns.lock);
 	pthread_cond_destroy(&x->changed);
 	pthread_mutex_destroy(&x->lock);
 	if (x->stop_fd >= 0)
 		close(x->stop_fd);
+	for (unsigned i = 0; x->workers && x->threads && i < x->options.workers; i++)
+		pthread_mutex_destroy(&x->workers[i].turn);
+	free(x->threads);
 	free(x->workers);
 	free(x);
 }

@@ -26,8 +26,10 @@ struct ux_finisher {
 	pthread_cond_t changed;
 	struct entry *entries; /* the newest first */
 	size_t n_entries;
-	unsigned n_large; /* large ones that are being finished */
-	char *last_ns;    /* namespace of the last one that was begun; NULL: none */
+	unsigned threads_most; /* that may finish uploads that are not small */
+	unsigned n_others;     /* uploads that are being finished and are not small, */
+	unsigned n_large;      /* and of these the large ones */
+	char *last_ns;         /* namespace of the last one that was begun; NULL: none */
 	bool stopping;
 	pthread_t *threads;
 	unsigned n_threads; /* that were started */
@@ -73,13 +75,22 @@ static bool entry_is_before(const struct entry *a, const struct entry *b, const 
 	return a->size <= b->size; /* the list has the newest first */
 }
 
-/* The entry whose turn it is; NULL: none. Large ones leave one of several threads alone. */
+/* May one of this size be begun now? Large ones leave one of several threads alone. */
+static bool finisher_may(const struct ux_finisher *f, uint64_t size)
+{
+	if (size <= UX_FINISH_SMALL)
+		return true;
+	if (f->n_others >= f->threads_most)
+		return false;
+	return size <= LARGE || f->n_large == 0 || f->n_large + 1 < f->threads_most;
+}
+
+/* The entry whose turn it is; NULL: none. */
 static struct entry *finisher_choose(const struct ux_finisher *f)
 {
 	struct entry *best = NULL;
-	bool may_large = f->n_large == 0 || f->n_large + 1 < f->n_threads;
 	for (struct entry *e = f->entries; e; e = e->next)
-		if (!e->running && (e->size <= LARGE || may_large) &&
+		if (!e->running && finisher_may(f, e->size) &&
 		    (!best || entry_is_before(e, best, f->last_ns)))
 			best = e;
 	return best;
@@ -106,10 +117,12 @@ static void finisher_run(struct ux_finisher *f, struct entry *e)
 	free(f->last_ns);
 	f->last_ns = ns;
 	e->running = true;
+	f->n_others += e->size > UX_FINISH_SMALL;
 	f->n_large += e->size > LARGE;
 	pthread_mutex_unlock(&f->lock);
 	f->run(f->ctx, &what, &outcome);
 	pthread_mutex_lock(&f->lock);
+	f->n_others -= e->size > UX_FINISH_SMALL;
 	f->n_large -= e->size > LARGE;
 	finisher_unlink(f, e);
 	for (struct ux_finish_waiter *w = e->waiters, *next; w; w = next) {
@@ -139,9 +152,10 @@ static void *finisher_work(void *ctx)
 	return NULL;
 }
 
-enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, ux_finish_fn *run,
-			      void *ctx, struct ux_error *err)
+enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, unsigned small_threads,
+			      ux_finish_fn *run, void *ctx, struct ux_error *err)
 {
+	const unsigned all = threads + small_threads;
 	struct ux_finisher *f = calloc(1, sizeof(*f));
 	if (!f)
 		return ux_error_nomem(err);
@@ -149,15 +163,14 @@ enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, ux_fin
 	f->ctx = ctx;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	f->threads = calloc(threads, sizeof(*f->threads));
+	f->threads_most = threads;
+	f->threads = calloc(all, sizeof(*f->threads));
 	enum ux_code code = f->threads ? UX_OK : ux_error_nomem(err);
-	pthread_mutex_lock(&f->lock); /* the threads read how many there are */
-	while (code == UX_OK && f->n_threads < threads) {
+	while (code == UX_OK && f->n_threads < all) {
 		int r = pthread_create(&f->threads[f->n_threads], NULL, finisher_work, f);
 		f->n_threads += r == 0;
 		code = r == 0 ? UX_OK : ux_error_os(err, r, "cannot start a thread for uploads");
 	}
-	pthread_mutex_unlock(&f->lock);
 	if (code == UX_OK)
 		*ret = f;
 	else

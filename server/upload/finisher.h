@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finishing of uploads: threads that hash, verify and commit large ones, while the requests for it
- * wait without a thread.
+ * Finishing of uploads: threads that hash, verify and commit them, while the requests for it wait
+ * without a thread.
  */
 #ifndef UX_FINISHER_H
 #define UX_FINISHER_H
@@ -33,17 +33,22 @@ ux_finish_fn ux_finish_upload;
 
 enum {
 	UX_FINISH_QUEUE_MOST = 10000, /* uploads that wait */
+	UX_FINISH_SMALL = 1 << 20,    /* bytes of an upload that mostly waits for the disk */
 };
 
 /*
  * A queue of uploads, and threads that finish them. Namespaces take turns; in a namespace the
  * smallest upload comes first; and large ones leave a thread to the others. An upload that waits or
  * is being finished is not queued again.
+ *
+ * As many threads finish uploads of any size at a time, and small_threads more only those of at
+ * most UX_FINISH_SMALL: these take little processor time, and commits that wait for the disk at the
+ * same time share its syncs.
  */
 struct ux_finisher;
 
-enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, ux_finish_fn *run,
-			      void *ctx, struct ux_error *err) ux_must;
+enum ux_code ux_finisher_open(struct ux_finisher **ret, unsigned threads, unsigned small_threads,
+			      ux_finish_fn *run, void *ctx, struct ux_error *err) ux_must;
 
 /* Ends what is being finished, drops the rest, and frees everything. NULL is allowed. */
 void ux_finisher_close(struct ux_finisher *f);

@@ -4,7 +4,6 @@
 #include "upload.h"
 
 enum {
-	SMALL = 1 << 20,    /* bytes of an upload that the handler finishes itself */
 	PARK_MS = 30 * 1000 /* of a request that waits; it is woken earlier */
 };
 
@@ -112,7 +111,10 @@ static struct finish_wait *finish_wait_of(struct ux_request *req)
 	return w;
 }
 
-/* Has a thread of the finisher do it. True: the request is parked until it is done. */
+/*
+ * Has a thread of the finisher do it. True: the request is parked until it is done. A small one is
+ * finished here if the finisher has too many.
+ */
 static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_request *what,
 			     struct ux_finish_outcome *ret)
 {
@@ -123,6 +125,10 @@ static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_requ
 		return true;
 	if (state == UX_FINISH_DONE) {
 		*ret = w->waiter.outcome;
+		return false;
+	}
+	if (state == UX_FINISH_FULL && what->size <= UX_FINISH_SMALL) {
+		ux_finish_upload(ux_server_of(req), what, ret);
 		return false;
 	}
 	ret->word = "busy";
@@ -151,7 +157,7 @@ enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response 
 		return finish_answer_ended(req, res, &up);
 	const struct ux_finish_request what = {
 		.ns = up.ns, .uid = up.uid, .size = up.size, .who = ux_who_of(req)};
-	if (up.size <= SMALL || !s->finisher || !req->waits)
+	if (!s->finisher || !req->waits)
 		ux_finish_upload(s, &what, &out);
 	else if (finish_elsewhere(req, &what, &out))
 		return UX_OK;

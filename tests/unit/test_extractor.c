@@ -7,6 +7,7 @@
 #include "make_server.h"
 #include "store.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,12 +32,13 @@ static int close_server(void **state)
 
 static const char id[] = "file:00112233445566778899aabbccddeeff";
 
-/* A pending candidate of these bytes, as an upload leaves it. */
-static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind kind)
+/* A pending candidate of these bytes, as an upload leaves it, of the module with this ID. */
+static int64_t add_to(struct make_server *s, const char *module, struct ux_bytes bytes,
+		      enum ux_kind kind)
 {
 	struct ux_blobs *b = s->store.blobs;
 	struct ux_blob_part *part = NULL;
-	const char *ids[] = {id};
+	const char *ids[] = {module};
 	const struct ux_who who = {.key_id = "", .from = "test"};
 	const struct ux_arrival what = {.ns = UX_NAMESPACE_DEFAULT, .ids = ids, .n_ids = 1};
 	struct ux_candidate c = {.kind = kind,
@@ -57,6 +59,11 @@ static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind ki
 			 UX_OK);
 	b->part_close(part);
 	return result.candidate;
+}
+
+static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind kind)
+{
+	return add_to(s, id, bytes, kind);
 }
 
 static struct ux_candidate candidate(struct make_server *s, struct ux_arena *arena, int64_t number)
@@ -249,6 +256,56 @@ static void the_job_at_hand_is_put_back_when_it_stops(void **state)
 	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_READY);
 }
 
+/* Commits that wait until there are two at a time. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned inside, most;
+	__typeof__(((struct ux_index_modules *)0)->settle) settle;
+} commits = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static enum ux_code settle_beside_another(struct ux_index *ix, int64_t number,
+					  const struct ux_settled *what, ux_time now,
+					  struct ux_add_result *ret, struct ux_error *err)
+{
+	struct timespec until;
+	int r = clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	pthread_mutex_lock(&commits.lock);
+	commits.inside++;
+	commits.most = ux_max(commits.most, commits.inside);
+	pthread_cond_broadcast(&commits.changed);
+	while (commits.most < 2 && r == 0)
+		r = pthread_cond_timedwait(&commits.changed, &commits.lock, &until);
+	commits.inside--;
+	pthread_mutex_unlock(&commits.lock);
+	return commits.settle(ix, number, what, now, ret, err);
+}
+
+/* A commit waits for the disk. */
+static void a_worker_reads_the_next_file_while_a_result_is_committed(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 64 << 20);
+	struct ux_index *ix = s->store.index;
+	const struct ux_extractor_options options = {.limits = limits, .workers = 1};
+	const struct timespec step = {.tv_nsec = 10000000};
+	struct ux_extractor *x = NULL;
+	const int64_t numbers[] = {
+		add_to(s, "file:0011", UX_STR("no ELF file"), UX_KIND_EXECUTABLE),
+		add_to(s, "file:0022", UX_STR("nor this"), UX_KIND_EXECUTABLE)};
+	commits.settle = ix->modules.settle;
+	ix->modules.settle = settle_beside_another;
+	assert_int_equal(ux_extractor_open(&x, &s->store, s->server.cache, &options, NULL), UX_OK);
+	assert_int_equal(ux_extractor_start(x, NULL), UX_OK);
+	for (size_t i = 0; i < ux_countof(numbers); i++)
+		while (candidate(s, &arena, numbers[i]).state == UX_CANDIDATE_PENDING)
+			nanosleep(&step, NULL);
+	ux_extractor_stop(x);
+	ix->modules.settle = commits.settle;
+	assert_int_equal(commits.most, 2);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
@@ -267,6 +324,9 @@ int main(int argc, char **argv)
 						open_server, close_server),
 		cmocka_unit_test_setup_teardown(its_thread_works_when_it_is_woken, open_server,
 						close_server),
+		cmocka_unit_test_setup_teardown(
+			a_worker_reads_the_next_file_while_a_result_is_committed, open_server,
+			close_server),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

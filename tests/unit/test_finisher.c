@@ -74,7 +74,7 @@ static void namespaces_take_turns_and_small_uploads_come_first(void **state)
 		       {"many", "1", 100}, {"many", "2", 200}, {"one", "b", 9000},
 		       {"other", "c", 5}};
 	struct ux_finish_waiter w[ux_countof(uploads)] = {0}, again = {.wake = wake, .ctx = &l};
-	assert_int_equal(ux_finisher_open(&f, 1, run, &l, NULL), UX_OK);
+	assert_int_equal(ux_finisher_open(&f, 1, 0, run, &l, NULL), UX_OK);
 	for (size_t i = 0; i < ux_countof(uploads); i++) {
 		w[i] = (struct ux_finish_waiter){.wake = wake, .ctx = &l};
 		assert_int_equal(join(f, uploads[i].ns, uploads[i].uid, uploads[i].size, &w[i]),
@@ -104,7 +104,7 @@ static void large_uploads_leave_a_thread(void **state)
 	struct ux_finisher *f = NULL;
 	struct ux_finish_waiter w[3] = {
 		{.wake = wake, .ctx = &l}, {.wake = wake, .ctx = &l}, {.wake = wake, .ctx = &l}};
-	assert_int_equal(ux_finisher_open(&f, 2, run, &l, NULL), UX_OK);
+	assert_int_equal(ux_finisher_open(&f, 2, 0, run, &l, NULL), UX_OK);
 	assert_int_equal(join(f, "a", "x1", UINT64_C(1) << 30, &w[0]), UX_FINISH_WAITING);
 	assert_int_equal(join(f, "b", "x2", UINT64_C(1) << 30, &w[1]), UX_FINISH_WAITING);
 	assert_int_equal(join(f, "c", "s", 1000, &w[2]), UX_FINISH_WAITING);
@@ -112,6 +112,29 @@ static void large_uploads_leave_a_thread(void **state)
 	assert_int_equal(join(f, "c", "s", 1000, &w[2]), UX_FINISH_DONE);
 	log_let_go(&l);
 	log_wait_woken(&l, 3);
+	ux_finisher_close(f);
+}
+
+/* Threads for small uploads take none that takes processor time. */
+static void small_uploads_have_threads_of_their_own(void **state)
+{
+	(void)state;
+	struct log l = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+	struct ux_finisher *f = NULL;
+	struct ux_finish_waiter w[4];
+	assert_int_equal(ux_finisher_open(&f, 1, 2, run, &l, NULL), UX_OK);
+	for (size_t i = 0; i < ux_countof(w); i++)
+		w[i] = (struct ux_finish_waiter){.wake = wake, .ctx = &l};
+	assert_int_equal(join(f, "a", "x1", UX_FINISH_SMALL + 1, &w[0]), UX_FINISH_WAITING);
+	assert_int_equal(join(f, "b", "2", UX_FINISH_SMALL + 1, &w[1]), UX_FINISH_WAITING);
+	assert_int_equal(join(f, "c", "3", UX_FINISH_SMALL, &w[2]), UX_FINISH_WAITING);
+	assert_int_equal(join(f, "d", "4", 1, &w[3]), UX_FINISH_WAITING);
+	log_wait_woken(&l, 2);
+	assert_int_equal(join(f, "c", "3", 1, &w[2]), UX_FINISH_DONE);
+	assert_int_equal(join(f, "d", "4", 1, &w[3]), UX_FINISH_DONE);
+	assert_int_equal(join(f, "b", "2", 1, &w[1]), UX_FINISH_WAITING);
+	log_let_go(&l);
+	log_wait_woken(&l, 4);
 	ux_finisher_close(f);
 }
 
@@ -123,7 +146,7 @@ static void what_waits_is_dropped_when_the_server_stops(void **state)
 			.open = true};
 	struct ux_finisher *f = NULL;
 	struct ux_finish_waiter w = {.wake = wake, .ctx = &l};
-	assert_int_equal(ux_finisher_open(&f, 2, run, &l, NULL), UX_OK);
+	assert_int_equal(ux_finisher_open(&f, 2, 0, run, &l, NULL), UX_OK);
 	assert_int_equal(join(f, "a", "1", 1, &w), UX_FINISH_WAITING);
 	ux_finisher_leave(f, &w);
 	ux_finisher_close(f);
@@ -136,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(namespaces_take_turns_and_small_uploads_come_first),
 		UX_TEST(large_uploads_leave_a_thread),
+		UX_TEST(small_uploads_have_threads_of_their_own),
 		UX_TEST(what_waits_is_dropped_when_the_server_stops),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
