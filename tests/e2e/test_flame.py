@@ -4,6 +4,7 @@ import functools
 import http.server
 import json
 import re
+import sys
 import threading
 import xml.etree.ElementTree
 
@@ -12,6 +13,11 @@ import pytest
 from browser import LOOKS, Browser, checked, narrow
 from pprof_stacks import Stacks
 from tool import ROOT, build_id, compile_c, fails, lines, symbol, unhex
+
+sys.path[:0] = [str(ROOT / "bench")]
+
+# pylint: disable=wrong-import-position
+from servers import running, serve_samply  # noqa: E402
 
 SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
 PHONE = {"width": 390, "height": 800, "phone": True}
@@ -112,7 +118,8 @@ def click(page, x, row):
         page("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
 
 
-def test_a_real_program_shows_a_function_and_what_is_inlined_into_it(tmp_path, open_page):
+def recorded(tmp_path):
+    """A profile without names, of a program in which outer() has calls that are inlined."""
     program = compile_c(tmp_path)
     start, size = symbol(program, "outer")
     found = lines(unhex("lookup", program, "--json", *[hex(start + i) for i in range(size)]))
@@ -121,8 +128,11 @@ def test_a_real_program_shows_a_function_and_what_is_inlined_into_it(tmp_path, o
     s.build_ids[str(program)] = build_id(program).split(":")[1]
     # In a mapping from the start of the file, positions in the text are what the linker put at these addresses.
     s.sample([("main", str(program)), (pc, str(program))], 7_000_000)
-    s.write(tmp_path / "cpu.pb")
-    done = unhex("flame", tmp_path / "cpu.pb", "-o", tmp_path / "cpu.html")
+    return s.write(tmp_path / "cpu.pb")
+
+
+def test_a_real_program_shows_a_function_and_what_is_inlined_into_it(tmp_path, open_page):
+    done = unhex("flame", recorded(tmp_path), "-o", tmp_path / "cpu.html")
     assert done.returncode == 0 and "100.0 % of samples named" in done.stderr, done.stderr
     page = open_page(tmp_path / "cpu.html")
     page.eval("document.getElementById('graph').focus()")
@@ -295,6 +305,33 @@ def test_speedscope_reads_it(profiles, tmp_path, browser):
     finally:
         page.close()
         server.shutdown()
+
+
+def test_samply_finds_the_same_names_by_what_the_firefox_profiler_gets(tmp_path):
+    """Libraries and addresses of the document lead samply to the names that are in it."""
+    profile = recorded(tmp_path)
+    done = unhex("flame", profile, "-o", tmp_path / "cpu.firefox.json")
+    assert done.returncode == 0, done.stderr
+    doc = json.loads((tmp_path / "cpu.firefox.json").read_text())
+    thread, = doc["threads"]
+    strings, func = thread["stringArray"], thread["funcTable"]
+    frames, stacks = thread["frameTable"], thread["stackTable"]
+    chain, stack = [], thread["samples"]["stack"][0]
+    while stack is not None:
+        chain.append(stacks["frame"][stack])
+        stack = stacks["prefix"][stack]
+    names = [strings[func["name"][frames["func"][f]]] for f in chain]
+    assert names == ["inner", "middle", "outer", "main"]
+    assert [frames["inlineDepth"][f] for f in chain] == [2, 1, 0, 0]
+    lib = doc["libs"][thread["resourceTable"]["lib"][func["resource"][frames["func"][chain[0]]]]]
+    with running(serve_samply(ROOT / ".peers/samply/bin/samply", doc["libs"], tmp_path)) as server:
+        status, text = server.ask("POST", "/symbolicate/v5", json.dumps(
+            {"memoryMap": [[lib["debugName"], lib["breakpadId"]]], "stacks": [[[0, frames["address"][chain[0]]]]]}))
+    assert status == 200, text
+    frame, = json.loads(text)["results"][0]["stacks"][0]
+    assert [i["function"] for i in frame["inlines"]] + [frame["function"]] == names[:3]
+    theirs = [i["line"] for i in frame["inlines"]] + [frame["line"]]
+    assert theirs == [frames["line"][f] for f in chain[:3]]
 
 
 def test_what_cannot_be_done_is_said(profiles, tmp_path):
