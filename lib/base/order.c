@@ -5,6 +5,8 @@
 enum {
 	DIGIT_BITS = 11, /* 2,048 counters stay in the first-level cache */
 	DIGITS = 1 << DIGIT_BITS,
+	SMALL_BITS = 8, /* for fewer than SMALL keys: adding up all counters would take longest */
+	SMALL = 1024,
 	FEW = 64, /* up to this many keys insertion sort is faster than clearing the counters */
 };
 
@@ -35,20 +37,22 @@ static void order_insertion_sort(uint64_t *keys, size_t n)
 	}
 }
 
-/* One stable pass by the digit at `shift`. */
-static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
+/* One stable pass by the digit of `bits` bits at `shift`, of at most DIGIT_BITS. */
+static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift,
+			     unsigned bits)
 {
-	size_t at[DIGITS] = {0};
+	size_t at[DIGITS], digits = (size_t)1 << bits;
+	memset(at, 0, digits * sizeof(at[0]));
 	for (size_t i = 0; i < n; i++)
-		at[from[i] >> shift & (DIGITS - 1)]++;
+		at[from[i] >> shift & (digits - 1)]++;
 	size_t sum = 0;
-	for (size_t d = 0; d < DIGITS; d++) {
+	for (size_t d = 0; d < digits; d++) {
 		size_t count = at[d];
 		at[d] = sum;
 		sum += count;
 	}
 	for (size_t i = 0; i < n; i++)
-		to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+		to[at[from[i] >> shift & (digits - 1)]++] = from[i];
 }
 
 bool ux_order_sort(struct ux_order *o)
@@ -68,8 +72,9 @@ bool ux_order_sort(struct ux_order *o)
 	o->room = reallocarray(NULL, o->n, sizeof(*o->room));
 	if (!o->room)
 		return false;
-	for (unsigned shift = o->shift; shift < 64 && bits >> shift != 0; shift += DIGIT_BITS) {
-		order_radix_pass(o->keys, o->room, o->n, shift);
+	unsigned digit = o->n < SMALL ? SMALL_BITS : DIGIT_BITS;
+	for (unsigned shift = o->shift; shift < 64 && bits >> shift != 0; shift += digit) {
+		order_radix_pass(o->keys, o->room, o->n, shift, digit);
 		uint64_t *swap = o->keys;
 		o->keys = o->room;
 		o->room = swap;

@@ -433,6 +433,28 @@ static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, boo
 	return true;
 }
 
+/* Joins both parts of a path as a text of its own. */
+static bool frame_cache_join_path(struct ux_frame_cache *m, struct ux_cached_file *file)
+{
+	struct ux_bytes dir = file->dir ? ux_cached_text_bytes(m, file->dir) : UX_STR("");
+	struct ux_bytes base = ux_cached_text_bytes(m, file->base);
+	size_t cap = m->name.cap;
+	ux_out_reset(&m->name);
+	ux_out_put(&m->name, dir.data, dir.size);
+	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
+		ux_out_u8(&m->name, '/');
+	ux_out_put(&m->name, base.data, base.size);
+	frame_cache_charge(m, m->name.cap - cap);
+	struct ux_bytes text = ux_out_bytes(&m->name);
+	if (m->name.failed || !frame_cache_copy(m, &text, UX_STR("")))
+		return false;
+	struct ux_cached_text *t = frame_cache_append(m, &m->lists.texts, sizeof(*t), &file->path);
+	if (t)
+		*t = (struct ux_cached_text){(const char *)text.data, (uint32_t)text.size,
+					     cached_text_is_plain(text)};
+	return t != NULL;
+}
+
 static bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f,
 				    uint32_t *ret)
 {
@@ -448,6 +470,8 @@ static bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_fr
 	if (!number)
 		return false;
 	if (*number == 0) {
+		if (!frame_cache_join_path(m, &file))
+			return false;
 		struct ux_cached_file *item =
 			frame_cache_append(m, &m->lists.files, sizeof(*item), number);
 		if (!item)
@@ -608,7 +632,12 @@ static const struct cached_node *frame_cache_learn(struct ux_frame_cache *m,
 {
 	uint32_t nodes[UX_FRAMES_MOST];
 	struct ux_gsym_call calls[UX_FRAMES_MOST];
-	size_t n = 0;
+	size_t n = 0, page = place->node / NODES;
+	if (ux_likely(page < m->nodes_cap && m->nodes[page])) {
+		const struct cached_node *slot = &m->nodes[page][place->node % NODES];
+		if (slot->up != 0)
+			return slot;
+	}
 	for (uint32_t at = place->node;; at = calls[n - 1].caller) {
 		const struct cached_node *slot = frame_cache_node_slot(m, at);
 		if (!slot)

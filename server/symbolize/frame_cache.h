@@ -44,6 +44,7 @@ struct ux_cached_text {
 
 struct ux_cached_file {
 	uint32_t dir, base; /* numbers of texts */
+	uint32_t path;      /* both joined; a number of a text that is nowhere else */
 };
 
 struct ux_cached_frame {

@@ -32,29 +32,24 @@ static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 	return json_put_bytes(p, digits + at, sizeof(digits) - at);
 }
 
-static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text dir, struct ux_cached_text base,
-			      uint32_t line)
+static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text path, uint32_t line)
 {
 	p = PUT(p, ",\"file\":\"");
-	p = frame_cache_put_text(p, dir);
-	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
-		*p++ = '/';
-	p = frame_cache_put_text(p, base);
+	p = frame_cache_put_text(p, path);
 	p = PUT(p, "\",\"line\":");
 	return json_put_line(p, line);
 }
 
 /* Writes a frame with texts that need escapes or are not UTF-8. */
 static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_text function,
-			     struct ux_cached_text dir, struct ux_cached_text base,
-			     struct ux_out *out)
+			     struct ux_bytes dir, struct ux_bytes base, struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
 	ux_json_key_str(&j, "function", ux_bytes(function.data, function.size));
 	if (f->file != 0) {
 		ux_json_key(&j, "file");
-		ux_json_path(&j, ux_bytes(dir.data, dir.size), ux_bytes(base.data, base.size));
+		ux_json_path(&j, dir, base);
 		ux_json_key_u64(&j, "line", f->line);
 	}
 	if (f->up != 0)
@@ -62,22 +57,20 @@ static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_t
 	ux_json_object_end(&j);
 }
 
-static void json_put_frame(const struct ux_frame_cache *m, const struct ux_cached_frame *f,
-			   struct ux_out *out)
+static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
+			   const struct ux_cached_frame *f, struct ux_out *out)
 {
-	struct ux_cached_text function = {"", 0, true}, dir = function, base = function;
+	struct ux_cached_text function = {"", 0, true}, path = function;
 	if (f->function != 0)
 		function = *ux_cached_text(m, f->function);
-	if (f->file != 0) {
-		struct ux_cached_file file = *ux_cached_file(m, f->file);
-		dir = file.dir ? *ux_cached_text(m, file.dir) : dir;
-		base = *ux_cached_text(m, file.base);
-	}
-	if (ux_unlikely(!function.plain || !dir.plain || !base.plain)) {
-		json_put_escaped(f, function, dir, base, out);
+	if (f->file != 0)
+		path = *ux_cached_text(m, ux_cached_file(m, f->file)->path);
+	if (ux_unlikely(!function.plain || !path.plain)) {
+		struct ux_frame_text t = ux_frame_cache_text(m, frame);
+		json_put_escaped(f, function, t.dir, t.base, out);
 		return;
 	}
-	size_t most = AROUND + (size_t)function.size + dir.size + base.size;
+	size_t most = AROUND + (size_t)function.size + path.size;
 	uint8_t *start = ux_out_room(out, most);
 	if (!start)
 		return;
@@ -85,7 +78,7 @@ static void json_put_frame(const struct ux_frame_cache *m, const struct ux_cache
 	p = frame_cache_put_text(p, function);
 	*p++ = '"';
 	if (f->file != 0)
-		p = json_put_file(p, dir, base, f->line);
+		p = json_put_file(p, path, f->line);
 	if (f->up != 0)
 		p = PUT(p, ",\"inlined\":true");
 	*p++ = '}';
@@ -97,7 +90,7 @@ void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct 
 	ux_out_u8(out, '[');
 	while (frame != 0) {
 		const struct ux_cached_frame *f = ux_cached_frame(m, frame);
-		json_put_frame(m, f, out);
+		json_put_frame(m, frame, f, out);
 		if (f->up != 0)
 			ux_out_u8(out, ',');
 		frame = f->up;

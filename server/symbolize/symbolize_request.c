@@ -265,11 +265,43 @@ static ux_cold bool reader_address_value(struct reader *r, int rank)
 	return good;
 }
 
+/*
+ * Reads "0x..." with up to 16 digits, as nearly all addresses are written. For anything else
+ * returns false and consumes nothing.
+ */
+ux_inline bool reader_hex(struct reader *r, uint64_t *ret)
+{
+	enum {
+		DIGITS = 16,
+		LEAST = 5 /* bytes of "0x1" with its quotes */
+	};
+	const uint8_t *p = r->pos, *end = r->end;
+	uint64_t v = 0;
+	if (end - p < LEAST || p[1] != '0' || p[2] != 'x')
+		return false;
+	p += 3;
+	const uint8_t *first = p;
+	end = end - p > DIGITS ? p + DIGITS + 1 : end;
+	for (; p < end; p++) {
+		uint8_t digit = (uint8_t)(*p - '0'), letter = (uint8_t)((*p | 0x20) - 'a');
+		if (digit > 9 && letter > 5)
+			break;
+		v = v << 4 | (digit <= 9 ? digit : letter + 10U);
+	}
+	if (p == end || *p != '"' || p == first)
+		return false;
+	r->pos = p + 1;
+	*ret = v;
+	return true;
+}
+
 ux_inline bool reader_address(struct reader *r, int rank)
 {
 	struct ux_bytes text;
 	uint64_t pc = 0;
 	if (reader_peek(r) == '"') {
+		if (ux_likely(reader_hex(r, &pc)))
+			return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
 		if (!reader_string(r, &text))
 			return false;
 		if (ux_unlikely(!ux_hex_parse_u64(text, /* hex= */ false, &pc)))
