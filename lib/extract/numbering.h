@@ -50,6 +50,13 @@ struct ux_string_entry {
 
 UX_VEC(ux_string_entry_vec, struct ux_string_entry);
 
+ux_inline bool ux_string_pointer_eq(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+UX_MAP(ux_string_late, uint64_t, uint32_t, ux_hash_u64, ux_string_pointer_eq);
+
 /*
  * The string table of a GSYM: each text once, in the order in which they are first added. It keeps
  * pointers to the texts that were added, so that they must outlive it. First each text gets its
@@ -59,10 +66,10 @@ struct ux_string_table {
 	struct ux_string_slot *slots; /* malloc'ed, open addressing, at most 3/4 full */
 	size_t n_slots, slots_cap;    /* powers of two, or 0 */
 	struct ux_string_entry_vec entries;
-	uint64_t size;    /* bytes of all texts so far; begins with a NUL: offset 0 is "" */
-	uint64_t limit;   /* bytes to which it may grow */
-	uint64_t reading; /* bytes of texts that were not measured that may still be read */
-	unsigned shift;   /* offsets count in units of 2^shift bytes */
+	uint64_t size;  /* bytes of all texts so far; begins with a NUL: offset 0 is "" */
+	uint64_t limit; /* bytes to which it may grow */
+	struct ux_string_late late; /* offsets of texts that were added without being measured */
+	unsigned shift;             /* offsets count in units of 2^shift bytes */
 	bool no_memory;
 	bool too_large; /* over the limit */
 	uint8_t *data;  /* malloc'ed by ux_string_table_make() */

@@ -41,7 +41,6 @@ void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigne
 {
 	*table = (struct ux_string_table){
 		.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
-		.reading = limit,
 		.shift = shift,
 		.size = 1,
 		.slots_cap = FIRST_PLACES,
@@ -57,6 +56,7 @@ void ux_string_table_deinit(struct ux_string_table *table)
 	free(ux_take(&table->slots));
 	free(ux_take(&table->data));
 	ux_string_entry_vec_deinit(&table->entries);
+	ux_string_late_deinit(&table->late);
 }
 
 /* True when a text of the table is the same. It ends with a NUL, but may be shorter. */
@@ -114,32 +114,49 @@ static uint32_t append(struct ux_string_table *table, const struct ux_string *s)
 	return (uint32_t)(at >> table->shift);
 }
 
-/* Measures a text that was left. Such texts may be read up to the limit of all texts, so that long
- * ones that occur thousands of times do not take forever. */
-static bool measure_late(struct ux_string_table *table, struct ux_string *s)
+static uint32_t add_measured(struct ux_string_table *table, const struct ux_string *s)
 {
-	ux_strings_measure(s, 1, &table->reading);
-	table->too_large |= s->size == UX_STRING_UNMEASURED;
-	return !table->too_large;
-}
-
-uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string)
-{
-	struct ux_string s = *string;
-	if (!s.text || s.text[0] == '\0' || table->no_memory || table->too_large)
-		return 0;
-	if (s.size == UX_STRING_UNMEASURED && !measure_late(table, &s))
-		return 0;
 	if (table->n_slots >= table->slots_cap / 4 * 3 && !grow_slots(table)) {
 		table->no_memory = true;
 		return 0;
 	}
-	struct ux_string_slot *slot = find_slot(table, &s);
+	struct ux_string_slot *slot = find_slot(table, s);
 	if (slot->off == 0) {
-		*slot = (struct ux_string_slot){s.text, s.hash, append(table, &s)};
+		*slot = (struct ux_string_slot){s->text, s->hash, append(table, s)};
 		table->n_slots += slot->off != 0;
 	}
 	return slot->off;
+}
+
+/* Adds a text that was not measured. Each pointer is read once, and only as far as it could fit, so
+ * that long texts that occur thousands of times do not take forever. */
+static uint32_t add_late(struct ux_string_table *table, const char *text)
+{
+	bool fresh = false;
+	uint32_t *known = ux_string_late_insert(&table->late, (uintptr_t)text, &fresh);
+	if (!known) {
+		table->no_memory = true;
+		return 0;
+	}
+	if (!fresh)
+		return *known;
+	uint64_t room = table->limit - ux_min(table->limit, table->size);
+	struct ux_string s = ux_string_of(text);
+	ux_strings_measure(&s, 1, &room);
+	if (s.size == UX_STRING_UNMEASURED)
+		table->too_large = true;
+	else
+		*known = add_measured(table, &s);
+	return *known;
+}
+
+uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string)
+{
+	const char *text = string->text;
+	if (!text || text[0] == '\0' || table->no_memory || table->too_large)
+		return 0;
+	return string->size == UX_STRING_UNMEASURED ? add_late(table, text)
+						    : add_measured(table, string);
 }
 
 void ux_string_table_prefetch(const struct ux_string_table *table, const struct ux_string *string)
