@@ -156,6 +156,41 @@ def bench_extract(name, path, options, work):
           f"{sizes[1]:>10} B  x{sizes[1] / sizes[0]:.2f} (ours is {sizes[0] / sizes[1]:.3f})")
 
 
+def run_pair(pair, results):
+    """Two commands at once; the seconds until both have ended."""
+    threads = [threading.Thread(target=run_once, args=(args, None, result))
+               for args, result in zip(pair, results)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - start
+
+
+def bench_threads(name, path, options, work):
+    """Two threads against one, and what the machine gives: two extractions by one thread each at
+    once against two one after the other. Processors that share a core give less than 2."""
+    outputs = [work / "ours.gsym", work / "other.gsym"]
+    one, two, beside = Result(), Result(), Result()
+    pairs = []
+    for number in range(options.rounds + 1):
+        last = number > 0
+        run_once(extraction(options, path, outputs[0], "--threads=1"), None,
+                 one if last else Result())
+        run_once(extraction(options, path, outputs[0], "--threads=2"), None,
+                 two if last else Result())
+        seconds = run_pair([extraction(options, path, to, "--threads=1") for to in outputs],
+                           [beside, beside])
+        if last:
+            pairs.append(seconds)
+    gain = one.median("seconds") / two.median("seconds")
+    most = 2 * one.median("seconds") / statistics.median(pairs)
+    print(f"{'threads ' + name:34} {one.median('seconds'):8.3f} s  by one thread, "
+          f"{two.median('seconds'):.3f} s by two: x{gain:.2f}; "
+          f"two processes at once: x{most:.2f}", flush=True)
+
+
 def bench_floor(name, path, options, work):
     """Against a cost that every reader has: one inflate of the input, with libdeflate."""
     compare(f"floor {name}, 1 thread",
@@ -198,6 +233,7 @@ def bench_lookup(name, path, options, work):
 def bench_file(name, path, options, work):
     """Everything about one debug file."""
     bench_extract(name, path, options, work)
+    bench_threads(name, path, options, work)
     if name in COMPRESSED:
         bench_floor(name, path, options, work)
     if name != "libc":
