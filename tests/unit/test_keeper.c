@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a running server does from time to time, and its first key. */
+/* What a running server does from time to time, its first key, and the socket that it is passed. */
 #include "sweep.h"
 
 #include "keeper.h"
 #include "make_server.h"
 #include "serve.h"
+#include "service_manager.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -254,6 +255,41 @@ static void the_first_key_is_on_the_disk_before_it_is_valid(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* --- a passed socket -------------------------------------------------------------------------- */
+
+/* What sd_listen_fds(3) says: sockets are ours if both variables are, and then they are unset. */
+static void a_socket_is_passed_by_two_variables(void **state)
+{
+	(void)state;
+	char own[16], other[16];
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	snprintf(other, sizeof(other), "%d", (int)getpid() + 1);
+	const struct {
+		const char *pid, *fds;
+		int fd;
+		enum ux_code code;
+	} cases[] = {
+		{own, "1", 3, UX_OK},    {own, "2", 3, UX_EINVAL}, {own, "0", -1, UX_OK},
+		{own, NULL, -1, UX_OK},  {own, "x", -1, UX_OK},    {other, "1", -1, UX_OK},
+		{other, "2", -1, UX_OK}, {NULL, "1", -1, UX_OK},   {"", "1", -1, UX_OK},
+		{NULL, NULL, -1, UX_OK},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_error err = UX_ERROR_INIT;
+		int fd = 7;
+		unsetenv("LISTEN_PID");
+		unsetenv("LISTEN_FDS");
+		if (cases[i].pid)
+			setenv("LISTEN_PID", cases[i].pid, 1);
+		if (cases[i].fds)
+			setenv("LISTEN_FDS", cases[i].fds, 1);
+		if (ux_passed_socket(&fd, &err) != cases[i].code || fd != cases[i].fd)
+			fail_msg("case %zu: %d %s", i, fd, err.text);
+		assert_null(getenv("LISTEN_PID"));
+		assert_null(getenv("LISTEN_FDS"));
+	}
+}
+
 #define KEEPER_TEST(name) cmocka_unit_test_setup_teardown(name, open_server, close_server)
 
 int main(void)
@@ -262,6 +298,7 @@ int main(void)
 		KEEPER_TEST(what_is_old_expires_once_an_hour),
 		KEEPER_TEST(files_that_were_deleted_are_looked_for),
 		KEEPER_TEST(uses_are_written_once_a_minute_and_at_the_end),
+		UX_TEST(a_socket_is_passed_by_two_variables),
 		UX_TEST(the_first_key_is_on_the_disk_before_it_is_valid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
