@@ -2,6 +2,7 @@
 /* service: uploaded ELF files become GSYMs, or get a reason why not. */
 #include "sweep.h"
 
+#include "extract_job.h"
 #include "extractor.h"
 #include "file.h"
 #include "make_server.h"
@@ -306,11 +307,33 @@ static void a_worker_reads_the_next_file_while_a_result_is_committed(void **stat
 	assert_int_equal(commits.most, 2);
 }
 
+/* Parts of a split build that are ready, and the one that is being extracted. */
+static void a_module_has_split_parts_that_can_be_packed(void **state)
+{
+	(void)state;
+	struct ux_candidate c[] = {
+		{.number = 1, .kind = UX_KIND_EXECUTABLE, .state = UX_CANDIDATE_READY},
+		{.number = 2, .kind = UX_KIND_DWO, .state = UX_CANDIDATE_PENDING},
+	};
+	const struct ux_module m = {.candidates = c, .n_candidates = ux_countof(c)};
+	assert_false(ux_split_pack_has(&m, &c[0]));
+	assert_true(ux_split_pack_has(&m, &c[1]));
+	c[1].state = UX_CANDIDATE_FAILED;
+	assert_false(ux_split_pack_has(&m, &c[0]));
+	c[1].state = UX_CANDIDATE_READY;
+	assert_true(ux_split_pack_has(&m, &c[0]));
+	c[1].kind = UX_KIND_DEBUGINFO;
+	assert_false(ux_split_pack_has(&m, &c[0]));
+	c[1].kind = UX_KIND_DWP;
+	assert_true(ux_split_pack_has(&m, &c[0]));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
 		return ux_sandbox_main();
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_module_has_split_parts_that_can_be_packed),
 		cmocka_unit_test_setup_teardown(a_program_gets_the_symbols_it_has, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(
