@@ -157,9 +157,26 @@ static void ranges_never_leave_the_file(void **state)
 	}
 }
 
+/* Each beginning of a line is read within its bytes. */
+static void a_range_that_is_cut_is_none(void **state)
+{
+	(void)state;
+	static const char line[] = "bytes=1-345";
+	for (size_t n = 0; n < sizeof(line); n++) {
+		uint64_t off = 7, size = 7;
+		struct ux_bytes cut = guard(ux_bytes(line, n));
+		enum ux_range range = ux_range_parse(cut, 1000, &off, &size);
+		assert_int_equal(range, n < strlen("bytes=1-") ? UX_RANGE_ALL : UX_RANGE_PART);
+		if (range == UX_RANGE_PART)
+			assert_int_equal(off, 1);
+		guard_free(cut);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_range_that_is_cut_is_none),
 		UX_TEST(a_range_is_a_part_and_anything_else_the_whole),
 		UX_TEST(a_range_of_other_bytes_is_not_given),
 		UX_TEST(client_that_has_the_bytes_is_not_sent_them),

@@ -803,9 +803,59 @@ static void raw_nonsense_on_the_socket_harms_nothing(void **state)
 	pair_close(&p);
 }
 
+static void limits_have_defaults_and_keep_what_is_set(void **state)
+{
+	(void)state;
+	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){0});
+	assert_int_equal(l.header_bytes, 32 << 10);
+	assert_int_equal(l.body_bytes, 16 << 20);
+	assert_int_equal(l.upload_bytes, UINT64_C(4) << 30);
+	assert_int_equal(l.drain_bytes, 32 << 20);
+	assert_int_equal(l.arena_bytes, 64 << 20);
+	assert_int_equal(l.memory_bytes, 1 << 30);
+	assert_int_equal(l.idle_seconds, 30);
+	assert_int_equal(l.rate_bytes, 512);
+	assert_int_equal(l.connections, 1024);
+	assert_int_equal(l.address_connections, 256);
+	assert_true(l.threads >= 4);
+	assert_int_equal(l.client_queue, 256);
+	assert_int_equal(l.request_ms, 30000);
+	assert_int_equal(l.stop_seconds, 20);
+	const struct ux_http_limits set = {.header_bytes = 7,
+					   .body_bytes = 7,
+					   .upload_bytes = 7,
+					   .drain_bytes = 7,
+					   .arena_bytes = 7,
+					   .memory_bytes = 7,
+					   .idle_seconds = 7,
+					   .rate_bytes = 7,
+					   .connections = 7,
+					   .address_connections = 7,
+					   .threads = 7,
+					   .client_queue = 7,
+					   .request_ms = 7,
+					   .stop_seconds = 7};
+	l = ux_http_limits_default(set);
+	assert_int_equal(l.header_bytes, 7);
+	assert_int_equal(l.body_bytes, 7);
+	assert_int_equal(l.upload_bytes, 7);
+	assert_int_equal(l.drain_bytes, 7);
+	assert_int_equal(l.arena_bytes, 7);
+	assert_int_equal(l.memory_bytes, 7);
+	assert_int_equal(l.idle_seconds, 7);
+	assert_int_equal(l.rate_bytes, 7);
+	assert_int_equal(l.connections, 7);
+	assert_int_equal(l.address_connections, 7);
+	assert_int_equal(l.threads, 7);
+	assert_int_equal(l.client_queue, 7);
+	assert_int_equal(l.request_ms, 7);
+	assert_int_equal(l.stop_seconds, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(limits_have_defaults_and_keep_what_is_set),
 		UX_TEST(patterns_match_segment_by_segment),
 		UX_TEST(exchanges_find_their_handler),
 		UX_TEST(exchanges_refuse_with_a_reason),
