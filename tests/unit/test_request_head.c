@@ -159,9 +159,31 @@ static void bytes_that_a_parser_hides_are_noticed(void **state)
 	}
 }
 
+static void an_absolute_target_has_an_authority(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *target, *authority, *path;
+	} cases[] = {
+		{"http://h/p?q", "h", "/p?q"},  {"HTTPS://h:1?q", "h:1", "?q"},
+		{"http://h", "h", ""},          {"http://", "", ""},
+		{"http://h?a/b", "h", "?a/b"},  {"/p", "", "/p"},
+		{"http:/h/p", "", "http:/h/p"}, {"", "", ""},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_bytes path, target = guard(ux_bytes_cstr(cases[i].target));
+		struct ux_bytes authority = ux_target_authority(target, &path);
+		if (!ux_bytes_eq(authority, ux_bytes_cstr(cases[i].authority)) ||
+		    !ux_bytes_eq(path, ux_bytes_cstr(cases[i].path)))
+			fail_msg("%s", cases[i].target);
+		guard_free(target);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_absolute_target_has_an_authority),
 		UX_TEST(plain_heads_are_fine),
 		UX_TEST(ambiguous_heads_are_refused),
 		UX_TEST(bytes_that_a_parser_hides_are_noticed),
