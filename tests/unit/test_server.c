@@ -575,6 +575,15 @@ static void routes_that_read_a_body_say_how_large_it_may_be(void **state)
 	}
 }
 
+static void target_without_a_path_is_refused(void **state)
+{
+	struct make_server *s = *state;
+	static const char *const targets[] = {"http://h", "http://h?q=1", "?q=1", ""};
+	for (size_t i = 0; i < ux_countof(targets); i++)
+		refused(ask(s, &(struct make_ask){.method = "GET", .target = targets[i]}, 400),
+			"invalid", "the target has no path");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -589,6 +598,7 @@ int main(void)
 		SERVER_TEST(answer_that_all_requests_have_no_memory_for_is_put_off),
 		SERVER_TEST(failing_disk_never_makes_a_lie),
 		SERVER_TEST(range_behind_the_end_of_a_large_file_is_refused),
+		SERVER_TEST(target_without_a_path_is_refused),
 		SERVER_TEST(each_failed_allocation_is_an_answer),
 		SERVER_TEST(each_damaged_body_gets_an_answer),
 		SERVER_TEST(lookups_during_uploads_and_deletions_are_right_or_missing),
