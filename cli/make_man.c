@@ -212,7 +212,7 @@ static void man_settings(struct ux_out *out)
 		".SH DESCRIPTION\nA line a key: \\fIkey\\fR = \\fIvalue\\fR, to the end of the line; a\n"
 		"line that begins with # is a comment. Keys in front of the first section are the\n"
 		"server's; [\\fIKIND NAME\\fR] begins a section. Unknown keys, keys that come twice and\n"
-		"values that are none are errors. \\fBunhex serve \\-\\-print\\-config\\fR prints what is\n"
+		"invalid values are errors. \\fBunhex serve \\-\\-print\\-config\\fR prints what is\n"
 		"in force. SIGHUP makes the server read the file again.\n"
 		".SH KEYS IN FRONT OF ALL SECTIONS\n");
 	man_setting_list(NULL, out);

@@ -50,7 +50,7 @@ struct ux_db_log {
 	int fd;       /* -1: not opened yet */
 	bool syncing; /* by a thread that others wait for */
 	uint64_t committed;
-	uint64_t promised; /* the last one that a client is told of */
+	uint64_t promised; /* the last one that was confirmed to a client */
 	uint64_t synced;
 };
 
@@ -180,7 +180,7 @@ uint64_t ux_db_promised(struct ux_db *db);
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
 /*
- * Commits a lazy transaction of which a client is told after ux_db_sync(tx->number), which the
+ * Commits a lazy transaction that is confirmed to a client after ux_db_sync(tx->number), which the
  * caller calls without the connection's lock.
  */
 enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err) ux_must;

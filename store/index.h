@@ -778,7 +778,7 @@ struct ux_index_jobs {
  * is set only on UX_OK, unless stated otherwise.
  */
 enum ux_sync {
-	UX_SYNC_PROMISED, /* what clients are told of: uploads that were finished */
+	UX_SYNC_PROMISED, /* what is confirmed to clients: uploads that were finished */
 	UX_SYNC_ALL,      /* also what is only repeated when it is lost */
 };
 

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # For scripts that run commands in a bare system of another release of Debian. Sourced, in the
-# repository's root, after tools/apt_beside.sh; needs root. Mounts end when the script does.
+# repository's root, after tools/apt_beside.sh; needs root. Mounts end with the command.
 
 # tree_bootstrap SUITE FOLDER: a bare system, from the mirror of the system's own release.
 tree_bootstrap() {
@@ -31,13 +31,14 @@ tree_sources() {
 		tar -c --null --ignore-failed-read --warning=no-failed-read -T -
 }
 
-tree_mounted=
-tree_unmount() {
-	for place in $tree_mounted; do
-		umount -l "$place" || :
-	done
-}
-trap tree_unmount EXIT
+# A root of its own instead of a chroot: inside of one, the kernel refuses user namespaces, which tests make.
+# shellcheck disable=SC2016 # the inner shell's
+tree_enter='cd "$1" && shift
+mount --bind . . && cd "$PWD"
+for place in proc sys dev dev/pts dev/shm; do
+	mount --bind "/$place" "$place"
+done
+pivot_root . . && umount -l . && exec chroot . "$@"'
 
 # tree_run FOLDER COMMAND...: it sees the network, processes and devices (terminals too) as the system does, and
 # nothing else of it.
@@ -46,12 +47,6 @@ tree_run() {
 	shift
 	cp /etc/resolv.conf "$tree_folder/etc/resolv.conf"
 	apt-config dump | grep -i '^Acquire::[a-z]*::proxy ' >"$tree_folder/etc/apt/apt.conf.d/99system-proxy" || :
-	for place in proc sys dev dev/pts dev/shm; do
-		mountpoint -q "$tree_folder/$place" || {
-			mount --bind "/$place" "$tree_folder/$place"
-			tree_mounted="$tree_folder/$place $tree_mounted"
-		}
-	done
-	chroot "$tree_folder" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
-		DEBIAN_FRONTEND=noninteractive "$@"
+	unshare --mount --propagation private sh -ec "$tree_enter" sh "$tree_folder" env -i HOME=/root \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* Whose turn it is: the namespace of the last job of each lane. Shared by all workers. */
+/* The turns of namespaces: that of the last job of each lane. Shared by all workers. */
 struct ux_extract_turns {
 	pthread_mutex_t lock; /* guards `after` */
 	char after[2][UX_INDEX_TEXT_BYTES + 1];

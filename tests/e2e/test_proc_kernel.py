@@ -421,7 +421,9 @@ def test_modules_as_debian_ships_them(kernel, bare, debug):
     answers = kernel.ask(*[a + 1 for a, _, _, _ in kernel.kallsyms[::3]])
     assert places and all(a["module"] == f"[{name}]" for a in answers)
     lined = [a for a in answers if a["frames"][-1].get("line")]
-    assert len(lined) >= len(answers) * 0.9
+    # Kernels since 6.4 name the padding in front of functions, __pfx_NAME, for which DWARF has no lines.
+    padding = [a for a in answers if function(a).startswith("__pfx_")]
+    assert len(lined) >= (len(answers) - len(padding)) * 0.9
     named = [a for a in answers if function(a) in own]
     assert len(named) >= len(answers) * 0.95
     plain = lines(unhex("lookup", debug, "--json", *[a["pc"] for a in lined[:500]]))

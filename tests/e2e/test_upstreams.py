@@ -360,7 +360,7 @@ def test_a_source_of_another_version_is_known_by_its_hash(servers, stub, tmp_pat
     source = tmp_path / "prog.c"
     source.write_text(SOURCE)
     program = tmp_path / "prog"
-    subprocess.run(["clang-14", "-gdwarf-5", "-Wl,--build-id", *(["-gz"] if packed else []),
+    subprocess.run([shutil.which("clang-14") or "clang", "-gdwarf-5", "-Wl,--build-id", *(["-gz"] if packed else []),
                     source.name, "-o", program], cwd=tmp_path, check=True)
     path = f"/buildid/{hex_id(program)}/source{source}"
     stub.answers[path] = send(200, source.read_bytes() + b"// edited\n")
