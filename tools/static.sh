@@ -77,8 +77,10 @@ static_build() {
 	rm -rf "$folder"
 	mkdir -p "$folder"
 	(static_curl_build "$folder/curl")
+	mkdir "$folder/build"
+	up=$(realpath --relative-to="$folder/build" .) # as meson names the sources, and assert() names them
 	PKG_CONFIG_PATH=$folder/curl \
-		CFLAGS="-ffunction-sections -fdata-sections -ffile-prefix-map=$PWD=. -ffile-prefix-map=$folder=." \
+		CFLAGS="-ffunction-sections -fdata-sections -ffile-prefix-map=$up/= -ffile-prefix-map=$folder=." \
 		LDFLAGS='-Wl,--gc-sections' \
 		meson setup "$folder/build" --buildtype=release -Dstatic=enabled
 	ninja -C "$folder/build" cli/unhex
