@@ -231,3 +231,51 @@ def test_the_same_as_perf_script(perf, way, program):
     assert counters["pipe"] == str(int("|" in WAYS[way]))
     assert counters["unknown_records"] == "0"
     assert "damage" not in counters
+
+
+def folded(path, *options, stdin=None):
+    """The folded stacks of a recording, with their counts, and what was said about it."""
+    r = subprocess.run([UNHEX, "symbolize", path, "--to", "folded", *options], stdin=stdin,
+                       capture_output=True, text=True, check=True)
+    stacks = (line.rsplit(" ", 1) for line in r.stdout.splitlines())
+    return {stack: int(count) for stack, count in stacks}, r.stderr
+
+
+def test_a_recording_is_named(program):
+    path = record("perf", program, "named.data", ["-g"], ["./work"])
+    stacks, said = folded(path)
+    assert sum(stacks.values()) == int(summary(path)["samples"])
+    # The first of each stack is the thread's name.
+    for thread in "first", "a second", "third", "forked", "executed":
+        assert any(s.startswith(thread + ";") and ";spin" in s for s in stacks), thread
+    assert " of samples named" in said
+    with open(path, "rb") as stdin:
+        assert folded("-", stdin=stdin)[0] == stacks
+
+
+def test_a_recording_that_is_cut_off(program):
+    path = record("perf", program, "cut.data", ["-g"], ["./work"])
+    whole = samples_of_ours(path)
+    content = path.read_bytes()
+    cut = program / "half.data"
+    cut.write_bytes(content[:len(content) // 2 + 3])
+    half = samples_of_ours(cut)
+    assert 0 < len(half) < len(whole)
+    # What waits for the end of a round is in the order of time even so.
+    assert all(sample in whole for sample in half)
+    counters = summary(cut)
+    assert counters["truncated"] == "1"
+    assert "the file ends inside of a record" in folded(cut)[1]
+    # perf writes the size of the records at its end.
+    cut.write_bytes(content[:48] + bytes(8) + content[56:])
+    assert len(samples_of_ours(cut)) == len(whole)
+    assert "perf did not finish the recording" in folded(cut)[1]
+
+
+def test_code_of_a_run_time_compiler(program):
+    script = ("function f(x){let s=0;for(let i=0;i<1e6;i++)s+=Math.sqrt(i*x);return s}"
+              "let t=Date.now(),z=0;while(Date.now()-t<700)z+=f(z%3);")
+    path = record("perf", program, "node.data", ["-g"], ["node", "--perf-basic-prof", "-e", script])
+    compare("perf", path)
+    stacks, _ = folded(path)
+    assert any(re.search(r";JS:\*?f |;JS:[~^*]?f\b", s) for s in stacks), list(stacks)[:5]
