@@ -17,10 +17,10 @@ UX_VEC(ux_perf_file_ids, struct ux_perf_file_id);
 /* An address of a callchain. */
 struct ux_perf_link {
 	uint64_t address;
-	uint8_t mode;   /* enum ux_perf_mode */
-	bool returns;   /* it is a return address */
-	bool unmapped;  /* it is in no mapping */
-	uint32_t stack; /* of the profile: this one and its callers */
+	uint32_t stack;    /* of the profile: this one and its callers */
+	uint16_t unmapped; /* how many of these are in no mapping */
+	uint8_t mode;      /* enum ux_perf_mode */
+	bool returns;      /* it is a return address */
 };
 
 UX_VEC(ux_perf_links, struct ux_perf_link);
@@ -40,6 +40,14 @@ enum {
 	UX_PERF_RECENT = 64,
 };
 
+/* Of a stack: the address that called it on last, in which version of its space, and the result. */
+struct ux_perf_next {
+	uint64_t version;
+	struct ux_perf_link link;
+};
+
+UX_VEC(ux_perf_nexts, struct ux_perf_next);
+
 struct ux_perf_reader {
 	struct ux_profile *profile;
 	struct ux_perf_summary *summary;
@@ -48,9 +56,10 @@ struct ux_perf_reader {
 	struct ux_perf_file_ids ids;
 	struct ux_perf_links links; /* of the sample that is being read */
 	struct ux_perf_recent recent[UX_PERF_RECENT];
-	bool has_types;      /* the profile's types are decided: there was a sample */
-	bool one_value;      /* there are too many events for values of their own */
-	uint64_t first_time; /* of samples */
+	struct ux_perf_nexts nexts; /* by stack; may be shorter than the stacks */
+	bool has_types;             /* the profile's types are decided: there was a sample */
+	bool one_value;             /* there are too many events for values of their own */
+	uint64_t first_time;        /* of samples */
 	uint64_t last_time;
 	uint64_t wall_ns; /* wall clock at time clock_ns of the recording; 0: unknown */
 	uint64_t clock_ns;

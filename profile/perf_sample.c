@@ -11,6 +11,7 @@ enum {
 void ux_perf_reader_deinit_samples(struct ux_perf_reader *r)
 {
 	ux_perf_links_deinit(&r->links);
+	ux_perf_nexts_deinit(&r->nexts);
 	for (size_t i = 0; i < ux_countof(r->recent); i++)
 		ux_perf_links_deinit(&r->recent[i].links);
 }
@@ -148,11 +149,12 @@ static uint8_t perf_mark_mode(uint64_t mark)
 	return UX_PERF_MODE_UNKNOWN;
 }
 
-static bool perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_t mode, bool returns)
+/* Appends a link, for which there is room. */
+ux_inline void perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_t mode,
+			      bool returns)
 {
-	return ux_perf_links_append(
-		&r->links,
-		(struct ux_perf_link){.address = address, .mode = mode, .returns = returns});
+	r->links.data[r->links.size++] =
+		(struct ux_perf_link){.address = address, .mode = mode, .returns = returns};
 }
 
 /*
@@ -160,47 +162,41 @@ static bool perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_t m
  * others are return addresses. A return address of 0 in user mode ends the chain of frames and is
  * none. `until_user`: the user's part is left out.
  */
-static bool perf_links_of_chain(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
+static void perf_links_of_chain(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
 				uint8_t mode, bool until_user)
 {
 	bool leaf = true;
 	for (size_t i = 0; i < sample->chain.size; i += sizeof(uint64_t)) {
 		uint64_t v = perf_word(sample->chain.data + i, r->swap);
-		if (v >= UX_PERF_CONTEXT_FIRST) {
-			if (v == UX_PERF_CONTEXT_USER_DEFERRED) {
-				r->summary->deferred++;
-				return true; /* what follows is a cookie */
-			}
-			uint8_t next = perf_mark_mode(v);
-			if (next == UX_PERF_MODE_UNKNOWN)
-				continue; /* what the unwinder took for a return address */
-			mode = next;
-			leaf = true;
-			if (until_user && mode == UX_PERF_MODE_USER)
-				return true;
+		if (ux_likely(v < UX_PERF_CONTEXT_FIRST)) {
+			if (v != 0 || leaf || mode != UX_PERF_MODE_USER)
+				perf_links_add(r, v, mode, !leaf);
+			leaf = false;
 			continue;
 		}
-		if (v == 0 && !leaf && mode == UX_PERF_MODE_USER)
-			continue;
-		if (!perf_links_add(r, v, mode, !leaf))
-			return false;
-		leaf = false;
+		if (v == UX_PERF_CONTEXT_USER_DEFERRED) {
+			r->summary->deferred++;
+			return; /* what follows is a cookie */
+		}
+		uint8_t next = perf_mark_mode(v);
+		if (next == UX_PERF_MODE_UNKNOWN)
+			continue; /* what the unwinder took for a return address */
+		if (until_user && next == UX_PERF_MODE_USER)
+			return;
+		mode = next;
+		leaf = true;
 	}
-	return true;
 }
 
 /* The user's callers from a branch stack that the processor kept as a stack of calls. */
-static bool perf_links_of_branches(struct ux_perf_reader *r, struct ux_bytes branches)
+static void perf_links_of_branches(struct ux_perf_reader *r, struct ux_bytes branches)
 {
 	const uint8_t *at = branches.data;
-	if (branches.size > 0 &&
-	    !perf_links_add(r, perf_word(at + BRANCH_TO, r->swap), UX_PERF_MODE_USER, false))
-		return false;
+	if (branches.size > 0)
+		perf_links_add(r, perf_word(at + BRANCH_TO, r->swap), UX_PERF_MODE_USER, false);
 	for (size_t i = 0; i < branches.size; i += BRANCH_BYTES)
-		if (!perf_links_add(r, perf_word(at + i + BRANCH_FROM, r->swap), UX_PERF_MODE_USER,
-				    /* returns: */ false))
-			return false;
-	return true;
+		perf_links_add(r, perf_word(at + i + BRANCH_FROM, r->swap), UX_PERF_MODE_USER,
+			       /* returns: */ false);
 }
 
 /* Whether there is an address of user mode. */
@@ -217,21 +213,26 @@ static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_
 				      const struct ux_perf_sample *sample, uint8_t mode,
 				      struct ux_error *err)
 {
+	enum {
+		OTHERS = 3 /* the sample's address, the newest branch, a register */
+	};
 	bool calls = (event->attr.branch_type & UX_PERF_BRANCH_CALL_STACK) != 0 &&
 		     sample->branches.size > 0;
+	size_t most = sample->chain.size / sizeof(uint64_t) + sample->branches.size / BRANCH_BYTES +
+		      OTHERS;
 	r->links.size = 0;
-	if (!perf_links_of_chain(r, sample, mode, calls) ||
-	    (calls && !perf_links_of_branches(r, sample->branches)))
+	if (!ux_perf_links_reserve(&r->links, most))
 		return ux_error_nomem(err);
-	if (r->links.size == 0 && (event->attr.sample_type & UX_PERF_SAMPLE_IP) != 0 &&
-	    !perf_links_add(r, sample->ip, mode, false))
-		return ux_error_nomem(err);
+	perf_links_of_chain(r, sample, mode, calls);
+	if (calls)
+		perf_links_of_branches(r, sample->branches);
+	if (r->links.size == 0 && (event->attr.sample_type & UX_PERF_SAMPLE_IP) != 0)
+		perf_links_add(r, sample->ip, mode, false);
 	if (!sample->has_stack)
 		return UX_OK;
 	r->summary->not_unwound++;
-	if (sample->user_ip != 0 && !perf_links_have_user(&r->links) &&
-	    !perf_links_add(r, sample->user_ip, UX_PERF_MODE_USER, false))
-		return ux_error_nomem(err);
+	if (sample->user_ip != 0 && !perf_links_have_user(&r->links))
+		perf_links_add(r, sample->user_ip, UX_PERF_MODE_USER, false);
 	return UX_OK;
 }
 
@@ -285,7 +286,7 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
 		m = ux_perf_space_find(process->space, inside);
 	if (link->mode == UX_PERF_MODE_USER && !m && !link->returns)
 		m = ux_perf_space_find(process->before, inside);
-	link->unmapped = !m;
+	link->unmapped += !m;
 	if (m) {
 		place.module = m->module;
 		if (r->profile->modules.data[m->module].kind != UX_PROFILE_JIT) {
@@ -299,6 +300,35 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
 static uint64_t perf_space_version(const struct ux_perf_space *space)
 {
 	return space ? space->version : 0;
+}
+
+static bool perf_link_eq(const struct ux_perf_link *a, const struct ux_perf_link *b)
+{
+	return a->address == b->address && a->mode == b->mode && a->returns == b->returns;
+}
+
+/* Sets the stack of a link that was called by `caller`. */
+static enum ux_code perf_reader_push(struct ux_perf_reader *r,
+				     const struct ux_perf_process *process, uint64_t version,
+				     uint32_t caller, struct ux_perf_link *link,
+				     struct ux_error *err)
+{
+	struct ux_perf_next *next = caller < r->nexts.size ? &r->nexts.data[caller] : NULL;
+	if (next && next->version == version && perf_link_eq(&next->link, link) &&
+	    next->link.stack != 0) {
+		*link = next->link;
+		return UX_OK;
+	}
+	uint32_t location = 0;
+	UX_TRY(perf_reader_locate(r, process, link, &location, err));
+	UX_TRY(ux_profile_push(r->profile, caller, location, &link->stack, err));
+	while (r->nexts.size <= caller)
+		if (!ux_perf_nexts_append(&r->nexts, (struct ux_perf_next){0}))
+			return ux_error_nomem(err);
+	/* Leaves may depend on what was mapped before an exec. */
+	if (link->returns || link->mode == UX_PERF_MODE_KERNEL)
+		r->nexts.data[caller] = (struct ux_perf_next){version, *link};
+	return UX_OK;
 }
 
 /* Sets the stack of r->links. */
@@ -316,23 +346,26 @@ static enum ux_code perf_reader_stack(struct ux_perf_reader *r, const struct ux_
 		    recent->kernel == now.kernel;
 	size_t n = r->links.size;
 	uint32_t stack = 0;
+	uint16_t unmapped = 0;
 	for (size_t old = same ? recent->links.size : 0; n > 0 && old > 0; n--, old--) {
 		const struct ux_perf_link *a = &r->links.data[n - 1];
 		const struct ux_perf_link *b = &recent->links.data[old - 1];
-		if (a->address != b->address || a->mode != b->mode || a->returns != b->returns)
+		if (!perf_link_eq(a, b))
 			break;
 		r->links.data[n - 1] = *b;
 		stack = b->stack;
+		unmapped = b->unmapped;
 	}
 	for (; n > 0; n--) {
 		struct ux_perf_link *link = &r->links.data[n - 1];
-		uint32_t location = 0;
-		UX_TRY(perf_reader_locate(r, process, link, &location, err));
-		UX_TRY(ux_profile_push(r->profile, stack, location, &stack, err));
-		link->stack = stack;
+		bool kernel = link->mode == UX_PERF_MODE_KERNEL;
+		link->unmapped = unmapped;
+		UX_TRY(perf_reader_push(r, process, kernel ? now.kernel : now.space, stack, link,
+					err));
+		stack = link->stack;
+		unmapped = link->unmapped;
 	}
-	for (size_t i = 0; i < r->links.size; i++)
-		r->summary->unmapped += r->links.data[i].unmapped;
+	r->summary->unmapped += unmapped;
 	*ret = stack;
 	now.links = r->links;
 	r->links = recent->links;
