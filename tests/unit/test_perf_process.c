@@ -354,6 +354,23 @@ static void mappings_are_limited_over_all_processes(void **state)
 	assert_int_equal(all.mappings, UX_PERF_MAPPINGS_MOST - 2500);
 }
 
+static void mappings_of_a_process_are_limited(void **state)
+{
+	(void)state;
+	struct ux_perf_spaces all = {0};
+	struct ux_perf_space *space = NULL;
+	enum ux_code code = UX_OK;
+	uint64_t n = 0;
+	for (; code == UX_OK; n++)
+		code = ux_perf_space_map(
+			&all, &space, (struct ux_perf_mapping){.start = n * 16, .end = n * 16 + 8},
+			NULL);
+	assert_int_equal(code, UX_ELIMIT);
+	assert_int_equal(n, UX_PERF_SPACE_MOST);
+	ux_perf_space_release(&all, &space);
+	assert_int_equal(all.mappings, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +386,7 @@ int main(void)
 		UX_TEST(programs_in_the_kernel_have_their_names_while_they_are_there),
 		UX_TEST(garbage_among_return_addresses_is_no_change_of_mode),
 		UX_TEST(mappings_are_limited_over_all_processes),
+		UX_TEST(mappings_of_a_process_are_limited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
