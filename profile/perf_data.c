@@ -366,8 +366,10 @@ static enum ux_code perf_read_ids(struct perf_data *d, struct ux_bytes front,
 {
 	struct ux_bytes ids;
 	if (!ux_bytes_sub(front, range.off, range.size, &ids))
-		return ux_error_at(err, UX_ECORRUPT, NULL, range.off,
-				   "the IDs of an event are not in front of the records");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "the IDs of an event are at %" PRIu64
+				    ", not in front of the records",
+				    range.off);
 	struct ux_cur c = ux_cur_make(ids, "IDs", d->reader.swap);
 	while (ux_cur_left(&c) >= sizeof(uint64_t))
 		UX_TRY(ux_perf_events_add_id(&d->reader.events, ux_cur_u64(&c), err));
@@ -385,8 +387,9 @@ static enum ux_code perf_read_attrs(struct perf_data *d, const struct perf_heade
 				    "attrs of %" PRIu64 " bytes, not at least %zu", h->attr_size,
 				    UX_PERF_ATTR_LEAST + range_bytes);
 	if (!ux_bytes_sub(front, h->attrs.off, h->attrs.size, &bytes))
-		return ux_error_at(err, UX_EUNSUPPORTED, NULL, h->attrs.off,
-				   "the attrs are not in front of the records");
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the attrs are at %" PRIu64 ", not in front of the records",
+				    h->attrs.off);
 	struct ux_cur c = ux_cur_make(bytes, "attrs", d->reader.swap);
 	while (ux_cur_left(&c) >= h->attr_size) {
 		struct ux_perf_attr attr;
