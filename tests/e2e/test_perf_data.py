@@ -261,8 +261,8 @@ def test_a_recording_that_is_cut_off(program):
     cut.write_bytes(content[:len(content) // 2 + 3])
     half = samples_of_ours(cut)
     assert 0 < len(half) < len(whole)
-    # What waits for the end of a round is in the order of time even so.
-    assert all(sample in whole for sample in half)
+    # Names and mappings of the missing part may be older than samples of the other processor.
+    assert {sample[1:3] for sample in half} <= {sample[1:3] for sample in whole}
     counters = summary(cut)
     assert counters["truncated"] == "1"
     assert "the file ends inside of a record" in folded(cut)[1]
