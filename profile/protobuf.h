@@ -32,8 +32,7 @@ static inline bool ux_protobuf_next(struct ux_cur *c, struct ux_protobuf_field *
 		return false;
 	const uint8_t *start = c->pos;
 	uint64_t tag = ux_cur_uleb(c);
-	ret->number = (uint32_t)(tag >> 3);
-	ret->wire = tag & 7;
+	*ret = (struct ux_protobuf_field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
 	if (ux_unlikely(tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3))
 		ux_cur_bad(c, "field number is not 1 to 536870911");
 	switch (ret->wire) {
