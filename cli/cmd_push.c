@@ -157,6 +157,7 @@ static void push_on_progress(void *ctx, const struct ux_push_progress *progress)
 {
 	struct push *push = ctx;
 	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
+	(void)lock; /* held to the end of the scope */
 	push->progress.files = progress->files;
 	push->progress.files_total = progress->files_total;
 	push->progress.bytes = progress->bytes;
@@ -167,6 +168,7 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct push *push = ctx;
 	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
+	(void)lock; /* held to the end of the scope */
 	push->done.counts[r->status]++;
 	push->done.planned += r->planned;
 	push->unreached += r->unreached;
