@@ -134,7 +134,7 @@ def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
 
 def test_an_extraction_shows_its_progress_on_a_terminal(tmp_path):
     """Of a program with some MiB of DWARF, slowed down so that it takes long on any machine."""
-    slow = ("valgrind", "-q", "--tool=none")
+    slow = ("valgrind", "-q", "--tool=memcheck")
     status, text = on_terminal("extract", UNHEX, "-o", tmp_path / "shown.gsym", around=slow)
     assert status == 0
     shown = [float(size) * {"K": 1, "M": 1024}[unit] for size, unit in
