@@ -55,11 +55,12 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 	UX_TRY(ux_json_in_array(job, "memoryMap", UX_MOZILLA_MODULES_MOST, &map, err));
 	if (!map)
 		return ux_error_set(err, UX_EINVAL, "\"memoryMap\" is missing");
-	m->n = json_array_size(map);
-	m->list = ux_arena_array(arena, struct ux_mozilla_module, m->n + 1);
+	size_t n = json_array_size(map);
+	m->list = ux_arena_array(arena, struct ux_mozilla_module, n + 1);
 	if (!m->list)
 		return ux_arena_fail(arena, err);
-	memset(m->list, 0, m->n * sizeof(*m->list));
+	memset(m->list, 0, n * sizeof(*m->list));
+	m->n = n;
 	for (size_t i = 0; i < m->n; i++) {
 		const json_t *pair = json_array_get(map, i);
 		if (json_array_size(pair) != 2 ||
