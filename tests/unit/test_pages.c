@@ -102,9 +102,11 @@ static enum ux_code ask_all(void *ctx)
 	struct make_server *s = ctx;
 	unsigned failed = 0;
 	for (size_t i = 0; i < ux_countof(pages); i++) {
-		struct make_answer a =
-			ask(s, pages[i].method, pages[i].target, s->admin, pages[i].body);
-		assert_true(a.status == 200 || a.status == 404 || a.status == 500 ||
+		/* A form that makes a key would have each run show one more than the last one. */
+		bool makes = strcmp(pages[i].target, "/keys") == 0 && *pages[i].body;
+		struct make_answer a = ask(s, pages[i].method, pages[i].target, s->admin,
+					   makes ? "namespace=default" : pages[i].body);
+		assert_true(a.status == (makes ? 400 : 200) || a.status == 404 || a.status == 500 ||
 			    a.status == 503);
 		failed += a.status >= 500;
 		ux_out_deinit(&a.body);
