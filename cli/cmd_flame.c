@@ -91,19 +91,13 @@ static void flame_values_deinit(struct flame_values *v)
 	ux_profile_options_free(&v->profile);
 }
 
-static bool flame_ends(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), m = strlen(suffix);
-	return n > m && strcmp(name + n - m, suffix) == 0;
-}
-
 /* Which format is written. False for an unknown word. */
 static bool flame_set_format(struct flame_job *job)
 {
 	for (size_t i = 0; i < ux_countof(flame_formats); i++)
 		if (job->v->to ? strcmp(job->v->to, flame_formats[i].name) == 0
-			       : flame_ends(job->v->output ? job->v->output : "",
-					    flame_formats[i].suffix)) {
+			       : ux_profile_name_ends(job->v->output ? job->v->output : "",
+						      flame_formats[i].suffix)) {
 			job->to = (enum flame_format)i;
 			return true;
 		}

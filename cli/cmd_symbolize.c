@@ -89,12 +89,6 @@ static void symbolize_job_deinit(struct symbolize_job *job)
 	ux_out_deinit(&job->bytes);
 }
 
-static bool symbolize_ends(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), m = strlen(suffix);
-	return n > m && strcmp(name + n - m, suffix) == 0;
-}
-
 /* The format that --to or the name of the output selects. False for an unknown word. */
 static bool symbolize_select(const struct symbolize_values *v, const struct symbolize_target **ret)
 {
@@ -102,7 +96,7 @@ static bool symbolize_select(const struct symbolize_values *v, const struct symb
 	for (size_t i = 0; i < ux_countof(symbolize_targets); i++) {
 		const struct symbolize_target *t = &symbolize_targets[i];
 		if (v->to ? t->word && strcmp(v->to, t->word) == 0
-			  : v->output && symbolize_ends(v->output, t->suffix)) {
+			  : v->output && ux_profile_name_ends(v->output, t->suffix)) {
 			*ret = t;
 			return true;
 		}

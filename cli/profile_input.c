@@ -297,3 +297,9 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 		return ux_exit_of(code);
 	return share.named > 0 || share.weight == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
+
+bool ux_profile_name_ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+	return n > m && strcmp(name + n - m, suffix) == 0;
+}

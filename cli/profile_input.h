@@ -82,4 +82,7 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 
 void ux_profile_input_close(struct ux_profile_input *in);
 
+/* Whether the name of an output ends so, and has something before it. */
+bool ux_profile_name_ends(const char *name, const char *suffix);
+
 #endif

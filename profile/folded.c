@@ -11,21 +11,6 @@ enum {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Takes the next line off the text, without its line break. False at the end. */
-static bool folded_line(struct ux_bytes *text, struct ux_bytes *ret)
-{
-	if (text->size == 0)
-		return false;
-	const uint8_t *end = memchr(text->data, '\n', text->size);
-	size_t n = end ? (size_t)(end - text->data) : text->size;
-	*ret = ux_bytes(text->data, n);
-	size_t used = n + (end != NULL);
-	*text = ux_bytes(text->data + used, text->size - used);
-	if (ret->size > 0 && ret->data[ret->size - 1] == '\r')
-		ret->size--;
-	return true;
-}
-
 /* Splits "stack COUNT". The count may have a fraction, which is dropped. */
 static bool folded_count(struct ux_bytes line, struct ux_bytes *ret_stack, uint64_t *ret_count)
 {
@@ -45,11 +30,11 @@ static bool folded_count(struct ux_bytes line, struct ux_bytes *ret_stack, uint6
 
 bool ux_folded_is(struct ux_bytes text)
 {
-	struct ux_bytes line = UX_BYTES_NONE, stack;
+	struct ux_bytes whole, line = UX_BYTES_NONE, stack;
 	uint64_t count = 0;
 	if (memchr(text.data, 0, ux_min(text.size, (size_t)FOLDED_LOOK)))
 		return false;
-	while (folded_line(&text, &line) && line.size == 0) {
+	while (ux_profile_line(&text, &whole, &line) && line.size == 0) {
 	}
 	return line.size < FOLDED_LOOK && folded_count(line, &stack, &count);
 }
@@ -149,9 +134,9 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 	UX_TRY(ux_profile_string(p, UX_STR("samples"), &p->types[0].name, err));
 	UX_TRY(ux_profile_string(p, UX_STR("count"), &p->types[0].unit, err));
 	p->n_types = 1;
-	struct ux_bytes line, stack;
+	struct ux_bytes whole, line, stack;
 	uint64_t count = 0;
-	for (uint64_t number = 1; folded_line(&text, &line); number++) {
+	for (uint64_t number = 1; ux_profile_line(&text, &whole, &line); number++) {
 		if (line.size == 0)
 			continue;
 		if (!folded_count(line, &stack, &count))

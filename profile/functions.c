@@ -97,19 +97,11 @@ static enum ux_code functions_demangle(struct functions_input *in, uint32_t stri
 	return UX_OK;
 }
 
-/* The last part of a path; a path that ends in '/' is kept. */
-static struct ux_bytes functions_base_name(struct ux_bytes path)
-{
-	const uint8_t *slash = ux_bytes_find_last(path, '/');
-	size_t skip = slash ? (size_t)(slash - path.data) + 1 : 0;
-	return skip < path.size ? ux_bytes(path.data + skip, path.size - skip) : path;
-}
-
 static enum ux_code functions_modules(struct functions_input *in, struct ux_error *err)
 {
 	for (size_t i = 0; i < in->p->modules.size; i++) {
 		const struct ux_profile_module *m = &in->p->modules.data[i];
-		struct ux_bytes name = functions_base_name(ux_profile_text(in->p, m->path));
+		struct ux_bytes name = ux_profile_base_name(ux_profile_text(in->p, m->path));
 		UX_TRY(functions_keep(in, m->path, &in->module_path[i], err));
 		UX_TRY(functions_keep(in, m->why, &in->module_why[i], err));
 		UX_TRY(ux_strings_add(&in->fs->strings, name, &in->module_name[i], err));

@@ -57,22 +57,6 @@ static void script_reader_deinit(struct script_reader *r)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Takes the next line off the text, with its line break in *ret_whole. */
-static bool script_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret)
-{
-	if (text->size == 0)
-		return false;
-	const uint8_t *end = memchr(text->data, '\n', text->size);
-	size_t n = end ? (size_t)(end - text->data) : text->size;
-	size_t used = n + (end != NULL);
-	*ret_whole = ux_bytes(text->data, used);
-	*ret = ux_bytes(text->data, n);
-	*text = ux_bytes(text->data + used, text->size - used);
-	if (ret->size > 0 && ret->data[ret->size - 1] == '\r')
-		ret->size--;
-	return true;
-}
-
 static bool script_is_blank(struct ux_bytes line)
 {
 	return ux_trim(line).size == 0;
@@ -213,7 +197,7 @@ bool ux_perf_script_is(struct ux_bytes text)
 {
 	struct ux_bytes whole, line;
 	struct script_head head;
-	while (script_line(&text, &whole, &line)) {
+	while (ux_profile_line(&text, &whole, &line)) {
 		if (line.size == 0 || line.data[0] == '#' || script_is_event(line))
 			continue;
 		return script_head_parse(line, &head);
@@ -390,7 +374,7 @@ enum ux_code ux_perf_script_read(struct ux_bytes text, struct ux_profile *p, str
 	}
 	p->n_types = SCRIPT_VALUES;
 	struct ux_bytes whole, line;
-	for (uint64_t number = 1; script_line(&text, &whole, &line); number++)
+	for (uint64_t number = 1; ux_profile_line(&text, &whole, &line); number++)
 		UX_TRY(script_read_line(&r, line, number, err));
 	return script_end(&r, err);
 }
@@ -458,7 +442,7 @@ enum ux_code ux_perf_script_rewrite(struct ux_bytes text, struct ux_profile *p,
 			return ux_error_nomem(err);
 		*module = (uint32_t)m;
 	}
-	while (script_line(&text, &whole, &line)) {
+	while (ux_profile_line(&text, &whole, &line)) {
 		bool replaced = false;
 		UX_TRY(script_rewrite_line(&r, line, mode, out, &replaced, err));
 		if (!replaced)

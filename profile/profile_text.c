@@ -12,7 +12,7 @@ void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_f
 		ux_out_put(out, name.data, name.size);
 }
 
-static struct ux_bytes profile_base_name(struct ux_bytes path)
+struct ux_bytes ux_profile_base_name(struct ux_bytes path)
 {
 	const uint8_t *slash = ux_bytes_find_last(path, '/');
 	if (!slash || slash + 1 == path.data + path.size)
@@ -32,7 +32,7 @@ void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_
 			    struct ux_out *out)
 {
 	const struct ux_profile_module *m = &p->modules.data[location->module];
-	struct ux_bytes name = profile_bare_name(profile_base_name(ux_profile_text(p, m->path)));
+	struct ux_bytes name = profile_bare_name(ux_profile_base_name(ux_profile_text(p, m->path)));
 	if (location->module != 0 && m->kind == UX_PROFILE_JIT)
 		name = UX_STR("jit");
 	else if (name.size == 0)
@@ -42,4 +42,19 @@ void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_
 	if (location->kind != UX_PROFILE_NO_ADDRESS)
 		ux_out_fmt(out, "%c0x%" PRIx64, location->kind == UX_PROFILE_OFFSET ? '@' : '+',
 			   location->address);
+}
+
+bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret)
+{
+	if (text->size == 0)
+		return false;
+	const uint8_t *end = memchr(text->data, '\n', text->size);
+	size_t n = end ? (size_t)(end - text->data) : text->size;
+	size_t used = n + (end != NULL);
+	*ret_whole = ux_bytes(text->data, used);
+	*ret = ux_bytes(text->data, n);
+	*text = ux_bytes(text->data + used, text->size - used);
+	if (ret->size > 0 && ret->data[ret->size - 1] == '\r')
+		ret->size--;
+	return true;
 }

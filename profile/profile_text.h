@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How frames and locations of a profile are written as text. */
+/* Profiles as text: how frames and locations are written, and the lines that are read. */
 #ifndef UX_PROFILE_TEXT_H
 #define UX_PROFILE_TEXT_H
 
@@ -17,5 +17,14 @@ void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_f
  */
 void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_location *location,
 			    struct ux_out *out);
+
+/* The last part of a path; a path that ends in '/' is kept. */
+struct ux_bytes ux_profile_base_name(struct ux_bytes path);
+
+/*
+ * Takes the next line off a text: *ret_whole is the line as it stands there, *ret is without its
+ * line break. False at the end.
+ */
+bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret);
 
 #endif
