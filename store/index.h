@@ -758,9 +758,12 @@ struct ux_index_jobs {
 				const char *reason, struct ux_error *err);
 	/* Releases all leases of an owner that has ended. Called when a server starts. */
 	enum ux_code (*release)(struct ux_index *ix, const char *owner, struct ux_error *err);
-	/* Lists up to limit jobs, oldest first; kind NULL: of any kind. */
-	enum ux_code (*list)(struct ux_index *ix, const char *kind, size_t limit,
+	/*
+	 * Lists up to limit jobs, oldest first; ns NULL: of all namespaces, kind NULL: of any kind.
+	 */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns, const char *kind, size_t limit,
 			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err);
+	/* Counts the jobs of a kind, in a time that does not depend on how many there are. */
 	enum ux_code (*counts)(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err);
 	/*

@@ -288,13 +288,19 @@ UX_SQL(sql_job_list,
        "SELECT " JOB_COLUMNS "FROM jobs WHERE :kind = '' OR kind = :kind ORDER BY number "
        "LIMIT :limit");
 
-static enum ux_code job_list(struct ux_index *ix, const char *kind, size_t limit,
+UX_SQL(sql_job_list_of_ns,
+       "SELECT " JOB_COLUMNS "FROM jobs WHERE ns = :ns AND (:kind = '' OR kind = :kind) "
+       "ORDER BY number LIMIT :limit");
+
+static enum ux_code job_list(struct ux_index *ix, const char *ns, const char *kind, size_t limit,
 			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err)
 {
 	ux_cleanup(jobs_deinit) struct jobs v = {0};
 	bool row = false;
 	UX_READER(db, ix, UX_READ_POINT, err);
-	UX_STMT(st, db, &sql_job_list);
+	UX_STMT(st, db, ns ? &sql_job_list_of_ns : &sql_job_list);
+	if (ns)
+		ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":kind", kind);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
 	UX_TRY(ux_stmt_step(&st, &row, err));
@@ -310,12 +316,14 @@ static enum ux_code job_list(struct ux_index *ix, const char *kind, size_t limit
 	return ret->jobs ? UX_OK : ux_arena_fail(arena, err);
 }
 
+/* Only the leased jobs and the first that waits are looked at: there may be a million. */
 UX_SQL(sql_job_counts,
-       "SELECT count(*) FILTER (WHERE failed = 0 "
-       "AND lease_until <= :now), count(*) FILTER (WHERE failed = 0 "
-       "AND lease_until > :now), count(*) FILTER (WHERE failed = 1), "
-       "coalesce(min(created) FILTER (WHERE failed = 0 AND lease_until <= :now), 0) "
-       "FROM jobs WHERE :kind = '' OR kind = :kind");
+       "SELECT max(going - leased, 0), leased, failed, coalesce((SELECT created FROM jobs "
+       "WHERE kind = :kind AND failed = 0 AND lease_until <= :now ORDER BY created LIMIT 1), 0) "
+       "FROM (SELECT coalesce(sum(going), 0) AS going, coalesce(sum(failed), 0) AS failed "
+       "FROM job_counts WHERE kind = :kind), "
+       "(SELECT count(*) AS leased FROM jobs WHERE kind = :kind AND lease_until > 0 "
+       "AND lease_until > :now AND failed = 0)");
 
 static enum ux_code job_counts(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err)

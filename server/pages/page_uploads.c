@@ -6,7 +6,7 @@
 enum {
 	RUNNING = 100, /* uploads shown */
 	ENDED = 20,
-	JOBS = 200 /* jobs that are read; those of the namespace are shown */
+	JOBS = 100
 };
 
 static const struct ux_page page = {
@@ -117,16 +117,12 @@ static enum ux_code page_uploads_put_jobs(struct ux_request *req)
 	struct ux_index *ix = s->store->index;
 	struct ux_out *out = &req->out;
 	struct ux_job_list list;
-	size_t n = 0;
-	UX_TRY(ix->jobs.list(ix, NULL, JOBS, &req->arena, &list, &req->err));
-	for (size_t i = 0; i < list.n; i++) {
-		if (strcmp(list.jobs[i].ns, ux_caller_of(req)->ns) != 0)
-			continue;
-		if (n++ == 0)
-			ux_out_cstr(out, "<h2>Jobs</h2>\n<ul class=\"uploads\">\n");
+	UX_TRY(ix->jobs.list(ix, ux_caller_of(req)->ns, NULL, JOBS, &req->arena, &list, &req->err));
+	if (list.n > 0)
+		ux_out_cstr(out, "<h2>Jobs</h2>\n<ul class=\"uploads\">\n");
+	for (size_t i = 0; i < list.n; i++)
 		page_uploads_put_job(out, &list.jobs[i], ux_store_now(s->store));
-	}
-	if (n > 0)
+	if (list.n > 0)
 		ux_out_cstr(out, "</ul>\n");
 	return UX_OK;
 }

@@ -109,7 +109,7 @@ static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 	UX_ARENA(arena, 1 << 20);
 	struct ux_job_list list;
 	struct ux_job_counts n;
-	assert_int_equal(ix->jobs.list(ix, "fetch", 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(ix->jobs.list(ix, NULL, "fetch", 10, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 1);
 	assert_true(list.jobs[0].failed);
 	assert_string_equal(list.jobs[0].reason, "no more");
@@ -120,8 +120,57 @@ static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 	assert_int_equal(take(ix, "w1", 400, &job), UX_OK);
 	assert_int_equal(job.attempts, 1);
 	assert_int_equal(ix->jobs.done(ix, number, "w1", NULL), UX_OK);
-	assert_int_equal(ix->jobs.list(ix, NULL, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(ix->jobs.list(ix, NULL, NULL, 10, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 0);
+}
+
+static void jobs_of_a_namespace_are_listed_whatever_others_have(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job_list list;
+	struct ux_job_counts n;
+	struct ux_job job;
+	int64_t number[12];
+	for (int i = 0; i < 12; i++) {
+		char subject[8];
+		snprintf(subject, sizeof(subject), "c%d", i);
+		const struct ux_job spec = {.kind = "count",
+					    .subject = subject,
+					    .ns = i < 10 ? "busy" : "calm",
+					    .payload = "",
+					    .next = 100};
+		assert_int_equal(ix->jobs.add(ix, &spec, 50 + i, &number[i], NULL), UX_OK);
+	}
+	assert_int_equal(ix->jobs.list(ix, "calm", NULL, 5, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.jobs[0].subject, "c10");
+	assert_int_equal(ix->jobs.list(ix, "calm", "fetch", 5, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
+	assert_int_equal(ix->jobs.list(ix, "busy", "count", 5, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 5);
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ix->jobs.take(ix, "count", "w", 100, 60, &arena, &job, NULL),
+				 UX_OK);
+	assert_int_equal(ix->jobs.give_up(ix, number[0], "w", "no", NULL), UX_OK);
+	assert_int_equal(ix->jobs.counts(ix, "count", 159, &n, NULL), UX_OK);
+	assert_true(n.waiting == 9 && n.running == 2 && n.failed == 1 && n.oldest == 53);
+	assert_int_equal(ix->jobs.counts(ix, "count", 160, &n, NULL), UX_OK); /* leases ended */
+	assert_true(n.waiting == 11 && n.running == 0 && n.failed == 1 && n.oldest == 51);
+	for (int i = 0; i < 12; i++) { /* the one that failed is due again */
+		const struct ux_job spec = {
+			.kind = "count", .subject = "c0", .ns = "busy", .payload = "", .next = 100};
+		int64_t same = 0;
+		assert_int_equal(ix->jobs.add(ix, &spec, 200, &same, NULL), UX_OK);
+		assert_int_equal(ix->jobs.take(ix, "count", "w", 500, 60, &arena, &job, NULL),
+				 UX_OK);
+	}
+	assert_int_equal(ix->jobs.counts(ix, "count", 500, &n, NULL), UX_OK);
+	assert_true(n.waiting == 0 && n.running == 12 && n.failed == 0 && n.oldest == 0);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(ix->jobs.done(ix, number[i], "w", NULL), UX_OK);
+	assert_int_equal(ix->jobs.counts(ix, "count", 500, &n, NULL), UX_OK);
+	assert_true(n.waiting == 0 && n.running == 0 && n.failed == 0);
 }
 
 static struct ux_source source(const char *path, uint8_t hash, uint64_t off)
@@ -391,6 +440,7 @@ static void uploads_at_work_are_counted(struct ux_index *ix)
 void index_others_conform(struct ux_index *ix)
 {
 	jobs_are_leased_to_one_at_a_time(ix);
+	jobs_of_a_namespace_are_listed_whatever_others_have(ix);
 	namespaces_take_turns(ix);
 	sources_belong_to_a_candidate_and_are_found_by_path(ix);
 	answers_of_upstreams_are_remembered_until_they_expire(ix);

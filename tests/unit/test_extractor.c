@@ -90,7 +90,7 @@ static void hurry(struct make_server *s, struct ux_arena *arena)
 	struct ux_index *ix = s->store.index;
 	struct ux_job_list list;
 	int64_t number = 0;
-	assert_int_equal(ix->jobs.list(ix, UX_JOB_EXTRACT, 10, arena, &list, NULL), UX_OK);
+	assert_int_equal(ix->jobs.list(ix, NULL, UX_JOB_EXTRACT, 10, arena, &list, NULL), UX_OK);
 	for (size_t i = 0; i < list.n; i++) {
 		list.jobs[i].next = 0;
 		assert_int_equal(

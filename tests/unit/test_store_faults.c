@@ -597,7 +597,7 @@ static enum ux_code list_jobs(struct ux_index *ix)
 	struct ux_job_list l;
 	struct ux_job_counts counts;
 	ux_time due = 0;
-	UX_TRY(ix->jobs.list(ix, NULL, 10, &arena, &l, NULL));
+	UX_TRY(ix->jobs.list(ix, NULL, NULL, 10, &arena, &l, NULL));
 	UX_TRY(ix->jobs.counts(ix, UX_JOB_EXTRACT, 9000, &counts, NULL));
 	return ix->jobs.next_due(ix, UX_JOB_EXTRACT, &due, NULL);
 }
