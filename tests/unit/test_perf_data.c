@@ -116,6 +116,11 @@ static void expect_samples(const struct ux_profile *p, const char *expected)
 	assert_string_equal(samples_text(p, text, sizeof(text)), expected);
 }
 
+static void expect_text(const struct ux_profile *p, uint32_t text, const char *expected)
+{
+	assert_string_equal((const char *)ux_profile_text(p, text).data, expected);
+}
+
 #define SAMPLES                                                                          \
 	"50 worker 4010@/lib/libx.so <4020@/lib/libx.so; "                               \
 	"60 :101 ffffffff81000005@[kernel.kallsyms] <ffffffff81000009@[kernel.kallsyms]" \
@@ -130,9 +135,9 @@ static void expect_file(const struct ux_profile *p, const struct ux_perf_summary
 	assert_int_equal(s->samples, 3);
 	assert_int_equal(s->unmapped, 1);
 	assert_int_equal(p->n_types, 2);
-	assert_string_equal(ux_profile_text(p, p->types[0].name).data, "samples");
-	assert_string_equal(ux_profile_text(p, p->types[1].name).data, "cpu-clock");
-	assert_string_equal(ux_profile_text(p, p->types[1].unit).data, "nanoseconds");
+	expect_text(p, p->types[0].name, "samples");
+	expect_text(p, p->types[1].name, "cpu-clock");
+	expect_text(p, p->types[1].unit, "nanoseconds");
 	assert_int_equal(p->period, 1000000);
 	assert_int_equal(ux_profile_sample_values(p, &p->samples.data[1])[1], 1000);
 	assert_int_equal(p->duration_ns, 20);
@@ -156,7 +161,7 @@ static void a_file_has_its_samples_in_both_byte_orders(void **state)
 		read_bytes(ux_out_bytes(&out), &p, &s);
 		expect_file(&p, &s);
 		assert_int_equal(s.swapped, swap);
-		assert_string_equal(ux_profile_text(&p, s.host).data, "machine");
+		expect_text(&p, s.host, "machine");
 		ux_profile_deinit(&p);
 		ux_out_deinit(&out);
 	}
@@ -277,9 +282,9 @@ static void each_event_has_its_values(void **state)
 	make_perf_close(&out, name);
 	read_bytes(ux_out_bytes(&out), &p, &s);
 	assert_int_equal(p.n_types, 4);
-	assert_string_equal(ux_profile_text(&p, p.types[0].name).data, "cycles_samples");
-	assert_string_equal(ux_profile_text(&p, p.types[1].name).data, "cycles");
-	assert_string_equal(ux_profile_text(&p, p.types[2].name).data, "uops_retired.all_samples");
+	expect_text(&p, p.types[0].name, "cycles_samples");
+	expect_text(&p, p.types[1].name, "cycles");
+	expect_text(&p, p.types[2].name, "uops_retired.all_samples");
 	assert_int_equal(p.samples.size, 2);
 	assert_int_equal(ux_profile_sample_values(&p, &p.samples.data[0])[0], 0);
 	assert_int_equal(ux_profile_sample_values(&p, &p.samples.data[0])[3], 1000);
