@@ -7,6 +7,7 @@
 #include "output.h"
 #include "profile_input.h"
 #include "profile_viewers.h"
+#include "record_input.h"
 #include "sigbus.h"
 
 #include <unistd.h>
@@ -19,12 +20,13 @@ struct flame_values {
 	const char *demangle;
 	unsigned limit;
 	bool threads;
+	struct ux_record_values record;
 	struct ux_profile_options profile;
 };
 
 static const struct ux_option flame_options[] = {
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct flame_values, output), "FILE",
-	 "where to write [standard output]"},
+	 "where to write [standard output; of a command's recording, its name and .html]"},
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct flame_values, to), "FORMAT",
 	 "html, svg, folded, speedscope or firefox [by the name of the output, else html]",
 	 "html svg folded speedscope firefox"},
@@ -39,6 +41,7 @@ static const struct ux_option flame_options[] = {
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct flame_values, demangle), "MODE",
 	 "of linkage names: full, short, templates-elided or none [short]",
 	 "full short templates-elided none"},
+	UX_RECORD_OPTIONS(struct flame_values, record, 'a'),
 	UX_PROFILE_OPTIONS(struct flame_values, profile),
 };
 
@@ -67,6 +70,11 @@ static const double flame_svg_least = 0.0004;
 /* The state of the command. */
 struct flame_job {
 	const struct flame_values *v;
+	bool records; /* the profile is recorded now */
+	struct ux_record_options record;
+	struct ux_record_result recorded;
+	const char *output;   /* NULL: standard output */
+	char named[NAME_MAX]; /* the output of a recording without -o */
 	struct ux_profile_input input;
 	struct ux_profile_input before; /* --diff */
 	enum flame_format to;
@@ -96,7 +104,7 @@ static bool flame_set_format(struct flame_job *job)
 {
 	for (size_t i = 0; i < ux_countof(flame_formats); i++)
 		if (job->v->to ? strcmp(job->v->to, flame_formats[i].name) == 0
-			       : ux_profile_name_ends(job->v->output ? job->v->output : "",
+			       : ux_profile_name_ends(job->output ? job->output : "",
 						      flame_formats[i].suffix)) {
 			job->to = (enum flame_format)i;
 			return true;
@@ -121,7 +129,9 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 			       const char *name, struct ux_error *err)
 {
 	struct ux_profile_options options = job->v->profile;
-	UX_TRY(ux_profile_input_read(input, name, err));
+	UX_TRY(input == &job->input && job->records
+		       ? ux_record_read(&job->record, input, &job->recorded, err)
+		       : ux_profile_input_read(input, name, err));
 	return ux_profile_input_symbolize(input, &options, err);
 }
 
@@ -177,7 +187,7 @@ static enum ux_code flame_put_samples(struct flame_job *job, const char *name, s
 /* Writes the output, whole or not at all. */
 static enum ux_code flame_put(struct flame_job *job, const char *name, struct ux_error *err)
 {
-	const char *output = job->v->output;
+	const char *output = job->output;
 	bool file = output && !ux_dash_is(output);
 	job->stream.write = flame_write;
 	job->stream.ctx = job;
@@ -202,8 +212,32 @@ static enum ux_code flame_run(struct flame_job *job, const char *name, const cha
 		*ret_subject = flame_subject(job->v->diff);
 		UX_TRY(flame_read(job, &job->before, job->v->diff, err));
 	}
-	*ret_subject = job->v->output ? job->v->output : UX_DASH_OUTPUT;
+	*ret_subject = job->output ? job->output : UX_DASH_OUTPUT;
 	return flame_put(job, name, err);
+}
+
+/* Prepares a recording. False: the command line is invalid. */
+static bool flame_set_record(const struct ux_command *cmd, struct flame_job *job,
+			     const struct ux_args *args, int *ret_status)
+{
+	job->records = ux_record_is_wanted(&job->v->record, args);
+	if (!job->records) {
+		if (args->n != 1)
+			*ret_status = ux_usage_error(
+				cmd, args->n == 0 ? "no profile given"
+						  : "more than one profile given: --diff "
+						    "compares two");
+		return args->n == 1;
+	}
+	if (!ux_record_options_parse(cmd, &job->v->record, args, &job->record, ret_status))
+		return false;
+	if (!job->output && !job->v->to) {
+		const char *name = job->record.command ? job->record.command[0] : "flame";
+		(void)snprintf(job->named, sizeof(job->named), "%.200s.html",
+			       flame_base_name(name));
+		job->output = job->named;
+	}
+	return true;
 }
 
 static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
@@ -213,21 +247,21 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	if (args.n != 1)
-		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
-						       : "more than one profile given: --diff "
-							 "compares two");
 	ux_cleanup(flame_job_deinit) struct flame_job job = {.v = &v,
+							     .output = v.output,
 							     .input = UX_PROFILE_INPUT_INIT,
 							     .before = UX_PROFILE_INPUT_INIT,
 							     .demangle = UX_DEMANGLE_SHORT,
 							     .file = UX_FILE_NEW_INIT};
+	if (!flame_set_record(cmd, &job, &args, &status))
+		return status;
 	if (!flame_set_format(&job))
 		return ux_usage_error(
 			cmd, "--to %s: expected html, svg, folded, speedscope or firefox", v.to);
 	if (v.diff && job.to != FLAME_HTML && job.to != FLAME_SVG)
 		return ux_usage_error(cmd, "--diff: expected an output as html or svg");
-	if (v.diff && ux_dash_is(v.diff) && ux_dash_is(args.items[0]))
+	const char *name = job.records ? ux_record_subject(&job.record) : args.items[0];
+	if (v.diff && ux_dash_is(v.diff) && !job.records && ux_dash_is(name))
 		return ux_usage_error(cmd, "standard input is one profile");
 	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.demangle))
 		return ux_usage_error(cmd,
@@ -236,23 +270,33 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 				      v.demangle);
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
-	if (flame_run(&job, args.items[0], &subject, &err) != UX_OK)
+	if (flame_run(&job, name, &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
+	if (job.records)
+		ux_record_report(&job.record, &job.recorded);
+	if (job.output == job.named)
+		ux_print_message("wrote %s", job.output);
 	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
 	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
 }
 
 const struct ux_command ux_cmd_flame = {
 	.name = "flame",
-	.usage = "PROFILE [-o OUT] [options]",
-	.line = "a flame graph of a profile",
+	.usage = "PROFILE [-o OUT] [options]\n"
+		 "[-o OUT] [options] -- COMMAND [ARGUMENT...]",
+	.line = "a flame graph of a profile, or of a program that it runs",
 	.text = "Reads a profile as unhex symbolize does, gives names to what has none, and writes a\n"
 		"flame graph: one HTML file that needs no network, with search, zoom, the inverted\n"
 		"view, colours by module and by source, and for code without a name the reason. With\n"
 		"--diff it shows what has changed since another profile. An output that ends in .svg\n"
 		"is a picture without scripts, .folded is text; .speedscope.json and .firefox.json are\n"
-		"for www.speedscope.app and profiler.firefox.com. - reads standard input.",
-	.examples = "  unhex flame cpu.pb.gz -o cpu.html\n"
+		"for www.speedscope.app and profiler.firefox.com. A profile - is\n"
+		"standard input.\n"
+		"\n"
+		"With a command behind --, a --pid or --all it records the profile first, as unhex\n"
+		"record does.",
+	.examples = "  unhex flame -- ./program --its-option\n"
+		    "  unhex flame cpu.pb.gz -o cpu.html\n"
 		    "  unhex flame after.pb.gz --diff before.pb.gz -o diff.html\n"
 		    "  unhex flame heap.pb.gz --value inuse_space -o heap.svg",
 	.options = flame_options,

@@ -7,6 +7,7 @@
 #include "output.h"
 #include "profile_input.h"
 #include "profile_top.h"
+#include "record_input.h"
 #include "sigbus.h"
 #include "text.h"
 
@@ -30,6 +31,7 @@ struct top_values {
 	bool lines;
 	bool total;
 	bool json;
+	struct ux_record_values record;
 	struct ux_profile_options profile;
 };
 
@@ -52,12 +54,16 @@ static const struct ux_option top_options[] = {
 	 "full short templates-elided none"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct top_values, json), NULL,
 	 "one object a line: a row"},
+	UX_RECORD_OPTIONS(struct top_values, record, 0),
 	UX_PROFILE_OPTIONS(struct top_values, profile),
 };
 
 /* The state of the command. */
 struct top_job {
 	const struct top_values *v;
+	bool records; /* the profile is recorded now */
+	struct ux_record_options record;
+	struct ux_record_result recorded;
 	struct ux_profile_input input;
 	struct ux_top top;
 	size_t type;
@@ -465,7 +471,8 @@ static enum ux_code top_run(struct top_job *job, const char *name, struct ux_err
 	const struct top_values *v = job->v;
 	const struct ux_profile *p = &job->input.profile;
 	struct ux_profile_options options = v->profile;
-	UX_TRY(ux_profile_input_read(&job->input, name, err));
+	UX_TRY(job->records ? ux_record_read(&job->record, &job->input, &job->recorded, err)
+			    : ux_profile_input_read(&job->input, name, err));
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(v->value), &job->type, err));
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
 	UX_TRY(ux_top_make(&job->top, p, job->type,
@@ -485,7 +492,8 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	if (args.n != 1)
+	bool records = ux_record_is_wanted(&v.record, &args);
+	if (!records && args.n != 1)
 		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
 						       : "more than one profile given");
 	if (v.annotate && v.json)
@@ -493,6 +501,7 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 	bool terminal = isatty(STDOUT_FILENO);
 	ux_cleanup(top_job_deinit) struct top_job job = {
 		.v = &v,
+		.records = records,
 		.input = UX_PROFILE_INPUT_INIT,
 		.demangle = terminal ? UX_DEMANGLE_ELIDED : UX_DEMANGLE_SHORT,
 		.width = terminal ? ux_terminal_width(STDOUT_FILENO) : 0,
@@ -503,24 +512,34 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 				      "--demangle %s: expected full, short, templates-elided "
 				      "or none",
 				      v.demangle);
+	if (records && !ux_record_options_parse(cmd, &v.record, &args, &job.record, &status))
+		return status;
 	struct ux_error err = UX_ERROR_INIT;
-	const char *name = ux_dash_is(args.items[0]) ? UX_DASH_INPUT : args.items[0];
-	if (top_run(&job, args.items[0], &err) != UX_OK)
-		return ux_print_error(v.annotate && job.top.rows.size > 0 ? v.annotate : name,
+	const char *name = records ? ux_record_subject(&job.record) : args.items[0];
+	if (top_run(&job, name, &err) != UX_OK)
+		return ux_print_error(v.annotate && job.top.rows.size > 0 ? v.annotate
+				      : !records && ux_dash_is(name)      ? UX_DASH_INPUT
+									  : name,
 				      &err);
+	if (records)
+		ux_record_report(&job.record, &job.recorded);
 	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
 	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
 }
 
 const struct ux_command ux_cmd_top = {
 	.name = "top",
-	.usage = "PROFILE [options]",
-	.line = "the functions or lines of a profile as a table",
+	.usage = "PROFILE [options]\n"
+		 "[options] -- COMMAND [ARGUMENT...]",
+	.line = "the functions or lines of a profile, or of a program that it runs, as a table",
 	.text = "Reads a profile as unhex symbolize does and prints its functions, those first in\n"
 		"which most samples were taken. self is what was measured in a function itself, total\n"
 		"with all that it calls; inlined functions count as functions. --annotate prints the\n"
-		"source of a function with the share of each line. - reads standard input.",
+		"source of a function with the share of each line. - reads standard input. With a\n"
+		"command behind --, a --pid or --all it records the profile first, as unhex record\n"
+		"does.",
 	.examples = "  unhex top cpu.pb.gz\n"
+		    "  unhex top -- ./program --its-option\n"
 		    "  unhex top cpu.pb.gz --lines -n 50\n"
 		    "  unhex top cpu.pb.gz --annotate main.parse",
 	.options = top_options,

@@ -13,6 +13,7 @@ extern const struct ux_command ux_cmd_proc;
 extern const struct ux_command ux_cmd_push;
 extern const struct ux_command ux_cmd_symbolize;
 extern const struct ux_command ux_cmd_flame;
+extern const struct ux_command ux_cmd_record;
 extern const struct ux_command ux_cmd_top;
 extern const struct ux_command ux_cmd_serve;
 extern const struct ux_command ux_cmd_key;

@@ -74,6 +74,13 @@ enum ux_code ux_dash_file_create(struct ux_dash_file *f, struct ux_error *err)
 	return dash_file_make(f, err);
 }
 
+enum ux_code ux_dash_file_temporary(struct ux_dash_file *f, struct ux_error *err)
+{
+	UX_TRY(dash_file_make(f, err));
+	snprintf(f->path, sizeof(f->path), "/proc/self/fd/%d", f->fd);
+	return UX_OK;
+}
+
 enum ux_code ux_dash_file_print(struct ux_dash_file *f, struct ux_error *err)
 {
 	if (lseek(f->fd, 0, SEEK_SET) != 0)

@@ -36,6 +36,9 @@ enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, const c
 /* Makes an empty temporary file for output. UX_EINVAL: standard output is a terminal. */
 enum ux_code ux_dash_file_create(struct ux_dash_file *f, struct ux_error *err) ux_must;
 
+/* Makes an empty temporary file that can also be read by f->path. */
+enum ux_code ux_dash_file_temporary(struct ux_dash_file *f, struct ux_error *err) ux_must;
+
 /* Copies the file to standard output. */
 enum ux_code ux_dash_file_print(struct ux_dash_file *f, struct ux_error *err) ux_must;
 

@@ -295,22 +295,26 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 				   .values = values,
 				   .status = UX_EXIT_USAGE};
 	size_t n = 0;
+	size_t front = 0;
 	bool operands = false;
 	while (p.next < argc) {
 		char *word = argv[p.next++];
 		bool ok = true;
 		if (operands || word[0] != '-' || word[1] == 0)
 			argv[n++] = word;
-		else if (strcmp(word, "--") == 0)
-			operands = true;
-		else
+		else if (strcmp(word, "--") != 0)
 			ok = word[1] == '-' ? options_parse_long(&p, word + 2)
 					    : options_parse_short(&p, word + 1);
+		else
+			operands = true;
+		if (!operands)
+			front = n;
 		if (!ok) {
 			*ret_status = p.status;
 			return false;
 		}
 	}
-	*ret = (struct ux_args){argv, n};
+	argv[n] = NULL; /* the name of the command has made room for it */
+	*ret = (struct ux_args){argv, n, operands, front};
 	return true;
 }

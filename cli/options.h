@@ -36,8 +36,10 @@ struct ux_option {
 
 /* The operands of the command line. */
 struct ux_args {
-	char **items; /* in argv */
+	char **items; /* in argv; NULL is behind them */
 	size_t n;
+	bool ended;   /* there was a "--" */
+	size_t front; /* how many are in front of it; n without one */
 };
 
 struct ux_command {

@@ -25,6 +25,7 @@ BEGIN {
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object cubin gsym extract net archive"
 	allow["profile"] = "base id names object gsym extract live live/jit live/kernel"
+	allow["record"] = "base id object live live/kernel profile"
 	allow["sandbox"] = "base id object extract archive"
 	# unhex serve, from the lowest folder up
 	allow["server/core"] = "base code id config net store"
@@ -38,7 +39,7 @@ BEGIN {
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
 		"server/upstream server/modules server/protocols server/pages"
 	# the command
-	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push profile sandbox server/run"
+	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push profile record sandbox server/run"
 }
 # The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
 function folder_of(path, n, piece, name, i) {

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex record: samples programs, and writes a profile. */
+#include "commands.h"
+
+#include "gzip.h"
+#include "output.h"
+#include "profile_input.h"
+#include "record_input.h"
+#include "sigbus.h"
+
+#include <unistd.h>
+
+struct record_values {
+	const char *output;
+	const char *to;
+	struct ux_record_values record;
+	struct ux_profile_options profile;
+};
+
+static const struct ux_option record_options[] = {
+	{"output", 'o', UX_OPTION_TEXT, offsetof(struct record_values, output), "FILE",
+	 "where to write; - is standard output [profile.pb.gz]"},
+	{"to", 0, UX_OPTION_TEXT, offsetof(struct record_values, to), "FORMAT",
+	 "pprof, or perf.data [by the name of the output, which ends in .data; else pprof]",
+	 "pprof perf.data"},
+	UX_RECORD_OPTIONS(struct record_values, record, 'a'),
+	UX_PROFILE_OPTIONS(struct record_values, profile),
+};
+
+static const char record_default_output[] = "profile.pb.gz";
+
+/* The state of the command. */
+struct record_job {
+	const struct record_values *v;
+	struct ux_record_options options;
+	struct ux_record_result result;
+	const char *output;
+	bool perf;                     /* perf.data is written */
+	struct ux_dash_file recording; /* perf.data for standard output */
+	struct ux_file_new file;
+	struct ux_profile_input input;
+};
+
+static void record_job_deinit(struct record_job *job)
+{
+	ux_file_new_deinit(&job->file);
+	ux_sigbus_remove(NULL);
+	ux_profile_input_close(&job->input);
+	ux_dash_file_close(&job->recording);
+}
+
+static void record_values_deinit(struct record_values *v)
+{
+	ux_profile_options_free(&v->profile);
+}
+
+/* Which format is written. False for an unknown word. */
+static bool record_set_format(struct record_job *job)
+{
+	const char *to = job->v->to;
+	const char *output = job->v->output;
+	job->output = output ? output : to ? to : record_default_output;
+	job->perf = to ? strcmp(to, "perf.data") == 0 : ux_profile_name_ends(job->output, ".data");
+	if (to && !job->perf && strcmp(to, "pprof") != 0)
+		return false;
+	if (!output)
+		job->output = job->perf ? "perf.data" : record_default_output;
+	return true;
+}
+
+/* Records into the output itself. */
+static enum ux_code record_to_file(struct record_job *job, struct ux_error *err)
+{
+	UX_TRY(ux_file_new_open(&job->file, job->output, err));
+	UX_TRY(ux_record(&job->options, job->file.fd, &job->result, err));
+	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+}
+
+/* Records, and writes that with names as pprof. */
+static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
+	struct ux_profile_options options = job->v->profile;
+	UX_TRY(ux_record_read(&job->options, &job->input, &job->result, err));
+	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
+	UX_TRY(ux_pprof_write(&job->input.profile, &plain, err));
+	if (!ux_profile_name_ends(job->output, ".pb"))
+		UX_TRY(ux_gzip_write(ux_out_bytes(&plain), &packed, err));
+	struct ux_out *out = packed.size > 0 ? &packed : &plain;
+	if (ux_dash_is(job->output))
+		return ux_flush(out, err);
+	UX_TRY(ux_file_new_open(&job->file, job->output, err));
+	ux_sigbus_remove(job->file.temp);
+	UX_TRY(ux_file_write(job->file.fd, ux_out_bytes(out), err));
+	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+}
+
+static enum ux_code record_run(struct record_job *job, struct ux_error *err)
+{
+	bool print = ux_dash_is(job->output);
+	if (print && isatty(STDOUT_FILENO))
+		return ux_error_set(err, UX_EINVAL,
+				    "a binary profile is not written to a terminal; expected "
+				    "-o FILE");
+	if (job->perf && !print)
+		return record_to_file(job, err);
+	if (!job->perf)
+		return record_write_pprof(job, err);
+	UX_TRY(ux_dash_file_create(&job->recording, err));
+	UX_TRY(ux_record(&job->options, job->recording.fd, &job->result, err));
+	return ux_dash_file_print(&job->recording, err);
+}
+
+static int cmd_record_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	ux_cleanup(record_values_deinit) struct record_values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	ux_cleanup(record_job_deinit) struct record_job job = {.v = &v,
+							       .recording = UX_DASH_FILE_INIT,
+							       .input = UX_PROFILE_INPUT_INIT,
+							       .file = UX_FILE_NEW_INIT};
+	if (!ux_record_options_parse(cmd, &v.record, &args, &job.options, &status))
+		return status;
+	if (!record_set_format(&job))
+		return ux_usage_error(cmd, "--to %.64s: expected pprof or perf.data", v.to);
+	struct ux_error err = UX_ERROR_INIT;
+	if (record_run(&job, &err) != UX_OK)
+		return ux_print_error(
+			job.result.bytes > 0 ? job.output : ux_record_subject(&job.options), &err);
+	ux_record_report(&job.options, &job.result);
+	if (!job.perf)
+		(void)ux_profile_input_report(&job.input, v.profile.verbose, &err);
+	if (!ux_dash_is(job.output))
+		ux_print_message("wrote %s", job.output);
+	return err.code == UX_OK ? ux_record_exit(&job.result) : ux_print_error(NULL, &err);
+}
+
+const struct ux_command ux_cmd_record = {
+	.name = "record",
+	.usage = "[-o OUT] [options] -- COMMAND [ARGUMENT...]\n"
+		 "--pid PID [-o OUT] [options]\n"
+		 "--all [-o OUT] [options]",
+	.line = "where a program spends its time: a profile as pprof or perf.data",
+	.text = "Samples a command, a process or the whole machine until it ends, for --duration, or\n"
+		"until Ctrl-C, and writes a profile with names, or a recording that perf reads. unhex\n"
+		"flame and unhex top do the same and show it at once. Where the machine has no counter\n"
+		"of cycles, as in most virtual ones, a timer is used. Callers are found by frame\n"
+		"pointers; for programs without them, --call-graph dwarf copies stacks, which are then\n"
+		"unwound by the tables that exceptions need.\n"
+		"\n"
+		"The exit status is that of the command. What the machine does not permit is said with\n"
+		"the setting that would allow it.",
+	.examples = "  unhex record -- ./server --port 8080\n"
+		    "  unhex record --pid 1234 --duration 10 -o server.pb.gz\n"
+		    "  unhex record --all --call-graph dwarf --duration 5 -o perf.data",
+	.options = record_options,
+	.n_options = ux_countof(record_options),
+	.run = cmd_record_run,
+};

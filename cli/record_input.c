@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of recordings, and the report about one. */
+#include "record_input.h"
+
+#include "output.h"
+#include "text.h"
+
+#include <sys/wait.h>
+
+bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args)
+{
+	return args->ended || v->pid || v->all;
+}
+
+/* Parses a number of seconds, or a number and a unit. */
+static bool record_parse_time(const char *text, uint64_t *ret_ms)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms;
+	} units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+	uint64_t v = 0;
+	size_t n = ux_digits_parse(ux_bytes_cstr(text), 10, &v);
+	for (size_t i = 0; n > 0 && i < ux_countof(units); i++)
+		if (strcmp(text + n, units[i].name) == 0)
+			return v > 0 && !__builtin_mul_overflow(v, units[i].ms, ret_ms) &&
+			       *ret_ms <= INT64_MAX;
+	return false;
+}
+
+/* "fp", "none", "dwarf" or "dwarf,BYTES". */
+static bool record_parse_calls(const char *text, struct ux_record_options *o)
+{
+	static const char comma[] = "dwarf,";
+	uint64_t bytes = UX_RECORD_STACK;
+	if (strcmp(text, "fp") == 0 || strcmp(text, "none") == 0) {
+		o->calls = *text == 'f' ? UX_RECORD_FRAME_POINTERS : UX_RECORD_NO_CALLS;
+		return true;
+	}
+	o->calls = UX_RECORD_DWARF;
+	if (strncmp(text, comma, sizeof(comma) - 1) == 0) {
+		if (!ux_decimal_parse(ux_bytes_cstr(text + sizeof(comma) - 1), &bytes))
+			return false;
+	} else if (strcmp(text, "dwarf") != 0) {
+		return false;
+	}
+	bytes = (bytes + 7) & ~(uint64_t)7;
+	o->stack_bytes = (uint32_t)bytes;
+	return bytes > 0 && bytes <= UX_RECORD_STACK_MOST;
+}
+
+bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
+			     const struct ux_args *args, struct ux_record_options *ret,
+			     int *ret_status)
+{
+	uint64_t pid = 0;
+	int modes = args->ended + (v->pid != NULL) + v->all;
+	*ret = (struct ux_record_options){.all = v->all, .frequency = v->frequency};
+	*ret_status = UX_EXIT_USAGE;
+	if (modes != 1)
+		(void)ux_usage_error(cmd, modes == 0 ? "nothing to record: expected -- COMMAND, "
+						       "--pid or --all"
+						     : "expected one of -- COMMAND, --pid and "
+						       "--all");
+	else if (args->front > 0)
+		(void)ux_usage_error(cmd, "operand \"%.64s\": a command stands behind --",
+				     args->items[0]);
+	else if (args->ended && args->n == 0)
+		(void)ux_usage_error(cmd, "no command behind --");
+	else if (v->pid &&
+		 (!ux_decimal_parse(ux_bytes_cstr(v->pid), &pid) || pid == 0 || pid > INT32_MAX))
+		(void)ux_usage_error(cmd, "--pid is \"%.64s\"; expected the number of a process",
+				     v->pid);
+	else if (v->frequency > UX_RECORD_FREQUENCY_MOST)
+		(void)ux_usage_error(cmd, "--frequency is %u; expected at most %d", v->frequency,
+				     UX_RECORD_FREQUENCY_MOST);
+	else if (v->duration && !record_parse_time(v->duration, &ret->duration_ms))
+		(void)ux_usage_error(cmd, "--duration is \"%.64s\"; expected a time like 10 or 5m",
+				     v->duration);
+	else if (v->calls && !record_parse_calls(v->calls, ret))
+		(void)ux_usage_error(cmd,
+				     "--call-graph is \"%.64s\"; expected fp, dwarf, dwarf,BYTES "
+				     "(at most %d) or none",
+				     v->calls, UX_RECORD_STACK_MOST);
+	else
+		*ret_status = UX_EXIT_DONE;
+	ret->pid = (pid_t)pid;
+	ret->command = args->ended ? args->items : NULL;
+	return *ret_status == UX_EXIT_DONE;
+}
+
+const char *ux_record_subject(const struct ux_record_options *o)
+{
+	return o->command ? o->command[0] : o->all ? "record --all" : "record --pid";
+}
+
+enum ux_code ux_record_read(const struct ux_record_options *o, struct ux_profile_input *in,
+			    struct ux_record_result *ret, struct ux_error *err)
+{
+	UX_TRY(ux_dash_file_temporary(&in->dash, err));
+	UX_TRY(ux_record(o, in->dash.fd, ret, err));
+	return ux_profile_input_read(in, in->dash.path, err);
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+static void record_report_command(const struct ux_record_result *r)
+{
+	if (r->status < 0 || r->stopped)
+		return;
+	if (WIFSIGNALED(r->status))
+		ux_print_message("the command was ended by signal %d", WTERMSIG(r->status));
+	else if (WEXITSTATUS(r->status) != 0)
+		ux_print_message("the command ended with status %d", WEXITSTATUS(r->status));
+}
+
+void ux_record_report(const struct ux_record_options *o, const struct ux_record_result *r)
+{
+	ux_print_message("recorded %" PRIu64 " samples in %" PRIu64 ".%" PRIu64
+			 " s, %u a second of each processor, by %s",
+			 r->samples, r->took_ms / 1000, r->took_ms % 1000 / 100, r->frequency,
+			 r->no_counter ? "a timer (this machine has no counter of cycles)"
+				       : "a counter of cycles");
+	if (r->no_kernel)
+		ux_print_message("the kernel's own code is not in it: kernel.perf_event_paranoid "
+				 "is %d, and it takes 1, CAP_PERFMON or root",
+				 r->paranoid);
+	if (r->frequency_most > 0)
+		ux_print_message("more than %u samples a second are not allowed: "
+				 "kernel.perf_event_max_sample_rate",
+				 r->frequency_most);
+	if (r->lost > 0)
+		ux_print_message("%" PRIu64 " samples or other records were lost: they came faster "
+				 "than they were read%s",
+				 r->lost,
+				 r->small_rings ? ", into buffers that ulimit -l or "
+						  "kernel.perf_event_mlock_kb keep small"
+						: "; a lower --frequency loses none");
+	if (r->stopped && r->status < 0)
+		ux_print_message("%s still runs: it ignored SIGTERM", ux_record_subject(o));
+	record_report_command(r);
+}
+
+int ux_record_exit(const struct ux_record_result *r)
+{
+	enum {
+		SIGNALED = 128 /* as shells add it */
+	};
+	if (r->status < 0 || r->stopped)
+		return UX_EXIT_DONE;
+	return WIFSIGNALED(r->status) ? SIGNALED + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+}

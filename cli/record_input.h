@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording as the input of a command: its options, and what is said about it. */
+#ifndef UX_RECORD_INPUT_H
+#define UX_RECORD_INPUT_H
+
+#include "options.h"
+#include "profile_input.h"
+#include "record.h"
+
+/* Embed in a command's values and add UX_RECORD_OPTIONS to its table. */
+struct ux_record_values {
+	const char *pid;
+	const char *duration;
+	const char *calls;
+	unsigned frequency;
+	bool all;
+};
+
+/* clang-format off */
+#define UX_RECORD_OPTIONS(values, member, letter_of_all) \
+	{"pid", 'p', UX_OPTION_TEXT, offsetof(values, member.pid), "PID", \
+	 "record this process and the threads and processes that it makes"}, \
+	{"all", letter_of_all, UX_OPTION_FLAG, offsetof(values, member.all), NULL, \
+	 "record all processes, and the kernel"}, \
+	{"frequency", 'F', UX_OPTION_COUNT, offsetof(values, member.frequency), "HZ", \
+	 "samples a second of each processor [99]"}, \
+	{"duration", 0, UX_OPTION_TEXT, offsetof(values, member.duration), "TIME", \
+	 "how long to record: 10, 500ms, 5m [until the command ends, or Ctrl-C]"}, \
+	{"call-graph", 0, UX_OPTION_TEXT, offsetof(values, member.calls), "HOW", \
+	 "find callers by fp (frame pointers), dwarf (unwind tables; dwarf,BYTES of each stack " \
+	 "[8192]) or none [fp]", "fp dwarf none"}
+/* clang-format on */
+
+/* Whether the command line wants a recording: a command behind "--", a process, or all of them. */
+bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
+
+/*
+ * Turns values and operands into options, which refer to both. False: they are invalid, an error
+ * was printed, and *ret_status is the exit status.
+ */
+bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
+			     const struct ux_args *args, struct ux_record_options *ret,
+			     int *ret_status) ux_must;
+
+/* Records into a temporary file, and reads that as a profile. Codes as of ux_record(). */
+enum ux_code ux_record_read(const struct ux_record_options *o, struct ux_profile_input *in,
+			    struct ux_record_result *ret, struct ux_error *err) ux_must;
+
+/* What is recorded, for messages: the command, or the process. */
+const char *ux_record_subject(const struct ux_record_options *o);
+
+/* Prints to stderr what was recorded, and what the machine did not allow. */
+void ux_record_report(const struct ux_record_options *o, const struct ux_record_result *result);
+
+/* The exit status of a command that ended by itself; 0 without one. */
+int ux_record_exit(const struct ux_record_result *result);
+
+#endif

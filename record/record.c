@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recording, from its first event to the end of its file. */
+#include "record.h"
+
+#include "clock.h"
+#include "perf_fields.h"
+#include "record_command.h"
+#include "record_event.h"
+#include "record_file.h"
+#include "record_host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+	WAIT_MS = 100,        /* rings are read at least so often */
+	SCANS_MOST = 16,      /* of the threads of a process that makes new ones all the time */
+	THREADS_MOST = 32768, /* of a process */
+};
+
+UX_VEC(record_polls, struct pollfd);
+
+/* The state of a recording. */
+struct recording {
+	const struct ux_record_options *options;
+	struct ux_record_result *result;
+	struct ux_record_events events;
+	struct ux_record_file file;
+	struct ux_record_command command;
+	struct record_polls polls; /* the rings, then the signals */
+	sigset_t signals;          /* that were blocked before */
+	bool masked;               /* the signals of the recording are blocked */
+	int signal_fd;
+	int64_t started_ns;
+	unsigned interrupts;
+	bool done;
+};
+
+static void recording_deinit(struct recording *r)
+{
+	ux_record_command_deinit(&r->command);
+	ux_record_events_deinit(&r->events);
+	ux_record_file_deinit(&r->file);
+	record_polls_deinit(&r->polls);
+	if (r->signal_fd >= 0)
+		(void)close(r->signal_fd);
+	if (r->masked)
+		(void)sigprocmask(SIG_SETMASK, &r->signals, NULL);
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+/* Takes the signals that end a recording. One that is ignored stays so, as nohup wants it. */
+static enum ux_code recording_take_signals(struct recording *r, struct ux_error *err)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction before;
+	sigset_t set;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < ux_countof(numbers); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, numbers[i]);
+	if (sigprocmask(SIG_BLOCK, &set, &r->signals) != 0)
+		return ux_error_os(err, errno, "cannot block signals");
+	r->masked = true;
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signal_fd >= 0 ? UX_OK : ux_error_os(err, errno, "cannot wait for signals");
+}
+
+static void recording_on_signal(struct recording *r, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD)
+		return; /* the command is looked at in each round */
+	r->interrupts++;
+	if (r->command.pid == 0 || r->interrupts > 1) {
+		r->done = true;
+		return;
+	}
+	/* A terminal sends its signals to the command, too. */
+	if (info->ssi_code <= 0)
+		(void)kill(r->command.pid, (int)info->ssi_signo);
+}
+
+static void recording_read_signals(struct recording *r)
+{
+	struct signalfd_siginfo info;
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
+		recording_on_signal(r, &info);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* Opens the events of the threads of a process that have none yet. */
+static enum ux_code recording_open_threads(struct recording *r, struct ux_record_fds *known,
+					   bool *ret_more, struct ux_error *err)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", r->options->pid);
+	DIR *folder = opendir(path);
+	enum ux_code code = UX_OK;
+	pid_t tid = 0;
+	*ret_more = false;
+	if (!folder)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no process %d", r->options->pid);
+	while (code == UX_OK && (tid = ux_record_next_number(folder)) > 0) {
+		bool is_known = false;
+		for (size_t i = 0; i < known->size; i++)
+			is_known = is_known || known->data[i] == tid;
+		if (is_known)
+			continue;
+		struct ux_error why = UX_ERROR_INIT;
+		code = known->size < THREADS_MOST && ux_record_fds_append(known, tid)
+			       ? ux_record_events_open(&r->events, tid, r->result, &why)
+			       : ux_error_set(&why, UX_ELIMIT, "more than %d threads",
+					      THREADS_MOST);
+		if (code == UX_ENOTFOUND)
+			code = UX_OK; /* it has ended meanwhile */
+		else if (code != UX_OK && err && err->code == UX_OK)
+			*err = why;
+		*ret_more = true;
+	}
+	(void)closedir(folder);
+	return code;
+}
+
+/* Threads that are made by a thread with events inherit them; those made before are searched. */
+static enum ux_code recording_open_process(struct recording *r, struct ux_error *err)
+{
+	ux_cleanup(ux_record_fds_deinit) struct ux_record_fds known = {0};
+	bool more = true;
+	for (unsigned i = 0; more && i < SCANS_MOST; i++)
+		UX_TRY(recording_open_threads(r, &known, &more, err));
+	return r->events.fds.size > 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ENOTFOUND, "there is no process %d", r->options->pid);
+}
+
+static enum ux_code recording_open(struct recording *r, struct ux_error *err)
+{
+	const struct ux_record_options *o = r->options;
+	UX_TRY(ux_record_events_init(&r->events, o, r->result, err));
+	if (o->command) {
+		UX_TRY(ux_record_command_fork(&r->command, o->command, &r->signals, err));
+		return ux_record_events_open(&r->events, r->command.pid, r->result, err);
+	}
+	return o->all ? ux_record_events_open(&r->events, -1, r->result, err)
+		      : recording_open_process(r, err);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Counts the samples and losses among the records from `from` on. The kernel wrote them. */
+static void recording_count(struct recording *r, size_t from)
+{
+	const struct ux_out *out = &r->file.out;
+	struct perf_event_header head;
+	for (size_t at = from; at + sizeof(head) <= out->size; at += head.size) {
+		uint64_t n = 0;
+		memcpy(&head, out->data + at, sizeof(head));
+		if (head.size < sizeof(head) || head.size > out->size - at)
+			return;
+		if (head.type == UX_PERF_SAMPLE)
+			r->result->samples++;
+		/* The number behind that of the event in one of them, behind the header in the
+		 * other. */
+		size_t n_at = head.type == UX_PERF_LOST ? 2 * sizeof(n) : sizeof(n);
+		if ((head.type == UX_PERF_LOST || head.type == UX_PERF_LOST_SAMPLES) &&
+		    head.size >= n_at + sizeof(n)) {
+			memcpy(&n, out->data + at + n_at, sizeof(n));
+			r->result->lost += n;
+		}
+	}
+}
+
+/* Moves what is in the rings into the file. */
+static enum ux_code recording_drain(struct recording *r, struct ux_error *err)
+{
+	for (size_t i = 0; i < r->events.rings.size; i++) {
+		size_t from = r->file.out.size;
+		ux_record_ring_drain(&r->events.rings.data[i], &r->file.out);
+		UX_TRY(ux_out_status(&r->file.out, err));
+		recording_count(r, from);
+	}
+	ux_record_file_round(&r->file);
+	return ux_record_file_flush(&r->file, err);
+}
+
+/* Adds what runs already. The events count by now, so that nothing is missed in between. */
+static enum ux_code recording_add_host(struct recording *r, struct ux_error *err)
+{
+	const struct ux_record_options *o = r->options;
+	ux_cleanup(ux_record_host_deinit) struct ux_record_host host = {.file = &r->file};
+	UX_TRY(ux_record_host_kernel(&host, err));
+	if (o->all)
+		UX_TRY(ux_record_host_processes(&host, err));
+	else if (!o->command)
+		UX_TRY(ux_record_host_process(&host, o->pid, err));
+	return ux_record_file_flush(&r->file, err);
+}
+
+/* --- the recording ---------------------------------------------------------------------------- */
+
+/* Makes the list of what is waited for. */
+static enum ux_code recording_make_polls(struct recording *r, struct ux_error *err)
+{
+	size_t n = r->events.polls.size;
+	if (!record_polls_reserve(&r->polls, n + 1))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		r->polls.data[i] = (struct pollfd){.fd = r->events.polls.data[i], .events = POLLIN};
+	r->polls.data[n] = (struct pollfd){.fd = r->signal_fd, .events = POLLIN};
+	r->polls.size = n + 1;
+	return UX_OK;
+}
+
+/* Whether what is recorded has ended. An event hangs up when its thread has. */
+static bool recording_has_ended(struct recording *r)
+{
+	if (r->options->command)
+		return ux_record_command_ended(&r->command);
+	return r->options->pid > 0 && kill(r->options->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* How long to wait for records. */
+static int recording_wait_ms(const struct recording *r)
+{
+	int64_t left = WAIT_MS;
+	if (r->options->duration_ms > 0)
+		left = (int64_t)r->options->duration_ms -
+		       (ux_clock_ns() - r->started_ns) / UX_CLOCK_NS_IN_MS;
+	return (int)ux_max(ux_min(left, (int64_t)WAIT_MS), (int64_t)0);
+}
+
+static enum ux_code recording_run(struct recording *r, struct ux_error *err)
+{
+	while (!r->done) {
+		int wait = recording_wait_ms(r);
+		if (wait == 0 || recording_has_ended(r))
+			break;
+		int n = poll(r->polls.data, r->polls.size, wait);
+		if (n < 0 && errno != EINTR)
+			return ux_error_os(err, errno, "cannot wait for records");
+		/* An event whose threads have all ended is always ready: it is not waited for. */
+		for (size_t i = 0; n > 0 && i + 1 < r->polls.size; i++)
+			if ((r->polls.data[i].revents & (POLLHUP | POLLERR)) != 0)
+				r->polls.data[i].fd = -1;
+		recording_read_signals(r);
+		UX_TRY(recording_drain(r, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code recording_make(struct recording *r, struct ux_error *err)
+{
+	UX_TRY(recording_take_signals(r, err));
+	UX_TRY(recording_open(r, err));
+	UX_TRY(recording_make_polls(r, err));
+	struct ux_record_head head = {
+		.attr = &r->events.attr,
+		.ids = r->events.ids.data,
+		.n_ids = r->events.ids.size,
+		.n_cpus = r->events.n_cpus,
+		.wall_ns = ux_clock_read(CLOCK_REALTIME),
+		.clock_ns = ux_clock_ns(),
+	};
+	UX_TRY(ux_record_file_begin(&r->file, &head, err));
+	if (!r->options->command)
+		ux_record_events_enable(&r->events, true);
+	UX_TRY(recording_add_host(r, err));
+	r->started_ns = ux_clock_ns();
+	if (r->options->command)
+		UX_TRY(ux_record_command_start(&r->command, err));
+	UX_TRY(recording_run(r, err));
+	r->result->took_ms = (uint64_t)((ux_clock_ns() - r->started_ns) / UX_CLOCK_NS_IN_MS);
+	ux_record_events_enable(&r->events, false);
+	UX_TRY(recording_drain(r, err));
+	r->result->stopped = ux_record_command_stop(&r->command);
+	r->result->status = r->command.status;
+	r->result->bytes = r->file.size;
+	return ux_record_file_end(&r->file, &head, err);
+}
+
+enum ux_code ux_record(const struct ux_record_options *options, int fd,
+		       struct ux_record_result *ret, struct ux_error *err)
+{
+	*ret = (struct ux_record_result){.status = -1};
+	ux_cleanup(recording_deinit) struct recording r = {
+		.options = options,
+		.result = ret,
+		.file = {.fd = fd},
+		.command = UX_RECORD_COMMAND_INIT,
+		.signal_fd = -1,
+	};
+	return recording_make(&r, err);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing perf.data. */
+#include "record_file.h"
+
+#include "file.h"
+#include "perf_fields.h"
+
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+enum {
+	HEADER = 104,
+	RANGE = 16, /* bytes: offset, size */
+	WORD = 8,
+	SHA1 = 20, /* room for a build ID */
+	FEATURE_NRCPUS = 7,
+	FEATURE_CLOCKID = 23,
+	CLOCK_DATA_VERSION = 1,
+	CLOCK_RESOLUTION = 1, /* nanoseconds */
+	PROT_READ_EXEC = 5,
+	MAP_PRIVATELY = 2,
+};
+
+void ux_record_file_deinit(struct ux_record_file *f)
+{
+	ux_out_deinit(&f->out);
+	ux_out_deinit(&f->build_ids);
+}
+
+enum ux_code ux_record_file_flush(struct ux_record_file *f, struct ux_error *err)
+{
+	UX_TRY(ux_out_status(&f->out, err));
+	UX_TRY(ux_file_write_at(f->fd, f->data + f->size, ux_out_bytes(&f->out), err));
+	f->size += f->out.size;
+	ux_out_reset(&f->out);
+	return UX_OK;
+}
+
+/* --- the front -------------------------------------------------------------------------------- */
+
+static void record_put_range(struct ux_out *out, uint64_t off, uint64_t size)
+{
+	ux_out_u64(out, off);
+	ux_out_u64(out, size);
+}
+
+/* The header with the event and its numbers. `features` has a bit for each section at the end. */
+static void record_put_front(const struct ux_record_file *f, const struct ux_record_head *head,
+			     uint64_t features, struct ux_out *out)
+{
+	uint64_t attr_size = sizeof(*head->attr) + RANGE;
+	ux_out_put(out, "PERFILE2", WORD);
+	ux_out_u64(out, HEADER);
+	ux_out_u64(out, attr_size);
+	record_put_range(out, HEADER, attr_size);
+	record_put_range(out, f->data, f->size);
+	record_put_range(out, 0, 0); /* types of events, which nothing reads */
+	ux_out_u64(out, features);
+	for (size_t i = 64; i < UX_PERF_FEATURES; i += 64)
+		ux_out_u64(out, 0);
+	ux_out_put(out, head->attr, sizeof(*head->attr));
+	record_put_range(out, HEADER + attr_size, head->n_ids * WORD);
+	ux_out_put(out, head->ids, head->n_ids * WORD);
+}
+
+enum ux_code ux_record_file_begin(struct ux_record_file *f, const struct ux_record_head *head,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out front = {0};
+	record_put_front(f, head, 0, &front);
+	UX_TRY(ux_out_status(&front, err));
+	f->data = front.size;
+	return UX_OK;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Begins a record, whose size is set by record_end(). */
+static size_t record_begin(struct ux_record_file *f, uint32_t type, uint16_t misc)
+{
+	size_t at = f->out.size;
+	ux_out_u32(&f->out, type);
+	ux_out_u16(&f->out, misc);
+	ux_out_u16(&f->out, 0);
+	return at;
+}
+
+/* Text with its NUL, padded to whole words. */
+static void record_put_text(struct ux_out *out, const char *text)
+{
+	size_t n = strnlen(text, UX_RECORD_PATH_MOST - 1);
+	ux_out_put(out, text, n);
+	ux_out_u8(out, 0);
+	while (++n % WORD != 0)
+		ux_out_u8(out, 0);
+}
+
+static void record_end(struct ux_record_file *f, size_t at, int32_t pid, int32_t tid)
+{
+	ux_out_u32(&f->out, (uint32_t)pid);
+	ux_out_u32(&f->out, (uint32_t)tid);
+	ux_out_u64(&f->out, 0); /* time: in front of all others */
+	ux_out_u64(&f->out, 0); /* processor */
+	ux_out_u64(&f->out, 0); /* event */
+	if (f->out.failed)
+		return;
+	uint16_t size = (uint16_t)(f->out.size - at);
+	memcpy(f->out.data + at + sizeof(uint32_t) + sizeof(uint16_t), &size, sizeof(size));
+}
+
+/* The identity of a mapped file: its build ID, else its device and inode. */
+static void record_put_identity(struct ux_out *out, const struct ux_record_mapping *m)
+{
+	if (m->id.size > 0) {
+		uint8_t room[SHA1] = {0};
+		uint8_t n = (uint8_t)ux_min(m->id.size, (size_t)SHA1);
+		memcpy(room, m->id.bytes, n);
+		ux_out_put(out, (const uint8_t[]){n, 0, 0, 0}, 4);
+		ux_out_put(out, room, sizeof(room));
+		return;
+	}
+	ux_out_u32(out, major(m->dev));
+	ux_out_u32(out, minor(m->dev));
+	ux_out_u64(out, m->ino);
+	ux_out_u64(out, 0); /* generation of the inode */
+}
+
+void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_mapping *m)
+{
+	bool kernel = m->pid < 0;
+	uint16_t misc = kernel ? UX_PERF_MODE_KERNEL : UX_PERF_MODE_USER;
+	if (!kernel && m->id.size > 0)
+		misc |= UX_PERF_MISC_MMAP_BUILD_ID;
+	size_t at = record_begin(f, kernel ? UX_PERF_MMAP : UX_PERF_MMAP2, misc);
+	ux_out_u32(&f->out, (uint32_t)m->pid);
+	ux_out_u32(&f->out, (uint32_t)m->tid);
+	ux_out_u64(&f->out, m->start);
+	ux_out_u64(&f->out, m->size);
+	ux_out_u64(&f->out, m->offset);
+	if (!kernel) {
+		record_put_identity(&f->out, m);
+		ux_out_u32(&f->out, PROT_READ_EXEC);
+		ux_out_u32(&f->out, MAP_PRIVATELY);
+	}
+	record_put_text(&f->out, m->path);
+	record_end(f, at, m->pid, m->tid);
+}
+
+void ux_record_file_name(struct ux_record_file *f, int32_t pid, int32_t tid, const char *name)
+{
+	size_t at = record_begin(f, UX_PERF_COMM, 0);
+	ux_out_u32(&f->out, (uint32_t)pid);
+	ux_out_u32(&f->out, (uint32_t)tid);
+	record_put_text(&f->out, name);
+	record_end(f, at, pid, tid);
+}
+
+void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid)
+{
+	size_t at = record_begin(f, UX_PERF_FORK, UX_PERF_MISC_FORK_EXEC);
+	ux_out_u32(&f->out, (uint32_t)pid);
+	ux_out_u32(&f->out, (uint32_t)pid); /* of the process that made it */
+	ux_out_u32(&f->out, (uint32_t)tid);
+	ux_out_u32(&f->out, (uint32_t)pid); /* of the thread that made it */
+	ux_out_u64(&f->out, 0);             /* time */
+	record_end(f, at, pid, tid);
+}
+
+void ux_record_file_round(struct ux_record_file *f)
+{
+	ux_out_u32(&f->out, UX_PERF_FINISHED_ROUND);
+	ux_out_u16(&f->out, 0);
+	ux_out_u16(&f->out, WORD);
+}
+
+void ux_record_file_build_id(struct ux_record_file *f, const struct ux_id *id, const char *path)
+{
+	struct ux_out *out = &f->build_ids;
+	size_t at = out->size;
+	uint8_t room[SHA1 + 4] = {0};
+	if (id->size == 0 || id->size > SHA1)
+		return;
+	memcpy(room, id->bytes, id->size);
+	room[SHA1] = (uint8_t)id->size;
+	ux_out_u32(out, 0); /* type */
+	ux_out_u16(out, UX_PERF_MODE_KERNEL | UX_PERF_MISC_BUILD_ID_SIZE);
+	ux_out_u16(out, 0);
+	ux_out_u32(out, UINT32_MAX); /* process: the kernel */
+	ux_out_put(out, room, sizeof(room));
+	record_put_text(out, path);
+	ux_out_align(out, WORD);
+	if (out->failed)
+		return;
+	uint16_t size = (uint16_t)(out->size - at);
+	memcpy(out->data + at + sizeof(uint32_t) + sizeof(uint16_t), &size, sizeof(size));
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Text behind its size. */
+static void record_put_sized(struct ux_out *out, const char *text)
+{
+	enum {
+		ALIGNMENT = 64 /* perf reads a multiple of this */
+	};
+	size_t n = (strlen(text) + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	ux_out_u32(out, (uint32_t)n);
+	size_t end = out->size + n;
+	ux_out_cstr(out, text);
+	while (!out->failed && out->size < end)
+		ux_out_u8(out, 0);
+}
+
+static void record_put_events(struct ux_out *out, const struct ux_record_head *head)
+{
+	bool timer = head->attr->type == PERF_TYPE_SOFTWARE;
+	ux_out_u32(out, 1);
+	ux_out_u32(out, sizeof(*head->attr));
+	ux_out_put(out, head->attr, sizeof(*head->attr));
+	ux_out_u32(out, (uint32_t)head->n_ids);
+	record_put_sized(out, timer ? "cpu-clock" : "cycles");
+	ux_out_put(out, head->ids, head->n_ids * WORD);
+}
+
+/* The section of one feature; false when there is none. */
+static bool record_put_feature(const struct ux_record_file *f, const struct ux_record_head *head,
+			       const struct utsname *host, unsigned feature, struct ux_out *out)
+{
+	switch (feature) {
+	case UX_PERF_FEATURE_BUILD_ID:
+		ux_out_put(out, f->build_ids.data, f->build_ids.size);
+		return f->build_ids.size > 0;
+	case UX_PERF_FEATURE_HOSTNAME:
+		record_put_sized(out, host->nodename);
+		return true;
+	case UX_PERF_FEATURE_OS_RELEASE:
+		record_put_sized(out, host->release);
+		return true;
+	case UX_PERF_FEATURE_ARCH:
+		record_put_sized(out, host->machine);
+		return true;
+	case FEATURE_NRCPUS:
+		ux_out_u32(out, (uint32_t)head->n_cpus);
+		ux_out_u32(out, (uint32_t)head->n_cpus);
+		return true;
+	case UX_PERF_FEATURE_EVENT_DESC:
+		record_put_events(out, head);
+		return true;
+	case FEATURE_CLOCKID:
+		ux_out_u64(out, CLOCK_RESOLUTION);
+		return true;
+	case UX_PERF_FEATURE_CLOCK_DATA:
+		ux_out_u32(out, CLOCK_DATA_VERSION);
+		ux_out_u32(out, (uint32_t)head->attr->clockid);
+		ux_out_u64(out, (uint64_t)head->wall_ns);
+		ux_out_u64(out, (uint64_t)head->clock_ns);
+		return true;
+	default:
+		return false;
+	}
+}
+
+enum ux_code ux_record_file_end(struct ux_record_file *f, const struct ux_record_head *head,
+				struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out front = {0}, table = {0}, sections = {0};
+	struct utsname host = {0};
+	size_t ends[64];
+	uint64_t features = 0, at = 0;
+	UX_TRY(ux_record_file_flush(f, err));
+	UX_TRY(ux_out_status(&f->build_ids, err));
+	(void)uname(&host);
+	for (unsigned i = 0; i < ux_countof(ends); i++) {
+		if (record_put_feature(f, head, &host, i, &sections))
+			features |= (uint64_t)1 << i;
+		ends[i] = sections.size;
+	}
+	uint64_t off = f->data + f->size + RANGE * (uint64_t)__builtin_popcountll(features);
+	for (unsigned i = 0; i < ux_countof(ends); at = ends[i++])
+		if ((features >> i & 1) != 0)
+			record_put_range(&table, off + at, ends[i] - at);
+	UX_TRY(ux_out_status(&table, err));
+	UX_TRY(ux_out_status(&sections, err));
+	UX_TRY(ux_file_write_at(f->fd, f->data + f->size, ux_out_bytes(&table), err));
+	UX_TRY(ux_file_write_at(f->fd, off, ux_out_bytes(&sections), err));
+	record_put_front(f, head, features, &front);
+	UX_TRY(ux_out_status(&front, err));
+	return ux_file_write_at(f->fd, 0, ux_out_bytes(&front), err);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of a recording: docs/formats/perf-data.md, in the byte order of this machine. */
+#ifndef UX_RECORD_FILE_H
+#define UX_RECORD_FILE_H
+
+#include "id.h"
+#include "out.h"
+
+#include <linux/perf_event.h>
+
+/* Records that the recorder itself writes have this behind their fields: they are of no sample. */
+enum {
+	UX_RECORD_TAIL = 32, /* bytes: process and thread, time, processor, number of the event */
+	UX_RECORD_PATH_MOST = 4096,
+};
+
+/* What stands in front of the records and behind them. */
+struct ux_record_head {
+	const struct perf_event_attr *attr;
+	const uint64_t *ids; /* of its events */
+	size_t n_ids;
+	size_t n_cpus;
+	int64_t wall_ns; /* wall clock at clock_ns of the events' clock */
+	int64_t clock_ns;
+};
+
+/* A file that is being written. */
+struct ux_record_file {
+	int fd;
+	struct ux_out build_ids; /* the table of build IDs: of the kernel and its modules */
+	struct ux_out out;       /* records that were not written yet */
+	uint64_t data;           /* offset of the records */
+	uint64_t size;           /* bytes of records that were written */
+};
+
+void ux_record_file_deinit(struct ux_record_file *f);
+
+/* Leaves room for the header, and writes it at the end: until then no reader takes the file. */
+enum ux_code ux_record_file_begin(struct ux_record_file *f, const struct ux_record_head *head,
+				  struct ux_error *err) ux_must;
+enum ux_code ux_record_file_end(struct ux_record_file *f, const struct ux_record_head *head,
+				struct ux_error *err) ux_must;
+
+/* Writes the records in f->out. */
+enum ux_code ux_record_file_flush(struct ux_record_file *f, struct ux_error *err) ux_must;
+
+/* A mapping of code. */
+struct ux_record_mapping {
+	int32_t pid; /* -1: of the kernel */
+	int32_t tid;
+	uint64_t start;
+	uint64_t size;
+	uint64_t offset; /* in the file; of the kernel, the address of _text */
+	uint64_t dev;
+	uint64_t ino;
+	struct ux_id id; /* size 0: unknown */
+	const char *path;
+};
+
+/* Each adds a record to f->out: a mapping, the name of a thread, a thread of a process. */
+void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_mapping *m);
+void ux_record_file_name(struct ux_record_file *f, int32_t pid, int32_t tid, const char *name);
+void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid);
+
+/* Ends a round over all rings. */
+void ux_record_file_round(struct ux_record_file *f);
+
+/* Adds an entry to the table of build IDs of the kernel and its modules. */
+void ux_record_file_build_id(struct ux_record_file *f, const struct ux_id *id, const char *path);
+
+#endif

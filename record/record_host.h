@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs already when a recording begins: the kernel, processes, their threads and mappings. */
+#ifndef UX_RECORD_HOST_H
+#define UX_RECORD_HOST_H
+
+#include "map.h"
+#include "record_file.h"
+
+#include <sys/types.h>
+
+/* A file by its device and inode, and its build ID. */
+struct ux_record_inode {
+	uint64_t dev;
+	uint64_t ino;
+};
+
+ux_inline uint64_t ux_record_inode_hash(struct ux_record_inode i)
+{
+	return ux_hash_mix(ux_hash_u64(i.ino), i.dev | 1);
+}
+
+ux_inline bool ux_record_inode_eq(struct ux_record_inode a, struct ux_record_inode b)
+{
+	return a.dev == b.dev && a.ino == b.ino;
+}
+
+UX_MAP(ux_record_ids_map, struct ux_record_inode, struct ux_id, ux_record_inode_hash,
+       ux_record_inode_eq);
+
+/* Zeroed but for the file, to which records are added. */
+struct ux_record_host {
+	struct ux_record_file *file;
+	struct ux_record_ids_map ids;
+};
+
+void ux_record_host_deinit(struct ux_record_host *h);
+
+/* Adds where the kernel and its modules are, and their build IDs. UX_ENOMEM. */
+enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *err) ux_must;
+
+/* Adds a process. UX_ENOTFOUND, UX_EDENIED: it has ended, or its mappings are hidden. UX_ENOMEM. */
+enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct ux_error *err)
+	ux_must;
+
+/* Adds all processes that can be read. UX_ENOMEM, UX_EIO. */
+enum ux_code ux_record_host_processes(struct ux_record_host *h, struct ux_error *err) ux_must;
+
+/* The IDs below a folder like /proc/1/task, one after another: 0 at the end. */
+pid_t ux_record_next_number(void *folder);
+
+#endif

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex record, and the recordings of flame and top: what was sampled, how it ends, what it says."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from live import wait_for
+from tool import UNHEX, fails, unhex
+
+SOURCE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void hot_leaf(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		sink += i * i;
+}
+__attribute__((noinline)) void hot_caller(unsigned long n)
+{
+	hot_leaf(n);
+	sink++;
+}
+__attribute__((noinline)) void cool_caller(unsigned long n)
+{
+	hot_leaf(n / 3);
+	sink++;
+}
+static double used(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+/* Three quarters of the time in one caller, one quarter in the other one. */
+__attribute__((noinline)) void *work(void *seconds)
+{
+	double end = used(CLOCK_THREAD_CPUTIME_ID) + *(double *)seconds;
+	while (used(CLOCK_THREAD_CPUTIME_ID) < end) {
+		hot_caller(300000);
+		cool_caller(300000);
+	}
+	return NULL;
+}
+static void *named(void *seconds)
+{
+	prctl(PR_SET_NAME, "a thread");
+	return work(seconds);
+}
+int main(int argc, char **argv)
+{
+	double seconds = atof(argv[1]);
+	const char *how = argc > 2 ? argv[2] : "";
+	pthread_t thread;
+	if (strchr(how, 't')) {
+		pthread_create(&thread, NULL, named, &seconds);
+		pthread_join(thread, NULL);
+	} else if (strchr(how, 'c') && fork() == 0) {
+		execl(argv[0], "child", argv[1], (char *)NULL);
+		_exit(1);
+	} else if (!strchr(how, 'c')) {
+		work(&seconds);
+	}
+	wait(NULL);
+	puts("the program's own output");
+	return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+
+def may_record():
+    r = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"],
+                       capture_output=True)
+    return r.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not may_record(), reason="this machine's kernel lets nobody record")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("record")
+    folder.chmod(0o755)
+    (folder / "busy.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", "busy", "busy.c"], cwd=folder, check=True)
+    return folder / "busy"
+
+
+def folded(path):
+    """Stacks and their counts, as unhex itself reads them from a profile."""
+    r = unhex("symbolize", path, "--to", "folded")
+    assert r.returncode == 0, r.stderr
+    stacks = {}
+    for line in r.stdout.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        stacks[tuple(stack.split(";"))] = int(count)
+    return stacks
+
+
+def total(stacks, *names):
+    """How many samples have all of these functions."""
+    return sum(n for stack, n in stacks.items() if all(name in stack for name in names))
+
+
+def recorded(stderr):
+    return int(re.search(r"recorded (\d+) samples in", stderr)[1])
+
+
+def test_a_command_is_recorded_with_its_hot_function_and_its_callers(program, tmp_path):
+    r = unhex("record", "-F", "997", "-o", tmp_path / "out.pb.gz", "--", program, "1")
+    assert r.returncode == 0, r.stderr
+    assert "the program's own output" in r.stdout
+    stacks = folded(tmp_path / "out.pb.gz")
+    everything = total(stacks)
+    assert everything == recorded(r.stderr) > 700
+    assert total(stacks, "hot_leaf") > 0.9 * everything
+    assert 0.6 < total(stacks, "hot_caller", "hot_leaf") / everything < 0.9
+    assert 0.1 < total(stacks, "cool_caller", "hot_leaf") / everything < 0.4
+    assert total(stacks, "main", "work", "hot_caller") == total(stacks, "hot_caller")
+
+
+def test_perf_reads_a_recording_as_unhex_does(program, tmp_path):
+    data = tmp_path / "perf.data"
+    r = unhex("record", "-F", "997", "-o", data, "--", program, "0.5", "t")
+    assert r.returncode == 0 and f"wrote {data}" in r.stderr, r.stderr
+    script = subprocess.run(["perf", "script", "-i", data, "-F", "comm,ip,sym", "--no-inline"], capture_output=True,
+                            text=True, check=True)
+    of_perf = {}
+    for block in script.stdout.split("\n\n"):
+        frames = [line.split(maxsplit=1)[1].strip() for line in block.splitlines()[1:]]
+        if frames:
+            stack = tuple(reversed(frames))
+            of_perf[stack] = of_perf.get(stack, 0) + 1
+    ours = folded(data)
+    assert total(of_perf) == total(ours) == recorded(r.stderr)
+    for names in (("hot_leaf",), ("hot_caller", "hot_leaf"), ("cool_caller", "hot_leaf"), ("named", "work")):
+        assert total(of_perf, *names) == total(ours, *names) > 0
+    assert "a thread" in subprocess.run(["perf", "script", "-i", data, "-F", "comm"], capture_output=True, text=True,
+                                        check=True).stdout
+    report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--no-children"], capture_output=True, text=True)
+    assert report.returncode == 0 and "hot_leaf" in report.stdout, report.stderr
+
+
+def test_shares_are_those_that_perf_records(program, tmp_path):
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-o", tmp_path / "theirs.data", "--",
+                    program, "1"], check=True, capture_output=True)
+    assert unhex("record", "-F", "997", "-o", tmp_path / "ours.data", "--", program, "1").returncode == 0
+    ours, theirs = folded(tmp_path / "ours.data"), folded(tmp_path / "theirs.data")
+    for names in (("hot_leaf",), ("hot_caller", "hot_leaf"), ("cool_caller", "hot_leaf")):
+        share = total(ours, *names) / total(ours)
+        assert abs(share - total(theirs, *names) / total(theirs)) < 0.05, names
+
+
+@pytest.mark.parametrize("how", ["t", "c"])
+def test_threads_and_children_are_recorded(program, tmp_path, how):
+    r = unhex("record", "-F", "997", "-o", tmp_path / "out.data", "--", program, "0.5", how)
+    assert r.returncode == 0, r.stderr
+    stacks = folded(tmp_path / "out.data")
+    assert total(stacks, "hot_leaf") > 0.8 * total(stacks) > 300
+
+
+def test_the_exit_status_is_that_of_the_command(program, tmp_path):
+    out = tmp_path / "out.data"
+    r = unhex("record", "-o", out, "--", program, "0.05", "", "7")
+    assert r.returncode == 7 and "ended with status 7" in r.stderr
+    r = unhex("record", "-o", out, "--", "sh", "-c", "kill -9 $$")
+    assert r.returncode == 128 + 9 and "ended by signal 9" in r.stderr
+    assert out.exists()
+
+
+def test_a_command_that_cannot_be_executed_leaves_no_file(tmp_path):
+    r = unhex("record", "-o", tmp_path / "out.data", "--", "/no/such/program")
+    fails(r, 1, "/no/such/program", "cannot execute it", "No such file")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_is_recorded_for_a_time(program, tmp_path):
+    with subprocess.Popen([program, "60", "t"], stdout=subprocess.DEVNULL) as target:
+        try:
+            wait_for(lambda: len(os.listdir(f"/proc/{target.pid}/task")) == 2)
+            began = time.monotonic()
+            r = unhex("record", "-F", "997", "-p", target.pid, "--duration", "700ms", "-o", tmp_path / "out.pb.gz")
+            assert time.monotonic() - began > 0.7
+            assert r.returncode == 0, r.stderr
+            assert target.poll() is None
+        finally:
+            target.kill()
+    stacks = folded(tmp_path / "out.pb.gz")
+    assert total(stacks, "named", "work", "hot_leaf") > 0.8 * total(stacks) > 50
+
+
+def test_everything_is_recorded_with_the_kernel(program, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root may record all processes")
+    with subprocess.Popen([program, "60"], stdout=subprocess.DEVNULL) as target:
+        try:
+            r = unhex("record", "-F", "997", "--all", "--duration", "1", "-o", tmp_path / "out.data")
+        finally:
+            target.kill()
+    assert r.returncode == 0, r.stderr
+    script = subprocess.run(["perf", "script", "-i", tmp_path / "out.data", "-F", "comm,pid,ip,sym"],
+                            capture_output=True, text=True, check=True)
+    assert re.search(rf"^\s*busy\s+{target.pid}\s", script.stdout, re.M)
+    stacks = folded(tmp_path / "out.data")
+    assert total(stacks, "hot_leaf") > 100
+    assert total(stacks) == recorded(r.stderr)
+
+
+def test_ctrl_c_ends_a_recording_of_a_process_and_keeps_it(program, tmp_path):
+    with subprocess.Popen([program, "60"], stdout=subprocess.DEVNULL) as target:
+        out = tmp_path / "out.data"
+        with subprocess.Popen([UNHEX, "record", "-p", str(target.pid), "-o", out], stderr=subprocess.PIPE,
+                              text=True) as recorder:
+            try:
+                wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+                recorder.send_signal(signal.SIGINT)
+                _, stderr = recorder.communicate(timeout=60)
+            finally:
+                target.kill()
+    assert recorder.returncode == 0 and recorded(stderr) > 0, stderr
+    assert total(folded(out), "hot_leaf") > 0
+
+
+def test_a_signal_is_passed_on_to_the_command_and_the_recording_kept(program, tmp_path):
+    out = tmp_path / "out.data"
+    with subprocess.Popen([UNHEX, "record", "-o", out, "--", program, "60"], stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as recorder:
+        wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+        recorder.send_signal(signal.SIGTERM)
+        _, stderr = recorder.communicate(timeout=60)
+    assert recorder.returncode == 128 + signal.SIGTERM, stderr
+    assert total(folded(out), "hot_leaf") > 0
+
+
+def test_after_its_duration_the_command_is_ended(program, tmp_path):
+    out = tmp_path / "out.data"
+    r = unhex("record", "--duration", "300ms", "-o", out, "--", program, "60")
+    assert r.returncode == 0, r.stderr
+    assert subprocess.run(["pgrep", "-f", f"^{program} 60$"], capture_output=True).returncode == 1
+    assert total(folded(out), "hot_leaf") > 0
+
+
+def test_flame_and_top_record_a_command_themselves(program, tmp_path):
+    r = unhex("top", "-F", "997", "--", program, "0.3")
+    assert r.returncode == 0, r.stderr
+    assert "hot_leaf" in r.stdout and "the program's own output" in r.stdout
+    r = unhex("flame", "-F", "997", "--", program, "0.3", cwd=tmp_path)
+    assert r.returncode == 0 and "wrote busy.html" in r.stderr, r.stderr
+    page = (tmp_path / "busy.html").read_text()
+    assert "<title>busy - flame graph" in page and "_caller" in page
+    r = unhex("flame", "-o", tmp_path / "busy.folded", "-F", "997", "--", program, "0.3")
+    assert r.returncode == 0 and "hot_caller;hot_leaf" in (tmp_path / "busy.folded").read_text(), r.stderr
+
+
+def test_a_recording_without_callers_has_leaves_alone(program, tmp_path):
+    r = unhex("record", "-F", "997", "--call-graph", "none", "-o", tmp_path / "out.data", "--", program, "0.3")
+    assert r.returncode == 0, r.stderr
+    assert {len(stack) for stack in folded(tmp_path / "out.data")} == {2}  # with the program's name
+
+
+def unprivileged(*args, cwd):
+    """The command as another user, without the rights of root."""
+    copy = pathlib.Path(cwd) / "unhex"
+    copy.write_bytes(pathlib.Path(UNHEX).read_bytes())
+    copy.chmod(0o755)
+    return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", copy, *map(str, args)],
+                          capture_output=True, text=True, cwd=cwd, env={"PATH": os.environ["PATH"]})
+
+
+def test_what_is_not_permitted_is_said_with_the_setting(program, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    paranoid = int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    folder = tmp_path / "free"
+    folder.mkdir()
+    for path in (folder, tmp_path, *list(tmp_path.parents)[:2]):
+        path.chmod(0o777)
+    if paranoid > 0:
+        r = unprivileged("record", "--all", "--duration", "1", "-o", folder / "out.data", cwd=folder)
+        fails(r, 1, f"kernel.perf_event_paranoid is {paranoid}", "CAP_PERFMON",
+              "sysctl kernel.perf_event_paranoid=0")
+    if paranoid == 2:
+        r = unprivileged("record", "-F", "997", "-o", folder / "out.data", "--", program, "0.3", cwd=folder)
+        assert r.returncode == 0, r.stderr
+        assert "the kernel's own code is not in it: kernel.perf_event_paranoid is 2" in r.stderr
+        assert total(folded(folder / "out.data"), "hot_leaf") > 0
+    with subprocess.Popen([program, "60"], stdout=subprocess.DEVNULL) as target:
+        try:
+            r = unprivileged("record", "-p", target.pid, "-o", folder / "no.data", cwd=folder)
+        finally:
+            target.kill()
+    assert r.returncode == 1 and "CAP_PERFMON" in r.stderr, r.stderr
+    assert not (folder / "no.data").exists()
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], ["nothing to record"]),
+    (["--"], ["no command behind --"]),
+    (["-p", "1", "--", "true"], ["one of"]),
+    (["-p", "x"], ["--pid", "number"]),
+    (["-p", "1", "-F", "1000000"], ["--frequency", "50000"]),
+    (["-p", "1", "--duration", "1.5"], ["--duration", "10 or 5m"]),
+    (["-p", "1", "--call-graph", "lbr"], ["--call-graph", "dwarf"]),
+    (["-p", "1", "--call-graph", "dwarf,100000"], ["--call-graph", "65528"]),
+    (["-p", "1", "--to", "x"], ["--to x", "perf.data"]),
+    (["program"], ["nothing to record"]),
+    (["program", "--", "x"], ["behind --"]),
+])
+def test_a_wrong_command_line_is_refused(args, words):
+    fails(unhex("record", *args), 2, *words)
+
+
+def test_a_process_that_does_not_exist_is_said():
+    fails(unhex("record", "-p", "999999999"), 1, "no process 999999999")
