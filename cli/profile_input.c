@@ -27,6 +27,7 @@ void ux_profile_input_close(struct ux_profile_input *in)
 {
 	ux_progress_clear(&in->progress);
 	ux_profile_deinit(&in->profile);
+	ux_out_deinit(&in->message);
 	ux_process_cache_free(in->cache);
 	ux_find_close(&in->finder);
 	ux_sigbus_reading(NULL);
@@ -39,6 +40,11 @@ void ux_profile_input_close(struct ux_profile_input *in)
 static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_error *err)
 {
 	struct ux_bytes bytes = in->file.bytes;
+	if (ux_otlp_json_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_OTLP_JSON;
+		return ux_otlp_json_read(&in->otlp, bytes, UX_OTLP_ALL, &in->message, &in->profile,
+					 err);
+	}
 	if (ux_perf_script_is(bytes)) {
 		in->format = UX_PROFILE_FORMAT_PERF_SCRIPT;
 		return ux_perf_script_read(bytes, &in->profile, err);
@@ -55,10 +61,9 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 		in->format = UX_PROFILE_FORMAT_OTLP;
 		return ux_otlp_read(&in->otlp, bytes, UX_OTLP_ALL, &in->profile, err);
 	}
-	return ux_error_set(
-		err, UX_EUNSUPPORTED,
-		"not a profile: expected pprof, OTLP (protobuf), perf.data, the text of "
-		"perf script, or folded stacks, compressed or not");
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "not a profile: expected pprof, OTLP, perf.data, the text of "
+			    "perf script, or folded stacks, compressed or not");
 }
 
 /* Reads a recording of perf as a stream: only its profile stays in memory. */

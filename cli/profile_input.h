@@ -7,7 +7,7 @@
 #include "common_options.h"
 #include "dash_file.h"
 #include "file.h"
-#include "otlp.h"
+#include "otlp_json.h"
 #include "perf_data.h"
 #include "pprof.h"
 #include "profile_symbolize.h"
@@ -41,6 +41,7 @@ enum ux_profile_format {
 	UX_PROFILE_FORMAT_PPROF,
 	UX_PROFILE_FORMAT_FOLDED,
 	UX_PROFILE_FORMAT_OTLP,
+	UX_PROFILE_FORMAT_OTLP_JSON,
 	UX_PROFILE_FORMAT_PERF_SCRIPT,
 	UX_PROFILE_FORMAT_PERF_DATA,
 };
@@ -53,7 +54,8 @@ struct ux_profile_input {
 	bool packed; /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_pprof pprof;       /* if that is its format */
-	struct ux_otlp otlp;         /* if that is its format */
+	struct ux_otlp otlp;         /* if that is its format, or it in JSON */
+	struct ux_out message;       /* of OTLP in JSON: the same in protobuf */
 	struct ux_perf_summary perf; /* if perf.data is its format */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;

@@ -10,6 +10,8 @@
 #include "out.h"
 #include "profile.h"
 
+struct ux_function_table;
+
 /* A message, and what was read from it. Zeroed = closed. */
 struct ux_otlp {
 	struct ux_bytes bytes;   /* owned by the caller */
@@ -47,5 +49,12 @@ enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp
  */
 enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p,
 			     struct ux_out *out, struct ux_error *err) ux_must;
+
+/*
+ * Begins the functions and strings that a writer appends to the tables of the message. UX_ENOMEM.
+ * The table must be released in either case.
+ */
+enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux_otlp *f,
+				    const struct ux_profile *p, struct ux_error *err) ux_must;
 
 #endif

@@ -18,6 +18,16 @@ static const struct ux_function_fields otlp_function_fields = {
 	.line_column = OTLP_LINE_COLUMN,
 };
 
+enum ux_code ux_otlp_function_table(struct ux_function_table *t, const struct ux_otlp *f,
+				    const struct ux_profile *p, struct ux_error *err)
+{
+	UX_TRY(ux_function_table_init(t, p, &otlp_function_fields, f->n_strings, f->n_functions,
+				      err));
+	if (f->n_functions == 0) /* element 0 of each table is the zero value */
+		t->first_function = 1;
+	return UX_OK;
+}
+
 /* The state of writing. */
 struct otlp_writer {
 	const struct ux_profile *profile;
@@ -65,10 +75,7 @@ enum ux_code ux_otlp_rewrite(const struct ux_otlp *f, const struct ux_profile *p
 {
 	ux_cleanup(otlp_writer_deinit) struct otlp_writer w = {.profile = p,
 							       .location = f->first_location};
-	UX_TRY(ux_function_table_init(&w.table, p, &otlp_function_fields, f->n_strings,
-				      f->n_functions, err));
-	if (f->n_functions == 0) /* element 0 of each table is the zero value */
-		w.table.first_function = 1;
+	UX_TRY(ux_otlp_function_table(&w.table, f, p, err));
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
 	uint64_t left = 0; /* dictionaries behind this one: parts of one message are joined */
 	for (struct ux_protobuf_field field; ux_protobuf_next(&c, &field);)

@@ -85,6 +85,42 @@ size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret)
 	return i;
 }
 
+static int text_base64_digit(uint8_t c)
+{
+	if (ux_is_upper(c))
+		return c - 'A';
+	if (ux_is_lower(c))
+		return c - 'a' + 26;
+	if (ux_is_digit(c))
+		return c - '0' + 52;
+	if (c == '-' || c == '+')
+		return 62;
+	return c == '_' || c == '/' ? 63 : -1;
+}
+
+bool ux_base64_decode(struct ux_bytes text, uint8_t *bytes, size_t *ret_n)
+{
+	uint32_t bits = 0;
+	unsigned have = 0;
+	size_t n = 0;
+	if (text.size % 4 == 0)
+		for (int i = 0; i < 2 && text.size > 0 && text.data[text.size - 1] == '='; i++)
+			text.size--;
+	for (size_t i = 0; i < text.size; i++) {
+		int digit = text_base64_digit(text.data[i]);
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			bytes[n++] = (uint8_t)(bits >> have);
+		}
+	}
+	*ret_n = n;
+	return text.size % 4 != 1 && (bits & ((1u << have) - 1)) == 0;
+}
+
 bool ux_decimal_parse(struct ux_bytes text, uint64_t *ret)
 {
 	uint64_t v = 0;

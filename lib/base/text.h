@@ -54,6 +54,13 @@ void ux_hex_encode(struct ux_bytes bytes, char *text);
 bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret_n) ux_must;
 
 /*
+ * Decodes base64 of the standard or the URL-safe alphabet, with padding or without (RFC 4648,
+ * sections 4 and 5), into at most 3/4 of the text's size. False for another character, a size that
+ * no bytes have, and bits that are left over and not 0.
+ */
+bool ux_base64_decode(struct ux_bytes text, uint8_t *bytes, size_t *ret_n) ux_must;
+
+/*
  * Parses an address as people type it: 0x..., or decimal, or with `hex` bare hexadecimal. False for
  * anything else and for a value over 64 bits.
  */

@@ -110,41 +110,11 @@ static bool id_hex16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 	       ux_hex_decode(ux_bytes(digits, n), bytes, UX_ID_FILE_SIZE, &n);
 }
 
-/* The value of a character of either base64 alphabet (RFC 4648, sections 4 and 5), or -1. */
-static int id_base64_digit(uint8_t c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '-' || c == '+')
-		return 62;
-	if (c == '_' || c == '/')
-		return 63;
-	return -1;
-}
-
-/* 16 bytes are 21 characters of six bits and one of two, whose other four are zero. */
+/* 16 bytes are 22 characters without padding. */
 static bool id_base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 {
-	if (text.size != 22)
-		return false;
-	uint32_t bits = 0;
-	unsigned have = 0;
-	for (size_t i = 0, n = 0; i < text.size; i++) {
-		int digit = id_base64_digit(text.data[i]);
-		if (digit < 0)
-			return false;
-		bits = bits << 6 | (uint32_t)digit;
-		have += 6;
-		if (have >= 8 && n < UX_ID_FILE_SIZE) {
-			have -= 8;
-			bytes[n++] = (uint8_t)(bits >> have);
-		}
-	}
-	return (bits & 15) == 0;
+	size_t n = 0;
+	return text.size == 22 && ux_base64_decode(text, bytes, &n) && n == UX_ID_FILE_SIZE;
 }
 
 static enum ux_code id_bad(struct ux_bytes text, const char *expected, struct ux_error *err)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Target: profiles of OTLP in JSON. Without new names a message is copied byte for byte; a location
+ * that gets a name has it when the message is read again.
+ */
+#include "fuzz.h"
+
+#include "otlp_json.h"
+
+/* Names the first location that has an address and no name; false when there is none. */
+static bool name_one(const struct ux_otlp *f, struct ux_profile *p, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < f->n_locations; i++) {
+		uint32_t number = f->first_location + i;
+		if (p->locations.data[number].n > 0 || p->locations.data[number].named)
+			continue;
+		struct ux_profile_frame frame = {.line = 7};
+		fuzz_truth(ux_profile_string(p, UX_STR("_Z5fuzzyv"), &frame.linkage, NULL) ==
+			   UX_OK);
+		fuzz_truth(ux_profile_name(p, number, &frame, 1, NULL) == UX_OK);
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+static void rewrite_truths(struct ux_bytes in, const struct ux_otlp *f, struct ux_profile *p)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out same = {0}, named = {0}, message = {0};
+	ux_cleanup(ux_profile_deinit) struct ux_profile q;
+	struct ux_otlp again;
+	uint32_t index = 0;
+	fuzz_truth(ux_otlp_json_rewrite(f, in, p, &same, NULL) == UX_OK);
+	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
+	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
+	if (!name_one(f, p, &index))
+		return;
+	fuzz_truth(ux_otlp_json_rewrite(f, in, p, &named, NULL) == UX_OK);
+	fuzz_truth(ux_otlp_json_read(&again, ux_out_bytes(&named), UX_OTLP_ALL, &message, &q,
+				     NULL) == UX_OK);
+	fuzz_truth(again.n_locations == f->n_locations);
+	const struct ux_profile_location *l = &q.locations.data[again.first_location + index];
+	fuzz_truth(l->n == 1 && q.frames.data[l->first].line == 7);
+	fuzz_truth(ux_bytes_eq(ux_profile_text(&q, q.frames.data[l->first].linkage),
+			       UX_STR("_Z5fuzzyv")));
+}
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile p;
+	ux_cleanup(ux_out_deinit) struct ux_out message = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_otlp f;
+	struct ux_bytes in = ux_bytes(data, size);
+	(void)ux_otlp_json_is(in);
+	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
+	enum ux_code code = ux_otlp_json_read(&f, in, UX_OTLP_ALL, &message, &p, &err);
+	fuzz_truths_of_error(code, &err, size);
+	if (code != UX_OK)
+		return 0;
+	rewrite_truths(in, &f, &p);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of OpenTelemetry in JSON. A message is turned into protobuf, which ux_otlp_read() reads;
+ * names are then written into the text of the JSON. Source: OTLP 1.10, "JSON Protobuf Encoding".
+ */
+#ifndef UX_OTLP_JSON_H
+#define UX_OTLP_JSON_H
+
+#include "otlp.h"
+
+enum {
+	UX_OTLP_JSON_NESTED_MOST = 64 /* messages inside of each other */
+};
+
+/* Whether the bytes may be such a message: an object with resource profiles or a dictionary. */
+bool ux_otlp_json_is(struct ux_bytes json);
+
+/*
+ * Appends the message as protobuf. Keys that are not known are left out, null counts as absent,
+ * and a key that an object has twice is an error. UX_ECORRUPT: with the offset in the JSON.
+ * UX_ENOMEM, or the code of the quota of `message`.
+ */
+enum ux_code ux_otlp_json_convert(struct ux_bytes json, struct ux_out *message,
+				  struct ux_error *err) ux_must;
+
+/*
+ * Converts a message and reads it as ux_otlp_read() does, but with offsets of the JSON in errors.
+ * f->bytes are those of `message`, which was empty and has to live as long.
+ */
+enum ux_code ux_otlp_json_read(struct ux_otlp *f, struct ux_bytes json, enum ux_otlp_parts parts,
+			       struct ux_out *message, struct ux_profile *p, struct ux_error *err)
+	ux_must;
+
+/*
+ * Appends the JSON that was read with the names that its locations have got since. Only its
+ * dictionary differs: locations have lines, and functions and strings follow at the end of their
+ * tables. Everything else is copied byte for byte. UX_ENOMEM.
+ */
+enum ux_code ux_otlp_json_rewrite(const struct ux_otlp *f, struct ux_bytes json,
+				  const struct ux_profile *p, struct ux_out *out,
+				  struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of OTLP profiles, with the names and forms that they have in JSON. Source:
+ * opentelemetry-proto 1.10; the mapping of proto3 to JSON; OTLP 1.10, "JSON Protobuf Encoding". */
+#ifndef UX_OTLP_SCHEMA_H
+#define UX_OTLP_SCHEMA_H
+
+#include "base.h"
+
+enum ux_otlp_message {
+	UX_OTLP_REQUEST,
+	UX_OTLP_RESOURCE_PROFILES,
+	UX_OTLP_RESOURCE,
+	UX_OTLP_ENTITY_REF,
+	UX_OTLP_SCOPE_PROFILES,
+	UX_OTLP_SCOPE,
+	UX_OTLP_PROFILE,
+	UX_OTLP_VALUE_TYPE,
+	UX_OTLP_SAMPLE,
+	UX_OTLP_DICTIONARY,
+	UX_OTLP_MAPPING,
+	UX_OTLP_LOCATION,
+	UX_OTLP_LINE,
+	UX_OTLP_FUNCTION,
+	UX_OTLP_LINK,
+	UX_OTLP_STACK,
+	UX_OTLP_ATTRIBUTE,
+	UX_OTLP_KEY_VALUE,
+	UX_OTLP_ANY_VALUE,
+	UX_OTLP_ARRAY_VALUE,
+	UX_OTLP_KEY_VALUE_LIST,
+	UX_OTLP_MESSAGE_COUNT,
+};
+
+enum ux_otlp_type {
+	UX_OTLP_INT32,
+	UX_OTLP_UINT32,
+	UX_OTLP_INT64, /* 64 bits are strings in JSON, and may be numbers */
+	UX_OTLP_UINT64,
+	UX_OTLP_FIXED64,
+	UX_OTLP_DOUBLE,
+	UX_OTLP_BOOL,
+	UX_OTLP_STRING,
+	UX_OTLP_BYTES,    /* base64 */
+	UX_OTLP_TRACE_ID, /* bytes in hexadecimal */
+	UX_OTLP_INNER,    /* a message */
+};
+
+enum ux_otlp_repeat {
+	UX_OTLP_ONE,
+	UX_OTLP_ONE_OF, /* also a default value is written: it says which one there is */
+	UX_OTLP_MANY,
+};
+
+struct ux_otlp_field {
+	uint32_t number; /* 0: the end of a message */
+	enum ux_otlp_type type;
+	enum ux_otlp_repeat repeat;
+	enum ux_otlp_message message; /* of UX_OTLP_INNER */
+	const char *name;
+};
+
+/* The fields of a message, with number 0 behind the last one. */
+const struct ux_otlp_field *ux_otlp_fields(enum ux_otlp_message message);
+
+#endif
