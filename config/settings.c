@@ -139,6 +139,10 @@ static const struct ux_setting rows[] = {
 	 NULL,
 	 "Largest request body other than an upload, on routes that take large ones; larger ones "
 	 "are answered with 413."},
+	{NULL, "otlp-bytes", UX_SETTING_BYTES, AT(otlp_bytes), "64M", K(1), G(1), UX_SETTING_LIVE,
+	 NULL,
+	 "Largest message of OpenTelemetry profiles, after it was decompressed; larger ones are "
+	 "answered with 413."},
 	{NULL, "upload-bytes", UX_SETTING_BYTES, AT(upload_bytes), "4G", K(1), 0, UX_SETTING_LIVE,
 	 NULL, "Largest upload; larger ones are answered with 413."},
 	{NULL, "drain-bytes", UX_SETTING_BYTES, AT(drain_bytes), "32M", 0, G(1), UX_SETTING_LIVE,

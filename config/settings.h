@@ -70,6 +70,7 @@ struct ux_settings {
 	uint64_t request_ms;
 	uint64_t header_bytes;
 	uint64_t body_bytes;
+	uint64_t otlp_bytes;
 	uint64_t upload_bytes;
 	uint64_t drain_bytes;
 	uint64_t request_memory;

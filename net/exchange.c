@@ -101,7 +101,9 @@ static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 	x->req.body = UX_BYTES_NONE;
 	(void)!ux_request_hold(&x->req, 0); /* decreasing always succeeds */
 	ux_response_error(&x->req, &x->res, code);
-	if (x->app->error_page)
+	if (x->req.route && x->req.route->error)
+		x->req.route->error(&x->req, &x->res);
+	else if (x->app->error_page)
 		x->app->error_page(&x->req, &x->res);
 	exchange_complete(x);
 }
@@ -235,6 +237,8 @@ static uint64_t exchange_body_limit(const struct ux_exchange *x)
 {
 	const struct ux_http_limits *l = &x->app->limits;
 	const struct ux_route *route = x->req.route;
+	if (route->coded)
+		return ux_min(ux_http_limit(l, coded_bytes), route->body);
 	return route->begin  ? ux_http_limit(l, upload_bytes)
 	       : route->body ? ux_min(ux_http_limit(l, body_bytes), route->body)
 			     : UX_BODY_UNUSED;
@@ -246,11 +250,11 @@ static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 			    "the body is over the limit of %" PRIu64 " bytes", x->body_most);
 }
 
-/* Bodies are read as they are: packed ones could be endless, and no handler unpacks them. */
+/* Bodies are read as they are: packed ones could be endless, and few handlers unpack them. */
 static enum ux_code exchange_check_coding(struct ux_request *req)
 {
 	struct ux_bytes v;
-	if (!ux_request_header(req, "Content-Encoding", &v) ||
+	if ((req->route && req->route->coded) || !ux_request_header(req, "Content-Encoding", &v) ||
 	    (v.size == 8 && strncasecmp((const char *)v.data, "identity", 8) == 0))
 		return UX_OK;
 	return ux_error_set(&req->err, UX_EINVAL,
@@ -261,11 +265,13 @@ static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	UX_TRY(exchange_read_content_length(req));
-	UX_TRY(exchange_check_coding(req));
-	if (req->method == UX_METHOD_OPTIONS)
+	if (req->method == UX_METHOD_OPTIONS) {
+		UX_TRY(exchange_check_coding(req));
 		return exchange_answer_options(x);
+	}
 	UX_TRY(exchange_find_route(x));
-	x->body_most = exchange_body_limit(x);
+	UX_TRY(exchange_check_coding(req));
+	x->body_most = req->body_most = exchange_body_limit(x);
 	if (x->app->gate)
 		UX_TRY(x->app->gate(req, &x->res));
 	if (req->content_length != UINT64_MAX && req->content_length > x->body_most)

@@ -246,6 +246,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "code", res->word ? res->word : ux_http_code_word(code));
 	ux_json_key_cstr(&j, "message", ux_error_format(&err, text, sizeof(text)));
+	res->message = ux_arena_strndup(&req->arena, text, strlen(text));
 	ux_json_object_end(&j);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
@@ -263,6 +264,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 void ux_http_limits_change(struct ux_http_limits *l, const struct ux_http_limits *next)
 {
 	CHANGE(body_bytes);
+	CHANGE(coded_bytes);
 	CHANGE(upload_bytes);
 	CHANGE(drain_bytes);
 	CHANGE(arena_bytes);
@@ -273,6 +275,7 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 {
 	l.header_bytes = l.header_bytes ? l.header_bytes : (size_t)32 << 10;
 	l.body_bytes = l.body_bytes ? l.body_bytes : (size_t)16 << 20;
+	l.coded_bytes = l.coded_bytes ? l.coded_bytes : (size_t)64 << 20;
 	l.upload_bytes = l.upload_bytes ? l.upload_bytes : (uint64_t)4 << 30;
 	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)32 << 20;
 	l.arena_bytes = l.arena_bytes ? l.arena_bytes : (size_t)64 << 20;

@@ -108,6 +108,7 @@ struct ux_request {
 	uint64_t content_length; /* UINT64_MAX: not announced */
 	uint64_t body_size;      /* bytes of the body received so far */
 	struct ux_bytes body;    /* the whole body; empty when it is streamed to the sink */
+	uint64_t body_most;      /* limit of its size; a handler that decodes it applies it again */
 	const struct ux_route *route;
 	struct ux_bytes params[UX_ROUTE_PARAMS_MOST]; /* values of the placeholders, decoded */
 	size_t n_params;
@@ -243,6 +244,8 @@ struct ux_response {
 	unsigned status; /* 0: 200, or the status of the handler's error code */
 	/* code in an error document; NULL: that of the handler's error code */
 	const char *word;
+	/* message of the error document that the body has; in the arena; NULL: none */
+	const char *message;
 	const char *type; /* content type, a static string; NULL: none */
 	/* valid until the request ends: static, in the arena, or in req->out */
 	struct ux_bytes body;
@@ -295,6 +298,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 struct ux_http_limits {
 	size_t header_bytes;   /* of a connection, for the request line and headers [32 KiB] */
 	size_t body_bytes;     /* body that is collected in memory; above: 413 [16 MiB] */
+	size_t coded_bytes;    /* the same on routes whose handlers decode the body [64 MiB] */
 	uint64_t upload_bytes; /* body that is streamed to a sink; above: 413 [4 GiB] */
 	/*
 	 * of a rejected body, which are read and dropped so that the client receives the answer;
@@ -325,8 +329,8 @@ struct ux_http_limits {
 #define ux_http_limit(limits, field) __atomic_load_n(&(limits)->field, __ATOMIC_RELAXED)
 
 /*
- * Changes body_bytes, upload_bytes, drain_bytes, arena_bytes and request_ms of a running server.
- * Any thread.
+ * Changes body_bytes, coded_bytes, upload_bytes, drain_bytes, arena_bytes and request_ms of a
+ * running server. Any thread.
  */
 void ux_http_limits_change(struct ux_http_limits *limits, const struct ux_http_limits *next);
 

@@ -42,6 +42,12 @@ struct ux_route {
 	/* for monitoring: answered however much memory other requests hold */
 	bool probe;
 	uint32_t body; /* largest body in bytes, without begin(); 0: it reads none */
+	bool coded;    /* the body may have a Content-Encoding, which the handler decodes */
+	/*
+	 * replaces the document of an error, whoever refused the request, by one of the route's
+	 * protocol; NULL: the program's form
+	 */
+	void (*error)(struct ux_request *req, struct ux_response *res);
 };
 
 /*

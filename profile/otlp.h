@@ -12,6 +12,10 @@
 
 struct ux_function_table;
 
+/* Below this, the start of a mapping is an address of the file, which the OpenTelemetry profiler
+ * writes; above it one of a process. */
+#define UX_OTLP_PROCESS_START (UINT64_C(1) << 40)
+
 /* A message, and what was read from it. Zeroed = closed. */
 struct ux_otlp {
 	struct ux_bytes bytes;   /* owned by the caller */
@@ -35,9 +39,8 @@ bool ux_otlp_is(struct ux_bytes bytes);
 /*
  * Reads a message into an empty profile. Addresses of callers have been set back into the call by
  * the producer, so that no location is a return address. A location that has lines keeps them. The
- * address of a mapping that begins below 2^40 is a virtual address of the file, which the
- * OpenTelemetry profiler writes; above it is one of the process. UX_ECORRUPT: with the offset in
- * the message. UX_ELIMIT, UX_ENOMEM.
+ * address of a mapping that begins below UX_OTLP_PROCESS_START is a virtual address of the file.
+ * UX_ECORRUPT: with the offset in the message. UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
 			  struct ux_profile *p, struct ux_error *err) ux_must;

@@ -3,12 +3,10 @@
 #include "otlp.h"
 
 #include "otlp_fields.h"
+#include "otlp_id.h"
 #include "protobuf.h"
 
 #define SECTION "OTLP profiles"
-
-/* Below this, the start of a mapping is an address of the file, above it one of a process. */
-#define PROCESS_START (UINT64_C(1) << 40)
 
 UX_VEC(otlp_slices, struct ux_bytes);
 UX_VEC(otlp_numbers, uint32_t);
@@ -142,31 +140,10 @@ static enum ux_code otlp_read_attribute(struct otlp_reader *r, struct ux_cur c,
 static void otlp_use_id(const struct otlp_reader *r, const struct otlp_attribute *a,
 			struct ux_profile_module *module)
 {
-	static const struct {
-		const char *key;
-		enum ux_id_type type;
-	} kinds[] = {
-		{"process.executable.build_id.gnu", UX_ID_GNU},
-		{"process.executable.build_id.htlhash", UX_ID_FILE},
-		{"process.executable.build_id.profiling", UX_ID_FILE},
-		{"process.executable.build_id.go", UX_ID_GO},
-	};
 	if (a->key >= r->strings.size || a->text >= ux_max(r->strings.size, (size_t)1))
 		return;
-	struct ux_bytes key = r->strings.data[a->key];
-	struct ux_bytes value = a->text ? r->strings.data[a->text] : a->value;
-	for (size_t i = 0; i < ux_countof(kinds); i++) {
-		char text[UX_ID_TEXT];
-		struct ux_id id;
-		if (!ux_bytes_eq(key, ux_bytes_cstr(kinds[i].key)) || value.size > UX_ID_GO_MOST)
-			continue;
-		(void)snprintf(text, sizeof(text), "%s:%.*s", ux_id_type_name(kinds[i].type),
-			       (int)value.size, (const char *)value.data);
-		bool better = module->id.size == 0 || kinds[i].type == UX_ID_GNU ||
-			      (kinds[i].type == UX_ID_FILE && module->id.type == UX_ID_GO);
-		if (better && ux_id_parse(ux_bytes_cstr(text), &id, NULL) == UX_OK)
-			module->id = id;
-	}
+	ux_otlp_id_take(r->strings.data[a->key], a->text ? r->strings.data[a->text] : a->value,
+			&module->id);
 }
 
 static enum ux_code otlp_read_mapping(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
@@ -253,7 +230,7 @@ static enum ux_code otlp_place(const struct otlp_reader *r, uint64_t mapping,
 	const struct otlp_mapping *m = &r->mappings.data[mapping];
 	l->module = m->module;
 	l->kind = UX_PROFILE_PC;
-	if (m->start >= PROCESS_START && l->address >= m->start) {
+	if (m->start >= UX_OTLP_PROCESS_START && l->address >= m->start) {
 		l->kind = UX_PROFILE_OFFSET;
 		l->address = l->address - m->start + m->offset;
 	}

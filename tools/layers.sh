@@ -2,7 +2,7 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|profile|cli|client)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|profile|otlp|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
@@ -26,6 +26,7 @@ BEGIN {
 	allow["push"] = "base id object cubin gsym extract net archive"
 	allow["profile"] = "base id names object gsym extract live live/jit live/kernel"
 	allow["record"] = "base id object live live/kernel profile"
+	allow["otlp"] = "base net object profile"
 	allow["sandbox"] = "base id object extract archive"
 	# unhex serve, from the lowest folder up
 	allow["server/core"] = "base code id config net store"
@@ -34,12 +35,12 @@ BEGIN {
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
 	allow["server/upstream"] = "base id config net store server/core server/upload"
 	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"
-	allow["server/protocols"] = "base id object net sandbox server/core server/symbolize server/upstream"
+	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream"
 	allow["server/pages"] = "base id net store server/core server/gate server/symbolize server/modules"
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
-		"server/upstream server/modules server/protocols server/pages"
+		"server/upstream server/modules server/protocols server/pages otlp"
 	# the command
-	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push profile record sandbox server/run"
+	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push profile record otlp sandbox server/run"
 }
 # The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
 function folder_of(path, n, piece, name, i) {

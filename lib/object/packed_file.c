@@ -114,6 +114,7 @@ struct room {
 	size_t cap;
 	size_t size; /* bytes that were written */
 	size_t most;
+	const char *rule; /* why no more, for messages */
 };
 
 static void packed_room_free(struct room *r)
@@ -125,9 +126,7 @@ static void packed_room_free(struct room *r)
 
 static enum ux_code packed_too_large(const struct room *r, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT,
-			    "inflates to over %zu bytes, more than 64 MiB and 32 times its size",
-			    r->most);
+	return ux_error_set(err, UX_ELIMIT, "inflates to over %zu bytes%s", r->most, r->rule);
 }
 
 /* Grows the memory to `want` bytes in total, but not above `most`. */
@@ -295,8 +294,9 @@ static struct ux_bytes packed_room_steal(struct room *r)
 
 enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err)
 {
-	ux_cleanup(packed_room_free) struct room r = {0};
-	r.most = (size_t)FREE_SIZE + FREE_RATIO * file->bytes.size;
+	ux_cleanup(packed_room_free) struct room r = {
+		.most = (size_t)FREE_SIZE + FREE_RATIO * file->bytes.size,
+		.rule = ", more than 64 MiB and 32 times its size"};
 	for (size_t i = 0; i < ux_countof(formats); i++) {
 		if (!ux_bytes_starts(file->bytes, formats[i].magic))
 			continue;
@@ -308,4 +308,20 @@ enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err)
 		return UX_OK;
 	}
 	return UX_OK;
+}
+
+enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t most, struct ux_mapping *ret,
+			       struct ux_error *err)
+{
+	ux_cleanup(packed_room_free) struct room r = {.most = most, .rule = ""};
+	for (size_t i = 0; i < ux_countof(formats); i++) {
+		if (formats[i].unpack == packed_xz || !ux_bytes_starts(packed, formats[i].magic))
+			continue;
+		UX_TRY(formats[i].unpack(packed, &r, err));
+		if (r.size > most) /* memory has whole pages */
+			return packed_too_large(&r, err);
+		*ret = (struct ux_mapping){.bytes = packed_room_steal(&r)};
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_ECORRUPT, "neither gzip nor zstd");
 }

@@ -29,6 +29,14 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 bool ux_packed_is(struct ux_bytes file);
 
 /*
+ * Decompresses a gzip file or zstd frames, several of which are joined, into memory that
+ * ux_file_unmap() releases. UX_ELIMIT: the content exceeds `most` bytes. UX_ECORRUPT: damaged or
+ * truncated, or the magic of neither.
+ */
+enum ux_code ux_packed_inflate(struct ux_bytes packed, size_t most, struct ux_mapping *ret,
+			       struct ux_error *err) ux_must;
+
+/*
  * Replaces the mapping of a compressed file by its decompressed content, in memory that
  * ux_file_unmap() releases. Any other file is unchanged. Device, inode and time remain those of the
  * file. Concatenated streams are joined. UX_ELIMIT: the content exceeds 64 MiB plus 32 times the

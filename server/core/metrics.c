@@ -141,6 +141,27 @@ static void metrics_put_bytes(const struct table *t, const char *name, const cha
 	}
 }
 
+static void metrics_put_otlp(const struct ux_metrics *m, struct ux_out *out)
+{
+	static const char *const results[UX_OTLP_COUNTS] = {
+		[UX_OTLP_KEPT] = "already",       [UX_OTLP_NAMED] = "named",
+		[UX_OTLP_NAMELESS] = "no_symbol", [UX_OTLP_PENDING] = "pending",
+		[UX_OTLP_MISSING] = "missing",    [UX_OTLP_UNKNOWN] = "no_id",
+	};
+	ux_metrics_one(out, "unhex_otlp_messages_total", "counter",
+		       "Messages of OpenTelemetry profiles that were read.",
+		       metrics_get(&m->otlp[UX_OTLP_MESSAGES]));
+	ux_metrics_one(out, "unhex_otlp_partial_messages_total", "counter",
+		       "Of these, those whose work was over the budget of a request.",
+		       metrics_get(&m->otlp[UX_OTLP_OVER_BUDGET]));
+	metrics_put_head(out, "unhex_otlp_locations_total", "counter",
+			 "Locations in these messages, by what became of them.");
+	for (size_t i = 0; i < UX_OTLP_COUNTS; i++)
+		if (results[i])
+			ux_out_fmt(out, "unhex_otlp_locations_total{result=\"%s\"} %" PRIu64 "\n",
+				   results[i], metrics_get(&m->otlp[i]));
+}
+
 void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
 		      struct ux_out *out)
 {
@@ -166,4 +187,11 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 	ux_metrics_one(out, "unhex_extract_failed_total", "counter",
 		       "Uploaded files that could not be extracted.",
 		       metrics_get(&m->extract_failed));
+	metrics_put_otlp(m, out);
+}
+
+void ux_metrics_otlp(struct ux_metrics *m, const uint64_t *n)
+{
+	for (size_t i = 0; i < UX_OTLP_COUNTS; i++)
+		metrics_add(&m->otlp[i], n[i]);
 }

@@ -26,14 +26,31 @@ struct ux_metrics_route {
 	_Atomic uint64_t bytes_out;
 };
 
+/* Counters of OTLP messages and of what became of their locations. */
+enum ux_otlp_count {
+	UX_OTLP_MESSAGES,
+	UX_OTLP_OVER_BUDGET, /* messages that were named in part: see UX_REQUEST_WORK_MOST */
+	UX_OTLP_KEPT,        /* locations that have lines, or no mapping */
+	UX_OTLP_NAMED,       /* got lines */
+	UX_OTLP_NAMELESS,    /* no symbol is known at their address */
+	UX_OTLP_PENDING,     /* their module is being fetched or extracted */
+	UX_OTLP_MISSING,     /* their module is not here, or cannot be read */
+	UX_OTLP_UNKNOWN,     /* their mapping has no identity, or is of a process */
+	UX_OTLP_COUNTS
+};
+
 /* Zeroed except for start. Any thread. */
 struct ux_metrics {
 	struct ux_metrics_route routes[UX_METRICS_ROUTES_MOST + 1];
 	_Atomic uint64_t vanished; /* answers whose client had disconnected */
 	_Atomic uint64_t extracted;
 	_Atomic uint64_t extract_failed;
+	_Atomic uint64_t otlp[UX_OTLP_COUNTS];
 	int64_t start; /* seconds since 1970 */
 };
+
+/* Adds the counts of a message: UX_OTLP_COUNTS of them. */
+void ux_metrics_otlp(struct ux_metrics *m, const uint64_t *n);
 
 /* Counts one request and its answer; routes is the table that contains req->route. */
 void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,

@@ -191,17 +191,6 @@ static const char *page_word_of(unsigned status)
 	}
 }
 
-/* The message in the error document, which leaves out what is not meant for clients. */
-static const char *page_message_of(struct ux_request *req, struct ux_bytes document)
-{
-	json_t *doc = json_loadb((const char *)document.data, document.size, 0, NULL);
-	const char *text =
-		json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
-	const char *kept = text ? ux_arena_strndup(&req->arena, text, strlen(text)) : NULL;
-	json_decref(doc);
-	return kept ? kept : "";
-}
-
 /* The requested URL, to which the sign-in redirects. */
 static struct ux_bytes page_target_of(struct ux_request *req)
 {
@@ -224,7 +213,7 @@ void ux_web_error(struct ux_request *req, struct ux_response *res)
 	const struct ux_page page = {.title = "unhex", .section = UX_PAGE_ELSEWHERE};
 	if ((req->route && !req->route->page) || !ux_page_accepted(req))
 		return;
-	const char *message = page_message_of(req, res->body);
+	const char *message = res->message ? res->message : "";
 	ux_out_deinit(&req->out);
 	ux_page_begin(req, &page);
 	UX_HTML(&req->out, "<h1>$</h1>\n<p>$</p>\n", page_word_of(res->status), message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handlers of the debuginfod, Mozilla and pprof protocols; the paths are in
+ * The handlers of the debuginfod, Mozilla, pprof and OpenTelemetry protocols; the paths are in
  * server/run/routes.c.
  */
 #ifndef UX_PROTOCOLS_H
@@ -23,5 +23,8 @@ ux_handler_fn ux_handle_source_v1, ux_handle_asm_v1;
 
 /* /pprof/{id}/symbol of pprof's remote symbolization. GET: are there symbols? */
 ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
+
+/* POST /v1development/profiles and POST /v1/symbolize/otlp: profiles of OpenTelemetry. */
+ux_handler_fn ux_handle_otlp_profiles, ux_handle_symbolize_otlp;
 
 #endif

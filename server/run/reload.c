@@ -20,6 +20,7 @@ struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
 	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){
 		.header_bytes = s->header_bytes,
 		.body_bytes = s->body_bytes,
+		.coded_bytes = s->otlp_bytes,
 		.upload_bytes = s->upload_bytes,
 		.arena_bytes = s->request_memory,
 		.memory_bytes = s->memory_bytes,

@@ -5,6 +5,7 @@
 #include "auth.h"
 #include "http_server.h"
 #include "modules.h"
+#include "otlp_exchange.h"
 #include "protocols.h"
 #include "pages.h"
 #include "symbolize.h"
@@ -76,6 +77,12 @@ const struct ux_route ux_server_routes[] = {
 	 "does pprof find symbols here?", .works = true},
 	{UX_METHOD_POST, "/pprof/{id}/symbol", ux_handle_pprof_symbol, NULL, UX_SCOPE_SYMBOLIZE,
 	 "pprof's remote symbolization", .works = true, .body = UX_BODY_LARGE},
+	{UX_METHOD_POST, "/v1development/profiles", ux_handle_otlp_profiles, NULL,
+	 UX_SCOPE_SYMBOLIZE, "profiles of OpenTelemetry, to be named and passed on", .works = true,
+	 .body = UX_BODY_LARGE, .coded = true, .error = ux_otlp_error},
+	{UX_METHOD_POST, "/v1/symbolize/otlp", ux_handle_symbolize_otlp, NULL, UX_SCOPE_SYMBOLIZE,
+	 "the same; the named message is the answer", .works = true, .body = UX_BODY_LARGE,
+	 .coded = true, .error = ux_otlp_error},
 	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
 	 "why this has, or lacks, symbols: ?addr=0x1", .works = true},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},

@@ -366,6 +366,8 @@ static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, st
 	size_t before = m->arena.used, size = text->size + mark.size;
 	if (m->bytes + size > m->most)
 		return false;
+	/* the next block of the arena may be larger than what is left for the cache */
+	m->arena.budget = m->arena.used + (m->most - m->bytes);
 	char *copy = ux_arena_array(&m->arena, char, size + 1);
 	frame_cache_charge(m, m->arena.used - before);
 	if (!copy)
@@ -426,7 +428,7 @@ static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, boo
 			frame_cache_append(m, &m->lists.texts, sizeof(*t), number);
 		if (!t)
 			return false;
-		*t = (struct ux_cached_text){(const char *)text.data, (uint32_t)text.size,
+		*t = (struct ux_cached_text){(const char *)text.data, s, (uint32_t)text.size,
 					     cached_text_is_plain(text)};
 	}
 	*ret = *number;
@@ -450,8 +452,8 @@ static bool frame_cache_join_path(struct ux_frame_cache *m, struct ux_cached_fil
 		return false;
 	struct ux_cached_text *t = frame_cache_append(m, &m->lists.texts, sizeof(*t), &file->path);
 	if (t)
-		*t = (struct ux_cached_text){(const char *)text.data, (uint32_t)text.size,
-					     cached_text_is_plain(text)};
+		*t = (struct ux_cached_text){(const char *)text.data, (const char *)text.data,
+					     (uint32_t)text.size, cached_text_is_plain(text)};
 	return t != NULL;
 }
 

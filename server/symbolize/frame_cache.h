@@ -38,6 +38,9 @@ enum {
 
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */
+	/* of a function: its linkage name, as the module's file has it; otherwise as data. It may
+	 * be longer than any text: see ux_cached_linkage(). */
+	const char *linkage;
 	uint32_t size;
 	bool plain; /* printable ASCII without quotes and backslashes, which JSON need not escape */
 };
@@ -164,6 +167,14 @@ ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, u
 {
 	const struct ux_cached_text *t = ux_cached_text(m, i);
 	return ux_bytes(t->data, t->size);
+}
+
+/* The linkage name of a function's text; what is over the limit of a text is cut off. */
+ux_inline struct ux_bytes ux_cached_linkage(const struct ux_cached_text *t)
+{
+	return t->linkage == t->data
+		       ? ux_bytes(t->data, t->size)
+		       : ux_bytes(t->linkage, strnlen(t->linkage, UX_FRAME_TEXT_MOST));
 }
 
 /* Prefetches a frame; 0 is allowed. */

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import otlp_message
 from hostile_gsym import BASE, KINDS
 from http_api import Api
 from tool import ROOT
@@ -23,6 +24,15 @@ def frames_of_mozilla(name, addresses):
     return {"jobs": [{"memoryMap": [["x", debug_id(name)]], "stacks": [[[0, a - BASE] for a in addresses]]}]}
 
 
+def otlp_of(name, addresses):
+    """A message of profiles whose locations are those addresses."""
+    b = otlp_message.Builder()
+    mapping = b.mapping("x", {"gnu": name.split(":")[1]})
+    for address in addresses[:2000]:
+        b.tables.location_table.add(mapping_index=mapping, address=address)
+    return b.data()
+
+
 # The requests to each route about a hostile module. Routes that read no module are in NO_MODULE.
 REQUESTS = {
     "/v1/symbolize": lambda n, a: ("POST", "/v1/symbolize", {"modules": [{"id": n, "addresses": list(a)}]}),
@@ -34,6 +44,8 @@ REQUESTS = {
     "/v1/query": lambda n, a: ("POST", "/v1/query", {"ids": [n]}),
     "/pprof/{id}/symbol": lambda n, a: ("POST", f"/pprof/{n}/symbol", "+".join(hex(x) for x in a[:400])),
     "/symbolicate/v5": lambda n, a: ("POST", "/symbolicate/v5", frames_of_mozilla(n, a[:400])),
+    "/v1development/profiles": lambda n, a: ("POST", "/v1development/profiles", otlp_of(n, a)),
+    "/v1/symbolize/otlp": lambda n, a: ("POST", "/v1/symbolize/otlp", otlp_of(n, a)),
     "/source/v1": lambda n, a: ("POST", "/source/v1", {
         "debugName": "x", "debugId": debug_id(n), "moduleOffset": hex(a[-1] - BASE),
         "file": "/src/long.c"}),
@@ -78,7 +90,9 @@ def test_a_hostile_upload_costs_no_route_more_than_its_bounds(server, watched, k
         method, path, *body = make(name, list(addresses))
         body = json.dumps(body[0]) if body and isinstance(body[0], dict) else (body or [None])[0]
         with watched.request(f"{kind} {method} {route}"):
-            api.connection.request(method, path, body, {"Authorization": f"Bearer {server.token}"})
+            api.connection.request(method, path, body, {
+                "Authorization": f"Bearer {server.token}",
+                **({"Content-Type": "application/x-protobuf"} if isinstance(body, bytes) else {})})
             answer = api.connection.getresponse()
             size = sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
         print(f"    {answer.status}, {size} bytes")

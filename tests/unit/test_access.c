@@ -175,8 +175,10 @@ static const struct recipe {
 	const char *target;
 	const char *body;
 	const char *shows;
+	const char *type; /* NULL, or a header line */
 } recipes[] = {
-#define ID "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874"
+#define HEX "1b700ab56bff4136b7c92cfe7a92fa17ef09d874"
+#define ID  "gnu:" HEX
 	{UX_METHOD_GET, "/", NULL, "", NULL},
 	{UX_METHOD_GET, "/healthz", NULL, "", NULL},
 	{UX_METHOD_GET, "/readyz", NULL, "", NULL},
@@ -208,6 +210,15 @@ static const struct recipe {
 	 "{\"memoryMap\":[[\"m\",\"B50A701BFF6B3641B7C92CFE7A92FA170\"]],"
 	 "\"stacks\":[[[0,4103]]]}",
 	 "_start"},
+	{UX_METHOD_POST, "/v1development/profiles", NULL, "", NULL}, /* the answer is empty */
+	/* a mapping with an ID, and a location in it */
+	{UX_METHOD_POST, "/v1/symbolize/otlp", "/v1/symbolize/otlp",
+	 "\x12\x6a"
+	 "*\x01x*\x1fprocess.executable.build_id.gnu"
+	 "\x32\x02\x08\x01"
+	 "\x32\x2e\x08\x01\x12\x2a\n\x28" HEX "\n\x02\x08\x01\n\x03*\x01\x01"
+	 "\x12\x07\x08\x01\x10\x87\xa0\x80\x02",
+	 "_start", "Content-Type: application/x-protobuf"},
 	{UX_METHOD_POST, "/source/v1", "/source/v1",
 	 "{\"debugId\":\"B50A701BFF6B3641B7C92CFE7A92FA170\",\"moduleOffset\":\"0x1007\","
 	 "\"file\":\"/tmp/example/src/m.c\"}",
@@ -264,7 +275,7 @@ static struct make_answer follow(struct world *w, const struct recipe *r, const 
 				 const char *prefix, const char *header)
 {
 	char target[256];
-	const char *const headers[] = {header, NULL};
+	const char *const headers[] = {r->type ? r->type : header, header, NULL};
 	const char *at = strchr(r->target, '@');
 	snprintf(target, sizeof(target), "%s%.*s%s%s", prefix,
 		 (int)(at ? (size_t)(at - r->target) : strlen(r->target)), r->target,

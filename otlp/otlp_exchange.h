@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OTLP/HTTP for profiles: bodies of requests and answers. Source: OpenTelemetry protocol
+ * specification 1.10, "OTLP/HTTP"; google.rpc.Status for errors.
+ */
+#ifndef UX_OTLP_EXCHANGE_H
+#define UX_OTLP_EXCHANGE_H
+
+#include "file.h"
+#include "http.h"
+
+/* A message in a request. Zeroed = closed. */
+struct ux_otlp_body {
+	struct ux_bytes message; /* an ExportProfilesServiceRequest; valid as long as the request */
+	struct ux_mapping plain; /* its memory, if it was decompressed */
+	struct ux_out_quota *quota;
+};
+
+/*
+ * Finds the message in the body: it is of type application/x-protobuf, and may be compressed by
+ * gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding. UX_ELIMIT: over
+ * req->body_most bytes once it is decompressed. UX_ECORRUPT: what is compressed is damaged. The
+ * decompressed bytes count for req->answer. It must be released in any case.
+ */
+enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
+			       struct ux_otlp_body *ret) ux_must;
+void ux_otlp_body_deinit(struct ux_otlp_body *b);
+
+/* The content type of answers to the request: that of its body. */
+const char *ux_otlp_type(const struct ux_request *req);
+
+/*
+ * Makes the answer of a message that was taken: an ExportProfilesServiceResponse. warning: NULL, or
+ * what its sender should know although no profile was refused.
+ */
+enum ux_code ux_otlp_accept(struct ux_request *req, struct ux_response *res, const char *warning)
+	ux_must;
+
+/* Replaces an error document by a google.rpc.Status in the encoding of the request. */
+void ux_otlp_error(struct ux_request *req, struct ux_response *res);
+
+#endif

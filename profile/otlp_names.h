@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for the locations of an OTLP message, without a profile in memory: the dictionary is read
+ * once, the caller looks addresses up module by module, and the message is written with their
+ * lines. Samples are never read. Source: as of otlp.h.
+ */
+#ifndef UX_OTLP_NAMES_H
+#define UX_OTLP_NAMES_H
+
+#include "id.h"
+#include "map.h"
+#include "out.h"
+#include "profile.h"
+#include "vec.h"
+
+enum {
+	UX_OTLP_MODULES_MOST = 100000, /* distinct identities in one message */
+};
+
+/* Locations of one module that have no lines. */
+struct ux_otlp_module {
+	struct ux_id id;
+	size_t first, n; /* range of its addresses in ux_otlp_names.addresses */
+};
+
+UX_VEC(ux_otlp_modules, struct ux_otlp_module);
+
+/* A location without lines in a mapping. Offsets count from the start of the message. */
+struct ux_otlp_location {
+	uint64_t address;
+	uint32_t mapping; /* number; once the message is read: of its module plus 1, 0: none */
+	uint32_t field;   /* where its field begins, */
+	uint32_t content; /* where its content begins, */
+	uint32_t end;     /* and where both end */
+};
+
+UX_VEC(ux_otlp_locations, struct ux_otlp_location);
+UX_VEC(ux_otlp_numbers, uint32_t);
+
+/*
+ * The state of one message. Zeroed except for bytes and quota = closed. One thread at a time.
+ * Memory is bounded by the quota, or by a multiple of the message's size without one.
+ */
+struct ux_otlp_names {
+	struct ux_bytes bytes;      /* the message; owned by the caller; below 4 GiB */
+	struct ux_out_quota *quota; /* of all buffers; NULL: none */
+	struct ux_otlp_modules modules;
+	uint64_t *addresses;  /* of all modules; malloc'ed */
+	uint32_t n_locations; /* in the message */
+	uint32_t n_unknown;   /* have no lines, and no module whose identity is known */
+	/* The fields below belong to the functions of this header. */
+	struct ux_otlp_locations locations; /* in the order of the message */
+	uint32_t *owners;                   /* location of each address; malloc'ed */
+	uint32_t *lines;                    /* of each location, a number as of
+					       ux_otlp_names_line(); malloc'ed */
+	uint32_t n_strings;                 /* with those that are appended */
+	uint32_t n_functions;
+	struct ux_out line_bytes;
+	struct ux_out functions;
+	struct ux_out strings;
+	struct ux_out inner;
+	struct ux_string_numbers numbers; /* of strings that were appended */
+	struct ux_arena texts;
+};
+
+/*
+ * Reads the dictionary: the modules and their addresses are set. A location is left out if it has
+ * lines, if it has no mapping, or if its mapping begins at UX_OTLP_PROCESS_START or above, where it
+ * is an address of a process. UX_ECORRUPT: with the offset in the message. UX_ELIMIT: too
+ * large, or too many modules. UX_ENOMEM, and the code of the quota. The state must be released in
+ * any case.
+ */
+enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err) ux_must;
+void ux_otlp_names_deinit(struct ux_otlp_names *n);
+
+/* The number of a string, which is copied and appended when it is new; failures are latched. */
+uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text);
+
+/* Appends a function, whose strings are numbers as above, and returns its number. */
+uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
+				uint32_t file);
+
+/*
+ * Appends lines: one of the function with that number, followed by the lines with the number `up`,
+ * into which it is inlined (0: none). Returns the number of both together.
+ */
+uint32_t ux_otlp_names_line(struct ux_otlp_names *n, uint32_t function, uint32_t line, uint32_t up);
+
+/* Gives the location of an address (its index in n->addresses) its lines. */
+static inline void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, uint32_t lines)
+{
+	n->lines[n->owners[address]] = lines;
+}
+
+/* UX_OK, or the first failure of the functions above. */
+enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err) ux_must;
+
+/*
+ * Appends the message with the lines that were set. Only the dictionary differs: functions and
+ * strings follow at the end of their tables; all else is copied byte for byte. UX_ENOMEM, and the
+ * code of the quota.
+ */
+enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *out,
+				 struct ux_error *err) ux_must;
+
+#endif
