@@ -13,6 +13,7 @@ struct serve_values {
 	const char *reading;
 	const char *keep_days;
 	const char *cache;
+	const char *keep_profiles;
 	struct ux_option_each upstreams;
 	struct ux_option_each set;
 	bool print;
@@ -32,6 +33,8 @@ static const struct ux_option serve_options[] = {
 	 "remove modules that were not used for so many days, unless their namespace has a limit of its own [never]"},
 	{"cache", 0, UX_OPTION_TEXT, offsetof(struct serve_values, cache), "SIZE",
 	 "keep so much of what can be extracted or fetched again [all]"},
+	{"keep-profiles", 0, UX_OPTION_TEXT, offsetof(struct serve_values, keep_profiles), "TIME",
+	 "keep profiles that pass or are uploaded for so long, such as 7d, and show them [not kept]"},
 	{"upstream", 0, UX_OPTION_EACH, offsetof(struct serve_values, upstreams), "WHERE",
 	 "fetch missing files from it: KIND+URL, or dir:/PATH, as unhex-serve.conf(5) says; may be repeated, in order"},
 	{"set", 0, UX_OPTION_EACH, offsetof(struct serve_values, set), "KEY=VALUE",
@@ -51,6 +54,7 @@ static const struct {
 	{"reading", "--reading", offsetof(struct serve_values, reading)},
 	{"keep-days", "--keep-days", offsetof(struct serve_values, keep_days)},
 	{"cache", "--cache", offsetof(struct serve_values, cache)},
+	{"keep-profiles", "--keep-profiles", offsetof(struct serve_values, keep_profiles)},
 };
 
 enum {

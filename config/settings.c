@@ -103,6 +103,14 @@ static const struct ux_setting rows[] = {
 	{NULL, "cache", UX_SETTING_BYTES, AT(cache_bytes), "0", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Bytes kept of data that can be recreated (extracted, or fetched from upstreams); 0 means "
 	 "no limit."},
+	{NULL, "keep-profiles", UX_SETTING_TIME, AT(keep_profiles_ms), "0", 0, 3650 * DAY,
+	 UX_SETTING_LIVE, NULL,
+	 "How long profiles are kept that were uploaded or have passed as OpenTelemetry messages; 0 "
+	 "keeps none."},
+	{NULL, "profile-bytes", UX_SETTING_BYTES, AT(profile_bytes), "4G", 0, 0, UX_SETTING_LIVE,
+	 NULL,
+	 "Bytes of profiles that are kept; when there are more, the oldest ones of the namespace "
+	 "that has most are removed. 0 means no limit."},
 	{NULL, "min-free", UX_SETTING_BYTES, AT(min_free_bytes), "64M", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Bytes that uploads and fetched files leave free on the disk of the store, but at most a "
 	 "twentieth of the disk. Uploads that do not fit are answered with 507 (disk_full)."},

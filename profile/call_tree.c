@@ -26,6 +26,7 @@ struct call_maker {
 	struct call_grown_nodes nodes;
 	struct ux_profile_values self;      /* n_columns of each node */
 	struct ux_profile_numbers children; /* node of (caller, function) */
+	size_t grown_most;                  /* nodes */
 	double scale[UX_CALL_COLUMNS_MOST]; /* 1 / sum of the values of a column */
 	/* Of the profile that is added: */
 	const struct ux_profile *p;
@@ -61,9 +62,9 @@ static int64_t call_add(int64_t a, int64_t b)
 
 static enum ux_code call_grow(struct call_maker *m, struct call_grown node, struct ux_error *err)
 {
-	if (m->nodes.size >= UX_CALL_NODES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the tree of calls has more than %d nodes",
-				    UX_CALL_NODES_MOST);
+	if (m->nodes.size >= m->grown_most)
+		return ux_error_set(err, UX_ELIMIT, "the tree of calls has more than %zu nodes",
+				    m->grown_most);
 	for (size_t i = 0; i < m->tree->n_columns; i++)
 		if (!ux_profile_values_append(&m->self, 0))
 			return ux_error_nomem(err);
@@ -516,7 +517,9 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 {
 	*t = (struct ux_call_tree){0};
 	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
-	struct call_maker m = {.tree = t};
+	struct call_maker m = {.tree = t,
+			       .grown_most = options->grown_most ? options->grown_most
+								 : UX_CALL_NODES_MOST};
 	enum ux_code code = call_make(&m, p, other, options, err);
 	call_maker_deinit(&m);
 	return code;

@@ -41,6 +41,8 @@ struct ux_call_options {
 	 * their sum. 0: no limit.
 	 */
 	size_t most;
+	/* Most nodes while it is made; more are UX_ELIMIT. 0: UX_CALL_NODES_MOST. */
+	size_t grown_most;
 	/* Nodes with less than this share of the profile are left out in the same way. */
 	double least;
 };

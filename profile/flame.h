@@ -17,6 +17,8 @@ struct ux_flame_options {
 	struct ux_bytes title; /* such as the profile's file */
 	struct ux_bytes other; /* title of the profile that it is compared with */
 	size_t type;           /* the value that widths show at first */
+	/* Where a page links to above its title: a path, and what is there. Empty: nowhere. */
+	struct ux_bytes back_url, back_text;
 };
 
 /*

@@ -237,7 +237,15 @@ static const char flame_controls[] =
 static void flame_put_body(const struct ux_call_tree *t, const struct ux_flame_options *options,
 			   struct ux_out *out)
 {
-	ux_out_cstr(out, "<body>\n<main>\n<h1>");
+	ux_out_cstr(out, "<body>\n<main>\n");
+	if (options->back_url.size > 0) {
+		ux_out_cstr(out, "<p><a href=\"");
+		ux_html_escape(out, options->back_url);
+		ux_out_cstr(out, "\">");
+		ux_html_escape(out, options->back_text);
+		ux_out_cstr(out, "</a></p>\n");
+	}
+	ux_out_cstr(out, "<h1>");
 	ux_html_escape(out, options->title);
 	ux_out_cstr(out, "</h1>\n");
 	if (t->n_columns > t->n_types) {

@@ -133,6 +133,7 @@ static enum ux_code otlp_read_attribute(struct otlp_reader *r, struct ux_cur c,
 		UX_TRY(ux_cur_status(&f.bytes, err));
 	}
 	UX_TRY(ux_cur_status(&c, err));
+	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(a), err));
 	return otlp_attributes_append(&r->attributes, a) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -172,6 +173,7 @@ static enum ux_code otlp_read_mapping(struct otlp_reader *r, struct ux_cur c, st
 	UX_TRY(otlp_text(r, path, &c, &module.path, err));
 	if (r->mappings.size > 0) /* element 0 stands for "none" */
 		UX_TRY(ux_profile_add_module(r->profile, module, &mapping.module, err));
+	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(mapping), err));
 	return otlp_mappings_append(&r->mappings, mapping) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -192,6 +194,7 @@ static enum ux_code otlp_read_function(struct otlp_reader *r, struct ux_cur c, s
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	r->file->n_functions++;
+	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(function), err));
 	return otlp_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -300,6 +303,8 @@ static enum ux_code otlp_read_entry(struct otlp_reader *r, unsigned pass,
 		if (pass != 0)
 			return UX_OK;
 		r->file->n_strings++;
+		UX_TRY(ux_profile_charge(r->profile,
+					 2 * (sizeof(struct ux_bytes) + sizeof(uint32_t)), err));
 		return otlp_slices_append(&r->strings, ux_protobuf_text(f)) &&
 				       otlp_numbers_append(&r->texts, 0)
 			       ? UX_OK

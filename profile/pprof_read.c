@@ -25,6 +25,12 @@ struct pprof_function {
 
 UX_VEC(pprof_functions, struct pprof_function);
 
+enum {
+	/* bytes of a function or mapping in the tables below, and of an entry of a map, with the
+	 * room by which these grow */
+	PPROF_INDEXED = 2 * (sizeof(struct pprof_function) + 24)
+};
+
 /* The state of reading. */
 struct pprof_reader {
 	struct ux_pprof *file;
@@ -82,14 +88,16 @@ static enum ux_code pprof_read_string(struct pprof_reader *r, const struct ux_pr
 {
 	uint32_t number = 0;
 	UX_TRY(ux_profile_string(r->profile, ux_protobuf_text(f), &number, err));
+	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(number), err));
 	return pprof_numbers_append(&r->strings, number) ? UX_OK : ux_error_nomem(err);
 }
 
 /* Remembers the index of an ID. Of several equal ones the first is used. */
-static enum ux_code pprof_index(struct ux_profile_numbers *numbers, uint64_t id, size_t index,
-				struct ux_error *err)
+static enum ux_code pprof_index(struct pprof_reader *r, struct ux_profile_numbers *numbers,
+				uint64_t id, size_t index, struct ux_error *err)
 {
 	bool fresh = false;
+	UX_TRY(ux_profile_charge(r->profile, PPROF_INDEXED, err));
 	uint32_t *slot = ux_profile_numbers_insert(numbers, id, &fresh);
 	if (!slot)
 		return ux_error_nomem(err);
@@ -116,7 +124,7 @@ static enum ux_code pprof_read_function(struct pprof_reader *r, struct ux_cur c,
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	r->file->function_max = ux_max(r->file->function_max, function.id);
-	UX_TRY(pprof_index(&r->function_of, function.id, r->functions.size, err));
+	UX_TRY(pprof_index(r, &r->function_of, function.id, r->functions.size, err));
 	return pprof_functions_append(&r->functions, function) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -171,7 +179,7 @@ static enum ux_code pprof_read_mapping(struct pprof_reader *r, struct ux_cur c,
 	module.kind = pprof_module_kind(ux_profile_text(r->profile, module.path));
 	module.id = pprof_module_id(ux_profile_text(r->profile, text));
 	UX_TRY(ux_profile_add_module(r->profile, module, &mapping.module, err));
-	UX_TRY(pprof_index(&r->mapping_of, id, r->mappings.size, err));
+	UX_TRY(pprof_index(r, &r->mapping_of, id, r->mappings.size, err));
 	return pprof_mappings_append(&r->mappings, mapping) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -253,7 +261,7 @@ static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
 	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
 	UX_TRY(ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err));
 	r->file->n_locations++;
-	return pprof_index(&r->location_of, id, number, err);
+	return pprof_index(r, &r->location_of, id, number, err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -78,16 +78,41 @@ enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err)
 	return made ? UX_OK : ux_error_nomem(err);
 }
 
+/*
+ * What an element costs beside its own size: the free half of a table that has just grown, and its
+ * entry in a map, which is half empty.
+ */
+enum {
+	SLACK = 2,
+	MAP_ENTRY = 2 * (8 + 16 + 8)
+};
+
+enum ux_code ux_profile_charge(struct ux_profile *p, size_t bytes, struct ux_error *err)
+{
+	p->charged += bytes;
+	if (p->most > 0 && p->charged > p->most)
+		return ux_error_set(err, UX_ELIMIT,
+				    "the profile takes more than %" PRIu64 " bytes of memory",
+				    p->most);
+	return UX_OK;
+}
+
 enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,
 			       struct ux_error *err)
 {
-	return ux_strings_add(&p->strings, text, ret, err);
+	size_t before = p->strings.list.size;
+	UX_TRY(ux_strings_add(&p->strings, text, ret, err));
+	return p->strings.list.size == before
+		       ? UX_OK
+		       : ux_profile_charge(p, text.size + 1 + SLACK * sizeof(text) + MAP_ENTRY,
+					   err);
 }
 
 enum ux_code ux_profile_add_module(struct ux_profile *p, struct ux_profile_module module,
 				   uint32_t *ret, struct ux_error *err)
 {
 	UX_TRY(profile_has_room(p->modules.size, "modules", err));
+	UX_TRY(ux_profile_charge(p, SLACK * sizeof(module), err));
 	*ret = (uint32_t)p->modules.size;
 	return ux_profile_modules_append(&p->modules, module) ? UX_OK : ux_error_nomem(err);
 }
@@ -96,6 +121,7 @@ enum ux_code ux_profile_add_thread(struct ux_profile *p, struct ux_profile_threa
 				   uint32_t *ret, struct ux_error *err)
 {
 	UX_TRY(profile_has_room(p->threads.size, "threads", err));
+	UX_TRY(ux_profile_charge(p, SLACK * sizeof(thread), err));
 	*ret = (uint32_t)p->threads.size;
 	return ux_profile_threads_append(&p->threads, thread) ? UX_OK : ux_error_nomem(err);
 }
@@ -104,6 +130,7 @@ enum ux_code ux_profile_add_location(struct ux_profile *p, struct ux_profile_loc
 				     uint32_t *ret, struct ux_error *err)
 {
 	UX_TRY(profile_has_room(p->locations.size, "locations", err));
+	UX_TRY(ux_profile_charge(p, SLACK * sizeof(location) + MAP_ENTRY, err));
 	*ret = (uint32_t)p->locations.size;
 	return ux_profile_locations_append(&p->locations, location) ? UX_OK : ux_error_nomem(err);
 }
@@ -134,6 +161,7 @@ enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 	struct ux_profile_location *l = &p->locations.data[location];
 	if (n > UINT32_MAX - p->frames.size)
 		return profile_has_room(UINT32_MAX, "frames", err);
+	UX_TRY(ux_profile_charge(p, SLACK * n * sizeof(*frames), err));
 	l->first = (uint32_t)p->frames.size;
 	for (size_t i = 0; i < n; i++)
 		if (!ux_profile_frames_append(&p->frames, frames[i]))
@@ -152,6 +180,8 @@ enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t loc
 		return ux_error_nomem(err);
 	if (fresh) {
 		UX_TRY(profile_has_room(p->stacks.size, "stacks", err));
+		UX_TRY(ux_profile_charge(p, SLACK * sizeof(struct ux_profile_stack) + MAP_ENTRY,
+					 err));
 		*number = (uint32_t)p->stacks.size;
 		struct ux_profile_stack stack = {.caller = caller, .location = location};
 		if (!ux_profile_stacks_append(&p->stacks, stack))
@@ -181,6 +211,11 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 		*number = (uint32_t)p->samples.size;
 	}
 	UX_TRY(profile_has_room(p->samples.size, "samples", err));
+	UX_TRY(ux_profile_charge(
+		p,
+		SLACK * (sizeof(struct ux_profile_sample) + p->n_types * sizeof(*values)) +
+			MAP_ENTRY,
+		err));
 	struct ux_profile_sample sample = {
 		.stack = stack,
 		.thread = thread,

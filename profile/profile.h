@@ -183,6 +183,13 @@ struct ux_profile {
 	struct ux_profile_type period_type;
 	int64_t period;
 	bool keep_times; /* each sample stays on its own; set before the first one is added */
+	/*
+	 * Limit of the memory of all tables, those of a reader included, set before the first
+	 * element is added; 0: that of each table alone (UX_PROFILE_BYTES_MOST). `charged` is what
+	 * they have, counted as elements are added.
+	 */
+	uint64_t most;
+	uint64_t charged;
 	struct ux_profile_places places;     /* location of a place */
 	struct ux_profile_numbers stack_of;  /* stack of (caller, location) */
 	struct ux_profile_numbers sample_of; /* sample of (thread, stack) */
@@ -191,6 +198,9 @@ struct ux_profile {
 /* UX_ENOMEM. The profile must be released in either case. */
 enum ux_code ux_profile_init(struct ux_profile *p, struct ux_error *err) ux_must;
 void ux_profile_deinit(struct ux_profile *p);
+
+/* Charges memory before it is allocated. UX_ELIMIT: p->most would be exceeded. */
+enum ux_code ux_profile_charge(struct ux_profile *p, size_t bytes, struct ux_error *err) ux_must;
 
 /* Adds a string, or finds it, and sets its number. The bytes are copied. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_profile_string(struct ux_profile *p, struct ux_bytes text, uint32_t *ret,

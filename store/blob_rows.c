@@ -138,6 +138,8 @@ UX_SQL(sql_blob_lose_sources, "DELETE FROM sources WHERE blob = :hash");
 
 UX_SQL(sql_blob_lose_fetched, "DELETE FROM fetched WHERE blob = :hash");
 
+UX_SQL(sql_blob_lose_profiles, "DELETE FROM profiles WHERE blob = :hash");
+
 /* What was extracted from the lost blob is now an original: it cannot be extracted again. */
 UX_SQL(sql_blob_lose_parents,
        "UPDATE candidates SET parent = NULL, cached = 0 WHERE parent IN (SELECT number "
@@ -159,6 +161,7 @@ static enum ux_code blob_lose(struct ux_index *ix, const struct ux_blob_hash *ha
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(blob_delete_from(db, &sql_blob_lose_sources, hash, &loss.sources, err));
 	UX_TRY(blob_delete_from(db, &sql_blob_lose_fetched, hash, &loss.fetched, err));
+	UX_TRY(blob_delete_from(db, &sql_blob_lose_profiles, hash, &loss.profiles, err));
 	UX_TRY(blob_delete_from(db, &sql_blob_lose_parents, hash, NULL, err));
 	UX_TRY(blob_delete_from(db, &sql_blob_lose_candidates, hash, &loss.candidates, err));
 	UX_TRY(ux_audit_write(db, &check, now, "", "blob-lost", text, reason, 0, err));

@@ -11,12 +11,13 @@
 #include "bytes.h"
 #include "error.h"
 #include "index_access.h"
+#include "index_profiles.h"
 #include "unhex/quality.h"
 
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
 
 enum {
-	UX_INDEX_VERSION = 3,
+	UX_INDEX_VERSION = 4,
 	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
 	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
@@ -507,11 +508,12 @@ struct ux_blob_loss {
 	uint64_t candidates; /* removed candidates; what was extracted from them is kept */
 	uint64_t sources;    /* source files that are no longer available */
 	uint64_t fetched;    /* removed answers of upstreams */
+	uint64_t profiles;   /* removed profiles */
 };
 
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_blobs {
-	/* Does any candidate, source or upstream answer refer to the blob? */
+	/* Does any candidate, source, upstream answer or profile refer to the blob? */
 	enum ux_code (*used)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
 			     struct ux_error *err);
 	/*
@@ -796,6 +798,7 @@ struct ux_index {
 	struct ux_index_namespaces namespaces;
 	struct ux_index_keys keys;
 	struct ux_index_audit audit;
+	struct ux_index_profiles profiles;
 
 	/* Reads a number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,

@@ -235,6 +235,14 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 				    const struct ux_fetched *answer, struct ux_error *err) ux_must;
 
 /*
+ * profiles.add: stores the bytes of a profile and its row, in place of the n profiles of
+ * `replaced`. The blob and size of `row` are set here. *ret: its number.
+ */
+enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
+				     const struct ux_kept_profile *row, const int64_t *replaced,
+				     size_t n, int64_t *ret, struct ux_error *err) ux_must;
+
+/*
  * Commits only the blob, for a caller that has to read it as a file before it can write the row.
  * The row must be written within the sweep's grace period.
  */

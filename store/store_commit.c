@@ -215,6 +215,18 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 	return s->index->fetched.put(s->index, answer, err);
 }
 
+enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
+				     const struct ux_kept_profile *row, const int64_t *replaced,
+				     size_t n, int64_t *ret, struct ux_error *err)
+{
+	struct ux_kept_profile kept = *row;
+	kept.blob = ux_blob_hash_of(bytes);
+	kept.size = bytes.size;
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &kept.blob};
+	UX_TRY(commit_begin_bytes(&c, bytes, err));
+	return s->index->profiles.add(s->index, &kept, replaced, n, ret, err);
+}
+
 enum ux_code ux_store_commit_blob(struct ux_store *s, struct ux_blob_part *part,
 				  const struct ux_blob_hash *hash, struct ux_error *err)
 {

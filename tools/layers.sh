@@ -35,10 +35,13 @@ BEGIN {
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
 	allow["server/upstream"] = "base id config net store server/core server/upload"
 	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"
-	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream"
-	allow["server/pages"] = "base id net store server/core server/gate server/symbolize server/modules"
+	allow["server/profiles"] = "base id code names object net store profile server/core server/symbolize"
+	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream " \
+		"server/profiles"
+	allow["server/pages"] = "base id names net store profile server/core server/gate server/symbolize server/modules " \
+		"server/profiles"
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
-		"server/upstream server/modules server/protocols server/pages otlp"
+		"server/upstream server/modules server/protocols server/profiles server/pages otlp"
 	# the command
 	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push profile record otlp sandbox server/run"
 }

@@ -10,7 +10,7 @@
 
 enum {
 	/* routes in a table; one more entry counts requests without a route */
-	UX_METRICS_ROUTES_MOST = 64,
+	UX_METRICS_ROUTES_MOST = 128,
 	UX_METRICS_CLASSES = 5, /* 1xx to 5xx */
 	UX_METRICS_BUCKETS = 12,
 };

@@ -18,6 +18,7 @@ struct ux_finisher;
 struct ux_gate;
 struct ux_http_server;
 struct ux_module_cache;
+struct ux_profile_keeper;
 struct ux_watch;
 
 /* Limits on one request, in addition to the limits on bytes in net/. */
@@ -113,6 +114,7 @@ struct ux_server {
 	struct ux_http_memory memory; /* shared by all requests */
 	/* what serves this; NULL until it does, set with release */
 	_Atomic(struct ux_http_server *) http;
+	struct ux_profile_keeper *profiles; /* NULL: profiles are neither kept nor shown */
 	struct ux_metrics metrics;
 	struct ux_watch *watch; /* NULL: the threads are not watched */
 	atomic_bool stopping;   /* a hint that makes /readyz fail; no memory order needed */

@@ -11,6 +11,7 @@ static const struct {
 } sections[] = {
 	[UX_PAGE_MODULES] = {"/modules", "Modules"},
 	[UX_PAGE_SYMBOLIZE] = {"/symbolize", "Symbolize"},
+	[UX_PAGE_PROFILES] = {"/profiles", "Profiles"},
 	[UX_PAGE_EXPLAIN] = {"/explain", "Explain"},
 	[UX_PAGE_UPLOADS] = {"/uploads", "Uploads"},
 	[UX_PAGE_STATUS] = {"/status", "Status"},

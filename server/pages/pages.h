@@ -25,6 +25,10 @@ ux_handler_fn ux_web_modules, ux_web_search, ux_web_module;
 /* GET /symbolize shows the form for pasted stacks and addresses, POST the result. */
 ux_handler_fn ux_web_symbolize_form, ux_web_symbolize;
 
+/* GET /profiles: services with kept profiles; /profiles/{service}, its graph as a page and a
+ * picture. */
+ux_handler_fn ux_web_profiles, ux_web_service, ux_web_service_flame, ux_web_service_picture;
+
 /* GET /uploads: open and recent uploads, and the form to send files. */
 ux_handler_fn ux_web_uploads;
 

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "event_log.h"
 #include "module_cache.h"
+#include "profile_keeper.h"
 
 #include <time.h>
 
@@ -113,6 +114,7 @@ void ux_keeper_tick(struct ux_keeper *k)
 		keeper_write_uses(k);
 		k->next_write = now + WRITE_SECONDS;
 	}
+	ux_profile_keeper_tick(k->server->profiles);
 	keeper_collect(k);
 	if (now < k->next_sweep)
 		return;

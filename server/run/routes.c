@@ -8,6 +8,7 @@
 #include "otlp_exchange.h"
 #include "protocols.h"
 #include "pages.h"
+#include "profiles.h"
 #include "symbolize.h"
 #include "upload.h"
 #include "upstreams.h"
@@ -83,6 +84,24 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/v1/symbolize/otlp", ux_handle_symbolize_otlp, NULL, UX_SCOPE_SYMBOLIZE,
 	 "the same; the named message is the answer", .works = true, .body = UX_BODY_LARGE,
 	 .coded = true, .error = ux_otlp_error},
+	{UX_METHOD_POST, "/v1/profiles", ux_handle_profile_upload, NULL, UX_SCOPE_UPLOAD,
+	 "keep a profile: ?service=NAME", .works = true, .body = UX_BODY_LARGE},
+	{UX_METHOD_GET, "/v1/profiles", ux_handle_profiles, NULL, UX_SCOPE_READ,
+	 "profiles that are kept", .works = true},
+	{UX_METHOD_GET, "/v1/profiles/services", ux_handle_profile_services, NULL, UX_SCOPE_READ,
+	 "services with profiles", .works = true},
+	{UX_METHOD_GET, "/v1/profiles/merged", ux_handle_profile_merged, NULL, UX_SCOPE_READ,
+	 "the sum of a span of time: ?service=NAME&format=pprof", .works = true},
+	{UX_METHOD_GET, "/v1/profiles/{id}", ux_handle_profile, NULL, UX_SCOPE_READ, "one profile",
+	 .works = true},
+	{UX_METHOD_DELETE, "/v1/profiles/{id}", ux_handle_profile_delete, NULL, UX_SCOPE_DELETE,
+	 "forget a profile", .works = true},
+	{UX_METHOD_GET, "/p/{id}/pprof/profile", ux_handle_profile_pprof, NULL, UX_SCOPE_READ,
+	 "a profile for pprof's tools", .works = true},
+	{UX_METHOD_GET, "/p/{id}/pprof/symbol", ux_handle_profile_symbol_probe, NULL, UX_SCOPE_READ,
+	 "does pprof find its symbols here?", .works = true},
+	{UX_METHOD_POST, "/p/{id}/pprof/symbol", ux_handle_profile_symbol, NULL, UX_SCOPE_READ,
+	 "names of a profile's addresses, for pprof's tools", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
 	 "why this has, or lacks, symbols: ?addr=0x1", .works = true},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
@@ -98,6 +117,14 @@ const struct ux_route ux_server_routes[] = {
 	 "paste a stack", true},
 	{UX_METHOD_POST, "/symbolize", ux_web_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
 	 "a pasted stack with names", true, .works = true, .body = UX_BODY_LARGE},
+	{UX_METHOD_GET, "/profiles", ux_web_profiles, NULL, UX_SCOPE_READ, "services with profiles",
+	 true, .works = true},
+	{UX_METHOD_GET, "/profiles/{service}", ux_web_service, NULL, UX_SCOPE_READ,
+	 "a service in a span of time", true, .works = true},
+	{UX_METHOD_GET, "/profiles/{service}/flame", ux_web_service_flame, NULL, UX_SCOPE_READ,
+	 "its flame graph", true, .works = true},
+	{UX_METHOD_GET, "/profiles/{service}/picture", ux_web_service_picture, NULL, UX_SCOPE_READ,
+	 "the same as a picture", true, .works = true},
 	{UX_METHOD_GET, "/explain", ux_handle_page_explain, NULL, UX_SCOPE_READ,
 	 "why an address has, or lacks, a name", true, .works = true},
 	{UX_METHOD_GET, "/uploads", ux_web_uploads, NULL, UX_SCOPE_READ, "uploads and jobs", true,

@@ -12,6 +12,7 @@
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
+#include "profile_keeper.h"
 #include "upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
@@ -301,6 +302,8 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = serve_open_finisher(s, err);
 	if (code == UX_OK)
+		code = ux_profile_keeper_create(&s->profiles, s, err);
+	if (code == UX_OK)
 		code = ux_server_upstreams_open(s, r->settings, err);
 	if (code == UX_OK)
 		code = ux_watch_open(&s->watch, set, err);
@@ -310,6 +313,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	ux_finisher_close(s->finisher);
 	ux_extractor_stop(s->extractor);
 	ux_gate_destroy(s->gate);
+	ux_profile_keeper_destroy(s->profiles);
 	ux_module_cache_destroy(s->cache);
 	ux_store_close(s->store);
 	ux_watch_close(ux_take(&s->watch)); /* after all that may take long */

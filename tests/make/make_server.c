@@ -3,6 +3,7 @@
 #include "make_server.h"
 
 #include "file.h"
+#include "profile_keeper.h"
 
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
 	must(ux_gate_create(&s->server.gate, &err), &err);
+	must(ux_profile_keeper_create(&s->server.profiles, &s->server, &err), &err);
+	ux_profile_keeper_configure(s->server.profiles, UINT64_C(7) * 24 * 3600 * 1000, 0);
 	make_server_key(s, UX_SCOPE_SERVER, NULL, s->admin);
 }
 
@@ -35,6 +38,7 @@ void make_server_close(struct make_server *s)
 {
 	char cmd[96];
 	ux_gate_destroy(s->server.gate);
+	ux_profile_keeper_destroy(s->server.profiles);
 	ux_module_cache_destroy(s->server.cache);
 	ux_store_close(&s->store);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", s->dir);

@@ -5,6 +5,7 @@
 #include "file.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "profile_keeper.h"
 
 #include <jansson.h>
 
@@ -138,6 +139,16 @@ static void add_elf(struct world *w)
 	assert_int_equal(ix->sources.put(ix, r.candidate, &source, 1, NULL), UX_OK);
 }
 
+/* Number 1. */
+static void add_profile(struct world *w)
+{
+	const struct ux_profile_origin origin = {
+		.ns = "theirs", .service = "svc", .host = secret, .build = "", .key_id = ""};
+	assert_int_equal(ux_profile_keep_as(w->s.server.profiles, &origin,
+					    UX_STR("main;_start 5\n"), NULL, NULL, NULL),
+			 UX_OK);
+}
+
 static int open_world(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -231,6 +242,19 @@ static const struct recipe {
 	{UX_METHOD_POST, "/pprof/{id}/symbol", "/pprof/" ID "/symbol", "0x401007", "_start"},
 	{UX_METHOD_GET, "/v1/explain/{id}", "/v1/explain/" ID, "", secret},
 	{UX_METHOD_GET, "/v1/gsym/{id}", "/v1/gsym/" ID, "", NULL},
+	{UX_METHOD_POST, "/v1/profiles", NULL, "", NULL}, /* into one's own namespace */
+	{UX_METHOD_GET, "/v1/profiles", "/v1/profiles", "", secret},
+	{UX_METHOD_GET, "/v1/profiles/services", "/v1/profiles/services", "", "\"svc\""},
+	{UX_METHOD_GET, "/v1/profiles/merged", "/v1/profiles/merged?service=svc&format=folded", "",
+	 "_start"},
+	{UX_METHOD_GET, "/v1/profiles/{id}", "/v1/profiles/1", "", secret},
+	{UX_METHOD_GET, "/p/{id}/pprof/profile", "/p/1/pprof/profile", "", NULL},
+	{UX_METHOD_GET, "/p/{id}/pprof/symbol", "/p/1/pprof/symbol", "", NULL},
+	{UX_METHOD_POST, "/p/{id}/pprof/symbol", "/p/1/pprof/symbol", "0x0", NULL},
+	{UX_METHOD_GET, "/profiles", "/profiles", "", "/profiles/svc"},
+	{UX_METHOD_GET, "/profiles/{service}", "/profiles/svc", "", "/profiles/svc/flame"},
+	{UX_METHOD_GET, "/profiles/{service}/flame", "/profiles/svc/flame", "", "_start"},
+	{UX_METHOD_GET, "/profiles/{service}/picture", "/profiles/svc/picture", "", "_start"},
 	{UX_METHOD_GET, "/modules", "/modules", "", "1b700ab5"},
 	{UX_METHOD_GET, "/modules/{id}", "/modules/" ID, "", secret},
 	{UX_METHOD_GET, "/search", "/search?q=very-*", "", "1b700ab5"},
@@ -257,6 +281,7 @@ static const struct recipe {
 	{UX_METHOD_DELETE, "/v1/modules/{id}/pins/{label}", "/v1/modules/" ID "/pins/very-secret",
 	 "", NULL},
 	{UX_METHOD_DELETE, "/v1/modules/{id}", "/v1/modules/" ID, "", NULL},
+	{UX_METHOD_DELETE, "/v1/profiles/{id}", "/v1/profiles/1", "", NULL},
 #undef ID
 };
 
@@ -352,6 +377,7 @@ static void every_route_shows_a_module_to_keys_of_its_namespace_alone(void **sta
 	make_server_key(&w->s, UX_SCOPE_ADMIN, "theirs", owner);
 	upload(w, w->theirs, their_id);
 	add_elf(w);
+	add_profile(w);
 	announce(w, w->theirs, "go:open", w->uid);
 	strangers_ask(w, admin);
 	owner_asks(w, owner, /* last= */ false);

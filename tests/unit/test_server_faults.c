@@ -53,6 +53,17 @@ static void send_example(struct make_server *s)
 	ux_out_deinit(&a.body);
 }
 
+static void send_profile(struct make_server *s)
+{
+	const struct make_ask ask = {.method = "POST",
+				     .target = "/v1/profiles?service=svc",
+				     .token = s->admin,
+				     .body = UX_STR("main;work 5\nmain;idle 3\n")};
+	struct make_answer a = make_server_ask(s, &ask);
+	assert_int_equal(a.status, 201);
+	ux_out_deinit(&a.body);
+}
+
 static int open_server(void **state)
 {
 	struct make_server *s = malloc(sizeof(*s));
@@ -60,6 +71,7 @@ static int open_server(void **state)
 	fails_at = 0;
 	make_server_open(s, NULL, /* open_reading= */ true);
 	send_example(s);
+	send_profile(s);
 	*state = s;
 	return 0;
 }
@@ -102,6 +114,13 @@ static const struct {
 	{"POST", "/pprof/" ID "/symbol", "0x401007", NULL},
 	{"GET", "/v1/explain/" ID "?addr=0x401007", "", NULL},
 	{"GET", "/v1/gsym/" ID, "", NULL},
+	{"GET", "/v1/profiles", "", NULL},
+	{"GET", "/v1/profiles/services", "", NULL},
+	{"GET", "/v1/profiles/merged?service=svc&format=folded", "", NULL},
+	{"GET", "/p/1/pprof/profile", "", NULL},
+	{"POST", "/p/1/pprof/symbol", "0x1+0x2", NULL},
+	{"GET", "/profiles/svc", "", "text/html"},
+	{"GET", "/profiles/svc/picture", "", NULL},
 	{"GET", "/", "", "text/html", ""}, /* the way to sign in */
 	{"GET", "/modules", "", "text/html"},
 	{"GET", "/modules/" ID, "", "text/html"},

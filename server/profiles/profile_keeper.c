@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeping profiles, and removing and merging them. */
+#include "profile_keeper.h"
+
+#include "clock.h"
+#include "event_log.h"
+#include "otlp.h"
+#include "profile_merge.h"
+#include "profile_naming.h"
+#include "profile_span.h"
+#include "stored_profile.h"
+
+enum {
+	TICK_S = 10,
+	REMOVE_MOST = 1000,             /* rows that one transaction removes */
+	FUTURE_MOST_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
+	SPAN_MOST_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
+	PARTS_MOST = 4096,              /* services, hosts and builds of one message */
+};
+
+enum ux_code ux_profile_keeper_create(struct ux_profile_keeper **ret, struct ux_server *server,
+				      struct ux_error *err)
+{
+	struct ux_profile_keeper *k = calloc(1, sizeof(*k));
+	if (!k)
+		return ux_error_nomem(err);
+	k->server = server;
+	enum ux_code code = ux_span_cache_create(&k->spans, err);
+	if (code == UX_OK)
+		*ret = k;
+	else
+		free(k);
+	return code;
+}
+
+void ux_profile_keeper_destroy(struct ux_profile_keeper *k)
+{
+	if (!k)
+		return;
+	ux_span_cache_destroy(k->spans);
+	free(k);
+}
+
+void ux_profile_keeper_configure(struct ux_profile_keeper *k, uint64_t keep_ms, uint64_t bytes)
+{
+	atomic_store_explicit(&k->keep_s, (int64_t)((keep_ms + 999) / 1000), memory_order_relaxed);
+	atomic_store_explicit(&k->bytes_most, bytes, memory_order_relaxed);
+}
+
+bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k)
+{
+	return k && atomic_load_explicit(&k->keep_s, memory_order_relaxed) > 0;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+/* The first value of all samples, which is their number in most formats. */
+static uint64_t keeper_count(const struct ux_profile *p)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < p->samples.size && p->n_types > 0; i++) {
+		int64_t v = p->values.data[p->samples.data[i].first];
+		sum += v > 0 ? (uint64_t)v : 0;
+	}
+	return ux_min(sum, (uint64_t)INT64_MAX);
+}
+
+/* The span of time of a profile, by its own times where these are plausible. */
+static void keeper_set_times(const struct ux_profile *p, ux_time now, ux_time ended,
+			     struct ux_kept_profile *row)
+{
+	const uint64_t second = 1000000000;
+	int64_t duration =
+		(int64_t)ux_min((p->duration_ns + second - 1) / second, (uint64_t)SPAN_MOST_S);
+	int64_t start = (int64_t)(p->start_ns / second);
+	if (ended > 0 && ended <= now + FUTURE_MOST_S) {
+		row->ended = ended;
+		row->started = ended - duration;
+	} else if (start > 0 && start <= now + FUTURE_MOST_S) {
+		row->started = start;
+		row->ended = start + duration;
+	} else {
+		row->ended = now;
+		row->started = now - duration;
+	}
+}
+
+/* The build of a profile that does not name it: the ID of its first file. */
+static const char *keeper_build_of(const struct ux_profile *p, char text[UX_ID_TEXT])
+{
+	text[0] = '\0';
+	for (size_t i = 1; i < p->modules.size && text[0] == '\0'; i++)
+		if (p->modules.data[i].kind == UX_PROFILE_FILE)
+			ux_id_format(&p->modules.data[i].id, text);
+	return text;
+}
+
+static enum ux_code keeper_commit(struct ux_profile_keeper *k, const struct ux_profile_origin *o,
+				  const struct ux_profile *p, struct ux_kept_numbers *ret,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
+	struct ux_store *store = k->server->store;
+	ux_time now = ux_store_now(store);
+	char build[UX_ID_TEXT];
+	struct ux_kept_profile row = {
+		.ns = o->ns,
+		.service = o->service,
+		.host = o->host,
+		.build = o->build[0] != '\0' ? o->build : keeper_build_of(p, build),
+		.samples = keeper_count(p),
+		.level = o->alone ? UX_PROFILE_LEVEL_ALONE : 0,
+		.key_id = o->key_id,
+		.created = now,
+	};
+	int64_t number = 0;
+	keeper_set_times(p, now, o->ended, &row);
+	UX_TRY(ux_stored_profile_write(p, &bytes, err));
+	UX_TRY(ux_store_commit_profile(store, ux_out_bytes(&bytes), &row, NULL, 0, &number, err));
+	atomic_fetch_add_explicit(&k->kept, 1, memory_order_relaxed);
+	return !ret || ux_kept_numbers_append(ret, number) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
+				      const struct ux_profile_origin *o, struct ux_bytes bytes,
+				      struct ux_work *work, struct ux_kept_numbers *ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
+	UX_TRY(ux_profile_init(&p, err));
+	p.most = UX_PROFILE_MEMORY_MOST;
+	UX_TRY(ux_profile_parse(bytes, &p, err));
+	UX_TRY(ux_profile_name_all(k->server, o->ns, &p, work, err));
+	return keeper_commit(k, o, &p, ret, err);
+}
+
+enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_profile_origin *origin,
+				struct ux_bytes bytes, struct ux_work *work,
+				struct ux_kept_numbers *ret, struct ux_error *err)
+{
+	if (!ux_profile_keeper_is_on(k))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "this server keeps no profiles (the setting keep-profiles)");
+	if (origin->service[0] == '\0')
+		return ux_error_set(err, UX_EINVAL, "no service is named; expected ?service=NAME");
+	enum ux_code code = keeper_keep_whole(k, origin, bytes, work, ret, err);
+	if (code != UX_OK)
+		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
+	return code;
+}
+
+enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
+			     struct ux_error *err)
+{
+	const struct ux_profile_origin origin = {
+		.ns = ns, .service = "", .host = "", .build = "", .key_id = ""};
+	if (!ux_profile_keeper_is_on(k))
+		return UX_OK;
+	return ux_profile_keep_as(k, &origin, message, NULL, NULL, err);
+}
+
+/* --- removing --------------------------------------------------------------------------------- */
+
+static enum ux_code keeper_expire(struct ux_profile_keeper *k, struct ux_error *err)
+{
+	struct ux_index *ix = k->server->store->index;
+	int64_t keep_s = atomic_load_explicit(&k->keep_s, memory_order_relaxed);
+	uint64_t n = 0;
+	if (keep_s == 0)
+		return UX_OK;
+	UX_TRY(ix->profiles.expire(ix, ux_store_now(k->server->store) - keep_s, REMOVE_MOST, &n,
+				   err));
+	atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
+	return UX_OK;
+}
+
+static enum ux_code keeper_evict(struct ux_profile_keeper *k, struct ux_error *err)
+{
+	struct ux_index *ix = k->server->store->index;
+	uint64_t most = atomic_load_explicit(&k->bytes_most, memory_order_relaxed), n = 1;
+	struct ux_profile_usage usage;
+	UX_TRY(ix->profiles.usage(ix, NULL, &usage, err));
+	while (most > 0 && usage.bytes > most && n > 0) {
+		UX_TRY(ix->profiles.evict(ix, usage.bytes - most, REMOVE_MOST, &n, err));
+		atomic_fetch_add_explicit(&k->removed, n, memory_order_relaxed);
+		UX_TRY(ix->profiles.usage(ix, NULL, &usage, err));
+	}
+	return UX_OK;
+}
+
+void ux_profile_keeper_tick(struct ux_profile_keeper *k)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	int64_t now = ux_clock_s();
+	if (!k || now < k->next_tick)
+		return;
+	k->next_tick = now + TICK_S;
+	enum ux_code code = keeper_expire(k, &err);
+	if (code == UX_OK)
+		code = keeper_evict(k, &err);
+	if (code != UX_OK) {
+		char text[256], quoted[300];
+		ux_log_line("warning", "profiles", "error=%s",
+			    ux_log_quote(ux_bytes_cstr(ux_error_format(&err, text, sizeof(text))),
+					 quoted, sizeof(quoted)));
+	}
+}

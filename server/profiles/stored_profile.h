@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles as the server stores them: a gzipped message of pprof, which pprof's tools read as it
+ * is. */
+#ifndef UX_STORED_PROFILE_H
+#define UX_STORED_PROFILE_H
+
+#include "out.h"
+#include "profile.h"
+
+enum {
+	/* of one profile that a client sends, without its compression */
+	UX_PROFILE_MESSAGE_MOST = 64 << 20,
+	/* of the tables of one profile, while it is read or merged */
+	UX_PROFILE_MEMORY_MOST = 256 << 20,
+};
+
+/*
+ * Reads a profile of any format that unhex symbolize reads, compressed by gzip or zstd or not, into
+ * an empty profile. Nothing on this machine is looked at. UX_EUNSUPPORTED: it has no such format.
+ * UX_ECORRUPT; UX_ELIMIT: over the limits above; UX_ENOMEM.
+ */
+enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struct ux_error *err)
+	ux_must;
+
+/* Appends a profile as it is stored. UX_ENOMEM. */
+enum ux_code ux_stored_profile_write(const struct ux_profile *p, struct ux_out *out,
+				     struct ux_error *err) ux_must;
+
+/* Reads what was stored, into an empty profile. *ret_size: its size without compression. */
+enum ux_code ux_stored_profile_read(struct ux_bytes bytes, struct ux_profile *p, size_t *ret_size,
+				    struct ux_error *err) ux_must;
+
+#endif

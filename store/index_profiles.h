@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of the index that knows kept profiles: what ran in a service, on a host, and when. */
+#ifndef UX_INDEX_PROFILES_H
+#define UX_INDEX_PROFILES_H
+
+#include "arena.h"
+#include "blobs.h"
+#include "error.h"
+#include "index_access.h"
+
+struct ux_index;
+
+enum {
+	UX_PROFILE_TEXT_BYTES = 256,  /* name of a service, a host, a build */
+	UX_PROFILE_LEVEL_ALONE = -1,  /* never merged: a client knows its number */
+	UX_PROFILE_MERGE_MOST = 1000, /* profiles that are replaced by their sum at a time */
+};
+
+/* One kept profile: the bytes are a gzipped message of pprof. Texts are "" where unknown. */
+struct ux_kept_profile {
+	int64_t number; /* ascending in order of arrival */
+	const char *ns;
+	const char *service;
+	const char *host;
+	const char *build; /* version or build ID of the program */
+	ux_time started;   /* the span of time that it is about, both ends included */
+	ux_time ended;
+	uint64_t samples;
+	int level; /* how often it was merged, or UX_PROFILE_LEVEL_ALONE */
+	struct ux_blob_hash blob;
+	uint64_t size; /* bytes of the blob */
+	const char *key_id;
+	ux_time created; /* by the store's clock; retention counts from here */
+};
+
+struct ux_kept_profiles {
+	struct ux_kept_profile *items;
+	size_t n;
+	bool more; /* there are more behind the last one */
+};
+
+/* Which profiles. Texts are NULL where any will do. */
+struct ux_profile_filter {
+	const char *ns;
+	const char *service;
+	const char *host;
+	const char *build;
+	ux_time from; /* the profile's span overlaps this one */
+	ux_time until;
+	int64_t before; /* number; 0: any */
+	size_t limit;
+};
+
+struct ux_profile_service {
+	const char *name;
+	uint64_t profiles;
+	uint64_t bytes;
+	ux_time ended; /* the newest time that a profile of it had */
+};
+
+struct ux_profile_services {
+	struct ux_profile_service *items;
+	size_t n;
+	bool more;
+};
+
+/* Distinct hosts, or builds, of a span. */
+struct ux_profile_texts {
+	const char **items;
+	size_t n;
+	bool more;
+};
+
+enum ux_profile_column {
+	UX_PROFILE_HOSTS,
+	UX_PROFILE_BUILDS,
+};
+
+/* Profiles of one service, host and build that began in the same slot of time. */
+struct ux_profile_slot {
+	int level;
+	ux_time slot_s; /* length of a slot */
+	ux_time before; /* only slots that ended before this time */
+};
+
+struct ux_profile_usage {
+	uint64_t profiles;
+	uint64_t bytes;
+};
+
+/* Part of struct ux_index; see there for general rules. */
+struct ux_index_profiles {
+	/*
+	 * Adds a profile; sets *ret to its number. Called only by ux_store_commit_profile(). In the
+	 * same transaction the n profiles of `replaced` are removed, which it has the sum of.
+	 * UX_ECONFLICT: one of them is gone already; nothing has changed then.
+	 */
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_kept_profile *p,
+			    const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err);
+	/* UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *ns, int64_t number,
+			     struct ux_arena *arena, struct ux_kept_profile *ret,
+			     struct ux_error *err);
+	/* Lists profiles, the last number first. filter->ns must be set. */
+	enum ux_code (*list)(struct ux_index *ix, const struct ux_profile_filter *filter,
+			     struct ux_arena *arena, struct ux_kept_profiles *ret,
+			     struct ux_error *err);
+	/* Lists what a span of one service has, the latest begin first, whatever filter->before. */
+	enum ux_code (*span)(struct ux_index *ix, const struct ux_profile_filter *filter,
+			     struct ux_arena *arena, struct ux_kept_profiles *ret,
+			     struct ux_error *err);
+	/* Lists services of a namespace by name, after `after` ("": from the beginning). */
+	enum ux_code (*services)(struct ux_index *ix, const char *ns, const char *after,
+				 size_t limit, struct ux_arena *arena,
+				 struct ux_profile_services *ret, struct ux_error *err);
+	/* UX_ENOTFOUND: it has no profiles. */
+	enum ux_code (*service)(struct ux_index *ix, const char *ns, const char *name,
+				struct ux_arena *arena, struct ux_profile_service *ret,
+				struct ux_error *err);
+	/* Lists distinct hosts or builds of what the filter selects, by name. */
+	enum ux_code (*texts)(struct ux_index *ix, enum ux_profile_column column,
+			      const struct ux_profile_filter *filter, struct ux_arena *arena,
+			      struct ux_profile_texts *ret, struct ux_error *err);
+	/* UX_ENOTFOUND. */
+	enum ux_code (*remove)(struct ux_index *ix, const char *ns, int64_t number,
+			       const struct ux_who *who, ux_time now, struct ux_error *err);
+	/* Removes up to `limit` profiles that came before `before`. *ret: how many. */
+	enum ux_code (*expire)(struct ux_index *ix, ux_time before, size_t limit, uint64_t *ret,
+			       struct ux_error *err);
+	/* All profiles of one namespace, or of all (NULL). */
+	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
+			      struct ux_error *err);
+	/*
+	 * Removes the oldest profiles of the namespace that has most bytes of them, until `bytes`
+	 * are gone or `limit` profiles. *ret: how many. 0: there are none.
+	 */
+	enum ux_code (*evict)(struct ux_index *ix, uint64_t bytes, size_t limit, uint64_t *ret,
+			      struct ux_error *err);
+	/*
+	 * Lists the profiles of one slot that has several, up to UX_PROFILE_MERGE_MOST of them.
+	 * ret->n is 0 where there is none.
+	 */
+	enum ux_code (*slot)(struct ux_index *ix, const struct ux_profile_slot *slot,
+			     struct ux_arena *arena, struct ux_kept_profiles *ret,
+			     struct ux_error *err);
+};
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of kept profiles, and what each service has of them. */
+#include "index_sql.h"
+
+#include "vec.h"
+
+UX_VEC(kept_rows, struct ux_kept_profile);
+UX_VEC(service_rows, struct ux_profile_service);
+UX_VEC(kept_texts, const char *);
+
+/* Columns in the order in which kept_read() reads them. */
+#define KEPT_COLUMNS                                                                             \
+	"number, ns, service, host, build, started, ended, samples, level, blob, size, key_id, " \
+	"created "
+
+static enum ux_code kept_read(struct ux_stmt *st, struct ux_arena *arena,
+			      struct ux_kept_profile *ret, struct ux_error *err)
+{
+	*ret = (struct ux_kept_profile){
+		.number = ux_stmt_get_int(st, 0),
+		.ns = ux_stmt_get_text(st, 1, arena),
+		.service = ux_stmt_get_text(st, 2, arena),
+		.host = ux_stmt_get_text(st, 3, arena),
+		.build = ux_stmt_get_text(st, 4, arena),
+		.started = ux_stmt_get_int(st, 5),
+		.ended = ux_stmt_get_int(st, 6),
+		.samples = (uint64_t)ux_stmt_get_int(st, 7),
+		.level = (int)ux_stmt_get_int(st, 8),
+		.size = (uint64_t)ux_stmt_get_int(st, 10),
+		.key_id = ux_stmt_get_text(st, 11, arena),
+		.created = ux_stmt_get_int(st, 12),
+	};
+	if (!ret->ns || !ret->service || !ret->host || !ret->build || !ret->key_id)
+		return ux_arena_fail(arena, err);
+	return ux_stmt_get_bytes(st, 9, ret->blob.bytes, sizeof(ret->blob.bytes), err);
+}
+
+/* Reads the rows of a statement, of which at most `limit` are kept. */
+static enum ux_code kept_read_all(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
+				  struct ux_kept_profiles *ret, struct ux_error *err)
+{
+	ux_cleanup(kept_rows_deinit) struct kept_rows v = {0};
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	while (row && v.size < limit) {
+		struct ux_kept_profile p;
+		UX_TRY(kept_read(st, arena, &p, err));
+		if (!kept_rows_append(&v, p))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(st, &row, err));
+	}
+	ret->more = row;
+	ret->n = v.size;
+	ret->items = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->items ? UX_OK : ux_arena_fail(arena, err);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+UX_SQL(sql_profile_drop, "DELETE FROM profiles WHERE number = :number");
+
+static enum ux_code kept_drop(struct ux_db *db, int64_t number, uint64_t *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_profile_drop);
+	ux_stmt_bind_int(&st, ":number", number);
+	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_profile_add,
+       "INSERT INTO profiles (ns, service, host, build, started, ended, samples, level, blob, size, "
+       "key_id, created) VALUES (:ns, :service, :host, :build, :started, :ended, :samples, :level, "
+       ":blob, :size, :key, :created) RETURNING number");
+
+static enum ux_code kept_insert(struct ux_db *db, const struct ux_kept_profile *p, int64_t *ret,
+				struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_profile_add);
+	ux_stmt_bind_text(&st, ":ns", p->ns);
+	ux_stmt_bind_text(&st, ":service", p->service);
+	ux_stmt_bind_text(&st, ":host", p->host);
+	ux_stmt_bind_text(&st, ":build", p->build);
+	ux_stmt_bind_int(&st, ":started", p->started);
+	ux_stmt_bind_int(&st, ":ended", p->ended);
+	ux_stmt_bind_int(&st, ":samples", (int64_t)p->samples);
+	ux_stmt_bind_int(&st, ":level", p->level);
+	ux_stmt_bind_bytes(&st, ":blob", p->blob.bytes, sizeof(p->blob.bytes));
+	ux_stmt_bind_int(&st, ":size", (int64_t)p->size);
+	ux_stmt_bind_text(&st, ":key", p->key_id);
+	ux_stmt_bind_int(&st, ":created", p->created);
+	return ux_stmt_run_returning(&st, ret, err);
+}
+
+/* The new row comes first: a trigger of the deletions could remove the row of an equal blob. */
+static enum ux_code kept_add(struct ux_index *ix, const struct ux_kept_profile *p,
+			     const int64_t *replaced, size_t n, int64_t *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	int64_t number = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_namespace_ensure(db, p->ns, p->created, err));
+	UX_TRY(ux_blob_row_add(db, &p->blob, p->size, err));
+	UX_TRY(kept_insert(db, p, &number, err));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t changed = 0;
+		UX_TRY(kept_drop(db, replaced[i], &changed, err));
+		if (changed == 0)
+			return ux_error_set(err, UX_ECONFLICT, "profile %" PRId64 " is gone",
+					    replaced[i]);
+	}
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = number;
+	return UX_OK;
+}
+
+UX_SQL(sql_profile_remove, "DELETE FROM profiles WHERE number = :number AND ns = :ns");
+
+static enum ux_code kept_remove(struct ux_index *ix, const char *ns, int64_t number,
+				const struct ux_who *who, ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t changed = 0;
+	char subject[24];
+	snprintf(subject, sizeof(subject), "%" PRId64, number);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	{
+		UX_STMT(st, db, &sql_profile_remove);
+		ux_stmt_bind_int(&st, ":number", number);
+		ux_stmt_bind_text(&st, ":ns", ns);
+		UX_TRY(ux_stmt_run(&st, &changed, err));
+	}
+	if (changed == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no profile %" PRId64, number);
+	UX_TRY(ux_audit_write(db, who, now, ns, "profile-removed", subject, NULL, 0, err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_profile_expire,
+       "DELETE FROM profiles WHERE number IN (SELECT number FROM profiles WHERE created < :before "
+       "ORDER BY created, number LIMIT :limit)");
+
+static enum ux_code kept_expire(struct ux_index *ix, ux_time before, size_t limit, uint64_t *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_profile_expire);
+	ux_stmt_bind_int(&st, ":before", before);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_profile_oldest,
+       "SELECT number, size FROM profiles WHERE ns = (SELECT ns FROM services GROUP BY ns "
+       "ORDER BY sum(bytes) DESC, ns LIMIT 1) ORDER BY created, number LIMIT :limit");
+
+/* The numbers of the oldest profiles of the largest namespace, whose sizes add up to `bytes`. */
+static enum ux_code kept_list_oldest(struct ux_db *db, uint64_t bytes, size_t limit,
+				     int64_t *numbers, size_t *ret_n, struct ux_error *err)
+{
+	bool row = false;
+	uint64_t sum = 0;
+	*ret_n = 0;
+	UX_STMT(st, db, &sql_profile_oldest);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row && sum < bytes && *ret_n < limit) {
+		numbers[(*ret_n)++] = ux_stmt_get_int(&st, 0);
+		sum += (uint64_t)ux_stmt_get_int(&st, 1);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code kept_evict(struct ux_index *ix, uint64_t bytes, size_t limit, uint64_t *ret,
+			       struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	ux_cleanup(ux_free_ptr) int64_t *numbers = calloc(limit, sizeof(*numbers));
+	size_t n = 0;
+	if (!numbers)
+		return ux_error_nomem(err);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(kept_list_oldest(db, bytes, limit, numbers, &n, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(kept_drop(db, numbers[i], NULL, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = n;
+	return UX_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+UX_SQL(sql_profile_find,
+       "SELECT " KEPT_COLUMNS "FROM profiles WHERE number = :number AND ns = :ns");
+
+static enum ux_code kept_find(struct ux_index *ix, const char *ns, int64_t number,
+			      struct ux_arena *arena, struct ux_kept_profile *ret,
+			      struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_profile_find);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? kept_read(&st, arena, ret, err)
+		   : ux_error_set(err, UX_ENOTFOUND, "there is no profile %" PRId64, number);
+}
+
+#define KEPT_FILTER                                                                   \
+	"ns = :ns AND (:service IS NULL OR service = :service) "                      \
+	"AND (:host IS NULL OR host = :host) AND (:build IS NULL OR build = :build) " \
+	"AND started <= :until AND ended >= :from "
+
+static void kept_bind_filter(struct ux_stmt *st, const struct ux_profile_filter *f)
+{
+	ux_stmt_bind_text(st, ":ns", f->ns);
+	if (f->service)
+		ux_stmt_bind_text(st, ":service", f->service);
+	if (f->host)
+		ux_stmt_bind_text(st, ":host", f->host);
+	if (f->build)
+		ux_stmt_bind_text(st, ":build", f->build);
+	ux_stmt_bind_int(st, ":from", f->from);
+	ux_stmt_bind_int(st, ":until", f->until);
+}
+
+UX_SQL(sql_profile_list, "SELECT " KEPT_COLUMNS "FROM profiles WHERE " KEPT_FILTER
+			 "AND number < :before ORDER BY number DESC LIMIT :limit");
+
+static enum ux_code kept_list(struct ux_index *ix, const struct ux_profile_filter *filter,
+			      struct ux_arena *arena, struct ux_kept_profiles *ret,
+			      struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_SCAN, err);
+	UX_STMT(st, db, &sql_profile_list);
+	kept_bind_filter(&st, filter);
+	ux_stmt_bind_int(&st, ":before", filter->before > 0 ? filter->before : INT64_MAX);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)filter->limit + 1);
+	return kept_read_all(&st, filter->limit, arena, ret, err);
+}
+
+/* The index of services has this order: rows of other services and of later times are not read. */
+UX_SQL(sql_profile_span,
+       "SELECT " KEPT_COLUMNS "FROM profiles WHERE ns = :ns AND service = :service "
+       "AND (:host IS NULL OR host = :host) AND (:build IS NULL OR build = :build) "
+       "AND started <= :until AND ended >= :from "
+       "ORDER BY started DESC, number DESC LIMIT :limit");
+
+static enum ux_code kept_span(struct ux_index *ix, const struct ux_profile_filter *filter,
+			      struct ux_arena *arena, struct ux_kept_profiles *ret,
+			      struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_SCAN, err);
+	UX_STMT(st, db, &sql_profile_span);
+	kept_bind_filter(&st, filter);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)filter->limit + 1);
+	return kept_read_all(&st, filter->limit, arena, ret, err);
+}
+
+static enum ux_code service_read(struct ux_stmt *st, struct ux_arena *arena,
+				 struct ux_profile_service *ret, struct ux_error *err)
+{
+	*ret = (struct ux_profile_service){
+		.name = ux_stmt_get_text(st, 0, arena),
+		.profiles = (uint64_t)ux_stmt_get_int(st, 1),
+		.bytes = (uint64_t)ux_stmt_get_int(st, 2),
+		.ended = ux_stmt_get_int(st, 3),
+	};
+	return ret->name ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_service, "SELECT service, profiles, bytes, ended FROM services WHERE ns = :ns "
+		    "AND service = :service");
+
+static enum ux_code kept_service(struct ux_index *ix, const char *ns, const char *name,
+				 struct ux_arena *arena, struct ux_profile_service *ret,
+				 struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_service);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":service", name);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? service_read(&st, arena, ret, err)
+		   : ux_error_set(err, UX_ENOTFOUND, "there are no profiles of %.80s", name);
+}
+
+UX_SQL(sql_services, "SELECT service, profiles, bytes, ended FROM services WHERE ns = :ns "
+		     "AND service > :after ORDER BY service LIMIT :limit");
+
+static enum ux_code kept_services(struct ux_index *ix, const char *ns, const char *after,
+				  size_t limit, struct ux_arena *arena,
+				  struct ux_profile_services *ret, struct ux_error *err)
+{
+	ux_cleanup(service_rows_deinit) struct service_rows v = {0};
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_services);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":after", after);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit + 1);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row && v.size < limit) {
+		struct ux_profile_service s;
+		UX_TRY(service_read(&st, arena, &s, err));
+		if (!service_rows_append(&v, s))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->more = row;
+	ret->n = v.size;
+	ret->items = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->items ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_profile_hosts,
+       "SELECT DISTINCT host FROM profiles WHERE " KEPT_FILTER "ORDER BY host LIMIT :limit");
+UX_SQL(sql_profile_builds,
+       "SELECT DISTINCT build FROM profiles WHERE " KEPT_FILTER "ORDER BY build LIMIT :limit");
+
+static enum ux_code kept_texts(struct ux_index *ix, enum ux_profile_column column,
+			       const struct ux_profile_filter *filter, struct ux_arena *arena,
+			       struct ux_profile_texts *ret, struct ux_error *err)
+{
+	UX_READER(db, ix, UX_READ_SCAN, err);
+	UX_STMT(st, db, column == UX_PROFILE_HOSTS ? &sql_profile_hosts : &sql_profile_builds);
+	kept_bind_filter(&st, filter);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)filter->limit + 1);
+	UX_TRY(ux_stmt_read_texts(&st, arena, &ret->items, &ret->n, err));
+	ret->more = ret->n > filter->limit;
+	ret->n = ux_min(ret->n, filter->limit);
+	return UX_OK;
+}
+
+UX_SQL(sql_profile_usage,
+       "SELECT coalesce(sum(profiles), 0), coalesce(sum(bytes), 0) FROM services "
+       "WHERE :ns IS NULL OR ns = :ns");
+
+static enum ux_code kept_usage(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
+			       struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_profile_usage);
+	if (ns)
+		ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	ret->profiles = (uint64_t)ux_stmt_get_int(&st, 0);
+	ret->bytes = (uint64_t)ux_stmt_get_int(&st, 1);
+	return UX_OK;
+}
+
+UX_SQL(sql_profile_slot,
+       "SELECT ns, service, host, build, started / :slot FROM profiles WHERE level = :level "
+       "AND started < :before GROUP BY ns, service, host, build, started / :slot "
+       "HAVING count(*) > 1 LIMIT 1");
+UX_SQL(sql_profile_slot_rows,
+       "SELECT " KEPT_COLUMNS "FROM profiles WHERE level = :level "
+       "AND ns = :ns AND service = :service AND host = :host AND build = :build "
+       "AND started >= :from AND started < :until ORDER BY started, number LIMIT :limit");
+
+/* Finds a slot with several profiles: `of` is then one of them, with the slot's begin as its start.
+ */
+static enum ux_code kept_find_slot(struct ux_db *db, const struct ux_profile_slot *slot,
+				   struct ux_arena *arena, struct ux_kept_profile *of, bool *ret,
+				   struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_profile_slot);
+	ux_stmt_bind_int(&st, ":level", slot->level);
+	ux_stmt_bind_int(&st, ":slot", slot->slot_s);
+	ux_stmt_bind_int(&st, ":before", slot->before / slot->slot_s * slot->slot_s);
+	UX_TRY(ux_stmt_step(&st, ret, err));
+	if (!*ret)
+		return UX_OK;
+	*of = (struct ux_kept_profile){
+		.ns = ux_stmt_get_text(&st, 0, arena),
+		.service = ux_stmt_get_text(&st, 1, arena),
+		.host = ux_stmt_get_text(&st, 2, arena),
+		.build = ux_stmt_get_text(&st, 3, arena),
+		.started = ux_stmt_get_int(&st, 4) * slot->slot_s,
+	};
+	bool complete = of->ns && of->service && of->host && of->build;
+	return complete ? UX_OK : ux_arena_fail(arena, err);
+}
+
+static enum ux_code kept_slot(struct ux_index *ix, const struct ux_profile_slot *slot,
+			      struct ux_arena *arena, struct ux_kept_profiles *ret,
+			      struct ux_error *err)
+{
+	struct ux_kept_profile of;
+	bool found = false;
+	UX_READER(db, ix, UX_READ_LONG, err);
+	*ret = (struct ux_kept_profiles){0};
+	UX_TRY(kept_find_slot(db, slot, arena, &of, &found, err));
+	if (!found)
+		return UX_OK;
+	UX_STMT(st, db, &sql_profile_slot_rows);
+	ux_stmt_bind_int(&st, ":level", slot->level);
+	ux_stmt_bind_text(&st, ":ns", of.ns);
+	ux_stmt_bind_text(&st, ":service", of.service);
+	ux_stmt_bind_text(&st, ":host", of.host);
+	ux_stmt_bind_text(&st, ":build", of.build);
+	ux_stmt_bind_int(&st, ":from", of.started);
+	ux_stmt_bind_int(&st, ":until", of.started + slot->slot_s);
+	ux_stmt_bind_int(&st, ":limit", UX_PROFILE_MERGE_MOST + 1);
+	return kept_read_all(&st, UX_PROFILE_MERGE_MOST, arena, ret, err);
+}
+
+void ux_kept_profiles_init(struct ux_index *ix)
+{
+	ix->profiles.add = kept_add;
+	ix->profiles.find = kept_find;
+	ix->profiles.list = kept_list;
+	ix->profiles.span = kept_span;
+	ix->profiles.service = kept_service;
+	ix->profiles.services = kept_services;
+	ix->profiles.texts = kept_texts;
+	ix->profiles.remove = kept_remove;
+	ix->profiles.expire = kept_expire;
+	ix->profiles.usage = kept_usage;
+	ix->profiles.evict = kept_evict;
+	ix->profiles.slot = kept_slot;
+}
