@@ -34,19 +34,10 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* The fields of a CIE that its FDEs need. */
-struct cie {
-	uint64_t off; /* offset in the section; UINT64_MAX: none was read yet */
-	uint8_t encoding;
-	uint8_t address_size;
-	uint8_t segment_size;
-	bool known; /* its augmentation was decoded as far as FDEs need it */
-};
-
+/* The state of reading a section. */
 struct frame_reader {
 	const struct ux_dwarf_frames *frames;
-	struct cie cie; /* the last CIE that was read */
-	struct ux_range_vec *out;
+	struct ux_dwarf_cie *cie; /* the last CIE that was read */
 	struct ux_error *err;
 };
 
@@ -80,12 +71,8 @@ static uint64_t frame_read_form(struct ux_cur *c, unsigned form, unsigned addres
 	}
 }
 
-/*
- * Reads an address; false when it depends on more than the file. pc is the address of the cursor's
- * start.
- */
-static bool frame_read_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
-			       unsigned address_size, uint64_t *ret)
+bool ux_dwarf_frame_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
+			    unsigned address_size, uint64_t *ret)
 {
 	if (encoding == PE_OMIT)
 		return false;
@@ -116,9 +103,10 @@ static bool frame_read_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f
 
 /* Reads the data of the letters behind "z". */
 static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
-				  struct ux_bytes text, struct cie *cie)
+				  struct ux_bytes text, struct ux_dwarf_cie *cie)
 {
 	uint64_t ignored = 0;
+	cie->augmented = true;
 	struct ux_cur data = ux_cur_sub(c, ux_cur_uleb(c));
 	for (size_t i = 1; i < ux_min(text.size, (size_t)AUGMENTATION_MOST); i++) {
 		uint8_t encoding = 0;
@@ -128,12 +116,15 @@ static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames
 			break;
 		case 'P':
 			encoding = ux_cur_u8(&data);
-			(void)frame_read_pointer(&data, f, encoding, cie->address_size, &ignored);
+			(void)ux_dwarf_frame_pointer(&data, f, encoding, cie->address_size,
+						     &ignored);
 			break;
 		case 'L':
 			(void)ux_cur_u8(&data);
 			break;
 		case 'S':
+			cie->signal = true;
+			break;
 		case 'B':
 		case 'G':
 			break;
@@ -172,10 +163,10 @@ static bool frame_is_cie(uint64_t id, bool wide, bool eh)
 static void cie_read(struct frame_reader *r, uint64_t off)
 {
 	const struct ux_dwarf_frames *f = r->frames;
-	struct cie *cie = &r->cie;
+	struct ux_dwarf_cie *cie = r->cie;
 	struct ux_cur all = ux_cur_make(f->data, ".eh_frame", f->swap);
 	bool wide = false;
-	*cie = (struct cie){.off = off, .address_size = f->address_size, .known = true};
+	*cie = (struct ux_dwarf_cie){.off = off, .address_size = f->address_size, .known = true};
 	ux_cur_seek(&all, off);
 	struct ux_cur c = frame_read_length(&all, &wide);
 	if (all.failed || !frame_is_cie(frame_read_id(&c, wide, f->eh), wide, f->eh)) {
@@ -190,61 +181,106 @@ static void cie_read(struct frame_reader *r, uint64_t off)
 		cie->address_size = ux_cur_u8(&c);
 		cie->segment_size = ux_cur_u8(&c);
 	}
-	(void)ux_cur_uleb(&c);
-	(void)ux_cur_sleb(&c);
-	if (version == 1)
-		(void)ux_cur_u8(&c);
-	else
-		(void)ux_cur_uleb(&c);
+	cie->code_align = ux_cur_uleb(&c);
+	cie->data_align = ux_cur_sleb(&c);
+	cie->ra = version == 1 ? ux_cur_u8(&c) : ux_cur_uleb(&c);
 	if (text.size > 0 && text.data[0] == 'z')
 		cie_read_augmentation(&c, f, text, cie);
+	cie->instructions = ux_bytes(c.pos, ux_cur_left(&c));
 	cie->known = cie->known && !c.failed && version >= 1 && version <= 4 &&
 		     (cie->address_size == 4 || cie->address_size == 8);
 }
 
-/* Reads an FDE from behind its CIE pointer. */
-static enum ux_code fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie)
+/* Reads an FDE from behind its CIE pointer. False: its address is not known, or it is empty. */
+static bool fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie,
+		     struct ux_dwarf_fde *ret)
 {
-	uint64_t lo = 0, size = 0, hi = 0;
-	if (r->cie.off != cie)
+	uint64_t size = 0;
+	if (r->cie->off != cie)
 		cie_read(r, cie);
-	if (!r->cie.known)
-		return UX_OK;
-	ux_cur_skip(c, r->cie.segment_size);
-	bool sure = frame_read_pointer(c, r->frames, r->cie.encoding, r->cie.address_size, &lo);
-	size = frame_read_form(c, r->cie.encoding & PE_FORM, r->cie.address_size);
-	if ((r->cie.encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
+	if (!r->cie->known)
+		return false;
+	ux_cur_skip(c, r->cie->segment_size);
+	bool sure = ux_dwarf_frame_pointer(c, r->frames, r->cie->encoding, r->cie->address_size,
+					   &ret->lo);
+	size = frame_read_form(c, r->cie->encoding & PE_FORM, r->cie->address_size);
+	if ((r->cie->encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
 		size = (uint32_t)size;
-	UX_TRY(ux_cur_status(c, r->err));
-	if (!sure || size == 0 || __builtin_add_overflow(lo, size, &hi) ||
-	    (r->cie.address_size == 4 && hi > (uint64_t)1 << 32))
+	ret->cie = r->cie;
+	return sure && size > 0 && !__builtin_add_overflow(ret->lo, size, &ret->hi) &&
+	       !(r->cie->address_size == 4 && ret->hi > (uint64_t)1 << 32);
+}
+
+/*
+ * Reads the entry at the cursor, and moves it past that. *ret_found: it is an FDE of a function
+ * whose range is known. `all` has the failure of an entry that exceeds the section.
+ */
+static enum ux_code frame_read_entry(struct frame_reader *r, struct ux_cur *all,
+				     struct ux_dwarf_fde *ret, bool *ret_found)
+{
+	const struct ux_dwarf_frames *f = r->frames;
+	bool wide = false;
+	*ret_found = false;
+	*ret = (struct ux_dwarf_fde){.off = ux_cur_off(all)};
+	struct ux_cur c = frame_read_length(all, &wide);
+	if (!ux_cur_more(&c))
+		return UX_OK; /* a terminator, or the failure of `all` */
+	uint64_t field = ux_cur_off(&c);
+	uint64_t id = frame_read_id(&c, wide, f->eh);
+	UX_TRY(ux_cur_status(&c, r->err));
+	if (frame_is_cie(id, wide, f->eh))
 		return UX_OK;
-	return ux_range_vec_append(r->out, (struct ux_range){lo, hi}) ? UX_OK
-								      : ux_error_nomem(r->err);
+	if (f->eh && id > field)
+		return ux_error_at(r->err, UX_ECORRUPT, all->section, field,
+				   "CIE is %" PRIu64 " bytes in front of the section", id - field);
+	*ret_found = fde_read(r, &c, f->eh ? field - id : id, ret);
+	UX_TRY(ux_cur_status(&c, r->err));
+	if (*ret_found && r->cie->augmented)
+		ux_cur_skip(&c, ux_cur_uleb(&c)); /* a damaged size leaves no instructions */
+	ret->instructions = ux_bytes(c.pos, ux_cur_left(&c));
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_frames_each(const struct ux_dwarf_frames *f, ux_dwarf_fde_fn *fn, void *ctx,
+				  struct ux_error *err)
+{
+	struct ux_dwarf_cie cie = {.off = UINT64_MAX};
+	struct frame_reader r = {.frames = f, .cie = &cie, .err = err};
+	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
+	while (ux_cur_more(&all)) {
+		struct ux_dwarf_fde fde;
+		bool found = false;
+		UX_TRY(frame_read_entry(&r, &all, &fde, &found));
+		if (found && !fn(ctx, &fde))
+			return ux_error_nomem(err);
+	}
+	return ux_cur_status(&all, err);
+}
+
+enum ux_code ux_dwarf_fde_read(const struct ux_dwarf_frames *f, uint64_t off,
+			       struct ux_dwarf_cie *cie, struct ux_dwarf_fde *ret,
+			       struct ux_error *err)
+{
+	struct frame_reader r = {.frames = f, .cie = cie, .err = err};
+	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
+	bool found = false;
+	ux_cur_seek(&all, off);
+	UX_TRY(frame_read_entry(&r, &all, ret, &found));
+	UX_TRY(ux_cur_status(&all, err));
+	return found ? UX_OK
+		     : ux_error_at(err, UX_ECORRUPT, all.section, off, "no function is described");
+}
+
+/* A ux_dwarf_fde_fn with a struct ux_range_vec. */
+static bool frame_append_range(void *ctx, const struct ux_dwarf_fde *fde)
+{
+	return ux_range_vec_append(ctx, (struct ux_range){fde->lo, fde->hi});
 }
 
 enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_range_vec *out,
 				  struct ux_error *err)
 {
-	struct frame_reader r = {.frames = f, .cie.off = UINT64_MAX, .out = out, .err = err};
-	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
-	while (ux_cur_more(&all)) {
-		bool wide = false;
-		struct ux_cur c = frame_read_length(&all, &wide);
-		if (!ux_cur_more(&c))
-			continue; /* a terminator, or the failure of `all` */
-		uint64_t field = ux_cur_off(&c);
-		uint64_t id = frame_read_id(&c, wide, f->eh);
-		UX_TRY(ux_cur_status(&c, err));
-		if (frame_is_cie(id, wide, f->eh))
-			continue;
-		if (f->eh && id > field)
-			return ux_error_at(err, UX_ECORRUPT, all.section, field,
-					   "CIE is %" PRIu64 " bytes in front of the section",
-					   id - field);
-		UX_TRY(fde_read(&r, &c, f->eh ? field - id : id));
-	}
-	return ux_cur_status(&all, err);
+	return ux_dwarf_frames_each(f, frame_append_range, out, err);
 }
 
 bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t address_size,
@@ -254,6 +290,6 @@ bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t add
 	struct ux_cur c = ux_cur_make(hdr, ".eh_frame_hdr", swap);
 	uint8_t version = ux_cur_u8(&c), encoding = ux_cur_u8(&c);
 	ux_cur_skip(&c, 2); /* the encodings of the number of entries and of the entries */
-	return version == 1 && frame_read_pointer(&c, &f, encoding, address_size, ret_pc) &&
+	return version == 1 && ux_dwarf_frame_pointer(&c, &f, encoding, address_size, ret_pc) &&
 	       !c.failed;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds of functions from the unwind tables .eh_frame and .debug_frame. */
+/* The unwind tables .eh_frame and .debug_frame: which functions they describe, and by which rules.
+ */
 #ifndef UX_DWARF_FRAME_H
 #define UX_DWARF_FRAME_H
 
@@ -15,6 +16,56 @@ struct ux_dwarf_frames {
 	bool swap;
 	uint8_t address_size; /* 4 or 8 */
 };
+
+/* A CIE: what the functions have in common that refer to it. */
+struct ux_dwarf_cie {
+	uint64_t off; /* offset in the section; UINT64_MAX: none was read yet */
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra;                  /* column of the return address */
+	struct ux_bytes instructions; /* with which the rules of each function begin */
+	uint8_t encoding;             /* of addresses in its FDEs */
+	uint8_t address_size;
+	uint8_t segment_size;
+	bool augmented; /* its FDEs have data of their own, which begin with their size */
+	bool signal;    /* its functions are those to which signal handlers return */
+	bool known;     /* its augmentation was decoded as far as FDEs need it */
+};
+
+/* An FDE: the rules of one function. */
+struct ux_dwarf_fde {
+	uint64_t off; /* offset of the entry in the section */
+	uint64_t lo;
+	uint64_t hi;
+	struct ux_bytes instructions;
+	const struct ux_dwarf_cie *cie; /* valid as long as that of the call */
+};
+
+/* Receives each FDE. False: memory is short. */
+typedef bool ux_dwarf_fde_fn(void *ctx, const struct ux_dwarf_fde *fde);
+
+/*
+ * Calls fn for every function in the section that is not empty, in its order (DWARF 5, 6.4.1; Linux
+ * Standard Base, "Exception Frames"). UX_ECORRUPT: an entry exceeds the section or is malformed; fn
+ * was called for those before it. UX_ENOMEM.
+ */
+enum ux_code ux_dwarf_frames_each(const struct ux_dwarf_frames *frames, ux_dwarf_fde_fn *fn,
+				  void *ctx, struct ux_error *err) ux_must;
+
+/*
+ * Reads the FDE at an offset that ux_dwarf_frames_each() gave. *cie is a CIE that was read before,
+ * or has off = UINT64_MAX; it becomes that of the FDE. UX_ECORRUPT: there is none.
+ */
+enum ux_code ux_dwarf_fde_read(const struct ux_dwarf_frames *frames, uint64_t off,
+			       struct ux_dwarf_cie *cie, struct ux_dwarf_fde *ret,
+			       struct ux_error *err) ux_must;
+
+/*
+ * Reads an address with an encoding DW_EH_PE_*, of which the cursor starts at f->pc. False: it
+ * depends on more than the file.
+ */
+bool ux_dwarf_frame_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
+			    unsigned address_size, uint64_t *ret);
 
 /*
  * Appends the range of every function in the section, in its order, without empty ones (DWARF 5,

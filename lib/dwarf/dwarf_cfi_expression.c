@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions of call frame information: a stack machine over registers and memory. */
+#include "dwarf_cfi.h"
+
+enum {
+	OP_ADDR = 0x03,
+	OP_DEREF = 0x06,
+	OP_CONST1U = 0x08,
+	OP_CONST1S = 0x09,
+	OP_CONST2U = 0x0a,
+	OP_CONST2S = 0x0b,
+	OP_CONST4U = 0x0c,
+	OP_CONST4S = 0x0d,
+	OP_CONST8U = 0x0e,
+	OP_CONST8S = 0x0f,
+	OP_CONSTU = 0x10,
+	OP_CONSTS = 0x11,
+	OP_DUP = 0x12,
+	OP_DROP = 0x13,
+	OP_OVER = 0x14,
+	OP_PICK = 0x15,
+	OP_SWAP = 0x16,
+	OP_ROT = 0x17,
+	OP_ABS = 0x19,
+	OP_AND = 0x1a,
+	OP_DIV = 0x1b,
+	OP_MINUS = 0x1c,
+	OP_MOD = 0x1d,
+	OP_MUL = 0x1e,
+	OP_NEG = 0x1f,
+	OP_NOT = 0x20,
+	OP_OR = 0x21,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_SHR = 0x25,
+	OP_SHRA = 0x26,
+	OP_XOR = 0x27,
+	OP_BRA = 0x28,
+	OP_EQ = 0x29,
+	OP_GE = 0x2a,
+	OP_GT = 0x2b,
+	OP_LE = 0x2c,
+	OP_LT = 0x2d,
+	OP_NE = 0x2e,
+	OP_SKIP = 0x2f,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+	OP_BREGX = 0x92,
+	OP_DEREF_SIZE = 0x94,
+	OP_NOP = 0x96,
+
+	WORD = 8, /* bytes */
+	WORD_BITS = 64,
+};
+
+/* The state of computing an expression. */
+struct cfi_stack {
+	const struct ux_cfi_context *context;
+	uint64_t values[UX_CFI_VALUES_MOST];
+	size_t n;
+	bool absent; /* it referred to what is not known */
+};
+
+static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
+{
+	if (s->n == UX_CFI_VALUES_MOST)
+		ux_cur_bad(c, "the stack of an expression is full");
+	else
+		s->values[s->n++] = v;
+}
+
+static uint64_t cfi_pop(struct cfi_stack *s, struct ux_cur *c)
+{
+	if (s->n > 0)
+		return s->values[--s->n];
+	ux_cur_bad(c, "the stack of an expression is empty");
+	return 0;
+}
+
+/* The value `depth` below the top. */
+static uint64_t cfi_pick(struct cfi_stack *s, struct ux_cur *c, size_t depth)
+{
+	if (depth < s->n)
+		return s->values[s->n - 1 - depth];
+	ux_cur_bad(c, "the stack of an expression is too short");
+	return 0;
+}
+
+static void cfi_push_register(struct cfi_stack *s, struct ux_cur *c, uint64_t number,
+			      int64_t offset)
+{
+	const struct ux_cfi_context *context = s->context;
+	bool known = number < UX_CFI_REGISTERS && (context->known >> number & 1) != 0;
+	s->absent = s->absent || !known;
+	cfi_push(s, c, known ? context->registers[number] + (uint64_t)offset : 0);
+}
+
+static void cfi_dereference(struct cfi_stack *s, struct ux_cur *c, unsigned size)
+{
+	uint64_t address = cfi_pop(s, c), v = 0;
+	if (size == 0 || size > WORD)
+		ux_cur_bad(c, "memory is read with an impossible size");
+	else if (!s->context->memory(s->context->memory_ctx, address, size, &v))
+		s->absent = true;
+	cfi_push(s, c, v);
+}
+
+/* Operations that push a constant or a register. False: it is another one. */
+static bool cfi_operate_push(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
+{
+	if (op >= OP_LIT0 && op <= OP_LIT31) {
+		cfi_push(s, c, (uint64_t)(op - OP_LIT0));
+		return true;
+	}
+	if (op >= OP_BREG0 && op <= OP_BREG31) {
+		cfi_push_register(s, c, (uint64_t)(op - OP_BREG0), ux_cur_sleb(c));
+		return true;
+	}
+	switch (op) {
+	case OP_BREGX: {
+		uint64_t number = ux_cur_uleb(c);
+		cfi_push_register(s, c, number, ux_cur_sleb(c));
+		return true;
+	}
+	case OP_ADDR:
+	case OP_CONST8U:
+	case OP_CONST8S:
+		cfi_push(s, c, ux_cur_u64(c));
+		return true;
+	case OP_CONST1U:
+		cfi_push(s, c, ux_cur_u8(c));
+		return true;
+	case OP_CONST1S:
+		cfi_push(s, c, (uint64_t)(int64_t)(int8_t)ux_cur_u8(c));
+		return true;
+	case OP_CONST2U:
+		cfi_push(s, c, ux_cur_u16(c));
+		return true;
+	case OP_CONST2S:
+		cfi_push(s, c, (uint64_t)(int64_t)(int16_t)ux_cur_u16(c));
+		return true;
+	case OP_CONST4U:
+		cfi_push(s, c, ux_cur_u32(c));
+		return true;
+	case OP_CONST4S:
+		cfi_push(s, c, (uint64_t)(int64_t)(int32_t)ux_cur_u32(c));
+		return true;
+	case OP_CONSTU:
+		cfi_push(s, c, ux_cur_uleb(c));
+		return true;
+	case OP_CONSTS:
+		cfi_push(s, c, (uint64_t)ux_cur_sleb(c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Operations that move values. False: it is another one. */
+static bool cfi_operate_move(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
+{
+	uint64_t a = 0, b = 0, d = 0;
+	switch (op) {
+	case OP_DUP:
+		cfi_push(s, c, cfi_pick(s, c, 0));
+		return true;
+	case OP_OVER:
+		cfi_push(s, c, cfi_pick(s, c, 1));
+		return true;
+	case OP_PICK:
+		cfi_push(s, c, cfi_pick(s, c, ux_cur_u8(c)));
+		return true;
+	case OP_DROP:
+		(void)cfi_pop(s, c);
+		return true;
+	case OP_SWAP:
+		a = cfi_pop(s, c);
+		b = cfi_pop(s, c);
+		cfi_push(s, c, a);
+		cfi_push(s, c, b);
+		return true;
+	case OP_ROT: /* the top becomes the third */
+		a = cfi_pop(s, c);
+		b = cfi_pop(s, c);
+		d = cfi_pop(s, c);
+		cfi_push(s, c, a);
+		cfi_push(s, c, d);
+		cfi_push(s, c, b);
+		return true;
+	case OP_DEREF:
+		cfi_dereference(s, c, WORD);
+		return true;
+	case OP_DEREF_SIZE:
+		cfi_dereference(s, c, ux_cur_u8(c));
+		return true;
+	case OP_NOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Operations of one value. False: it is another one. */
+static bool cfi_operate_unary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
+{
+	uint64_t v = 0;
+	switch (op) {
+	case OP_ABS:
+		v = cfi_pop(s, c);
+		cfi_push(s, c, v >> (WORD_BITS - 1) ? -v : v);
+		return true;
+	case OP_NEG:
+		cfi_push(s, c, -cfi_pop(s, c));
+		return true;
+	case OP_NOT:
+		cfi_push(s, c, ~cfi_pop(s, c));
+		return true;
+	case OP_PLUS_UCONST:
+		v = cfi_pop(s, c);
+		cfi_push(s, c, v + ux_cur_uleb(c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The quotient of signed values. False: there is none. */
+static bool cfi_divide(uint64_t a, uint64_t b, uint64_t *ret)
+{
+	if (b == 0)
+		return false;
+	*ret = b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
+	return true;
+}
+
+static uint64_t cfi_shift_signed(uint64_t a, uint64_t n)
+{
+	uint64_t sign = a >> (WORD_BITS - 1) ? UINT64_MAX : 0;
+	if (n >= WORD_BITS)
+		return sign;
+	return n == 0 ? a : a >> n | sign << (WORD_BITS - n);
+}
+
+/* Operations of two values: a is the second one, b the top. False: it is unknown. */
+static bool cfi_operate_binary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
+{
+	if (op < OP_AND || op > OP_NE || op == OP_BRA)
+		return false;
+	uint64_t b = cfi_pop(s, c), a = cfi_pop(s, c), v = 0;
+	int64_t x = (int64_t)a, y = (int64_t)b;
+	switch (op) {
+	case OP_AND:
+		v = a & b;
+		break;
+	case OP_DIV:
+		if (!cfi_divide(a, b, &v))
+			ux_cur_bad(c, "division by zero");
+		break;
+	case OP_MINUS:
+		v = a - b;
+		break;
+	case OP_MOD:
+		if (b == 0)
+			ux_cur_bad(c, "division by zero");
+		else
+			v = a % b;
+		break;
+	case OP_MUL:
+		v = a * b;
+		break;
+	case OP_OR:
+		v = a | b;
+		break;
+	case OP_PLUS:
+		v = a + b;
+		break;
+	case OP_SHL:
+		v = b < WORD_BITS ? a << b : 0;
+		break;
+	case OP_SHR:
+		v = b < WORD_BITS ? a >> b : 0;
+		break;
+	case OP_SHRA:
+		v = cfi_shift_signed(a, b);
+		break;
+	case OP_XOR:
+		v = a ^ b;
+		break;
+	case OP_EQ:
+		v = a == b;
+		break;
+	case OP_GE:
+		v = x >= y;
+		break;
+	case OP_GT:
+		v = x > y;
+		break;
+	case OP_LE:
+		v = x <= y;
+		break;
+	case OP_LT:
+		v = x < y;
+		break;
+	case OP_NE:
+		v = a != b;
+		break;
+	default:
+		return false;
+	}
+	cfi_push(s, c, v);
+	return true;
+}
+
+/* Moves by a signed distance inside of the expression. */
+static void cfi_jump(struct ux_cur *c, int16_t distance)
+{
+	int64_t at = (int64_t)(c->pos - c->start) + distance;
+	if (at < 0)
+		ux_cur_bad(c, "a branch leads in front of the expression");
+	else
+		ux_cur_seek(c, (uint64_t)at);
+}
+
+static bool cfi_operate(struct cfi_stack *s, struct ux_cur *c)
+{
+	uint8_t op = ux_cur_u8(c);
+	if (op == OP_SKIP || op == OP_BRA) {
+		int16_t distance = (int16_t)ux_cur_u16(c);
+		if (op == OP_SKIP || cfi_pop(s, c) != 0)
+			cfi_jump(c, distance);
+		return true;
+	}
+	return cfi_operate_push(s, c, op) || cfi_operate_move(s, c, op) ||
+	       cfi_operate_unary(s, c, op) || cfi_operate_binary(s, c, op);
+}
+
+enum ux_code ux_dwarf_cfi_expression(const struct ux_dwarf_frames *frames,
+				     const struct ux_cfi_rule *rule,
+				     const struct ux_cfi_context *context, const uint64_t *initial,
+				     uint64_t *ret, struct ux_error *err)
+{
+	struct cfi_stack s = {.context = context};
+	struct ux_cur all =
+		ux_cur_make(frames->data, frames->eh ? ".eh_frame" : ".debug_frame", frames->swap);
+	ux_cur_seek(&all, (uint64_t)rule->value);
+	struct ux_cur c = ux_cur_sub(&all, rule->size);
+	if (initial)
+		cfi_push(&s, &c, *initial);
+	for (unsigned i = 0; ux_cur_more(&c); i++) {
+		struct ux_cur before = c;
+		if (i == UX_CFI_OPERATIONS_MOST)
+			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
+					   "an expression takes more than %d operations",
+					   UX_CFI_OPERATIONS_MOST);
+		if (!cfi_operate(&s, &c))
+			return ux_error_at(err, UX_EUNSUPPORTED, c.section, ux_cur_off(&before),
+					   "unknown operation 0x%02x", *before.pos);
+	}
+	*ret = cfi_pop(&s, &c);
+	UX_TRY(ux_cur_status(&all, err));
+	UX_TRY(ux_cur_status(&c, err));
+	return s.absent ? ux_error_set(err, UX_ENOTFOUND,
+				       "an expression refers to memory that is not known")
+			: UX_OK;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From frame to frame of a stack. */
+#include "unwind.h"
+
+enum {
+	WORD = 8, /* bytes */
+
+	X86_64_FP = 6, /* numbers of DWARF */
+	X86_64_SP = 7,
+	ARM64_FP = 29,
+	ARM64_LR = 30,
+	ARM64_SP = 31,
+
+	ARM64_ADDRESS_BITS =
+		48, /* above are signatures of addresses; with 52 bits none is in use */
+};
+
+/* The state of unwinding one stack. */
+struct unwind {
+	struct ux_unwinder *unwinder;
+	const struct ux_unwind_thread *thread;
+	ux_unwind_find_fn *find;
+	void *ctx;
+	uint64_t pc;
+	uint64_t registers[UX_CFI_REGISTERS];
+	uint64_t known;
+	unsigned sp; /* numbers of registers */
+	unsigned fp;
+	bool returns; /* pc is a return address */
+	enum ux_unwind_end end;
+};
+
+void ux_unwinder_deinit(struct ux_unwinder *u)
+{
+	free(u->rows);
+	*u = (struct ux_unwinder){0};
+}
+
+/* --- memory and registers --------------------------------------------------------------------- */
+
+/* A ux_cfi_memory_fn with a struct ux_unwind_thread: the copy of the stack. */
+static bool unwind_read(void *ctx, uint64_t address, unsigned size, uint64_t *ret)
+{
+	const struct ux_unwind_thread *t = ctx;
+	struct ux_bytes bytes;
+	if (address < t->stack || !ux_bytes_sub(t->bytes, address - t->stack, size, &bytes))
+		return false;
+	struct ux_cur c = ux_cur_make(bytes, NULL, t->swap);
+	*ret = ux_cur_uint(&c, size);
+	return !c.failed;
+}
+
+static bool unwind_word(const struct unwind *u, uint64_t address, uint64_t *ret)
+{
+	return unwind_read((void *)(uintptr_t)u->thread, address, WORD, ret);
+}
+
+static bool unwind_register(const struct unwind *u, uint64_t number, uint64_t *ret)
+{
+	if (number >= UX_CFI_REGISTERS || (u->known >> number & 1) == 0)
+		return false;
+	*ret = u->registers[number];
+	return true;
+}
+
+static void unwind_set(uint64_t *registers, uint64_t *known, unsigned number, uint64_t v)
+{
+	registers[number] = v;
+	*known |= (uint64_t)1 << number;
+}
+
+/* An address without the signature that arm64 may have put into its upper bits. */
+static uint64_t unwind_plain(const struct unwind *u, uint64_t address)
+{
+	return u->thread->machine == UX_UNWIND_ARM64
+		       ? address & (((uint64_t)1 << ARM64_ADDRESS_BITS) - 1)
+		       : address;
+}
+
+/* --- a step by rules -------------------------------------------------------------------------- */
+
+/* Finds the rules at a pc, which mostly were used before. */
+static const struct ux_unwind_known_row *unwind_row(const struct unwind *u,
+						    struct ux_unwind_module *module, uint64_t pc)
+{
+	uint64_t hash = (pc ^ ((uintptr_t)module >> 4)) * UINT64_C(0x9e3779b97f4a7c15);
+	struct ux_unwind_known_row *row = &u->unwinder->rows[hash >> 32 & (UX_UNWIND_ROWS - 1)];
+	if (row->module == module && row->pc == pc)
+		return row;
+	row->module = module;
+	row->pc = pc;
+	if (ux_unwind_module_row(module, pc, &row->row, &row->table, NULL) != UX_OK)
+		row->table = NULL;
+	return row;
+}
+
+/* The value that a rule gives. False: it is lost, or not known. */
+static bool unwind_apply(const struct unwind *u, const struct ux_unwind_known_row *known,
+			 const struct ux_cfi_rule *rule, unsigned number, uint64_t cfa,
+			 uint64_t *ret)
+{
+	const struct ux_cfi_context context = {
+		.registers = u->registers,
+		.known = u->known,
+		.memory = unwind_read,
+		.memory_ctx = (void *)(uintptr_t)u->thread,
+	};
+	uint64_t address = cfa + (uint64_t)rule->value;
+	switch ((enum ux_cfi_how)rule->how) {
+	case UX_CFI_UNDEFINED:
+		return false;
+	case UX_CFI_UNSPECIFIED:
+	case UX_CFI_SAME:
+		return unwind_register(u, number, ret);
+	case UX_CFI_OFFSET:
+		return unwind_word(u, address, ret);
+	case UX_CFI_VAL_OFFSET:
+		*ret = address;
+		return true;
+	case UX_CFI_REGISTER:
+		return unwind_register(u, (uint64_t)rule->value, ret);
+	case UX_CFI_EXPRESSION:
+		return ux_dwarf_cfi_expression(&known->table->frames, rule, &context, &cfa,
+					       &address, NULL) == UX_OK &&
+		       unwind_word(u, address, ret);
+	case UX_CFI_VAL_EXPRESSION:
+		return ux_dwarf_cfi_expression(&known->table->frames, rule, &context, &cfa, ret,
+					       NULL) == UX_OK;
+	}
+	return false;
+}
+
+static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row *known,
+		       uint64_t *ret)
+{
+	const struct ux_cfi_row *row = &known->row;
+	const struct ux_cfi_context context = {
+		.registers = u->registers,
+		.known = u->known,
+		.memory = unwind_read,
+		.memory_ctx = (void *)(uintptr_t)u->thread,
+	};
+	if (row->cfa.how == UX_CFI_VAL_EXPRESSION)
+		return ux_dwarf_cfi_expression(&known->table->frames, &row->cfa, &context, NULL,
+					       ret, NULL) == UX_OK;
+	if (row->cfa.how != UX_CFI_OFFSET || !unwind_register(u, row->cfa_register, ret))
+		return false;
+	*ret += (uint64_t)row->cfa.value;
+	return true;
+}
+
+/* Becomes the caller. The stack grows down, so a caller's frame is above: this ends every loop. */
+static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint64_t *registers,
+			  uint64_t known, bool signal)
+{
+	uint64_t before = u->registers[u->sp];
+	bool moves = sp > before || (sp == before && pc != u->pc && !u->returns) || signal;
+	pc = unwind_plain(u, pc);
+	if (pc == 0 || !moves) {
+		u->end = pc == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
+		return false;
+	}
+	memcpy(u->registers, registers, sizeof(u->registers));
+	u->known = known;
+	unwind_set(u->registers, &u->known, u->sp, sp);
+	u->pc = pc;
+	u->returns = !signal;
+	return true;
+}
+
+static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *known)
+{
+	const struct ux_cfi_row *row = &known->row;
+	uint64_t registers[UX_CFI_REGISTERS] = {0}, values = 0, cfa = 0, pc = 0;
+	u->end = UX_UNWIND_SHORT;
+	if (row->ra < UX_CFI_REGISTERS && row->rules[row->ra].how == UX_CFI_UNDEFINED) {
+		u->end = UX_UNWIND_COMPLETE;
+		return false;
+	}
+	if (!unwind_cfa(u, known, &cfa))
+		return false;
+	for (unsigned i = 0; i < UX_CFI_REGISTERS; i++) {
+		uint64_t v = 0;
+		if (unwind_apply(u, known, &row->rules[i], i, cfa, &v))
+			unwind_set(registers, &values, i, v);
+	}
+	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0)
+		return false;
+	pc = registers[row->ra];
+	bool moved = row->rules[u->sp].how != UX_CFI_UNSPECIFIED && (values >> u->sp & 1) != 0;
+	/* A handler of signals may run on a stack of its own, above the one it interrupted. */
+	return unwind_become(u, pc, moved ? registers[u->sp] : cfa, registers, values, row->signal);
+}
+
+/* --- a step without rules --------------------------------------------------------------------- */
+
+static bool unwind_is_code(const struct unwind *u, uint64_t address)
+{
+	return address > 0 && u->find(u->ctx, address - 1).code;
+}
+
+/* A call of an address without code, such as NULL: its return address was pushed last. */
+static bool unwind_bad_call(struct unwind *u)
+{
+	uint64_t sp = u->registers[u->sp], pc = 0;
+	if (u->thread->machine == UX_UNWIND_ARM64) {
+		if (!unwind_register(u, ARM64_LR, &pc))
+			return false;
+	} else {
+		if (!unwind_word(u, sp, &pc))
+			return false;
+		sp += WORD;
+	}
+	return unwind_is_code(u, unwind_plain(u, pc)) &&
+	       unwind_become(u, pc, sp, u->registers, u->known, /* signal: */ false);
+}
+
+/* Code that a compiler made at run time, or Go's, mostly keeps frame pointers. */
+static bool unwind_by_frame_pointer(struct unwind *u)
+{
+	uint64_t fp = 0, next = 0, pc = 0;
+	if (!unwind_register(u, u->fp, &fp) || fp < u->registers[u->sp] ||
+	    !unwind_word(u, fp, &next) || !unwind_word(u, fp + WORD, &pc))
+		return false;
+	pc = unwind_plain(u, pc);
+	if (pc == 0) {
+		u->end = UX_UNWIND_COMPLETE;
+		return false;
+	}
+	uint64_t registers[UX_CFI_REGISTERS];
+	if (!unwind_is_code(u, pc))
+		return false;
+	memcpy(registers, u->registers, sizeof(registers));
+	registers[u->fp] = next;
+	return unwind_become(u, pc, fp + 2 * WORD, registers, u->known, /* signal: */ false);
+}
+
+/* Goes to the caller; false at the end. */
+static bool unwind_step(struct unwind *u)
+{
+	/* The instruction in front of a return address may be the last one of its function. */
+	struct ux_unwind_place place = u->find(u->ctx, u->pc - (u->returns ? 1 : 0));
+	if (place.module) {
+		const struct ux_unwind_known_row *row = unwind_row(u, place.module, place.pc);
+		if (row->table)
+			return unwind_by_rules(u, row);
+	}
+	u->end = UX_UNWIND_NO_RULES;
+	if (!place.code && !u->returns)
+		return unwind_bad_call(u);
+	return unwind_by_frame_pointer(u);
+}
+
+enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thread *thread,
+		       ux_unwind_find_fn *find, void *ctx, struct ux_unwind_frame *frames,
+		       size_t *ret_n, enum ux_unwind_end *ret_end, struct ux_error *err)
+{
+	bool arm64 = thread->machine == UX_UNWIND_ARM64;
+	struct unwind u = {
+		.unwinder = unwinder,
+		.thread = thread,
+		.find = find,
+		.ctx = ctx,
+		.pc = thread->pc,
+		.known = thread->known,
+		.sp = arm64 ? ARM64_SP : X86_64_SP,
+		.fp = arm64 ? ARM64_FP : X86_64_FP,
+	};
+	if (!unwinder->rows)
+		unwinder->rows = calloc(UX_UNWIND_ROWS, sizeof(*unwinder->rows));
+	if (!unwinder->rows)
+		return ux_error_nomem(err);
+	memcpy(u.registers, thread->registers, sizeof(u.registers));
+	*ret_n = 0;
+	do {
+		frames[(*ret_n)++] = (struct ux_unwind_frame){u.pc, u.returns};
+		if (*ret_n == UX_UNWIND_FRAMES_MOST) {
+			u.end = UX_UNWIND_LIMIT;
+			break;
+		}
+	} while (unwind_step(&u));
+	*ret_end = u.end;
+	return UX_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwind tables of one file, ready to be searched by pc. */
+#ifndef UX_UNWIND_MODULE_H
+#define UX_UNWIND_MODULE_H
+
+#include "dwarf_cfi.h"
+#include "object.h"
+
+/* A function in a table. */
+struct ux_unwind_entry {
+	uint64_t lo;
+	uint64_t hi;
+	uint64_t off; /* of its FDE in the section */
+};
+
+UX_VEC(ux_unwind_entries, struct ux_unwind_entry);
+
+/* A section of frame descriptions. */
+struct ux_unwind_table {
+	struct ux_dwarf_frames frames;
+	struct ux_content content;
+	struct ux_unwind_entries entries; /* sorted by lo */
+	struct ux_dwarf_cie cie;          /* the last one that was read */
+};
+
+enum {
+	UX_UNWIND_EH_FRAME,
+	UX_UNWIND_DEBUG_FRAME,
+	UX_UNWIND_TABLES,
+};
+
+/* One thread at a time, since it keeps the CIE that was read last. */
+struct ux_unwind_module {
+	struct ux_object *object;
+	struct ux_object_ranges segments;
+	struct ux_unwind_table tables[UX_UNWIND_TABLES];
+};
+
+/*
+ * Reads which functions the tables of a file describe. The file must outlive the module. Damaged
+ * tables have those in front of the damage. UX_EUNSUPPORTED, UX_ECORRUPT: it is no object file, or
+ * of 32 bits. UX_ENOMEM.
+ */
+enum ux_code ux_unwind_module_open(struct ux_bytes file, struct ux_unwind_module **ret,
+				   struct ux_error *err) ux_must;
+void ux_unwind_module_free(struct ux_unwind_module *m); /* NULL is fine */
+
+/* Converts a position in the file to a pc. False: it is not loaded. */
+bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_t *ret);
+
+/*
+ * Computes the rules at a pc. *ret_table is the table that has them. UX_ENOTFOUND, with err
+ * unchanged: no table describes the pc. UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT.
+ */
+enum ux_code ux_unwind_module_row(struct ux_unwind_module *m, uint64_t pc, struct ux_cfi_row *ret,
+				  const struct ux_unwind_table **ret_table, struct ux_error *err)
+	ux_must;
+
+#endif
