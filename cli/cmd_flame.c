@@ -130,8 +130,8 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 {
 	struct ux_profile_options options = job->v->profile;
 	UX_TRY(input == &job->input && job->records
-		       ? ux_record_read(&job->record, input, &job->recorded, err)
-		       : ux_profile_input_read(input, name, err));
+		       ? ux_record_read(&job->record, &job->v->profile, input, &job->recorded, err)
+		       : ux_profile_input_read(input, name, &job->v->profile, err));
 	return ux_profile_input_symbolize(input, &options, err);
 }
 

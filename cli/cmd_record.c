@@ -82,7 +82,7 @@ static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
 	struct ux_profile_options options = job->v->profile;
-	UX_TRY(ux_record_read(&job->options, &job->input, &job->result, err));
+	UX_TRY(ux_record_read(&job->options, &job->v->profile, &job->input, &job->result, err));
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
 	UX_TRY(ux_pprof_write(&job->input.profile, &plain, err));
 	if (!ux_profile_name_ends(job->output, ".pb"))

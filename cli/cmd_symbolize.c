@@ -173,7 +173,7 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 				  const char *input, const char **ret_subject, struct ux_error *err)
 {
 	*ret_subject = ux_dash_is(input) ? UX_DASH_INPUT : input;
-	UX_TRY(ux_profile_input_read(&job->input, input, err));
+	UX_TRY(ux_profile_input_read(&job->input, input, &v->profile, err));
 	if (!job->to && job->input.format == UX_PROFILE_FORMAT_PERF_DATA)
 		job->to =
 			&symbolize_targets[v->output && !ux_dash_is(v->output) ? SYMBOLIZE_PPROF

@@ -471,8 +471,9 @@ static enum ux_code top_run(struct top_job *job, const char *name, struct ux_err
 	const struct top_values *v = job->v;
 	const struct ux_profile *p = &job->input.profile;
 	struct ux_profile_options options = v->profile;
-	UX_TRY(job->records ? ux_record_read(&job->record, &job->input, &job->recorded, err)
-			    : ux_profile_input_read(&job->input, name, err));
+	UX_TRY(job->records
+		       ? ux_record_read(&job->record, &v->profile, &job->input, &job->recorded, err)
+		       : ux_profile_input_read(&job->input, name, &v->profile, err));
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(v->value), &job->type, err));
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
 	UX_TRY(ux_top_make(&job->top, p, job->type,

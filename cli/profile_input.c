@@ -6,6 +6,7 @@
 #include "output.h"
 #include "packed_file.h"
 #include "perf_script.h"
+#include "profile_unwind.h"
 #include "sigbus.h"
 #include "unhex/process.h"
 
@@ -33,6 +34,30 @@ void ux_profile_input_close(struct ux_profile_input *in)
 	ux_sigbus_reading(NULL);
 	ux_file_unmap(&in->file);
 	ux_dash_file_close(&in->dash);
+}
+
+/* --- local files ------------------------------------------------------------------------------ */
+
+static enum ux_code profile_input_find_debug(void *ctx, const char *build_id, char **ret_path,
+					     struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(build_id), &id, err));
+	return ux_debuginfod_find(ctx, &id, UX_DEBUGINFOD_DEBUGINFO, ret_path, err);
+}
+
+/* Prepares the search for files of modules. */
+static enum ux_code profile_input_open_files(struct ux_profile_input *in,
+					     const struct ux_profile_options *v,
+					     struct ux_error *err)
+{
+	struct ux_process_cache_opts opts = {.size = sizeof(opts), .debug_dirs = v->find.dirs};
+	if (in->cache)
+		return UX_OK;
+	UX_TRY(ux_find_open(&in->finder, &v->find, err));
+	opts.find = in->finder.server ? profile_input_find_debug : NULL;
+	opts.find_ctx = in->finder.server;
+	return ux_process_cache_create(&opts, &in->cache, err);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -68,21 +93,31 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 
 /* Reads a recording of perf as a stream: only its profile stays in memory. */
 static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const char *path,
+					    const struct ux_profile_options *v,
 					    struct ux_error *err)
 {
+	UX_TRY(profile_input_open_files(in, v, err));
+	struct ux_profile_sources sources = {
+		.cache = in->cache, .file_dirs = v->files, .no_local = v->no_local};
+	struct ux_profile_unwind *unwind = calloc(1, sizeof(*unwind));
+	ux_cleanup(ux_free_ptr) void *owned = unwind;
+	if (!owned)
+		return ux_error_nomem(err);
+	unwind->sources = &sources;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	ux_file_unmap(&in->file);
 	in->format = UX_PROFILE_FORMAT_PERF_DATA;
-	struct ux_perf_source source = {.fd = fd};
+	struct ux_perf_source source = {.fd = fd, .unwind = unwind};
 	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->perf, err);
 	(void)close(fd);
+	ux_profile_unwind_deinit(unwind);
 	return code;
 }
 
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
-				   struct ux_error *err)
+				   const struct ux_profile_options *v, struct ux_error *err)
 {
 	const char *path = NULL;
 	UX_TRY(ux_profile_init(&in->profile, err));
@@ -90,21 +125,13 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 	ux_sigbus_reading(name);
 	UX_TRY(ux_file_map(path, &in->file, err));
 	if (ux_perf_data_is(in->file.bytes))
-		return profile_input_read_perf(in, path, err);
+		return profile_input_read_perf(in, path, v, err);
 	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
 	UX_TRY(ux_packed_open(&in->file, err));
 	return profile_input_parse(in, err);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-static enum ux_code profile_input_find_debug(void *ctx, const char *build_id, char **ret_path,
-					     struct ux_error *err)
-{
-	struct ux_id id;
-	UX_TRY(ux_id_parse(ux_bytes_cstr(build_id), &id, err));
-	return ux_debuginfod_find(ctx, &id, UX_DEBUGINFOD_DEBUGINFO, ret_path, err);
-}
 
 /* Sends the pcs of one module to the server, in batches. */
 static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const uint64_t *pcs,
@@ -147,15 +174,11 @@ static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
 					struct ux_error *err)
 {
-	struct ux_process_cache_opts opts = {.size = sizeof(opts), .debug_dirs = v->find.dirs};
 	const char *url = getenv("UNHEX_URL");
 	bool has_server = v->server.url || (url && *url);
-	UX_TRY(ux_find_open(&in->finder, &v->find, err));
+	UX_TRY(profile_input_open_files(in, v, err));
 	if (has_server)
 		UX_TRY(ux_server_select(&v->server, &in->server, err));
-	opts.find = in->finder.server ? profile_input_find_debug : NULL;
-	opts.find_ctx = in->finder.server;
-	UX_TRY(ux_process_cache_create(&opts, &in->cache, err));
 	struct ux_profile_sources sources = {
 		.cache = in->cache,
 		.file_dirs = v->files,
@@ -261,6 +284,9 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		{s->unmapped, "addresses are in no mapping"},
 		{s->not_unwound, "samples have a copy of their stack, which is not unwound: their "
 				 "innermost location alone is kept"},
+		{s->unwound_short, "stacks end with their copy: --call-graph dwarf,BYTES copies "
+				   "more"},
+		{s->unwound_lost, "stacks end in code without unwind tables"},
 		{s->deferred, "samples have their callers in records that are not read"},
 		{s->late, "records came too late to be put in order"},
 		{s->unkept_mappings, "mappings were too many"},

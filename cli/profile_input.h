@@ -67,10 +67,12 @@ struct ux_profile_input {
 
 /*
  * Reads a profile from a file, or from standard input when `name` is "-". UX_EUNSUPPORTED: its
- * format is not known; the message names those that are. The input must be closed in any case.
+ * format is not known; the message names those that are. Copies of stacks in a recording are
+ * unwound with the files that the options select. The input must be closed in any case.
  */
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
-				   struct ux_error *err) ux_must;
+				   const struct ux_profile_options *v, struct ux_error *err)
+	ux_must;
 
 /* Gives names to its locations. The server is used if the options or UNHEX_URL name one. */
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,

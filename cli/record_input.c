@@ -94,12 +94,13 @@ const char *ux_record_subject(const struct ux_record_options *o)
 	return o->command ? o->command[0] : o->all ? "record --all" : "record --pid";
 }
 
-enum ux_code ux_record_read(const struct ux_record_options *o, struct ux_profile_input *in,
-			    struct ux_record_result *ret, struct ux_error *err)
+enum ux_code ux_record_read(const struct ux_record_options *o, const struct ux_profile_options *v,
+			    struct ux_profile_input *in, struct ux_record_result *ret,
+			    struct ux_error *err)
 {
 	UX_TRY(ux_dash_file_temporary(&in->dash, err));
 	UX_TRY(ux_record(o, in->dash.fd, ret, err));
-	return ux_profile_input_read(in, in->dash.path, err);
+	return ux_profile_input_read(in, in->dash.path, v, err);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */

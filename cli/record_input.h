@@ -43,8 +43,9 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 			     int *ret_status) ux_must;
 
 /* Records into a temporary file, and reads that as a profile. Codes as of ux_record(). */
-enum ux_code ux_record_read(const struct ux_record_options *o, struct ux_profile_input *in,
-			    struct ux_record_result *ret, struct ux_error *err) ux_must;
+enum ux_code ux_record_read(const struct ux_record_options *o, const struct ux_profile_options *v,
+			    struct ux_profile_input *in, struct ux_record_result *ret,
+			    struct ux_error *err) ux_must;
 
 /* What is recorded, for messages: the command, or the process. */
 const char *ux_record_subject(const struct ux_record_options *o);

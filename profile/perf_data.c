@@ -558,7 +558,10 @@ enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *
 {
 	*ret = (struct ux_perf_summary){.damage = UX_ERROR_INIT};
 	ux_cleanup(perf_data_deinit) struct perf_data d = {
-		.reader = {.profile = p, .summary = ret, .processes = {.profile = p}},
+		.reader = {.profile = p,
+			   .summary = ret,
+			   .unwind = source.unwind,
+			   .processes = {.profile = p}},
 		.source = source,
 	};
 	d.order.use = perf_data_use;

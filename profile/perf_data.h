@@ -8,21 +8,27 @@
 
 #include "profile.h"
 
+struct ux_profile_unwind;
+
 /* Where the bytes come from. They are read once, from the first to the last. */
 struct ux_perf_source {
 	struct ux_bytes head; /* bytes that the caller has read already, or all of them */
 	int fd;               /* what follows, at its position; not closed here; -1: nothing */
+	struct ux_profile_unwind *unwind; /* unwinds copies of stacks; NULL: their leaf is kept */
 };
 
 /* What a user should know about a recording beside its profile. */
 struct ux_perf_summary {
 	uint64_t samples;
-	uint64_t lost_records; /* for which the kernel had no room */
-	uint64_t lost_samples; /* as the events count them; some of them are lost records too */
-	uint64_t unmapped;     /* addresses in no mapping, and those of guests */
-	uint64_t not_unwound;  /* samples with a copy of the stack: their leaf alone is kept */
-	uint64_t deferred;     /* samples of which the callers are in a record that is not read */
-	uint64_t late;         /* records that came after later ones were used */
+	uint64_t lost_records;  /* for which the kernel had no room */
+	uint64_t lost_samples;  /* as the events count them; some of them are lost records too */
+	uint64_t unmapped;      /* addresses in no mapping, and those of guests */
+	uint64_t not_unwound;   /* samples with a copy of the stack: their leaf alone is kept */
+	uint64_t unwound;       /* samples whose copy of the stack was unwound */
+	uint64_t unwound_short; /* of these: the outermost callers are not in the copy */
+	uint64_t unwound_lost;  /* of these: they end in code without unwind tables */
+	uint64_t deferred;      /* samples of which the callers are in a record that is not read */
+	uint64_t late;          /* records that came after later ones were used */
 	uint64_t unkept_mappings; /* beyond the limit of mappings */
 	uint64_t auxtrace_bytes;  /* of hardware traces, which were skipped */
 	uint64_t unknown_records; /* of types that this reader does not know */

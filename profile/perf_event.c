@@ -191,21 +191,13 @@ static struct ux_bytes perf_take_array(struct ux_cur *c, uint64_t n, size_t size
 	return ux_cur_take(c, n * size);
 }
 
-/*
- * The position of the program counter among the registers of a sample, by the set that perf
- * requests: of x86-64, or of arm64. -1: another one.
- */
-static int perf_ip_register(uint64_t mask)
+int ux_perf_ip_register(uint64_t mask)
 {
 	const uint64_t x86_64 = 0xff0fff;
 	const uint64_t arm64 = 0x1ffffffff;
-	enum {
-		X86_64_IP = 8,
-		ARM64_PC = 32
-	};
 	if (mask == x86_64)
-		return X86_64_IP;
-	return (mask & arm64) == arm64 ? ARM64_PC : -1;
+		return UX_PERF_X86_64_IP;
+	return (mask & arm64) == arm64 ? UX_PERF_ARM64_PC : -1;
 }
 
 static void perf_parse_registers(struct ux_cur *c, uint64_t mask, struct ux_perf_sample *ret)
@@ -214,12 +206,13 @@ static void perf_parse_registers(struct ux_cur *c, uint64_t mask, struct ux_perf
 	if (abi == 0)
 		return; /* a thread of the kernel, which has no user registers */
 	struct ux_bytes values = ux_cur_take(c, WORD * (uint64_t)__builtin_popcountll(mask));
-	int bit = perf_ip_register(mask);
+	int bit = ux_perf_ip_register(mask);
 	if (bit < 0 || values.size == 0)
 		return;
 	struct ux_cur ip = ux_cur_make(values, SECTION_SAMPLE, c->swap);
 	ux_cur_skip(&ip, WORD * (uint64_t)__builtin_popcountll(mask & (((uint64_t)1 << bit) - 1)));
 	ret->user_ip = ux_cur_u64(&ip);
+	ret->registers = values;
 }
 
 /* The fields behind the period. */
@@ -246,9 +239,11 @@ static void perf_parse_arrays(struct ux_cur *c, const struct ux_perf_attr *attr,
 	if ((type & UX_PERF_SAMPLE_REGS_USER) != 0)
 		perf_parse_registers(c, attr->registers, ret);
 	if ((type & UX_PERF_SAMPLE_STACK_USER) != 0) {
-		uint64_t size = ux_cur_u64(c);
-		ux_cur_skip(c, size);
-		ret->has_stack = size > 0;
+		struct ux_bytes room = ux_cur_take(c, ux_cur_u64(c));
+		/* How much of the room was filled stands behind it. */
+		uint64_t size = room.size > 0 ? ux_cur_u64(c) : 0;
+		ret->has_stack = room.size > 0;
+		ret->stack = ux_bytes(room.data, (size_t)ux_min(size, (uint64_t)room.size));
 	}
 }
 

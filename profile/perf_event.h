@@ -59,11 +59,25 @@ struct ux_perf_sample {
 	uint64_t period;
 	uint32_t pid;
 	uint32_t tid;
-	struct ux_bytes chain;    /* entries of 8 bytes */
-	struct ux_bytes branches; /* of 24 bytes, the newest first */
-	uint64_t user_ip;         /* of the registers; 0: it has none */
-	bool has_stack;           /* it has a copy of the user's stack */
+	struct ux_bytes chain;     /* entries of 8 bytes */
+	struct ux_bytes branches;  /* of 24 bytes, the newest first */
+	uint64_t user_ip;          /* of the registers; 0: it has none */
+	struct ux_bytes registers; /* values of those in the event's mask; empty: it has none */
+	struct ux_bytes stack;     /* copy of the top of the user's stack */
+	bool has_stack;            /* the event copies stacks, and there was one */
 };
+
+/* Numbers of the program counter among the registers of perf. */
+enum {
+	UX_PERF_X86_64_IP = 8,
+	UX_PERF_ARM64_PC = 32,
+};
+
+/*
+ * The number of the program counter in a mask of registers that perf requests: of x86-64, or of
+ * arm64. -1: it is another one.
+ */
+int ux_perf_ip_register(uint64_t mask);
 
 /* Reads an attr; *ret is zeroed where the file's version has no such field. UX_ECORRUPT. */
 enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf_attr *ret,

@@ -5,6 +5,7 @@
 
 #include "perf_data.h"
 #include "perf_process.h"
+#include "profile_unwind.h"
 
 /* An entry of the table of build IDs. */
 struct ux_perf_file_id {
@@ -51,6 +52,7 @@ UX_VEC(ux_perf_nexts, struct ux_perf_next);
 struct ux_perf_reader {
 	struct ux_profile *profile;
 	struct ux_perf_summary *summary;
+	struct ux_profile_unwind *unwind; /* NULL: copies of stacks are not unwound */
 	struct ux_perf_events events;
 	struct ux_perf_processes processes;
 	struct ux_perf_file_ids ids;
@@ -76,6 +78,18 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 /* Sets names and units of values and the times, when all has been read. UX_ENOMEM, UX_ELIMIT. */
 enum ux_code ux_perf_reader_finish_types(struct ux_perf_reader *r, struct ux_error *err) ux_must;
 void ux_perf_reader_deinit_samples(struct ux_perf_reader *r);
+
+/* --- perf_unwind.c ---------------------------------------------------------------------------- */
+
+/*
+ * Unwinds the copy of a stack. *ret_n is 0 when the sample has none, or of an unknown machine, or
+ * when nothing is unwound; the frames are valid until the next call. UX_ENOMEM.
+ */
+enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_perf_event *event,
+				   const struct ux_perf_sample *sample,
+				   const struct ux_perf_process *process,
+				   const struct ux_unwind_frame **ret, size_t *ret_n,
+				   struct ux_error *err) ux_must;
 
 /* --- perf_feature.c --------------------------------------------------------------------------- */
 

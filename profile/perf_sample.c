@@ -208,11 +208,22 @@ static bool perf_links_have_user(const struct ux_perf_links *links)
 	return false;
 }
 
+/* Adds the addresses that a copy of the stack gives. */
+static void perf_links_of_stack(struct ux_perf_reader *r, const struct ux_unwind_frame *frames,
+				size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		perf_links_add(r, frames[i].address, UX_PERF_MODE_USER, frames[i].returns);
+}
+
 /* Sets r->links, the leaf first. */
 static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
-				      const struct ux_perf_sample *sample, uint8_t mode,
+				      const struct ux_perf_sample *sample,
+				      const struct ux_perf_process *process, uint8_t mode,
 				      struct ux_error *err)
 {
+	const struct ux_unwind_frame *frames = NULL;
+	size_t n_frames = 0;
 	enum {
 		OTHERS = 3 /* the sample's address, the newest branch, a register */
 	};
@@ -220,10 +231,16 @@ static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_
 		     sample->branches.size > 0;
 	size_t most = sample->chain.size / sizeof(uint64_t) + sample->branches.size / BRANCH_BYTES +
 		      OTHERS;
+	UX_TRY(ux_perf_reader_unwind(r, event, sample, process, &frames, &n_frames, err));
+	most += n_frames;
 	r->links.size = 0;
 	if (!ux_perf_links_reserve(&r->links, most))
 		return ux_error_nomem(err);
-	perf_links_of_chain(r, sample, mode, calls);
+	perf_links_of_chain(r, sample, mode, calls || n_frames > 0);
+	if (n_frames > 0) {
+		perf_links_of_stack(r, frames, n_frames);
+		return UX_OK;
+	}
 	if (calls)
 		perf_links_of_branches(r, sample->branches);
 	if (r->links.size == 0 && (event->attr.sample_type & UX_PERF_SAMPLE_IP) != 0)
@@ -396,7 +413,8 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 		return ux_error_set(err, UX_ECORRUPT, "a sample of an event that has none");
 	UX_TRY(ux_perf_sample_parse(event, record, r->swap, &sample, err));
 	UX_TRY(ux_perf_processes_thread(&r->processes, sample.pid, sample.tid, &thread, err));
-	UX_TRY(perf_reader_links(r, event, &sample, record->misc & UX_PERF_MISC_MODE, err));
+	UX_TRY(perf_reader_links(r, event, &sample, &r->processes.processes.data[thread->process],
+				 record->misc & UX_PERF_MISC_MODE, err));
 	uint32_t number = thread->number;
 	UX_TRY(perf_reader_stack(r, thread, &stack, err));
 	perf_reader_note_time(r, sample.time);

@@ -16,6 +16,7 @@
 struct profile_file_search {
 	const struct ux_profile_sources *sources;
 	const struct ux_id *id;
+	enum ux_symbols_depth depth;
 	char *path;                      /* malloc'ed: what was found */
 	struct ux_file_symbols *symbols; /* a reference; NULL: nothing was found yet */
 	struct ux_error why;             /* what is wrong with the best file so far */
@@ -68,7 +69,7 @@ static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 		ux_file_symbols_drop(symbols);
 		symbols = NULL;
 		code = ux_symbols_cache_file(ux_process_cache_symbols(s->sources->cache), fd, path,
-					     UX_SYMBOLS_ALL, &symbols, err);
+					     s->depth, &symbols, err);
 		s->symbols = symbols;
 		s->path = owned;
 		owned = NULL;
@@ -146,10 +147,12 @@ static enum ux_code profile_file_search(struct profile_file_search *s, const cha
 }
 
 enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, const char *path,
-				  const struct ux_id *id, char **ret_path,
-				  struct ux_file_symbols **ret, struct ux_error *err)
+				  const struct ux_id *id, enum ux_symbols_depth depth,
+				  char **ret_path, struct ux_file_symbols **ret,
+				  struct ux_error *err)
 {
-	struct profile_file_search s = {.sources = sources, .id = id, .why = UX_ERROR_INIT};
+	struct profile_file_search s = {
+		.sources = sources, .id = id, .depth = depth, .why = UX_ERROR_INIT};
 	enum ux_code code = profile_file_search(&s, path, err);
 	if (code == UX_OK && !s.symbols)
 		code = s.why.code != UX_OK

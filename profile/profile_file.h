@@ -6,16 +6,18 @@
 #include "id.h"
 #include "file_symbols.h"
 #include "profile_symbolize.h"
+#include "symbols_cache.h"
 
 /*
  * Opens the file with the identity of a module: at its path, below each folder of
  * sources->file_dirs, in the build-ID trees there and of the debug folders, and in perf's cache
  * ($HOME/.debug). A file with another identity is not used. *ret_path is its path, which the caller
- * frees, and *ret its symbols, a reference. UX_ENOTFOUND: `err` says what was found instead.
- * UX_ENOMEM.
+ * frees, and *ret its symbols, or only their head, a reference. UX_ENOTFOUND: `err` says what was
+ * found instead. UX_ENOMEM.
  */
 enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, const char *path,
-				  const struct ux_id *id, char **ret_path,
-				  struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+				  const struct ux_id *id, enum ux_symbols_depth depth,
+				  char **ret_path, struct ux_file_symbols **ret,
+				  struct ux_error *err) ux_must;
 
 #endif

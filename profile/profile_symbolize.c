@@ -146,8 +146,8 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_profile_file_find(
-		sources, (const char *)ux_profile_text(b->profile, m->path).data, &m->id, &path, &s,
-		&why);
+		sources, (const char *)ux_profile_text(b->profile, m->path).data, &m->id,
+		UX_SYMBOLS_ALL, &path, &s, &why);
 	if (code == UX_ENOTFOUND)
 		return symbolize_reason(b, module, &why);
 	if (code != UX_OK)

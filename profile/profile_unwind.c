@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the unwind tables of modules as they are needed. */
+#include "profile_unwind.h"
+
+#include "proc_files.h"
+#include "proc_maps.h"
+#include "profile_file.h"
+
+#include <fcntl.h>
+
+void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
+{
+	for (size_t i = 0; i < u->list.size; i++) {
+		ux_unwind_module_free(u->list.data[i].module);
+		ux_file_unmap(&u->list.data[i].file);
+	}
+	ux_profile_tables_list_deinit(&u->list);
+	ux_unwinder_deinit(&u->unwinder);
+}
+
+/* The vDSO of this process, which is in memory as long as the process runs. */
+static struct ux_bytes profile_own_vdso(void)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
+	if (ux_proc_read(AT_FDCWD, "/proc/self/maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK ||
+	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	for (size_t i = 0; i < maps.list.size; i++) {
+		const struct ux_proc_map *m = &maps.list.data[i];
+		if (m->kind == UX_PROC_MAP_VDSO)
+			return ux_bytes((const void *)(uintptr_t)m->start,
+					(size_t)(m->end - m->start));
+	}
+	return UX_BYTES_NONE;
+}
+
+/* The file of a module. Empty: it is not here. */
+static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const struct ux_profile *p,
+					   const struct ux_profile_module *m,
+					   struct ux_profile_tables *tables)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
+	if (m->kind == UX_PROFILE_VDSO)
+		return u->sources->no_local ? UX_BYTES_NONE : profile_own_vdso();
+	if (m->kind != UX_PROFILE_FILE ||
+	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,
+				 UX_SYMBOLS_HEAD, &path, &symbols, NULL) != UX_OK ||
+	    ux_file_map(path, &tables->file, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	return tables->file.bytes;
+}
+
+struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
+						  const struct ux_profile *p, uint32_t module)
+{
+	while (u->list.size <= module)
+		if (!ux_profile_tables_list_append(&u->list, (struct ux_profile_tables){0}))
+			return NULL;
+	struct ux_profile_tables *tables = &u->list.data[module];
+	if (tables->searched)
+		return tables->module;
+	tables->searched = true;
+	struct ux_bytes file = profile_tables_file(u, p, &p->modules.data[module], tables);
+	if (file.size > 0 && ux_unwind_module_open(file, &tables->module, NULL) != UX_OK)
+		tables->module = NULL;
+	return tables->module;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwind tables of the modules of a profile, from the files of this machine. */
+#ifndef UX_PROFILE_UNWIND_H
+#define UX_PROFILE_UNWIND_H
+
+#include "file.h"
+#include "profile_symbolize.h"
+#include "unwind.h"
+
+/* The tables of one module. */
+struct ux_profile_tables {
+	bool searched;
+	struct ux_mapping file;
+	struct ux_unwind_module *module; /* NULL: there are none */
+};
+
+UX_VEC(ux_profile_tables_list, struct ux_profile_tables);
+
+/* Zeroed but for the profile and the sources. One thread at a time. */
+struct ux_profile_unwind {
+	const struct ux_profile_sources *sources;
+	struct ux_profile_tables_list list; /* by number of the module; may be shorter */
+	struct ux_unwinder unwinder;
+	struct ux_unwind_frame frames[UX_UNWIND_FRAMES_MOST]; /* of the last stack */
+};
+
+void ux_profile_unwind_deinit(struct ux_profile_unwind *u);
+
+/*
+ * The tables of a module: of the file with its build ID, or of the one at its path when it has
+ * none; of the vDSO, those of this process. NULL: there are none, or memory is short.
+ */
+struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
+						  const struct ux_profile *p, uint32_t module);
+
+#endif
