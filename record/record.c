@@ -193,7 +193,8 @@ static enum ux_code recording_drain(struct recording *r, struct ux_error *err)
 static enum ux_code recording_add_host(struct recording *r, struct ux_error *err)
 {
 	const struct ux_record_options *o = r->options;
-	ux_cleanup(ux_record_host_deinit) struct ux_record_host host = {.file = &r->file};
+	ux_cleanup(ux_record_host_deinit) struct ux_record_host host = {
+		.file = &r->file, .data = o->calls == UX_RECORD_DWARF};
 	UX_TRY(ux_record_host_kernel(&host, err));
 	if (o->all)
 		UX_TRY(ux_record_host_processes(&host, err));

@@ -139,6 +139,7 @@ static void record_attr_init(struct perf_event_attr *a, const struct ux_record_o
 	if (o->calls == UX_RECORD_DWARF) {
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->exclude_callchain_user = 1;
+		a->mmap_data = 1; /* perf finds the tables by where their part of a file is */
 		a->sample_regs_user = record_registers;
 		a->sample_stack_user = o->stack_bytes ? o->stack_bytes : UX_RECORD_STACK;
 	}

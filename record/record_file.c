@@ -5,6 +5,7 @@
 #include "file.h"
 #include "perf_fields.h"
 
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
@@ -17,8 +18,7 @@ enum {
 	FEATURE_CLOCKID = 23,
 	CLOCK_DATA_VERSION = 1,
 	CLOCK_RESOLUTION = 1, /* nanoseconds */
-	PROT_READ_EXEC = 5,
-	MAP_PRIVATELY = 2,
+	MISC_MMAP_DATA = 1 << 13,
 };
 
 void ux_record_file_deinit(struct ux_record_file *f)
@@ -131,6 +131,8 @@ void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_map
 	uint16_t misc = kernel ? UX_PERF_MODE_KERNEL : UX_PERF_MODE_USER;
 	if (!kernel && m->id.size > 0)
 		misc |= UX_PERF_MISC_MMAP_BUILD_ID;
+	if (m->data)
+		misc |= MISC_MMAP_DATA;
 	size_t at = record_begin(f, kernel ? UX_PERF_MMAP : UX_PERF_MMAP2, misc);
 	ux_out_u32(&f->out, (uint32_t)m->pid);
 	ux_out_u32(&f->out, (uint32_t)m->tid);
@@ -139,8 +141,8 @@ void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_map
 	ux_out_u64(&f->out, m->offset);
 	if (!kernel) {
 		record_put_identity(&f->out, m);
-		ux_out_u32(&f->out, PROT_READ_EXEC);
-		ux_out_u32(&f->out, MAP_PRIVATELY);
+		ux_out_u32(&f->out, m->data ? PROT_READ : PROT_READ | PROT_EXEC);
+		ux_out_u32(&f->out, MAP_PRIVATE);
 	}
 	record_put_text(&f->out, m->path);
 	record_end(f, at, m->pid, m->tid);

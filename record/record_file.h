@@ -44,7 +44,7 @@ enum ux_code ux_record_file_end(struct ux_record_file *f, const struct ux_record
 /* Writes the records in f->out. */
 enum ux_code ux_record_file_flush(struct ux_record_file *f, struct ux_error *err) ux_must;
 
-/* A mapping of code. */
+/* A mapping. */
 struct ux_record_mapping {
 	int32_t pid; /* -1: of the kernel */
 	int32_t tid;
@@ -55,6 +55,7 @@ struct ux_record_mapping {
 	uint64_t ino;
 	struct ux_id id; /* size 0: unknown */
 	const char *path;
+	bool data; /* not of code */
 };
 
 /* Each adds a record to f->out: a mapping, the name of a thread, a thread of a process. */

@@ -149,7 +149,7 @@ static enum ux_code record_add_maps(struct ux_record_host *h, const struct ux_pr
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ux_proc_map *map = &maps->list.data[i];
-		if (!map->exec)
+		if (!map->exec && !(h->data && map->kind == UX_PROC_MAP_FILE))
 			continue;
 		struct ux_record_mapping m = {
 			.pid = p->pid,
@@ -160,6 +160,7 @@ static enum ux_code record_add_maps(struct ux_record_host *h, const struct ux_pr
 			.dev = map->dev,
 			.ino = map->ino,
 			.path = *map->path ? map->path : "//anon",
+			.data = !map->exec,
 		};
 		UX_TRY(record_map_id(h, p, map, &m.id, err));
 		ux_record_file_mapping(h->file, &m);

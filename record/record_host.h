@@ -30,6 +30,7 @@ UX_MAP(ux_record_ids_map, struct ux_record_inode, struct ux_id, ux_record_inode_
 /* Zeroed but for the file, to which records are added. */
 struct ux_record_host {
 	struct ux_record_file *file;
+	bool data; /* add mappings of files that are not code, too */
 	struct ux_record_ids_map ids;
 };
 

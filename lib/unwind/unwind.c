@@ -7,6 +7,7 @@ enum {
 
 	X86_64_FP = 6, /* numbers of DWARF */
 	X86_64_SP = 7,
+	X86_64_PC = 16,
 	ARM64_FP = 29,
 	ARM64_LR = 30,
 	ARM64_SP = 31,
@@ -184,7 +185,10 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 		if (unwind_apply(u, known, &row->rules[i], i, cfa, &v))
 			unwind_set(registers, &values, i, v);
 	}
-	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0)
+	/* The pc itself is no return address: on x86-64 that is always in memory. */
+	bool pushed = u->thread->machine != UX_UNWIND_X86_64 || row->ra != X86_64_PC ||
+		      row->rules[X86_64_PC].how > UX_CFI_SAME;
+	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0 || !pushed)
 		return false;
 	pc = registers[row->ra];
 	bool moved = row->rules[u->sp].how != UX_CFI_UNSPECIFIED && (values >> u->sp & 1) != 0;
@@ -238,6 +242,9 @@ static bool unwind_by_frame_pointer(struct unwind *u)
 /* Goes to the caller; false at the end. */
 static bool unwind_step(struct unwind *u)
 {
+	/* The rules of stubs (.plt) refer to the pc: the return address was pushed at its start. */
+	if (u->thread->machine == UX_UNWIND_X86_64)
+		unwind_set(u->registers, &u->known, X86_64_PC, u->pc);
 	/* The instruction in front of a return address may be the last one of its function. */
 	struct ux_unwind_place place = u->find(u->ctx, u->pc - (u->returns ? 1 : 0));
 	if (place.module) {

@@ -2,11 +2,13 @@
 /*
  * Prints what the reader makes of a perf.data file, sample by sample, in a form that tests compare
  * with `perf script`: comm, pid/tid, time, and for each location its address and its module. With
- * --summary, the counters alone; with --time, how long reading took.
+ * --summary, the counters alone; with --time, how long reading took; with --unwind, with the
+ * callers that copies of stacks give.
  */
 #include "perf_data.h"
 
 #include "clock.h"
+#include "profile_unwind.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -45,6 +47,8 @@ static void print_summary(const struct ux_profile *p, const struct ux_perf_summa
 	       s->samples, s->lost_records, s->lost_samples);
 	printf("unmapped\t%" PRIu64 "\nnot_unwound\t%" PRIu64 "\ndeferred\t%" PRIu64 "\n",
 	       s->unmapped, s->not_unwound, s->deferred);
+	printf("unwound\t%" PRIu64 "\nunwound_short\t%" PRIu64 "\nunwound_lost\t%" PRIu64 "\n",
+	       s->unwound, s->unwound_short, s->unwound_lost);
 	printf("late\t%" PRIu64 "\nunkept_mappings\t%" PRIu64 "\nunknown_records\t%" PRIu64 "\n",
 	       s->late, s->unkept_mappings, s->unknown_records);
 	printf("damaged_records\t%" PRIu64 "\ntruncated\t%d\npipe\t%d\n", s->damaged_records,
@@ -57,19 +61,28 @@ int main(int argc, char **argv)
 {
 	bool summary = argc == 3 && strcmp(argv[1], "--summary") == 0;
 	bool timed = argc == 3 && strcmp(argv[1], "--time") == 0;
+	bool unwinds = argc == 3 && strcmp(argv[1], "--unwind") == 0;
+	static struct ux_profile_unwind unwind;
+	struct ux_process_cache_opts opts = {.size = sizeof(opts)};
+	struct ux_profile_sources sources = {0};
 	int fd = argc >= 2 ? open(argv[argc - 1], O_RDONLY | O_CLOEXEC) : -1;
 	struct ux_profile p = {0};
 	struct ux_perf_summary s;
 	struct ux_error err = UX_ERROR_INIT;
 	if (fd < 0) {
-		fprintf(stderr, "usage: print_perf [--summary | --time] FILE\n");
+		fprintf(stderr, "usage: print_perf [--summary | --time | --unwind] FILE\n");
 		return 2;
 	}
 	uint64_t start = ux_clock_ns();
 	enum ux_code code = ux_profile_init(&p, &err);
 	p.keep_times = !summary && !timed;
+	unwind.sources = &sources;
 	if (code == UX_OK)
-		code = ux_perf_data_read((struct ux_perf_source){.fd = fd}, &p, &s, &err);
+		code = ux_process_cache_create(&opts, &sources.cache, &err);
+	if (code == UX_OK)
+		code = ux_perf_data_read(
+			(struct ux_perf_source){.fd = fd, .unwind = unwinds ? &unwind : NULL}, &p,
+			&s, &err);
 	uint64_t took = ux_clock_ns() - start;
 	if (code != UX_OK)
 		fprintf(stderr, "print_perf: %s at %" PRIu64 "\n", err.text, err.off);
@@ -79,6 +92,11 @@ int main(int argc, char **argv)
 		print_summary(&p, &s);
 	for (size_t i = 0; code == UX_OK && p.keep_times && i < p.samples.size; i++)
 		print_sample(&p, &p.samples.data[i]);
+	if (unwinds && code == UX_OK)
+		fprintf(stderr, "%" PRIu64 " unwound, %" PRIu64 " short, %" PRIu64 " lost\n",
+			s.unwound, s.unwound_short, s.unwound_lost);
+	ux_profile_unwind_deinit(&unwind);
+	ux_process_cache_free(sources.cache);
 	ux_profile_deinit(&p);
 	close(fd);
 	return code == UX_OK ? 0 : 1;
