@@ -203,6 +203,24 @@ struct ux_hits {
 	bool more;
 };
 
+/*
+ * Which modules are looked for by the names of their files, and by what else is known of them.
+ * Zeroed, with a limit: all modules of the namespace.
+ */
+struct ux_module_search {
+	/*
+	 * of glob.h, in lower case: a name of a file, in lower case, matches it; NULL: any name.
+	 * Letters other than ASCII's are compared as they are.
+	 */
+	const char *pattern;
+	const char *also; /* another pattern, which the same name matches; only beside `pattern` */
+	const char *base; /* the last component of a file's name equals it; NULL: any name */
+	enum ux_quality least; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
+	ux_time since;         /* it was created then or later */
+	int64_t before;        /* only modules with lower numbers; 0: all */
+	size_t limit;
+};
+
 /* A module was used at this time. */
 struct ux_touch {
 	int64_t module;
@@ -257,6 +275,15 @@ struct ux_index_modules {
 	 */
 	enum ux_code (*search)(struct ux_index *ix, const char *ns, const struct ux_search *what,
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
+	/*
+	 * Lists up to what->limit modules, newest first. *ret_total: how many there are, whatever
+	 * their numbers; 0 when the list is empty. It may look at every name of the namespace.
+	 * UX_EINVAL: the pattern is not valid. UX_EUNAVAILABLE: it takes too long.
+	 */
+	enum ux_code (*search_newest)(struct ux_index *ix, const char *ns,
+				      const struct ux_module_search *what, struct ux_arena *arena,
+				      struct ux_module_list *ret, uint64_t *ret_total,
+				      struct ux_error *err);
 	/* Removes the module with all its IDs and candidates. UX_ENOTFOUND. */
 	enum ux_code (*remove)(struct ux_index *ix, const char *ns, const char *id,
 			       const struct ux_who *who, ux_time now, struct ux_error *err);

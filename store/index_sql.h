@@ -11,6 +11,10 @@
 	"(SELECT i.id FROM ids i WHERE i.module = m.number ORDER BY i.rank, i.id LIMIT 1)"
 #define UX_SQL_MODULE_BYTES \
 	"(SELECT coalesce(sum(c.size), 0) FROM candidates c WHERE c.module = m.number)"
+/* Columns in the order in which ux_module_row_read() reads them. */
+#define UX_SQL_MODULE_COLUMNS                                     \
+	"m.number, m.created, m.updated, m.last_used, m.marked, " \
+	"EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number) "
 #define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
 /*
  * No candidate refers to the module as its supplementary file. A module that itself refers to one
@@ -90,6 +94,7 @@ static inline struct ux_db *ux_index_writer(struct ux_index *ix)
 bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id);
 
 /* Each function fills in its part of base. */
+void ux_module_search_init(struct ux_index *ix);
 void ux_modules_init(struct ux_index *ix);
 void ux_candidates_init(struct ux_index *ix);
 void ux_retention_init(struct ux_index *ix);
@@ -109,6 +114,9 @@ void ux_kept_profiles_init(struct ux_index *ix);
 /* Finds the module of an ID, without its IDs and candidates. UX_ENOTFOUND. */
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
 				struct ux_module *ret, struct ux_error *err) ux_must;
+
+/* A module without its IDs and candidates, from a row that begins with UX_SQL_MODULE_COLUMNS. */
+struct ux_module ux_module_row_read(struct ux_stmt *st);
 
 /* Reads the IDs and candidates of module ret->number. */
 enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,

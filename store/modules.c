@@ -8,11 +8,6 @@
 UX_VEC(modules, struct ux_module);
 UX_VEC(hits, struct ux_hit);
 
-/* Columns in the order in which module_read() reads them. */
-#define MODULE_COLUMNS                                            \
-	"m.number, m.created, m.updated, m.last_used, m.marked, " \
-	"EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number) "
-
 #define SEARCH(condition)                                                                \
 	"SELECT m.number, c.number, " UX_SQL_FIRST_ID ", c.kind, c.holds, c.file_name, " \
 	"c.origin_name FROM candidates c JOIN modules m ON m.number = c.module "         \
@@ -30,7 +25,7 @@ enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct
 	return ux_candidates_read(db, arena, ret, err);
 }
 
-static struct ux_module module_read(struct ux_stmt *st)
+struct ux_module ux_module_row_read(struct ux_stmt *st)
 {
 	return (struct ux_module){
 		.number = ux_stmt_get_int(st, 0),
@@ -48,7 +43,7 @@ static enum ux_code module_not_found(const char *id, struct ux_error *err)
 }
 
 UX_SQL(sql_module_of_id,
-       "SELECT " MODULE_COLUMNS "FROM ids i JOIN modules m ON m.number = i.module "
+       "SELECT " UX_SQL_MODULE_COLUMNS "FROM ids i JOIN modules m ON m.number = i.module "
        "WHERE i.ns = :ns AND i.id = :id");
 
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
@@ -61,7 +56,7 @@ enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return module_not_found(id, err);
-	*ret = module_read(&st);
+	*ret = ux_module_row_read(&st);
 	return UX_OK;
 }
 
@@ -108,7 +103,7 @@ static enum ux_code module_read_page(struct ux_db *db, const struct ux_sql *whic
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
-		if (!modules_append(v, module_read(&st)))
+		if (!modules_append(v, ux_module_row_read(&st)))
 			return ux_error_nomem(err);
 		UX_TRY(ux_stmt_step(&st, &row, err));
 	}
@@ -135,7 +130,7 @@ static enum ux_code module_page(struct ux_index *ix, const struct ux_sql *which,
 }
 
 UX_SQL(sql_module_page,
-       "SELECT " MODULE_COLUMNS "FROM modules m WHERE m.ns = :ns AND m.number > :from "
+       "SELECT " UX_SQL_MODULE_COLUMNS "FROM modules m WHERE m.ns = :ns AND m.number > :from "
        "ORDER BY m.number LIMIT :limit");
 
 static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
@@ -146,7 +141,7 @@ static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t aft
 }
 
 UX_SQL(sql_module_page_back,
-       "SELECT " MODULE_COLUMNS "FROM modules m WHERE m.ns = :ns AND m.number < :from "
+       "SELECT " UX_SQL_MODULE_COLUMNS "FROM modules m WHERE m.ns = :ns AND m.number < :from "
        "ORDER BY m.number DESC LIMIT :limit");
 
 static enum ux_code module_newest(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
@@ -290,4 +285,5 @@ void ux_modules_init(struct ux_index *ix)
 	ix->modules.newest = module_newest;
 	ix->modules.search = module_search;
 	ix->modules.remove = module_remove;
+	ux_module_search_init(ix);
 }

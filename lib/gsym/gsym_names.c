@@ -13,14 +13,23 @@ enum {
 	NAME_COST = 64,      /* work of reading a record and of sorting its name, in bytes */
 };
 
+bool ux_gsym_function_read(const struct ux_gsym *g, uint32_t i, const char **ret_name,
+			   uint64_t *ret_size)
+{
+	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
+	*ret_size = ux_cur_u32(&c);
+	uint64_t off = gsym_name_read(&c, g->offset_size);
+	*ret_name = c.failed || off == 0 ? NULL : ux_gsym_string(g, off);
+	return *ret_name != NULL;
+}
+
 /* Returns the function's name; NULL when the record is damaged or the name is UX_NO_NAME. */
 static const char *function_name(const struct ux_gsym *g, uint32_t i)
 {
-	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
-	(void)ux_cur_u32(&c); /* size */
-	uint64_t off = gsym_name_read(&c, g->offset_size);
-	const char *name = c.failed || off == 0 ? NULL : ux_gsym_string(g, off);
-	return name && strcmp(name, UX_NO_NAME) != 0 ? name : NULL;
+	const char *name = NULL;
+	uint64_t size = 0;
+	return ux_gsym_function_read(g, i, &name, &size) && strcmp(name, UX_NO_NAME) != 0 ? name
+											  : NULL;
 }
 
 static int name_cmp_hash(const void *x, const void *y)

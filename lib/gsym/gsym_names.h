@@ -5,6 +5,14 @@
 
 #include "gsym_reader.h"
 
+/*
+ * Reads the linkage name and the size of function i < g->n_functions, without its lines and inlined
+ * calls. The name points into the file; it is UX_NO_NAME where only the bounds are known. False:
+ * the record is damaged.
+ */
+bool ux_gsym_function_read(const struct ux_gsym *g, uint32_t i, const char **ret_name,
+			   uint64_t *ret_size) ux_must;
+
 struct ux_gsym_name {
 	uint64_t hash;
 	uint32_t function; /* number of the function */

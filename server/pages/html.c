@@ -16,6 +16,20 @@ void ux_html_percent(struct ux_out *out, struct ux_bytes s)
 	}
 }
 
+/* The slashes between segments are kept. */
+static void html_put_path(struct ux_out *out, struct ux_bytes path)
+{
+	while (path.size > 0) {
+		const uint8_t *slash = memchr(path.data, '/', path.size);
+		size_t n = slash ? (size_t)(slash - path.data) : path.size;
+		ux_html_percent(out, ux_bytes(path.data, n));
+		if (!slash)
+			return;
+		ux_out_u8(out, '/');
+		path = ux_bytes(slash + 1, path.size - n - 1);
+	}
+}
+
 static void html_put_count(struct ux_out *out, uint64_t v)
 {
 	char digits[24];
@@ -64,6 +78,9 @@ static void html_put_value(struct ux_out *out, const struct ux_html_value *v)
 		return;
 	case UX_HTML_URL:
 		ux_html_percent(out, v->text);
+		return;
+	case UX_HTML_PATH:
+		html_put_path(out, v->text);
 		return;
 	case UX_HTML_INT:
 		ux_out_fmt(out, "%" PRId64, v->number);

@@ -51,9 +51,9 @@ static void page_put_search(struct ux_out *out, const struct ux_page *page)
 {
 	UX_HTML(out,
 		"<form role=\"search\" action=\"/search\" method=\"get\">"
-		"<label class=\"hidden\" for=\"q\">Find modules by ID or file name</label>"
-		"<input id=\"q\" name=\"q\" type=\"search\" value=\"$\" placeholder=\"ID or file "
-		"name\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\">"
+		"<label class=\"hidden\" for=\"q\">Find modules by ID or file name, or functions</label>"
+		"<input id=\"q\" name=\"q\" type=\"search\" value=\"$\" placeholder=\"ID, file "
+		"or function\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\">"
 		"<button>Find</button></form>\n",
 		page->query ? page->query : "");
 }

@@ -17,6 +17,7 @@
 enum ux_html_as {
 	UX_HTML_TEXT,  /* escaped */
 	UX_HTML_URL,   /* percent-encoded segment or parameter of a URL */
+	UX_HTML_PATH,  /* the same for several segments: '/' is kept */
 	UX_HTML_INT,   /* plain digits */
 	UX_HTML_COUNT, /* 1,234,567 */
 	UX_HTML_SIZE,  /* bytes, as 1.2 MiB */
@@ -88,6 +89,16 @@ static inline struct ux_html_value ux_html_hex(uint64_t v)
 static inline struct ux_html_value ux_html_time(ux_time t)
 {
 	return (struct ux_html_value){.as = UX_HTML_TIME, .number = t};
+}
+
+static inline struct ux_html_value ux_html_url_bytes(struct ux_bytes text)
+{
+	return (struct ux_html_value){.as = UX_HTML_URL, .text = text};
+}
+
+static inline struct ux_html_value ux_html_path(struct ux_bytes path)
+{
+	return (struct ux_html_value){.as = UX_HTML_PATH, .text = path};
 }
 
 /* A string literal that may contain tags. */
@@ -173,8 +184,26 @@ void ux_page_frames(struct ux_out *out, const struct ux_frame_cache *cache, uint
 /* The display name of a module: the file name of its best candidate, or "". */
 const char *ux_page_module_name(const struct ux_module *m);
 
+/* What a list shows of a module: its name, ID, quality, size and age. */
+void ux_page_module_lines(struct ux_out *out, const struct ux_module *m);
+
 /* One entry of a list of modules. */
 void ux_page_module_entry(struct ux_out *out, const struct ux_module *m);
+
+/* Finds the module that the first placeholder of the path names. UX_EINVAL, UX_ENOTFOUND. */
+enum ux_code ux_page_module_find(struct ux_request *req, struct ux_module *ret) ux_must;
+
+/*
+ * The name that a page about a module has: the last component of its file's name, or its first ID.
+ */
+const char *ux_page_module_title(const struct ux_module *m);
+
+/* A line above the title that leads back to the module, and on to one of its pages. */
+void ux_page_module_trail(struct ux_out *out, const struct ux_module *m, const char *what);
+
+struct ux_function;
+/* One entry of a list of functions of the module with that ID. */
+void ux_page_function_entry(struct ux_out *out, const char *id, const struct ux_function *f);
 
 /* Fields of a form that was sent as a request body (application/x-www-form-urlencoded). */
 enum {

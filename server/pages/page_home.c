@@ -15,13 +15,13 @@ static void page_home_put_search(struct ux_out *out)
 		out,
 		"<h1>Addresses to names</h1>\n"
 		"<form class=\"hero\" role=\"search\" action=\"/search\" method=\"get\">\n"
-		"<label for=\"find\">Find a module by its ID or file name</label>\n"
+		"<label for=\"find\">Find a module by its ID or file name, or a function</label>\n"
 		"<div class=\"row\"><input id=\"find\" name=\"q\" type=\"search\" "
 		"autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\" autofocus "
 		"aria-describedby=\"forms\"><button class=\"main\">Find</button></div>\n"
 		"<p id=\"forms\" class=\"hint\">A build ID or its beginning in hex, "
 		"<code>gnu:</code> <code>go:</code> <code>file:</code> <code>uuid:</code> with an ID, "
-		"or a name: <code>libc.so.6</code>, <code>/usr/lib/*ssl*</code></p>\n</form>\n"
+		"a name of a file: <code>libc.so.6</code>, <code>/usr/lib/*ssl*</code>, or of a function</p>\n</form>\n"
 		"<p class=\"ways\"><a href=\"/symbolize\">Paste a stack</a> to see its names, "
 		"<a href=\"/explain\">ask why</a> an address has none, "
 		"<a href=\"/uploads\">send files</a> with symbols.</p>\n");

@@ -7,6 +7,7 @@
 
 enum {
 	HISTORY = 50, /* entries of the audit log */
+	BUILDS = 5,   /* other modules of the same name */
 	CANDIDATES =
 		/*
 		 * candidates of one module that are shown: a program has as many .dwo files as
@@ -15,12 +16,31 @@ enum {
 		200
 };
 
-static enum ux_code page_module_find(struct ux_request *req, struct ux_module *ret)
+enum ux_code ux_page_module_find(struct ux_request *req, struct ux_module *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
 	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
+}
+
+const char *ux_page_module_title(const struct ux_module *m)
+{
+	const char *name = ux_page_module_name(m), *slash = strrchr(name, '/');
+	return slash && slash[1] != '\0' ? slash + 1
+	       : name[0] != '\0'         ? name
+	       : m->n_ids > 0            ? m->ids[0]
+					 : "";
+}
+
+void ux_page_module_trail(struct ux_out *out, const struct ux_module *m, const char *what)
+{
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
+	UX_HTML(out,
+		"<p class=\"trail\"><a href=\"/modules/$\">$</a> <span class=\"dot\">·</span> "
+		"<a href=\"/modules/$/functions\">functions</a> <span class=\"dot\">·</span> "
+		"<a href=\"/modules/$/sources\">source files</a></p>\n<h1>$</h1>\n",
+		ux_html_url(id), ux_page_module_title(m), ux_html_url(id), ux_html_url(id), what);
 }
 
 static void page_module_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
@@ -83,7 +103,8 @@ static void page_module_put_counts(struct ux_out *out, const struct ux_candidate
 		return;
 	UX_HTML(out, "<p class=\"facts\"><span>$ functions</span> ", ux_html_count(n->functions));
 	if (n->inlines > 0)
-		UX_HTML(out, "<span>$ inlined calls</span> ", ux_html_count(n->inlines));
+		UX_HTML(out, "<span>$ inlined $</span> ", ux_html_count(n->inlines),
+			n->inlines == 1 ? "call" : "calls");
 	if (n->rows > 0)
 		UX_HTML(out, "<span>$ rows of lines</span> ", ux_html_count(n->rows));
 	if (n->unnamed > 0)
@@ -107,6 +128,27 @@ static const char *page_module_state_class(enum ux_candidate_state state)
 	return "good";
 }
 
+/*
+ * The key that did something: its description, which only callers with a key of the namespace, or
+ * on this machine, may see; otherwise its number.
+ */
+static void page_module_put_key(struct ux_request *req, const char *key_id)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const struct ux_caller *caller = ux_caller_of(req);
+	struct ux_key key = {.description = ""};
+	if (key_id[0] == '\0')
+		return;
+	if (caller->key_id[0] != '\0' || ux_caller_sees_server(req))
+		if (ix->keys.get(ix, key_id, &req->arena, &key, NULL) != UX_OK ||
+		    strcmp(key.ns, caller->ns) != 0)
+			key.description = "";
+	if (key.description[0] != '\0')
+		UX_HTML(&req->out, " <span title=\"$\">key: $</span>", key_id, key.description);
+	else
+		UX_HTML(&req->out, " <span>key <code>$</code></span>", key_id);
+}
+
 static void page_module_put_origin(struct ux_request *req, const struct ux_candidate *c)
 {
 	struct ux_out *out = &req->out;
@@ -115,8 +157,7 @@ static void page_module_put_origin(struct ux_request *req, const struct ux_candi
 		ux_origin_name(c->origin), c->forced ? ", forced" : "", ux_html_time(c->created));
 	if (c->origin_name[0] != '\0' && ux_caller_sees_origin(req, c))
 		UX_HTML(out, " <span>from $</span>", c->origin_name);
-	if (c->key_id[0] != '\0')
-		UX_HTML(out, " <span>key <code>$</code></span>", c->key_id);
+	page_module_put_key(req, c->key_id);
 	ux_out_cstr(out, "</p>\n");
 }
 
@@ -127,7 +168,8 @@ static void page_module_put_candidate(struct ux_request *req, const struct ux_ca
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
 	UX_HTML(out, "<li><h3><span class=\"kind\">$</span> ", ux_kind_name(c->kind));
-	ux_page_quality(out, c->quality);
+	if (c->kind != UX_KIND_SOURCES)
+		ux_page_quality(out, c->quality);
 	UX_HTML(out, " <span class=\"tag $\">$</span>", page_module_state_class(c->state),
 		ux_candidate_state_name(c->state));
 	ux_out_cstr(out, best ? " <span class=\"tag\">answers first</span></h3>\n" : "</h3>\n");
@@ -174,8 +216,7 @@ static enum ux_code page_module_put_history(struct ux_request *req, const struct
 		const struct ux_audit *line = &list.lines[i];
 		UX_HTML(out, "<li>$ <b>$</b> <span>$</span>", ux_html_time(line->time), line->what,
 			line->detail);
-		if (line->key_id[0] != '\0')
-			UX_HTML(out, " <span>key <code>$</code></span>", line->key_id);
+		page_module_put_key(req, line->key_id);
 		if (admin && line->from[0] != '\0')
 			UX_HTML(out, " <span>from $</span>", line->from);
 		ux_out_cstr(out, "</li>\n");
@@ -184,38 +225,120 @@ static enum ux_code page_module_put_history(struct ux_request *req, const struct
 	return UX_OK;
 }
 
-static void page_module_put_for_programs(struct ux_out *out, const char *id)
+/* --- what leads on -------------------------------------------------------------------------------
+ */
+
+static void page_module_put_download(struct ux_out *out, const char *before, const char *id,
+				     const char *behind, const char *what, uint64_t size)
 {
+	UX_HTML(out, "<li><a href=\"$$$\">$</a>", before, ux_html_url(id), behind, what);
+	if (size > 0)
+		UX_HTML(out, " <span class=\"where\">$</span>", ux_html_size(size));
+	ux_out_cstr(out, "</li>\n");
+}
+
+/* The build ID, in hex, by which debuggers know the module; NULL: it has none. */
+static const char *page_module_build_id(const struct ux_module *m)
+{
+	for (size_t i = 0; i < m->n_ids; i++)
+		if (strncmp(m->ids[i], "gnu:", 4) == 0)
+			return m->ids[i] + 4;
+	return NULL;
+}
+
+/* The same files that debuggers fetch by the protocol of debuginfod. */
+static void page_module_put_downloads(struct ux_out *out, const struct ux_module *m)
+{
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
+	const struct ux_candidate *gsym = ux_module_best(m, UX_KIND_GSYM);
+	const char *build_id = page_module_build_id(m);
+	const struct ux_candidate *code = ux_module_elf(m, UX_HOLDS_CODE);
+	const struct ux_candidate *debug = ux_module_elf(m, UX_HOLDS_DEBUG);
+	ux_out_cstr(out,
+		    "<section aria-labelledby=\"downloads\">\n<h2 id=\"downloads\">Downloads</h2>\n"
+		    "<ul class=\"downloads\">\n");
+	if (gsym)
+		page_module_put_download(out, "/v1/gsym/", id, "", "symbols, as GSYM", gsym->size);
+	if (debug && build_id)
+		page_module_put_download(out, "/buildid/", build_id, "/debuginfo",
+					 "file with debug information", debug->size);
+	if (code && build_id)
+		page_module_put_download(out, "/buildid/", build_id, "/executable",
+					 "file with code", code->size);
+	page_module_put_download(out, "/v1/modules/", id, "", "this page, as JSON", 0);
+	ux_out_cstr(out, "</ul>\n</section>\n");
+}
+
+static void page_module_put_contents(struct ux_out *out, const struct ux_module *m)
+{
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
+	const struct ux_candidate *gsym = ux_module_best(m, UX_KIND_GSYM);
+	if (!gsym)
+		return;
+	ux_out_cstr(out,
+		    "<section aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n");
 	UX_HTML(out,
-		"<p class=\"hint\">For programs: <a href=\"/v1/modules/$\">this as JSON</a> "
-		"<span class=\"dot\">·</span> <a href=\"/v1/gsym/$\">the GSYM</a></p>\n",
-		ux_html_url(id), ux_html_url(id));
+		"<form class=\"ask\" action=\"/modules/$/functions\" method=\"get\">\n"
+		"<label for=\"name\">Find a function by a part of its name</label>\n"
+		"<div class=\"row\"><input id=\"name\" name=\"q\" type=\"search\" autocomplete=\"off\" "
+		"autocapitalize=\"off\" spellcheck=\"false\"><button>Find</button></div></form>\n",
+		ux_html_url(id));
+	UX_HTML(out,
+		"<p><a href=\"/modules/$/functions\">All $ functions</a> <span class=\"dot\">·</span> "
+		"<a href=\"/modules/$/sources\">Source files</a></p>\n</section>\n",
+		ux_html_url(id), ux_html_count(gsym->counts.functions), ux_html_url(id));
+}
+
+/* Other modules whose file has the same name, newest first. */
+static enum ux_code page_module_put_builds(struct ux_request *req, const struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_out *out = &req->out;
+	const struct ux_module_search what = {.base = ux_page_module_title(m), .limit = BUILDS + 1};
+	struct ux_module_list list;
+	uint64_t total = 0;
+	if (ux_page_module_name(m)[0] == '\0')
+		return UX_OK;
+	UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, &what, &req->arena, &list,
+					 &total, &req->err));
+	if (total < 2)
+		return UX_OK;
+	UX_HTML(out,
+		"<section aria-labelledby=\"builds\">\n<h2 id=\"builds\">Other builds of this name "
+		"<span class=\"count\">$</span></h2>\n<ol class=\"modules\">\n",
+		ux_html_count(total - 1));
+	size_t shown = 0;
+	for (size_t i = 0; i < list.n && shown < BUILDS; i++)
+		if (list.modules[i].number != m->number) {
+			ux_page_module_entry(out, &list.modules[i]);
+			shown++;
+		}
+	ux_out_cstr(out, "</ol>\n");
+	if (total - 1 > shown)
+		UX_HTML(out, "<p><a href=\"/search?q=$&amp;what=files\">All of them</a></p>\n",
+			ux_html_url(what.base));
+	ux_out_cstr(out, "</section>\n");
+	return UX_OK;
 }
 
 enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
 	char title[160];
-	UX_TRY(page_module_find(req, &m));
+	UX_TRY(ux_page_module_find(req, &m));
 	const char *name = ux_page_module_name(&m);
-	const char *slash = strrchr(name, '/');
-	const char *id = m.n_ids > 0 ? m.ids[0] : "";
-	snprintf(title, sizeof(title), "%.100s - unhex",
-		 slash && slash[1] ? slash + 1
-		 : name[0]         ? name
-				   : id);
+	snprintf(title, sizeof(title), "%.100s - unhex", ux_page_module_title(&m));
 	const struct ux_page page = {.title = title, .section = UX_PAGE_MODULES};
 	ux_page_begin(req, &page);
-	UX_HTML(&req->out, "<h1 class=\"module\">$</h1>\n",
-		slash && slash[1] ? slash + 1
-		: name[0]         ? name
-				  : id);
-	if (slash)
+	UX_HTML(&req->out, "<h1 class=\"module\">$</h1>\n", ux_page_module_title(&m));
+	if (strchr(name, '/'))
 		UX_HTML(&req->out, "<p class=\"path\">$</p>\n", name);
 	UX_TRY(page_module_put_facts(req, &m));
 	page_module_put_forms(&req->out, &m);
+	page_module_put_contents(&req->out, &m);
+	page_module_put_downloads(&req->out, &m);
 	page_module_put_candidates(req, &m);
+	UX_TRY(page_module_put_builds(req, &m));
 	UX_TRY(page_module_put_history(req, &m));
-	page_module_put_for_programs(&req->out, id);
 	return ux_page_end(req, res, &page);
 }

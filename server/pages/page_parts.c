@@ -85,12 +85,12 @@ static void page_put_states(struct ux_out *out, const struct ux_module *m)
 		ux_out_cstr(out, " <span class=\"tag\">pinned</span>");
 }
 
-void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
+void ux_page_module_lines(struct ux_out *out, const struct ux_module *m)
 {
 	const char *name = ux_page_module_name(m);
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
 	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
-	UX_HTML(out, "<li><a href=\"/modules/$\">", ux_html_url(id));
+	UX_HTML(out, "<a class=\"module\" href=\"/modules/$\">", ux_html_url(id));
 	if (name[0] != '\0')
 		page_put_name(out, name);
 	UX_HTML(out, "<span class=\"id\">$</span></a>\n<span class=\"facts\">", id);
@@ -99,7 +99,14 @@ void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
 	if (best)
 		UX_HTML(out, " <span>$ functions</span> <span>$</span>",
 			ux_html_count(best->counts.functions), ux_html_size(best->size));
-	UX_HTML(out, " <span>$</span></span></li>\n", ux_html_time(m->created));
+	UX_HTML(out, " <span>$</span></span>\n", ux_html_time(m->created));
+}
+
+void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
+{
+	ux_out_cstr(out, "<li>");
+	ux_page_module_lines(out, m);
+	ux_out_cstr(out, "</li>\n");
 }
 
 struct ux_bytes ux_page_trim(struct ux_bytes s)

@@ -22,6 +22,12 @@ ux_handler_fn ux_web_home;
 /* GET /modules, newest first; /search?q=; /modules/{id} with candidates and history. */
 ux_handler_fn ux_web_modules, ux_web_search, ux_web_module;
 
+/*
+ * GET /modules/{id}/functions?q=&after=, /modules/{id}/sources?dir=, and
+ * /modules/{id}/source/{path...}, a source file with the numbers of its lines.
+ */
+ux_handler_fn ux_web_functions, ux_web_sources, ux_web_source;
+
 /* GET /symbolize shows the form for pasted stacks and addresses, POST the result. */
 ux_handler_fn ux_web_symbolize_form, ux_web_symbolize;
 

@@ -110,7 +110,8 @@ def test_many_searches_at_once_leave_room_for_lookups(full):
 def test_every_list_of_a_large_index_is_bounded(full):
     api = Api(full)
     for path in ("/v1/modules?limit=1000", "/modules", "/uploads", "/search?q=gnu:", "/search?q=prog", "/status",
-                 "/search?q=*a*a*a*Z", "/v1/audit", "/metadata?key=file&value=prog", "/metrics"):
+                 "/search?q=*a*a*a*Z", "/search?q=x&what=functions", "/search?q=prog&what=files&quality=inlines",
+                 f"/modules/gnu:{7:040x}", "/v1/audit", "/metadata?key=file&value=prog", "/metrics"):
         begun = time.monotonic()
         status, _, _ = api("GET", path)
         seconds = time.monotonic() - begun

@@ -98,6 +98,7 @@ def paths(site):
     """Each kind of page, with something on it."""
     address = hex(symbol(site.prog, "outer")[0])
     return ["/", "/modules", "/search?q=prog", "/search?q=no-such-file", f"/modules/{site.id}",
+            "/search?q=outer&what=functions", f"/modules/{site.id}/functions?q=outer", f"/modules/{site.id}/sources",
             f"/modules/{HOSTILE_ID}", "/symbolize", f"/explain?id={site.id}&addr={address}",
             f"/explain?id={build_id(site.bare)}", "/explain?id=gnu:00", "/uploads", "/status",
             "/sign-in"]
@@ -231,19 +232,94 @@ def test_a_module_is_found_by_each_form_of_its_ids_and_by_its_name(site, reader)
                  str(site.prog)):
         search(reader.goto(site.url + "/status"), text)
         assert reader.eval("location.pathname") == "/search"
-        links = reader.eval("[...document.querySelectorAll('.modules a')].map(a => a.pathname)")
+        links = reader.eval("[...document.querySelectorAll('.modules .module')].map(a => a.pathname)")
         assert f"/modules/{site.id}" in links, (text, links)
         assert reader.eval("document.querySelector('[name=q]').value") == text
     search(reader, "no such thing")
     assert "No module has" in reader.text("main")
 
 
+def test_functions_are_found_by_a_part_of_their_names_in_any_case(site, reader):
+    start, size = symbol(site.prog, "outer")
+    search(reader.goto(site.url + "/"), "OUTer")
+    text = reader.text("main")
+    assert re.search(rf"Functions [0-9]+ in {MANY + 4 if MANY + 4 < 25 else 25} modules", text), text
+    places = reader.eval("[...document.querySelectorAll('.functions a')].map(a => [a.innerText, a.search])")
+    assert ["outer", f"?id={urllib.parse.quote(site.id, safe=':')}&addr={start:#x}"] in [
+        [name, query] for name, query in places] or "Search older modules" in text
+    # Filters: of one name, with lines, of today.
+    reader.goto(f"{site.url}/search?q=OUTer&what=functions&in=prog&quality=lines&days=1")
+    links = reader.eval("[...document.querySelectorAll('.modules .module')].map(a => a.pathname)")
+    assert links == [f"/modules/{site.id}"], links
+    assert "All 1 modules were searched" in reader.text("main")
+    assert reader.eval("document.querySelector('#quality').value") == "lines"
+    reader.during(lambda: reader.click(".functions a"))
+    assert "outer" in reader.text(".chosen")
+    reader.goto(f"{site.url}/search?q=OUTer&what=functions&in=no-such-name")
+    assert "left out by the filters" in reader.text("main")
+    # All pages together have searched all modules.
+    seen, pages = [], 0
+    reader.goto(f"{site.url}/search?q=outer&what=functions")
+    while True:
+        seen += reader.eval("[...document.querySelectorAll('.modules .module')].map(a => a.pathname)")
+        pages += 1
+        if not reader.eval("!!document.querySelector('[rel=next]')"):
+            break
+        reader.during(lambda: reader.click("[rel=next]"))
+    assert len(seen) == len(set(seen)) >= MANY + 2 and f"/modules/{site.id}" in seen and pages > 1
+
+
+def test_a_module_leads_to_its_functions_and_source_files(site, reader):
+    start, size = symbol(site.prog, "outer")
+    reader.goto(f"{site.url}/modules/{site.id}")
+    for name, size_least in (("/v1/gsym/", 100), ("/debuginfo", 100), ("/executable", 100)):
+        link = reader.eval(f"[...document.querySelectorAll('.downloads a')].map(a => a.pathname)"
+                           f".find(p => p.includes({json.dumps(name)}))")
+        api = Api(site.server, token="")
+        api.connection.request("GET", link)
+        answer = api.connection.getresponse()
+        assert answer.status == 200 and len(answer.read()) > size_least, link
+    reader.fill("#name", "OUTER")
+    reader.during(lambda: reader.click("form[action$=functions] button"))
+    assert f"{start:#x}, {size:,} bytes" in reader.text(".functions")
+    reader.goto(f"{site.url}/modules/{site.id}/functions")
+    functions = reader.eval("document.querySelectorAll('.functions li').length")
+    assert f"{functions} functions" in reader.text("main") and functions > 3
+    # The tree of what the symbols name has no text before it is uploaded.
+    source = pathlib.Path(site.prog).with_suffix(".c")
+    reader.goto(f"{site.url}/modules/{site.id}/sources?dir={urllib.parse.quote(str(source.parent))}")
+    assert source.name in reader.text(".tree")
+    assert not reader.eval("!!document.querySelector('.tree a')")
+    assert site.server.unhex("push", "--sources", site.prog).returncode == 0
+    reader.goto(f"{site.url}/modules/{site.id}/sources")
+    while source.name not in reader.eval("[...document.querySelectorAll('.tree a')].map(a => a.innerText)"):
+        names = reader.eval("[...document.querySelectorAll('.tree a')].map(a => a.innerText)")
+        at = next(i for i, name in enumerate(names) if f"/{name}" in str(source.parent) + "/")
+        reader.during(lambda: reader.eval(f"document.querySelectorAll('.tree a')[{at}].click()"))
+    reader.during(lambda: reader.eval(f"[...document.querySelectorAll('.tree a')]"
+                                      f".find(a => a.innerText === {json.dumps(source.name)}).click()"))
+    lines = reader.eval("[...document.querySelectorAll('.source li')].map(e => e.textContent)")
+    assert lines == source.read_text().splitlines()
+    assert reader.eval("document.querySelector('#L2').textContent") == lines[1]
+    for path in ("/no/such.c", "/..%2F..%2Fetc%2Fpasswd", "/../../../../etc/passwd"):
+        assert fetch(site, f"/modules/{site.id}/source{path}")[0] in (400, 404), path
+
+
+def test_other_builds_and_the_name_of_a_key_are_on_the_page_of_a_module(site, reader):
+    reader.goto(f"{site.url}/modules/gnu:{'00' * 20}")
+    assert f"Other builds of this name {MANY - 1}" in reader.text("main")
+    links = reader.eval("[...document.querySelectorAll('[aria-labelledby=builds] .module')].map(a => a.pathname)")
+    assert links == [f"/modules/gnu:{bytes([i]).hex() * 20}" for i in range(MANY - 1, MANY - 6, -1)]
+    assert "key: made on the first start" in reader.text("main")  # on its own machine
+    assert reader.eval("document.querySelectorAll('.candidates code').length") >= 1
+
+
 def test_lists_are_cut_into_pages_that_together_are_all(site, reader):
-    for start, least in (("/modules", MANY + 3), ("/search?q=many.so", MANY)):
+    for start, least in (("/modules", MANY + 3), ("/search?q=many.so&what=files", MANY)):
         seen = []
         reader.goto(site.url + start)
         while True:
-            page = reader.eval("[...document.querySelectorAll('.modules a')].map(a => a.pathname)")
+            page = reader.eval("[...document.querySelectorAll('.modules .module')].map(a => a.pathname)")
             assert 0 < len(page) <= 50 and not set(page) & set(seen)
             seen += page
             if not reader.eval("!!document.querySelector('[rel=next]')"):

@@ -320,6 +320,88 @@ static void files_and_ids_are_found(struct ux_index *ix)
 	assert_int_equal(search(ix, &arena, UX_SEARCH_ID, "gnu:%", 0, 2).n, 0);
 }
 
+static struct ux_module_list newest(struct ux_index *ix, struct ux_arena *arena,
+				    struct ux_module_search what, uint64_t *ret_total)
+{
+	struct ux_module_list list;
+	if (what.limit == 0)
+		what.limit = 100;
+	assert_int_equal(
+		ix->modules.search_newest(ix, "newest", &what, arena, &list, ret_total, NULL),
+		UX_OK);
+	return list;
+}
+
+/* Each module of the list has a lower number than the one before it. */
+static void assert_newest_first(struct ux_module_list list)
+{
+	for (size_t i = 1; i < list.n; i++)
+		assert_true(list.modules[i].number < list.modules[i - 1].number);
+}
+
+static void modules_are_searched_newest_first_with_their_total(struct ux_index *ix)
+{
+	static const struct {
+		const char *id, *file;
+		enum ux_quality quality;
+		ux_time created;
+	} rows[] = {
+		{"gnu:90", "/opt/a/Reader", UX_QUALITY_LINES, 1000},
+		{"gnu:91", "/opt/b/reader", UX_QUALITY_DYNSYM, 2000},
+		{"gnu:92", "/opt/b/writer", UX_QUALITY_INLINES, 3000},
+		{"gnu:93", "/srv/READER.debug", UX_QUALITY_SYMTAB, 4000},
+	};
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	uint64_t total = 0;
+	for (size_t i = 0; i < ux_countof(rows); i++) {
+		struct ux_candidate c = index_candidate((uint8_t)(0xd0 + i), rows[i].quality, 1);
+		const struct ux_arrival what = {"newest", &rows[i].id, 1, false};
+		c.file_name = rows[i].file;
+		assert_int_equal(
+			ix->modules.add(ix, &what, &c, &index_tester, rows[i].created, &r, NULL),
+			UX_OK);
+	}
+	struct ux_module_list all = newest(ix, &arena, (struct ux_module_search){0}, &total);
+	assert_newest_first(all);
+	assert_true(all.n == 4 && total == 4 && !all.more);
+	assert_string_equal(all.modules[0].ids[0], "gnu:93");
+	struct ux_module_list some =
+		newest(ix, &arena, (struct ux_module_search){.pattern = "*reader*"}, &total);
+	assert_newest_first(some);
+	assert_true(some.n == 3 && total == 3);
+	some = newest(ix, &arena,
+		      (struct ux_module_search){.pattern = "*reader*", .also = "/opt/*"}, &total);
+	assert_true(some.n == 2 && total == 2);
+	some = newest(ix, &arena, (struct ux_module_search){.pattern = "*reader*", .limit = 1},
+		      &total);
+	assert_true(some.n == 1 && some.more && total == 3);
+	some = newest(
+		ix, &arena,
+		(struct ux_module_search){.pattern = "*reader*", .before = some.modules[0].number},
+		&total);
+	assert_true(some.n == 2 && total == 3 && !some.more);
+	assert_string_equal(some.modules[0].ids[0], "gnu:91");
+	some = newest(ix, &arena, (struct ux_module_search){.base = "reader"}, &total);
+	assert_true(some.n == 1 && total == 1);
+	some = newest(ix, &arena, (struct ux_module_search){.least = UX_QUALITY_LINES}, &total);
+	assert_true(some.n == 2 && total == 2);
+	some = newest(ix, &arena, (struct ux_module_search){.since = 2001}, &total);
+	assert_true(some.n == 2 && total == 2);
+	some = newest(ix, &arena, (struct ux_module_search){.pattern = "*no such*"}, &total);
+	assert_true(some.n == 0 && total == 0);
+
+	const struct ux_module_search open = {.pattern = "*[a", .limit = 1};
+	assert_int_equal(
+		ix->modules.search_newest(ix, "newest", &open, &arena, &some, &total, NULL),
+		UX_EINVAL);
+	const struct ux_module_search any = {.limit = 1};
+	assert_int_equal(
+		ix->modules.search_newest(ix, "elsewhere", &any, &arena, &some, &total, NULL),
+		UX_OK);
+	assert_int_equal(some.n, 0);
+}
+
 /* Adds a debug file and settles it as extracted from its supplementary file in that state. */
 static int64_t settled_with(struct ux_index *ix, const char *id, uint8_t hash,
 			    const char *supplementary, enum ux_supplementary_state state)
@@ -527,6 +609,7 @@ void index_candidates_conform(struct ux_index *ix)
 	one_candidate_tells_where_it_belongs(ix);
 	upstreams_candidates_are_caches_and_need_no_upload(ix);
 	files_and_ids_are_found(ix);
+	modules_are_searched_newest_first_with_their_total(ix);
 	what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(ix);
 	files_that_refer_to_each_other_do_not_work_for_ever(ix);
 	gsym_extracted_again_replaces_the_earlier_one(ix);
