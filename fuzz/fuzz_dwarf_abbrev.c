@@ -3,7 +3,7 @@
  * Target: an abbreviation table and entries that use it. The programs it is translated to are run
  * beside a plain reader that takes one attribute after the other.
  */
-#include "dwarf_die.h"
+#include "dwarf_stride.h"
 #include "fuzz_dwarf.h"
 
 enum {
@@ -52,31 +52,60 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 		fuzz_truth((size_t)(bytes.pos - bytes.start) == entry->fixed);
 }
 
-/* The step of a code of one byte passes what the entry's program passes. `bytes` are those behind
- * the code. */
+/* A layout of an inlined call has what the call's program reads. `die` is the call from its code
+ * on. */
+static void check_call(const struct ux_dwarf_call_layout *at, const uint8_t *die,
+		       const struct ux_dwarf_die *read)
+{
+	uint64_t value = ux_leb_window(die + at->origin) & at->origin_mask;
+	fuzz_truth(value == read->raw[UX_SLOT_ORIGIN]);
+	if (ux_dwarf_die_has(read, UX_SLOT_CALL_LINE)) {
+		value = at->line_const | (ux_leb_window(die + at->line) & at->line_mask);
+		fuzz_truth(value == read->raw[UX_SLOT_CALL_LINE]);
+	}
+	if (ux_dwarf_die_has(read, UX_SLOT_CALL_FILE)) {
+		value = at->file_const | (ux_leb_window(die + at->file) & at->file_mask);
+		fuzz_truth(value == read->raw[UX_SLOT_CALL_FILE]);
+	}
+	if (ux_dwarf_die_has(read, UX_SLOT_RANGES)) {
+		value = ux_leb_window(die + at->ranges) & at->ranges_mask;
+		fuzz_truth(at->low == 0 && value == read->raw[UX_SLOT_RANGES]);
+	}
+	if (at->low > 0) {
+		value = ux_leb_window(die + at->high) & at->high_mask;
+		fuzz_truth(value == read->raw[UX_SLOT_HIGH_PC]);
+	}
+}
+
+/* The step of a code of one or two bytes passes what the entry's program passes. `bytes` are those
+ * behind the code. */
 static void check_step(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_abbrev *entry,
 		       struct ux_cur bytes, struct ux_dwarf_layout layout)
 {
 	struct ux_dwarf_die die;
+	uint8_t copy[UX_DWARF_STRIDE_MARGIN] = {0};
 	if (entry->code >= table->n_steps)
 		return;
 	const struct ux_dwarf_step *step = &table->steps[entry->code];
+	size_t code = entry->code < 0x80 ? 1 : 2;
+	memcpy(copy + code, bytes.pos, ux_min(ux_cur_left(&bytes), sizeof(copy) - code));
 	const uint8_t *behind = bytes.pos;
 	ux_dwarf_die_run(&bytes, table->words + entry->program, layout, &die);
 	if (bytes.failed || (step->flags & UX_STEP_LOOSE) != 0)
 		return;
-	size_t size = step->size - 1u;
-	if ((step->flags & UX_STEP_BLOCK) != 0) {
-		if (behind[step->block - 1] >= 0x80)
-			return;
-		size += behind[step->block - 1];
-	}
-	fuzz_truth((size_t)(bytes.pos - behind) == size);
+	const uint8_t *next = ux_dwarf_stride_pass(step, copy);
+	if (!next)
+		return;
+	fuzz_truth((size_t)(bytes.pos - behind) == (size_t)(next - copy) - code);
 	fuzz_truth(step->depth == entry->has_children);
+	if (step->call > 0 && !bytes.swap)
+		check_call(&table->calls[step->call - 1], copy, &die);
 	if ((step->flags & UX_STEP_SIBLING) == 0 || !ux_dwarf_die_has(&die, UX_SLOT_SIBLING))
 		return;
 	uint32_t sibling;
-	memcpy(&sibling, behind + step->sibling - 1, sizeof(sibling));
+	const uint8_t *from =
+		(step->flags & UX_STEP_TEXT) != 0 ? ux_dwarf_stride_text(step, copy) : copy;
+	memcpy(&sibling, from + step->sibling, sizeof(sibling));
 	fuzz_truth(bytes.swap || sibling == die.raw[UX_SLOT_SIBLING]);
 }
 

@@ -25,10 +25,15 @@ struct abbrev_parser {
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	bool columns;                 /* of inlined calls are read */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
-	uint32_t bytes;               /* bytes of the entry so far, without the content of blocks */
-	uint32_t block;               /* offset of the length of its one block; 0: none */
-	uint32_t sibling; /* offset of DW_AT_sibling, a 4-byte offset in the unit; 0: none */
-	bool loose;       /* its size is variable, and not only because of one block */
+	/* The bytes of the entry from behind its code on, so far, without the content of a text and
+	 * of blocks. The offsets below are among them, plus 1; 0: none. */
+	uint32_t bytes;
+	uint32_t text;    /* of its one text */
+	uint32_t block;   /* of the length of its one block */
+	uint32_t sibling; /* of DW_AT_sibling, a 4-byte offset in the unit */
+	bool loose;       /* its size is variable, and not only because of one text and one block */
+	bool plain_call;  /* it may have a layout of a call: `call`, whose offsets are as above */
+	struct ux_dwarf_call_layout call;
 	bool no_memory;
 };
 
@@ -37,6 +42,7 @@ void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers)
 	ux_dwarf_abbrev_vec_deinit(&buffers->list);
 	ux_dwarf_word_vec_deinit(&buffers->words);
 	ux_dwarf_step_vec_deinit(&buffers->steps);
+	ux_dwarf_call_layout_vec_deinit(&buffers->calls);
 }
 
 static void abbrev_put_op(struct abbrev_parser *p, enum ux_dwarf_op op, uint32_t arg)
@@ -106,6 +112,8 @@ static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot
 	abbrev_flush_skip(p);
 	if ((op == UX_OP_BLOCK || op == UX_OP_BLOCK1) && p->block == 0)
 		p->block = 1 + p->bytes++;
+	else if (op == UX_OP_STRING && p->text == 0 && p->block == 0 && p->sibling == 0)
+		p->text = 1 + p->bytes;
 	else
 		p->loose = true;
 	if (op == UX_OP_END)
@@ -142,6 +150,56 @@ static int abbrev_form_size(const struct abbrev_parser *p, uint64_t form)
 	return ux_dwarf_form_size(form, p->layout);
 }
 
+static uint64_t abbrev_mask(uint32_t size)
+{
+	return UINT64_MAX >> (64 - 8 * size);
+}
+
+/*
+ * Puts an attribute of an inlined call into its layout. Attributes that are not read from a layout,
+ * and forms that are rare, leave the call to its program.
+ */
+static void abbrev_lay_out_call(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
+				uint32_t size)
+{
+	struct ux_dwarf_call_layout *call = &p->call;
+	uint8_t at = (uint8_t)(1 + p->bytes);
+	uint64_t mask = size > 0 && size <= sizeof(uint64_t) ? abbrev_mask(size) : 0;
+	bool constant = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4;
+	if (slot == UX_SLOT_ORIGIN && (form == DW_FORM_ref4 || form == DW_FORM_ref_addr)) {
+		call->origin = at;
+		call->origin_mask = mask;
+		call->origin_in_unit = form == DW_FORM_ref4;
+	} else if (slot == UX_SLOT_LOW_PC && form == DW_FORM_addr) {
+		call->low = at;
+	} else if (slot == UX_SLOT_HIGH_PC && (constant || form == DW_FORM_data8)) {
+		call->high = at;
+		call->high_mask = mask;
+	} else if (slot == UX_SLOT_RANGES && form == DW_FORM_sec_offset) {
+		call->ranges = at;
+		call->ranges_mask = mask;
+	} else if (slot == UX_SLOT_CALL_FILE && constant) {
+		call->file = at;
+		call->file_mask = (uint32_t)mask;
+	} else if (slot == UX_SLOT_CALL_LINE && constant) {
+		call->line = at;
+		call->line_mask = (uint32_t)mask;
+	} else if (slot != UX_SLOT_SIBLING) { /* the children of a call are always read */
+		p->plain_call = false;
+	}
+}
+
+/* The same for an attribute whose value is in the abbreviation. */
+static void abbrev_lay_out_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, int64_t value)
+{
+	if (slot == UX_SLOT_CALL_FILE && value >= 0 && value <= UINT32_MAX)
+		p->call.file_const = (uint32_t)value;
+	else if (slot == UX_SLOT_CALL_LINE && value >= 0 && value <= UINT32_MAX)
+		p->call.line_const = (uint32_t)value;
+	else
+		p->plain_call = false;
+}
+
 static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection selection)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
@@ -156,6 +214,8 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 			int64_t value = ux_cur_sleb(&p->cur);
 			if (slot != UX_SLOT_COUNT)
 				abbrev_put_const(p, slot, (uint64_t)value);
+			if (p->plain_call && slot != UX_SLOT_COUNT)
+				abbrev_lay_out_const(p, slot, value);
 			continue;
 		}
 		int size = abbrev_form_size(p, form);
@@ -165,19 +225,21 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 			p->skip += (uint32_t)size;
 			p->bytes += (uint32_t)size;
 		} else {
+			if (p->plain_call)
+				abbrev_lay_out_call(p, slot, form, (uint32_t)size);
 			abbrev_add_fixed(p, slot, form, (uint32_t)size);
 		}
 	}
 }
 
 /* Returns the flags of a step that depend on the kind. */
-static uint8_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
+static uint16_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 {
 	switch ((enum ux_dwarf_kind)entry->kind) {
 	case UX_KIND_FUNCTION:
 		return entry->has_pc ? UX_STEP_CODE : UX_STEP_DECLARES;
 	case UX_KIND_INLINE:
-		return UX_STEP_CODE;
+		return UX_STEP_CALL;
 	case UX_KIND_CLASS:
 		return UX_STEP_CLASS;
 	case UX_KIND_LEAF:
@@ -188,17 +250,50 @@ static uint8_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 	return 0;
 }
 
-static struct ux_dwarf_step abbrev_step(const struct abbrev_parser *p)
+/*
+ * Appends the layout of an inlined call, and returns its number; 0 when it has none. `code` is the
+ * size of its code.
+ */
+static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
+{
+	struct ux_dwarf_call_layout call = p->call;
+	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
+	if (!p->plain_call || call.origin == 0 || p->text > 0 || p->block > 0 ||
+	    calls->size == UX_DWARF_CALLS_MOST || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		return 0;
+	if (call.ranges > 0 || call.high == 0)
+		call.low = 0; /* ranges go first, and low_pc alone is no range */
+	call.origin = (uint8_t)(call.origin - 1 + code);
+	uint8_t *const offs[] = {&call.ranges, &call.low, &call.high, &call.file, &call.line};
+	for (size_t i = 0; i < ux_countof(offs); i++)
+		*offs[i] = *offs[i] > 0 ? (uint8_t)(*offs[i] - 1 + code) : 0;
+	if (!ux_dwarf_call_layout_vec_append(calls, call)) {
+		p->no_memory = true;
+		return 0;
+	}
+	return (uint8_t)calls->size;
+}
+
+static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 {
 	const struct ux_dwarf_abbrev *entry = &p->entry;
 	struct ux_dwarf_step step = {.flags = abbrev_kind_flags(entry)};
-	if (p->loose || 1 + p->bytes > UX_DWARF_STEP_MOST) {
+	uint8_t code = entry->code < 0x80 ? 1 : 2;
+	if (p->loose || code + p->bytes > UX_DWARF_STEP_MOST) {
 		step.flags |= UX_STEP_LOOSE;
 		return step;
 	}
-	step.size = (uint8_t)(1 + p->bytes);
-	step.block = (uint8_t)p->block;
-	step.flags |= p->block > 0 ? UX_STEP_BLOCK : 0;
+	step.size = (uint8_t)(code + p->bytes);
+	if (p->text > 0) {
+		step.flags |= UX_STEP_TEXT;
+		step.text = (uint8_t)(p->text - 1 + code);
+	}
+	if (p->block > 0) {
+		step.flags |= UX_STEP_BLOCK;
+		step.block = (uint8_t)(p->block - 1 + code);
+	}
+	if (entry->kind == UX_KIND_INLINE)
+		step.call = abbrev_call_layout(p, code);
 	if (!entry->has_children)
 		return step;
 	/*
@@ -208,15 +303,16 @@ static struct ux_dwarf_step abbrev_step(const struct abbrev_parser *p)
 	bool useless = entry->kind == UX_KIND_LEAF ||
 		       (step.flags & (UX_STEP_CLASS | UX_STEP_DECLARES)) != 0;
 	step.depth = 1;
-	step.sibling = (uint8_t)p->sibling;
-	if (p->sibling > 0)
-		step.flags |= UX_STEP_SIBLING | (useless ? UX_STEP_USELESS : 0);
-	else if (useless)
+	if (p->sibling > 0) {
+		step.sibling = (uint8_t)(p->sibling - 1 + code);
+		step.flags |= (uint16_t)(UX_STEP_SIBLING | (useless ? UX_STEP_USELESS : 0));
+	} else if (useless) {
 		step.flags |= UX_STEP_DEEP;
+	}
 	return step;
 }
 
-/* Appends the entry, and its step when its code is one byte long. */
+/* Appends the entry, and its step when its code is one or two bytes long. */
 static void abbrev_append(struct abbrev_parser *p)
 {
 	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
@@ -242,12 +338,15 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
 		.kind = ux_dwarf_kind_of_tag(tag),
 		.has_children = children != 0,
 	};
-	p->skip = p->seen = p->bytes = p->block = p->sibling = 0;
+	p->skip = p->seen = p->bytes = p->text = p->block = p->sibling = 0;
 	p->loose = false;
+	p->plain_call = p->entry.kind == UX_KIND_INLINE;
+	if (p->plain_call)
+		p->call = (struct ux_dwarf_call_layout){0};
 	abbrev_parse_attrs(p, abbrev_selection(p->entry.kind, p->columns));
 	abbrev_flush_skip(p);
 	abbrev_put_op(p, UX_OP_END, 0);
-	if (!p->loose && p->block == 0) {
+	if (!p->loose && p->text == 0 && p->block == 0) {
 		p->entry.fixed = p->bytes;
 		p->entry.sibling = p->sibling;
 	}
@@ -295,7 +394,7 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 		.buffers = buffers,
 	};
 	p.start = p.cur.pos;
-	buffers->list.size = buffers->words.size = buffers->steps.size = 0;
+	buffers->list.size = buffers->words.size = buffers->steps.size = buffers->calls.size = 0;
 	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
 	if (most < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + most;
@@ -314,6 +413,7 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 		.list = buffers->list.data,
 		.words = buffers->words.data,
 		.steps = buffers->steps.data,
+		.calls = buffers->calls.data,
 		.count = buffers->list.size,
 		.n_steps = in_order && dense ? buffers->steps.size : 0,
 	};
@@ -329,19 +429,23 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &buffers, &made, err));
 	/* One block of exactly the size that is needed. */
 	size_t list_bytes = buffers.list.size * sizeof(*buffers.list.data);
+	size_t call_bytes = buffers.calls.size * sizeof(*buffers.calls.data);
 	size_t step_bytes = buffers.steps.size * sizeof(*buffers.steps.data);
 	size_t word_bytes = buffers.words.size * sizeof(*buffers.words.data);
-	uint8_t *block = malloc(list_bytes + step_bytes + word_bytes + 1);
+	uint8_t *block = malloc(list_bytes + call_bytes + step_bytes + word_bytes + 1);
 	if (!block)
 		return ux_error_nomem(err);
 	made.list = (struct ux_dwarf_abbrev *)(void *)block;
-	made.words = (uint32_t *)(void *)(block + list_bytes);
-	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes + word_bytes);
+	made.calls = (struct ux_dwarf_call_layout *)(void *)(block + list_bytes);
+	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes + call_bytes);
+	made.words = (uint32_t *)(void *)(block + list_bytes + call_bytes + step_bytes);
 	if (list_bytes > 0) {
 		memcpy(made.list, buffers.list.data, list_bytes);
 		memcpy(made.steps, buffers.steps.data, step_bytes);
 		memcpy(made.words, buffers.words.data, word_bytes);
 	}
+	if (call_bytes > 0)
+		memcpy(made.calls, buffers.calls.data, call_bytes);
 	*ret = made;
 	return UX_OK;
 }

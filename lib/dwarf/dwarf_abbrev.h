@@ -31,36 +31,62 @@ struct ux_dwarf_abbrev {
 };
 
 enum {
-	UX_DWARF_STEPS_MOST = 128, /* all codes of one byte, including 0 */
-	UX_DWARF_STEP_MOST = 250,  /* most bytes of a DIE that a step skips, without its block */
+	UX_DWARF_STEPS_MOST = 1 << 14, /* all codes of one and two bytes, including 0 */
+	UX_DWARF_STEP_MOST = 250,      /* most bytes of a DIE that a step skips, without its text
+					  and its block */
+	UX_DWARF_STEP_TEXT = 8,        /* bytes that are searched for the end of a step's text */
+	UX_DWARF_CALLS_MOST = 255,     /* layouts of calls in one table */
 };
 
 /* Flags of a step: what is known of the DIE besides its size. */
 enum {
 	UX_STEP_LOOSE = 1 << 0,    /* its size cannot be computed from the step */
-	UX_STEP_CODE = 1 << 1,     /* a function with code, or an inlined call */
+	UX_STEP_CODE = 1 << 1,     /* a function with code */
 	UX_STEP_DECLARES = 1 << 2, /* a function without code */
 	UX_STEP_CLASS = 1 << 3,    /* its kind is UX_KIND_CLASS */
 	UX_STEP_DEEP = 1 << 4,     /* may be skipped with its children, but has no DW_AT_sibling */
 	UX_STEP_BLOCK = 1 << 5,    /* it has one block */
 	UX_STEP_SIBLING = 1 << 6,  /* it has children and DW_AT_sibling */
 	UX_STEP_USELESS = 1 << 7, /* as UX_STEP_SIBLING, and neither it nor its children are code */
+	UX_STEP_TEXT = 1 << 8,    /* it has one text, in front of its block and DW_AT_sibling */
+	UX_STEP_CALL = 1 << 9,    /* an inlined call */
 };
 
 /*
- * How to skip a DIE with a code of one byte: its size, and the position of the one block that it
- * may have. The struct is small so that all steps of a unit fit into the first-level cache.
+ * How to skip a DIE with a code of one or two bytes: its size, and the positions of the one text
+ * and of the one block that it may have. All offsets count from the code on, without the content
+ * of the text. The struct is small so that all steps of a unit fit into the first-level cache.
  */
 struct ux_dwarf_step {
-	uint8_t size; /* bytes from the code on, without the content of the block */
-	uint8_t flags;
+	uint16_t flags;
+	uint8_t size;    /* bytes from the code on, without the content of the text and the block */
 	int8_t depth;    /* change of depth: 1 when the DIE has children, -1 for code 0 */
+	uint8_t text;    /* offset of the text */
 	uint8_t block;   /* offset of the block's length, one byte that is below 0x80 */
-	uint8_t sibling; /* offset of DW_AT_sibling from the code on, 4 bytes */
-	uint8_t unused[3];
+	uint8_t sibling; /* offset of DW_AT_sibling, 4 bytes */
+	uint8_t call;    /* number of its struct ux_dwarf_call_layout, from 1 on; 0: it has none */
 };
 
 static_assert(sizeof(struct ux_dwarf_step) == 8, "found by a shift");
+
+/*
+ * Where an inlined call of fixed size has what is read of it, so that it is read without a program.
+ * Offsets count from the code on. Each number is the eight bytes at its offset under a mask, as
+ * little-endian machines load them; the mask of an attribute that is absent is 0.
+ */
+struct ux_dwarf_call_layout {
+	uint64_t origin_mask;
+	uint64_t ranges_mask;
+	uint64_t high_mask;
+	uint32_t file_mask, line_mask;
+	uint32_t file_const, line_const; /* for DW_FORM_implicit_const; else 0 */
+	uint8_t origin;                  /* of the reference to the function that is inlined */
+	bool origin_in_unit;             /* it counts from the start of the unit */
+	uint8_t ranges;                  /* of the range list's offset; 0: it has none */
+	uint8_t low;                     /* of low_pc; 0: it has no low_pc and high_pc */
+	uint8_t high;                    /* of high_pc, a length */
+	uint8_t file, line;
+};
 
 /* A parsed table. Immutable: any thread. */
 struct ux_dwarf_abbrevs {
@@ -68,6 +94,7 @@ struct ux_dwarf_abbrevs {
 		*list; /* sorted by code; malloc'ed in one block with the arrays below */
 	uint32_t *words;
 	struct ux_dwarf_step *steps; /* indexed by code */
+	struct ux_dwarf_call_layout *calls;
 	size_t count;
 	size_t n_steps; /* 0 when codes are not consecutive, or in another order */
 	bool dense;     /* list[i].code == i + 1 for all i */
@@ -92,12 +119,14 @@ void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table);
 UX_VEC(ux_dwarf_abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(ux_dwarf_word_vec, uint32_t);
 UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
+UX_VEC(ux_dwarf_call_layout_vec, struct ux_dwarf_call_layout);
 
 /* Buffers into which one table after the other is parsed. Zeroed is ready. */
 struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
+	struct ux_dwarf_call_layout_vec calls;
 };
 
 /*

@@ -8,6 +8,8 @@
  */
 #include "dwarf_code.h"
 
+#include "dwarf_stride.h"
+
 #define NO_FUNCTION UINT32_MAX
 
 /* An open function or inlined call, to which the DIEs inside of it belong. */
@@ -33,15 +35,19 @@ enum nesting {
 
 struct die_walk {
 	const struct ux_dwarf_context *ctx;
-	const struct ux_range_set *text;
+	struct ux_dwarf_range_reader ranges;
 	struct ux_dwarf_names *names;
 	struct ux_dwarf_code *code;
 	struct ux_error *err;
-	struct ux_dwarf_depth depth; /* with the least depth since scopes were last closed */
+	struct ux_dwarf_strider strider;
+	uint32_t depth;
 	uint32_t n_scopes;
+	/* What depends on the innermost open scope: */
+	uint32_t floor; /* the walk is still in it as long as it is at least as deep */
+	unsigned stop;  /* flags of the steps in front of which a stride stops */
 	enum nesting nesting;
-	bool interleaved; /* there was a function inside of another function's DIE */
-	uint64_t entries; /* budget of range list entries */
+	const uint8_t *start; /* offset 0 of .debug_info */
+	bool interleaved;     /* there was a function inside of another function's DIE */
 	struct scope scopes[UX_DWARF_NEST_MOST];
 };
 
@@ -86,7 +92,7 @@ static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_di
 {
 	struct ux_range_vec *ranges = &w->code->ranges;
 	size_t before = ranges->size;
-	enum ux_code code = ux_dwarf_die_ranges(w->ctx, die, w->text, &w->entries, ranges, NULL);
+	enum ux_code code = ux_dwarf_die_ranges(&w->ranges, die, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(w->err);
 	w->code->bad_ranges += code != UX_OK;
@@ -95,11 +101,36 @@ static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_di
 	return UX_OK;
 }
 
-static void die_scopes_open(struct die_walk *w, uint32_t function, uint32_t inlines)
+/* Sets what depends on the innermost scope. DIEs that are neither code nor can contain any there
+ * are skipped. */
+ux_inline void die_scopes_changed(struct die_walk *w)
 {
-	w->depth.least = ++w->depth.now;
+	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
+	const struct scope *scope = &w->scopes[w->n_scopes - 1];
+	if (w->nesting != NESTING_FLAT)
+		stop |= UX_STEP_DECLARES;
+	if (w->nesting == NESTING_ANY || (w->nesting == NESTING_GNU_CXX && w->n_scopes > 0))
+		stop |= UX_STEP_CLASS;
+	if (w->n_scopes > 0 && scope->function != NO_FUNCTION)
+		stop |= UX_STEP_CALL;
+	w->floor = w->n_scopes > 0 ? scope->depth : 1;
+	w->stop = stop;
+}
+
+ux_inline void die_scopes_open(struct die_walk *w, uint32_t function, uint32_t inlines)
+{
+	w->depth++;
 	if (w->n_scopes < UX_DWARF_NEST_MOST)
-		w->scopes[w->n_scopes++] = (struct scope){w->depth.now, function, inlines};
+		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
+	die_scopes_changed(w);
+}
+
+/* Closes the scopes that the walk has left. */
+ux_inline void die_scopes_close(struct die_walk *w)
+{
+	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth)
+		w->n_scopes--;
+	die_scopes_changed(w);
 }
 
 static bool function_is_skipped(const struct ux_dwarf_code *code, const struct ux_code_function *f)
@@ -124,7 +155,7 @@ static enum ux_code die_walk_function(struct die_walk *w, const struct ux_dwarf_
 	UX_TRY(die_walk_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	if (live) {
-		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth.now > 1, &f.name, w->err));
+		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
 		f.skipped = function_is_skipped(w->code, &f);
 		if (!ux_code_function_vec_append(&w->code->functions, f))
@@ -155,25 +186,71 @@ static bool die_place_call(struct die_walk *w, const struct ux_dwarf_die *die,
 	return ux_dwarf_place_vec_append(&w->code->places, place);
 }
 
+/* Appends an inlined call, whose ranges and name are set, and opens its scope. */
+ux_inline enum ux_code die_append_call(struct die_walk *w, const struct ux_code_inline *node,
+				       bool has_children)
+{
+	uint32_t function = w->scopes[w->n_scopes - 1].function;
+	if (!ux_code_inline_vec_append(&w->code->inlines, *node) ||
+	    !ux_dwarf_owner_vec_append(&w->code->owners, function))
+		return ux_error_nomem(w->err);
+	if (has_children)
+		die_scopes_open(w, function, node->depth);
+	return UX_OK;
+}
+
 static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_die *die,
 				    bool has_children)
 {
-	const struct scope *scope = &w->scopes[w->n_scopes - 1];
 	struct ux_code_inline node = {
 		.call_file = die_const32(die, UX_SLOT_CALL_FILE),
 		.call_line = die_const32(die, UX_SLOT_CALL_LINE),
-		.depth = scope->inlines + 1,
+		.depth = w->scopes[w->n_scopes - 1].inlines + 1,
 	};
 	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* nested= */ false, &node.name, w->err));
 	if (w->code->columns && !die_place_call(w, die, &node))
 		return ux_error_nomem(w->err);
-	if (!ux_code_inline_vec_append(&w->code->inlines, node) ||
-	    !ux_dwarf_owner_vec_append(&w->code->owners, scope->function))
-		return ux_error_nomem(w->err);
-	if (has_children)
-		die_scopes_open(w, scope->function, node.depth);
-	return UX_OK;
+	return die_append_call(w, &node, has_children);
+}
+
+/* Reads eight bytes of a DIE under a mask. */
+ux_inline uint64_t die_masked(const uint8_t *at, uint64_t mask)
+{
+	return ux_leb_window(at) & mask;
+}
+
+/* Reads an inlined call by its layout. */
+static enum ux_code die_walk_call(struct die_walk *w, const uint8_t *die,
+				  const struct ux_dwarf_step *step)
+{
+	const struct ux_dwarf_context *ctx = w->ctx;
+	const struct ux_dwarf_call_layout *at = &ctx->abbrevs.calls[step->call - 1];
+	struct ux_range_vec *ranges = &w->code->ranges;
+	struct ux_code_inline node = {
+		.call_file = at->file_const | (uint32_t)die_masked(die + at->file, at->file_mask),
+		.call_line = at->line_const | (uint32_t)die_masked(die + at->line, at->line_mask),
+		.depth = w->scopes[w->n_scopes - 1].inlines + 1,
+		.range_first = (uint32_t)ranges->size,
+	};
+	struct ux_dwarf_ref to = {.off = die_masked(die + at->origin, at->origin_mask) +
+					 (at->origin_in_unit ? ctx->unit->off : 0)};
+	if (at->low > 0) {
+		uint64_t lo = ux_leb_window(die + at->low);
+		uint64_t size = die_masked(die + at->high, at->high_mask);
+		if (!ux_dwarf_range_add(&w->ranges, lo, lo + size))
+			return ux_error_nomem(w->err);
+	} else if (at->ranges > 0) {
+		uint64_t off = die_masked(die + at->ranges, at->ranges_mask);
+		enum ux_code code = ux_dwarf_ranges_at(&w->ranges, off, NULL);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(w->err);
+		w->code->bad_ranges += code != UX_OK;
+	}
+	node.range_count = (uint32_t)ranges->size - node.range_first;
+	UX_TRY(ux_dwarf_names_of_origin(w->names, (uint64_t)(die - w->start), to,
+					/* nested= */ false, &node.name, w->err));
+	return die_append_call(w, &node, step->depth > 0);
 }
 
 /* Returns the kind of a DIE with this abbreviation in its current scope. */
@@ -223,25 +300,6 @@ static enum ux_code die_walk_code(struct die_walk *w, struct ux_cur *cur, uint64
 	return UX_OK;
 }
 
-/* Closes the scopes that ended since the last call. */
-ux_inline void die_scopes_close(struct die_walk *w)
-{
-	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth.least)
-		w->n_scopes--;
-	w->depth.least = w->depth.now;
-}
-
-/* Skips DIEs that are neither code nor can contain any in their scope. */
-ux_inline void die_walk_stride(struct die_walk *w, struct ux_cur *c)
-{
-	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
-	if (w->nesting != NESTING_FLAT)
-		stop |= UX_STEP_DECLARES;
-	if (w->nesting == NESTING_ANY || (w->nesting == NESTING_GNU_CXX && w->n_scopes > 0))
-		stop |= UX_STEP_CLASS;
-	(void)ux_dwarf_stride(w->ctx, c, stop, UX_STEP_USELESS, &w->depth);
-}
-
 /* Skips or opens a DIE that is not code; c is behind its abbreviation code. */
 static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				   const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
@@ -249,14 +307,13 @@ static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint6
 	struct ux_cur c = *cur;
 	uint64_t sibling = 0;
 	bool known = ux_dwarf_step_over(w->ctx, &c, abbrev, &sibling);
-	if (kind == UX_KIND_FUNCTION && w->depth.now == 1 &&
-	    !ux_dwarf_names_outermost(w->names, off))
+	if (kind == UX_KIND_FUNCTION && w->depth == 1 && !ux_dwarf_names_outermost(w->names, off))
 		return ux_error_nomem(w->err);
 	if (abbrev->has_children) {
 		if (kind == UX_KIND_FUNCTION)
 			die_scopes_open(w, NO_FUNCTION, 0);
 		else if (kind != UX_KIND_LEAF)
-			w->depth.now++;
+			w->depth++;
 		else if (!known || !ux_dwarf_cur_jump(&c, sibling))
 			(void)ux_dwarf_skip_children(w->ctx, &c);
 	}
@@ -264,33 +321,90 @@ static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint6
 	return UX_OK;
 }
 
+/* Reads any DIE, without the help of its step. */
+static enum ux_code die_walk_one(struct die_walk *w, struct ux_cur *c)
+{
+	uint64_t off = (uint64_t)(c->pos - c->start);
+	uint64_t code = ux_cur_uleb(c);
+	if (code == 0) {
+		w->depth--;
+		return UX_OK;
+	}
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&w->ctx->abbrevs, code);
+	if (ux_unlikely(!abbrev)) {
+		ux_cur_bad(c, "abbreviation code that its table does not have");
+		return UX_OK;
+	}
+	enum ux_dwarf_kind kind = die_walk_kind(w, abbrev);
+	if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc))
+		return die_walk_code(w, c, off, abbrev, kind);
+	return die_walk_other(w, c, off, abbrev, kind);
+}
+
+/*
+ * Reads the DIE at `die` by its step, for the DIEs that strides stop at most often: inlined calls,
+ * declarations, and DIEs without DW_AT_sibling whose children are skipped. *ret is the place behind
+ * it, or NULL when it has to be read in another way.
+ */
+ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, const uint8_t **ret)
+{
+	const struct ux_dwarf_step *step = ux_dwarf_stride_step(&w->strider, die);
+	*ret = NULL;
+	if (!step || (step->flags & (UX_STEP_LOOSE | UX_STEP_CODE)) != 0)
+		return UX_OK;
+	const uint8_t *next = ux_dwarf_stride_pass(step, die);
+	if (!next)
+		return UX_OK;
+	if ((step->flags & w->stop & UX_STEP_CALL) != 0) {
+		if (step->call == 0)
+			return UX_OK;
+		UX_TRY(die_walk_call(w, die, step));
+	} else if ((step->flags & w->stop & UX_STEP_DECLARES) != 0) {
+		if (w->depth == 1 &&
+		    !ux_dwarf_names_outermost(w->names, (uint64_t)(die - w->start)))
+			return ux_error_nomem(w->err);
+		if (step->depth > 0)
+			die_scopes_open(w, NO_FUNCTION, 0);
+	} else if ((step->flags & (UX_STEP_DEEP | UX_STEP_CLASS)) == UX_STEP_DEEP) {
+		uint32_t depth = 1;
+		uint64_t passed = 0;
+		next = ux_dwarf_stride(&w->strider, next, UX_STEP_LOOSE, UX_STEP_SIBLING, 1, &depth,
+				       &passed);
+		if (depth > 0)
+			return UX_OK;
+	} else {
+		return UX_OK;
+	}
+	*ret = next;
+	return UX_OK;
+}
+
 static enum ux_code die_walk_unit(struct die_walk *w)
 {
-	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
-	w->depth = (struct ux_dwarf_depth){1, 1};
-	for (;;) {
-		die_walk_stride(w, &c);
-		if (w->depth.now == 0 || !ux_cur_more(&c))
-			break;
-		uint64_t off = (uint64_t)(c.pos - c.start);
-		uint64_t code = ux_cur_uleb(&c);
-		if (code == 0) {
-			w->depth.now--;
-			w->depth.least = ux_min(w->depth.least, w->depth.now);
+	w->strider = ux_dwarf_strider_of(w->ctx, &c);
+	w->start = c.start;
+	w->depth = 1;
+	die_scopes_changed(w);
+	while (ux_cur_more(&c)) {
+		uint64_t passed = 0;
+		uint32_t depth = w->depth;
+		const uint8_t *next = NULL;
+		c.pos = ux_dwarf_stride(&w->strider, c.pos, w->stop, UX_STEP_USELESS, w->floor,
+					&depth, &passed);
+		w->depth = depth;
+		if (w->depth < w->floor) {
+			if (w->depth == 0)
+				break;
+			die_scopes_close(w);
 			continue;
 		}
-		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, code);
-		if (ux_unlikely(!abbrev)) {
-			ux_cur_bad(&c, "abbreviation code that its table does not have");
-			break;
-		}
-		die_scopes_close(w);
-		enum ux_dwarf_kind kind = die_walk_kind(w, abbrev);
-		if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc))
-			UX_TRY(die_walk_code(w, &c, off, abbrev, kind));
-		else
-			UX_TRY(die_walk_other(w, &c, off, abbrev, kind));
+		if (c.pos < w->strider.limit)
+			UX_TRY(die_walk_by_step(w, c.pos, &next));
+		if (next)
+			c.pos = next;
+		else if (ux_cur_more(&c))
+			UX_TRY(die_walk_one(w, &c));
 	}
 	return ux_cur_status(&c, w->err);
 }
@@ -349,14 +463,13 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 		return UX_OK;
 	struct die_walk w;
 	w.ctx = ctx;
-	w.text = text;
+	ux_dwarf_range_reader_init(&w.ranges, ctx, text, &code->ranges);
 	w.names = names;
 	w.code = code;
 	w.err = err;
 	w.n_scopes = 0;
 	w.nesting = nesting_of(ctx);
 	w.interleaved = false;
-	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	enum ux_code result = die_walk_unit(&w);
 	UX_TRY(ux_dwarf_names_end(names, err));
 	if (w.interleaved)

@@ -2,6 +2,8 @@
 /* Reading DIEs. */
 #include "dwarf_die.h"
 
+#include "dwarf_stride.h"
+
 const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *ctx,
 						struct ux_cur *c, struct ux_dwarf_die *die)
 {
@@ -199,16 +201,18 @@ bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwa
 
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c)
 {
-	struct ux_dwarf_depth depth = {.now = 1};
+	struct ux_dwarf_strider strider = ux_dwarf_strider_of(ctx, c);
+	uint32_t depth = 1;
 	uint64_t passed = 0;
 	while (ux_cur_more(c)) {
-		passed += ux_dwarf_stride(ctx, c, UX_STEP_LOOSE, UX_STEP_SIBLING, &depth);
-		if (depth.now == 0 || !ux_cur_more(c))
+		c->pos = ux_dwarf_stride(&strider, c->pos, UX_STEP_LOOSE, UX_STEP_SIBLING, 1,
+					 &depth, &passed);
+		if (depth == 0 || !ux_cur_more(c))
 			break;
 		uint64_t code = ux_cur_uleb(c);
 		passed++;
 		if (code == 0) {
-			if (--depth.now == 0)
+			if (--depth == 0)
 				break;
 			continue;
 		}
@@ -220,7 +224,7 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
 		}
 		bool known = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
 		if (abbrev->has_children && !(known && ux_dwarf_cur_jump(c, sibling)))
-			depth.now++;
+			depth++;
 	}
 	return passed;
 }

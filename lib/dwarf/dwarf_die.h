@@ -291,64 +291,6 @@ ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
 	return true;
 }
 
-/* The depth of a walk over DIEs. */
-struct ux_dwarf_depth {
-	uint32_t now;
-	uint32_t least; /* the least depth since the caller last set it */
-};
-
-/*
- * Skips DIEs as long as their steps allow it and have none of the `stop` flags. DIEs that have the
- * `jump` flag are skipped with their children. Stops at depth 0, in front of any other DIE, and
- * near the end of the unit. Returns how many were skipped.
- */
-ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-				   unsigned stop, unsigned jump, struct ux_dwarf_depth *ret)
-{
-	enum {
-		MARGIN = UX_DWARF_STEP_MOST + 0x80 +
-			 (int)sizeof(uint32_t), /* most bytes of one DIE */
-	};
-	const struct ux_dwarf_step *steps = ctx->abbrevs.steps;
-	const size_t n_steps = ctx->abbrevs.n_steps;
-	uint32_t depth = ret->now, least = ret->least;
-	struct ux_cur at = *c;
-	uint64_t passed = 0;
-	if (c->swap)
-		return 0;
-	while (depth > 0 && ux_cur_left(&at) > MARGIN && *at.pos < n_steps) {
-		const struct ux_dwarf_step step = steps[*at.pos];
-		const uint8_t *die = at.pos;
-		if ((step.flags & stop) != 0)
-			break;
-		if ((step.flags & jump) != 0) {
-			uint32_t sibling;
-			memcpy(&sibling, die + step.sibling, sizeof(sibling));
-			at.pos += step.size;
-			if (ux_unlikely(!ux_dwarf_cur_jump(&at, ctx->unit->off + sibling))) {
-				at.pos = die;
-				break;
-			}
-			passed++;
-			continue;
-		}
-		if ((step.flags & UX_STEP_BLOCK) != 0) {
-			if (ux_unlikely(die[step.block] >= 0x80))
-				break;
-			at.pos += die[step.block];
-		}
-		at.pos += step.size;
-		depth += (uint32_t)(int32_t)step.depth;
-		least = ux_min(least, depth);
-		passed++;
-	}
-	if (at.pos != c->pos)
-		c->prev = c->pos;
-	c->pos = at.pos;
-	*ret = (struct ux_dwarf_depth){depth, least};
-	return passed;
-}
-
 /*
  * Skips the children of the DIE whose attributes were just skipped. Returns the number of DIEs
  * skipped.

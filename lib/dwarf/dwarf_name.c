@@ -312,6 +312,27 @@ static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux
 					     : ux_error_nomem(err);
 }
 
+enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t from,
+				      struct ux_dwarf_ref to, bool nested, uint32_t *ret,
+				      struct ux_error *err)
+{
+	if (names->used >= names->cap / 2 && !name_cache_grow(names))
+		return ux_error_nomem(err);
+	uint64_t key = die_ref_key(&to);
+	struct ux_dwarf_name_slot *slot = name_cache_slot(names, key);
+	if (slot->generation != names->generation) {
+		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
+		names->used++;
+		struct ux_dwarf_pending_name pending = {.from = from, .to = to, .nested = nested};
+		if (!names_next_number(names, &pending.name) ||
+		    !ux_dwarf_pending_name_vec_append(&names->pending, pending))
+			return ux_error_nomem(err);
+		slot->name = pending.name;
+	}
+	*ret = slot->name;
+	return UX_OK;
+}
+
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err)
@@ -321,20 +342,5 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME))
 		return names_find_own(names, ctx, die, nested, ret, err);
-	if (names->used >= names->cap / 2 && !name_cache_grow(names))
-		return ux_error_nomem(err);
-	uint64_t key = die_ref_key(&to);
-	struct ux_dwarf_name_slot *slot = name_cache_slot(names, key);
-	if (slot->generation != names->generation) {
-		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
-		names->used++;
-		struct ux_dwarf_pending_name pending = {
-			.from = die->off, .to = to, .nested = nested};
-		if (!names_next_number(names, &pending.name) ||
-		    !ux_dwarf_pending_name_vec_append(&names->pending, pending))
-			return ux_error_nomem(err);
-		slot->name = pending.name;
-	}
-	*ret = slot->name;
-	return UX_OK;
+	return ux_dwarf_names_of_origin(names, die->off, to, nested, ret, err);
 }

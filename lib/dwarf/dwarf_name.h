@@ -171,6 +171,14 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       struct ux_error *err) ux_must;
 
 /*
+ * The same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin or
+ * specification.
+ */
+enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t from,
+				      struct ux_dwarf_ref to, bool nested, uint32_t *ret,
+				      struct ux_error *err) ux_must;
+
+/*
  * Records that a DIE is a direct child of the unit's DIE, so that its name needs no search of
  * scopes. DIEs must be recorded in ascending order; any may be left out. False when memory is
  * short.

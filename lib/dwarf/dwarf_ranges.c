@@ -3,27 +3,49 @@
  * 5, 7.25). */
 #include "dwarf_ranges.h"
 
+#include "leb.h"
+
+void ux_dwarf_range_reader_init(struct ux_dwarf_range_reader *reader,
+				const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
+				struct ux_range_vec *out)
+{
+	static const struct ux_range none = {0, 0};
+	unsigned size = ctx->unit->layout.addr_size;
+	*reader = (struct ux_dwarf_range_reader){
+		.ctx = ctx,
+		.text = text,
+		.section = text->count > 0 ? text->list : &none,
+		.mask = size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1,
+		.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE,
+		.out = out,
+	};
+}
+
+const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *reader, uint64_t lo)
+{
+	const struct ux_range *section = ux_range_set_find(reader->text, lo);
+	if (section)
+		reader->section = section;
+	return section;
+}
+
+/* One range list. */
 struct range_list {
+	struct ux_dwarf_range_reader *reader;
 	const struct ux_dwarf_context *ctx;
-	const struct ux_range_set *text;
-	struct ux_range_vec *out;
-	uint64_t mask; /* all ones of the address size */
 	uint64_t base; /* the address to which offsets are relative */
 	bool no_memory;
 };
 
 static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
 {
-	lo &= r->mask;
-	hi &= r->mask;
-	if (lo >= hi)
-		return;
-	const struct ux_range *section = ux_range_set_find(r->text, lo);
-	if (!section)
-		return;
-	struct ux_range range = {lo, ux_min(hi, section->hi)};
-	if (!ux_range_vec_append(r->out, range))
-		r->no_memory = true;
+	r->no_memory |= !ux_dwarf_range_add(r->reader, lo, hi);
+}
+
+/* False when the base is the tombstone of a dropped function. */
+static bool range_list_has_base(const struct range_list *r)
+{
+	return r->base != r->reader->mask && r->base != r->reader->mask - 1;
 }
 
 /*
@@ -32,7 +54,7 @@ static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
  */
 static void range_list_add_from_base(struct range_list *r, uint64_t lo, uint64_t hi)
 {
-	if (r->base != r->mask && r->base != r->mask - 1)
+	if (range_list_has_base(r))
 		range_list_add(r, r->base + lo, r->base + hi);
 }
 
@@ -46,7 +68,7 @@ static bool range_list_read_pair(struct range_list *r, struct ux_cur *c)
 	uint64_t hi = ux_cur_uint(c, size);
 	if (lo == 0 && hi == 0)
 		return false;
-	if (lo == r->mask)
+	if (lo == r->reader->mask)
 		r->base = hi;
 	else if (!c->failed)
 		range_list_add_from_base(r, lo, hi);
@@ -134,57 +156,98 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 	return c;
 }
 
-static enum ux_code range_list_read(struct range_list *r, const struct ux_dwarf_die *die,
-				    uint64_t *entries, struct ux_error *err)
+/*
+ * The fast path of DWARF 5: reads offset pairs and their end, the entries that compilers write into
+ * nearly all lists. It stops in front of any other entry. False at the end of the list.
+ */
+static bool range_list_run_pairs(struct range_list *r, struct ux_cur *cur)
 {
-	struct ux_cur c = range_list_cur(r->ctx, die);
+	enum {
+		ENTRY_MOST = 1 + 2 * (int)sizeof(uint64_t), /* bytes that may be read */
+	};
+	struct ux_dwarf_range_reader *reader = r->reader;
+	const uint8_t *p = cur->pos, *done = p;
+	const uint64_t base = r->base;
+	uint64_t entries = reader->entries;
+	bool has_base = range_list_has_base(r), more = true;
+	for (; cur->end - p >= ENTRY_MOST && entries > 0; done = p, entries--) {
+		uint32_t lo = 0, hi = 0;
+		if (*p == DW_RLE_end_of_list) {
+			more = false;
+			break;
+		}
+		if (*p++ != DW_RLE_offset_pair || !ux_leb_short(&p, &lo) || !ux_leb_short(&p, &hi))
+			break;
+		if (has_base && !ux_dwarf_range_add(reader, base + lo, base + hi)) {
+			r->no_memory = true;
+			break;
+		}
+	}
+	entries -= !more;
+	reader->entries = entries;
+	cur->pos = done;
+	return more;
+}
+
+static enum ux_code range_list_read(struct range_list *r, struct ux_cur c, struct ux_error *err)
+{
+	struct ux_dwarf_range_reader *reader = r->reader;
 	bool v5 = r->ctx->unit->version >= 5;
 	bool more = true;
 	while (more && !c.failed && !r->no_memory) {
-		if (*entries == 0)
+		if (v5 && (!range_list_run_pairs(r, &c) || r->no_memory))
+			break;
+		if (reader->entries == 0)
 			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
 					   "range lists with over %d entries for each byte of "
 					   "their unit",
 					   (int)UX_DWARF_RANGES_PER_BYTE);
-		--*entries;
+		reader->entries--;
 		more = v5 ? range_list_read_entry(r, &c) : range_list_read_pair(r, &c);
 	}
-	return ux_cur_status(&c, err);
+	return r->no_memory ? ux_error_nomem(err) : ux_cur_status(&c, err);
 }
 
 /*
  * Reads low_pc and high_pc, which is an address or a length. low_pc alone is an address and not a
- * range.
+ * range. False when memory is short.
  */
-static void range_read_low_high(struct range_list *r, const struct ux_dwarf_die *die)
+static bool range_read_low_high(struct ux_dwarf_range_reader *r, const struct ux_dwarf_die *die)
 {
 	uint64_t lo = 0, hi = 0;
 	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo))
-		return;
+		return true;
 	if (ux_dwarf_die_pc(r->ctx, die, UX_SLOT_HIGH_PC, &hi))
-		range_list_add(r, lo, hi);
-	else if (ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi))
-		range_list_add(r, lo, lo + hi);
+		return ux_dwarf_range_add(r, lo, hi);
+	return !ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi) || ux_dwarf_range_add(r, lo, lo + hi);
 }
 
-enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-				 const struct ux_range_set *text, uint64_t *entries,
-				 struct ux_range_vec *out, struct ux_error *err)
+static struct range_list range_list_of(struct ux_dwarf_range_reader *reader)
 {
-	unsigned size = ctx->unit->layout.addr_size;
-	struct range_list r = {
-		.ctx = ctx,
-		.text = text,
-		.out = out,
-		.mask = size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1,
-		.base = ctx->low_pc,
-	};
-	enum ux_code code = UX_OK;
-	if (ux_dwarf_die_has(die, UX_SLOT_RANGES))
-		code = range_list_read(&r, die, entries, err);
-	else
-		range_read_low_high(&r, die);
-	return r.no_memory ? ux_error_nomem(err) : code;
+	return (struct range_list){
+		.reader = reader, .ctx = reader->ctx, .base = reader->ctx->low_pc};
+}
+
+enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
+				 const struct ux_dwarf_die *die, struct ux_error *err)
+{
+	if (!ux_dwarf_die_has(die, UX_SLOT_RANGES))
+		return range_read_low_high(reader, die) ? UX_OK : ux_error_nomem(err);
+	struct range_list list = range_list_of(reader);
+	return range_list_read(&list, range_list_cur(reader->ctx, die), err);
+}
+
+enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t off,
+				struct ux_error *err)
+{
+	const struct ux_dwarf_context *ctx = reader->ctx;
+	bool v5 = ctx->unit->version >= 5;
+	struct range_list list = range_list_of(reader);
+	struct ux_cur c = ux_dwarf_cur(ctx->sections, v5 ? UX_DWARF_RNGLISTS : UX_DWARF_RANGES);
+	if (!v5 && __builtin_add_overflow(ctx->ranges_base, off, &off))
+		ux_cur_bad(&c, "range list offset too large");
+	ux_cur_seek(&c, off);
+	return range_list_read(&list, c, err);
 }
 
 /*
@@ -208,11 +271,11 @@ bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_ve
 	 */
 	static const struct ux_range everything = {0, UINT64_MAX};
 	const struct ux_range_set text = {&everything, 1};
-	uint64_t entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
+	struct ux_dwarf_range_reader reader;
 	struct ux_dwarf_die root;
 	out->size = 0;
+	ux_dwarf_range_reader_init(&reader, ctx, &text, out);
 	if (ux_dwarf_die_at(ctx, ctx->unit->die_off, &root, NULL) != UX_OK)
 		return false;
-	return unit_has_ranges(ctx, &root) &&
-	       ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) == UX_OK;
+	return unit_has_ranges(ctx, &root) && ux_dwarf_die_ranges(&reader, &root, NULL) == UX_OK;
 }

@@ -15,15 +15,52 @@ enum {
 	UX_DWARF_RANGES_PER_BYTE = 4,
 };
 
+/* Reads the ranges of one unit's DIEs. Everything in it is borrowed. */
+struct ux_dwarf_range_reader {
+	const struct ux_dwarf_context *ctx;
+	const struct ux_range_set *text;
+	const struct ux_range *section; /* that of the last range; most often also of the next */
+	uint64_t mask;                  /* all ones of the address size */
+	uint64_t entries;               /* the unit's remaining budget of range list entries */
+	struct ux_range_vec *out;
+};
+
+/* Begins a unit, with its whole budget. Its ranges are appended to out. */
+void ux_dwarf_range_reader_init(struct ux_dwarf_range_reader *reader,
+				const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
+				struct ux_range_vec *out);
+
 /*
  * Appends the DIE's ranges that are not empty and begin in text, in the producer's order, cut at
- * the end of their section. *entries is the unit's remaining budget and is decremented.
+ * the end of their section. The entries of a list are charged to the reader's budget.
  * UX_ECORRUPT: the list exceeds its section, has an unknown entry or an invalid form. UX_ELIMIT:
- * *entries is used up. In both cases the ranges before that are appended nevertheless. UX_ENOMEM.
+ * the budget is used up. In both cases the ranges before that are appended nevertheless. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-				 const struct ux_range_set *text, uint64_t *entries,
-				 struct ux_range_vec *out, struct ux_error *err) ux_must;
+enum ux_code ux_dwarf_die_ranges(struct ux_dwarf_range_reader *reader,
+				 const struct ux_dwarf_die *die, struct ux_error *err) ux_must;
+
+/* The same for the list at offset off of .debug_rnglists, before DWARF 5 of .debug_ranges. */
+enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t off,
+				struct ux_error *err) ux_must;
+
+/* Finds the section that lo is in, when it is not that of the last range. NULL: lo is not code. */
+const struct ux_range *ux_dwarf_range_section(struct ux_dwarf_range_reader *reader, uint64_t lo);
+
+/* Appends one range, if it is not empty and begins in text. False when memory is short. */
+ux_inline bool ux_dwarf_range_add(struct ux_dwarf_range_reader *r, uint64_t lo, uint64_t hi)
+{
+	lo &= r->mask;
+	hi &= r->mask;
+	if (lo >= hi)
+		return true;
+	const struct ux_range *section = r->section;
+	if (ux_unlikely(lo - section->lo >= section->hi - section->lo)) {
+		section = ux_dwarf_range_section(r, lo);
+		if (!section)
+			return true;
+	}
+	return ux_range_vec_append(r->out, (struct ux_range){lo, ux_min(hi, section->hi)});
+}
 
 /*
  * Replaces the content of out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order,

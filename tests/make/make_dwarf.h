@@ -8,8 +8,8 @@
 #include "out.h"
 
 enum {
-	MAKE_ATTRS_MOST = 32,   /* of one abbreviation, to be remembered */
-	MAKE_ABBREVS_MOST = 64, /* of one table, to be remembered */
+	MAKE_ATTRS_MOST = 32,    /* of one abbreviation, to be remembered */
+	MAKE_ABBREVS_MOST = 160, /* of one table, to be remembered */
 };
 
 struct make_attr {

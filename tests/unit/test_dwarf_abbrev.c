@@ -131,6 +131,111 @@ static void step_tells_how_entry_of_short_code_is_passed(void **state)
 	assert_int_equal(s[5].flags, UX_STEP_DECLARES | UX_STEP_LOOSE);
 }
 
+static void step_has_one_text_in_front_of_its_block_and_its_sibling(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_string},
+		    {0x02, DW_FORM_exprloc}, {0x3f, DW_FORM_data1});
+	MAKE_ABBREV(&m, 2, DW_TAG_structure_type, true, {0x3f, DW_FORM_data1},
+		    {DW_AT_name, DW_FORM_string}, {DW_AT_sibling, DW_FORM_ref4});
+	MAKE_ABBREV(&m, 3, DW_TAG_structure_type, true, {DW_AT_sibling, DW_FORM_ref4},
+		    {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(&m, 4, DW_TAG_variable, false, {0x02, DW_FORM_exprloc},
+		    {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(&m, 5, DW_TAG_variable, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_linkage_name, DW_FORM_string});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const struct ux_dwarf_step *s = table.steps;
+	assert_int_equal(s[1].flags, UX_STEP_TEXT | UX_STEP_BLOCK);
+	assert_int_equal(s[1].text, 1);
+	assert_int_equal(s[1].block, 1);
+	assert_int_equal(s[1].size, 1 + 1 + 1);
+	assert_int_equal(s[2].flags,
+			 UX_STEP_TEXT | UX_STEP_CLASS | UX_STEP_SIBLING | UX_STEP_USELESS);
+	assert_int_equal(s[2].text, 1 + 1);
+	assert_int_equal(s[2].sibling, 1 + 1);
+	for (unsigned code = 3; code <= 5; code++)
+		assert_true((s[code].flags & UX_STEP_LOOSE) != 0);
+	for (unsigned code = 1; code <= 5; code++)
+		assert_int_equal(table.list[code - 1].fixed, UINT32_MAX);
+}
+
+/* The number of the layout of an inlined call with these attributes, 0: it has none. */
+static uint8_t call_layout_of(struct make_attr a, struct make_attr b, struct make_attr c,
+			      struct ux_dwarf_call_layout *ret)
+{
+	ASSEMBLER(m);
+	MAKE_ABBREV(&m, 1, DW_TAG_inlined_subroutine, true, a, b, c);
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_int_equal(table.steps[1].flags & UX_STEP_CALL, UX_STEP_CALL);
+	*ret = (struct ux_dwarf_call_layout){0};
+	if (table.steps[1].call > 0)
+		*ret = table.calls[table.steps[1].call - 1];
+	return table.steps[1].call;
+}
+
+static void inlined_call_of_plain_forms_has_a_layout(void **state)
+{
+	(void)state;
+	static const struct make_attr origin = {DW_AT_abstract_origin, DW_FORM_ref4},
+				      low = {DW_AT_low_pc, DW_FORM_addr},
+				      high = {DW_AT_high_pc, DW_FORM_data4},
+				      ranges = {DW_AT_ranges, DW_FORM_sec_offset},
+				      file = {DW_AT_call_file, DW_FORM_implicit_const, 7},
+				      line = {DW_AT_call_line, DW_FORM_data2};
+	struct ux_dwarf_call_layout at;
+	assert_int_equal(call_layout_of(origin, low, high, &at), 1);
+	assert_int_equal(at.origin, 1);
+	assert_true(at.origin_in_unit);
+	assert_int_equal(at.low, 1 + 4);
+	assert_int_equal(at.high, 1 + 4 + 8);
+	assert_int_equal(at.high_mask, UINT32_MAX);
+	assert_int_equal(at.ranges, 0);
+	assert_int_equal(call_layout_of(file, ranges, origin, &at), 1);
+	assert_int_equal(at.file_const, 7);
+	assert_int_equal(at.file_mask, 0);
+	assert_int_equal(at.ranges, 1);
+	assert_int_equal(at.origin, 1 + 4);
+	assert_int_equal(call_layout_of(origin, ranges, line, &at), 1);
+	assert_int_equal(at.line, 1 + 4 + 4);
+	assert_int_equal(at.line_mask, UINT16_MAX);
+	/* low_pc without high_pc is no range, and beside ranges it is not one either. */
+	assert_int_equal(call_layout_of(origin, low, line, &at), 1);
+	assert_int_equal(at.low, 0);
+	assert_int_equal(call_layout_of(ranges, low, origin, &at), 1);
+	assert_int_equal(at.low, 0);
+}
+
+static void inlined_call_of_other_forms_has_no_layout(void **state)
+{
+	(void)state;
+	static const struct make_attr origin = {DW_AT_abstract_origin, DW_FORM_ref4},
+				      low = {DW_AT_low_pc, DW_FORM_addr};
+	static const struct make_attr others[] = {
+		{DW_AT_name, DW_FORM_strp},
+		{DW_AT_linkage_name, DW_FORM_strp},
+		{DW_AT_specification, DW_FORM_ref4},
+		{DW_AT_high_pc, DW_FORM_addr},
+		{DW_AT_high_pc, DW_FORM_udata},
+		{DW_AT_ranges, DW_FORM_rnglistx},
+		{DW_AT_call_line, DW_FORM_data8},
+		{DW_AT_call_line, DW_FORM_sdata},
+		{DW_AT_call_file, DW_FORM_implicit_const, -1},
+		{0x3f, DW_FORM_udata},
+		{0x02, DW_FORM_exprloc},
+	};
+	struct ux_dwarf_call_layout at;
+	for (size_t i = 0; i < ux_countof(others); i++)
+		assert_int_equal(call_layout_of(origin, low, others[i], &at), 0);
+	assert_int_equal(call_layout_of(low, low, low, &at), 0);
+	assert_int_equal(call_layout_of((struct make_attr){DW_AT_abstract_origin, DW_FORM_ref8},
+					low, low, &at),
+			 0);
+}
+
 static void steps_are_for_dense_codes_in_order(void **state)
 {
 	(void)state;
@@ -140,6 +245,15 @@ static void steps_are_for_dense_codes_in_order(void **state)
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	assert_int_equal(table.n_steps, 61);
+	ASSEMBLER(many);
+	for (unsigned code = 1; code <= 150; code++)
+		MAKE_ABBREV(&many, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&many);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs long_codes =
+		parsed(&many, layout64);
+	assert_int_equal(long_codes.n_steps, 151);
+	assert_int_equal(long_codes.steps[0x7f].size, 1 + 4);
+	assert_int_equal(long_codes.steps[0x80].size, 2 + 4);
 	ASSEMBLER(backward);
 	MAKE_ABBREV(&backward, 2, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	MAKE_ABBREV(&backward, 1, DW_TAG_variable, true, {DW_AT_name, DW_FORM_data1});
@@ -467,6 +581,9 @@ int main(void)
 		UX_TEST(empty_table_has_no_code),
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(step_tells_how_entry_of_short_code_is_passed),
+		UX_TEST(step_has_one_text_in_front_of_its_block_and_its_sibling),
+		UX_TEST(inlined_call_of_plain_forms_has_a_layout),
+		UX_TEST(inlined_call_of_other_forms_has_no_layout),
 		UX_TEST(steps_are_for_dense_codes_in_order),
 		UX_TEST(runs_of_fixed_forms_that_are_not_read_are_one_skip),
 		UX_TEST(attribute_that_stands_twice_counts_once),

@@ -82,8 +82,18 @@ static void begin_unit(struct make_dwarf *m, uint16_t language, const char *prod
 	MAKE_DIE(m, UNIT, N(language), T(producer), N(0));
 }
 
+/*
+ * DIEs near the end of a unit are read with checks of their own. Each test runs twice: as the unit
+ * is, and with a long DIE behind the others, so that these are in front of that end.
+ */
+static bool long_units;
+
 static void end_unit(struct make_dwarf *m)
 {
+	static char name[1000];
+	memset(name, 'v', sizeof(name) - 1);
+	if (long_units)
+		MAKE_DIE(m, VARIABLE, T(name));
 	make_null(m);
 	make_unit_end(m);
 }
@@ -500,6 +510,61 @@ static void leaves_are_passed_with_and_without_siblings(void **state)
 	}
 }
 
+static void texts_of_any_length_are_passed(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"",
+					    "a",
+					    "abc",
+					    "abcdef",
+					    "abcdefg",
+					    "abcdefgh",
+					    "abcdefghi",
+					    "abcdefghijk",
+					    "\x01\x80",
+					    "\x80\x01\xff",
+					    "\xff\xff\xff\xff",
+					    "\x01"};
+	for (size_t i = 0; i < ux_countof(texts); i++) {
+		MODULE(m, r);
+		begin_unit(&m, DW_LANG_C_plus_plus, "GNU C++17");
+		MAKE_DIE(&m, VARIABLE, T(texts[i]));
+		MAKE_DIE(&m, FUNC, T("f"), N(0x1000), N(0x10));
+		MAKE_DIE(&m, VARIABLE, T(texts[i]));
+		MAKE_DIE(&m, ENUMERATION, T(texts[i]));
+		MAKE_DIE(&m, VARIABLE, T(texts[i]));
+		make_null(&m);
+		MAKE_DIE(&m, ABSTRACT, T(texts[i]), T(texts[i]));
+		make_null(&m);
+		make_null(&m);
+		MAKE_DIE(&m, FUNC_LEAF, T("g"), N(0x1010), N(0x10));
+		end_unit(&m);
+		reading_of(&r, &m);
+		assert_string_equal(code_of(&r, UX_OK), "f 1000-1010; g 1010-1020;");
+	}
+}
+
+static void code_that_is_padded_is_read(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_unit(&m, DW_LANG_C, "GNU C17");
+	struct ux_out *info = &m.out[UX_DWARF_INFO];
+	ux_out_u8(info, VARIABLE | 0x80);
+	ux_out_u8(info, 0);
+	ux_out_u16(info, 'v'); /* and the end of the name */
+	MAKE_DIE(&m, FUNC_LEAF, T("g"), N(0x1010), N(0x10));
+	ux_out_u8(info, FUNC_LEAF | 0x80);
+	ux_out_u8(info, 0x80);
+	ux_out_u8(info, 0);
+	ux_out_u16(info, 'h');
+	ux_out_u64(info, 0x1020);
+	ux_out_u32(info, 0x10);
+	end_unit(&m);
+	reading_of(&r, &m);
+	assert_string_equal(code_of(&r, UX_OK), "g 1010-1020; h 1020-1030;");
+}
+
 static void sibling_that_does_not_lie_ahead_is_not_followed(void **state)
 {
 	(void)state;
@@ -663,6 +728,8 @@ int main(void)
 		UX_TEST(nested_functions_keep_their_calls_apart),
 		UX_TEST(calls_of_a_skipped_function_are_not_read),
 		UX_TEST(leaves_are_passed_with_and_without_siblings),
+		UX_TEST(texts_of_any_length_are_passed),
+		UX_TEST(code_that_is_padded_is_read),
 		UX_TEST(sibling_that_does_not_lie_ahead_is_not_followed),
 		UX_TEST(dead_function_is_jumped_over_by_its_sibling),
 		UX_TEST(damage_keeps_what_was_read_before),
@@ -673,5 +740,7 @@ int main(void)
 		UX_TEST(no_damage_breaks_nested_functions),
 		UX_TEST(each_failed_allocation_is_reported),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	long_units = true;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

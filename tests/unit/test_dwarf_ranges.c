@@ -13,7 +13,12 @@ static enum ux_code ranges_at(struct reading *r, uint64_t off, uint64_t *entries
 	struct ux_dwarf_die die;
 	assert_int_equal(ux_dwarf_die_at(&r->ctx, off, &die, NULL), UX_OK);
 	r->err = (struct ux_error)UX_ERROR_INIT;
-	return ux_dwarf_die_ranges(&r->ctx, &die, &r->text, entries, out, &r->err);
+	struct ux_dwarf_range_reader reader;
+	ux_dwarf_range_reader_init(&reader, &r->ctx, &r->text, out);
+	reader.entries = *entries;
+	enum ux_code code = ux_dwarf_die_ranges(&reader, &die, &r->err);
+	*entries = reader.entries;
+	return code;
 }
 
 /* "1000-1010 2000-2004": the ranges of the unit's first function, in order. */
@@ -491,12 +496,13 @@ static void sweep_ranges(struct ux_bytes input, void *ctx)
 		    ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL) != UX_OK)
 			continue;
 		ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
-		uint64_t entries = 1000;
+		struct ux_dwarf_range_reader reader;
+		ux_dwarf_range_reader_init(&reader, &r.ctx, &r.text, &out);
+		reader.entries = 1000;
 		struct ux_error err = UX_ERROR_INIT;
-		enum ux_code code =
-			ux_dwarf_die_ranges(&r.ctx, &die, &r.text, &entries, &out, &err);
+		enum ux_code code = ux_dwarf_die_ranges(&reader, &die, &err);
 		assert_int_equal(code, err.code);
-		assert_true(entries <= 1000 && out.size <= 1001);
+		assert_true(reader.entries <= 1000 && out.size <= 1001);
 		for (size_t k = 0; k < out.size; k++)
 			assert_true(out.data[k].lo >= TEXT_LO && out.data[k].lo < out.data[k].hi &&
 				    out.data[k].hi <= TEXT_HI);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Skipping DIEs by the steps of their abbreviations, many in a row. */
+#ifndef UX_DWARF_STRIDE_H
+#define UX_DWARF_STRIDE_H
+
+#include "dwarf_die.h"
+#include "leb.h"
+
+/* What a stride needs of a unit. */
+struct ux_dwarf_strider {
+	const struct ux_dwarf_step *steps;
+	size_t n_steps;
+	const uint8_t *unit;  /* the unit's first byte, from which DW_AT_sibling counts */
+	const uint8_t *limit; /* a DIE that begins in front of it can be read without checks */
+	const uint8_t *end;   /* of the unit */
+};
+
+enum {
+	/* Most bytes of a DIE that are read without checks. */
+	UX_DWARF_STRIDE_MARGIN = UX_DWARF_STEP_MOST + UX_DWARF_STEP_TEXT + 0x80 + 8,
+};
+
+/* Makes the strider of a unit; c is a cursor over its DIEs. */
+ux_inline struct ux_dwarf_strider ux_dwarf_strider_of(const struct ux_dwarf_context *ctx,
+						      const struct ux_cur *c)
+{
+	bool room = ux_cur_left(c) > UX_DWARF_STRIDE_MARGIN && !c->swap;
+	return (struct ux_dwarf_strider){
+		.steps = ctx->abbrevs.steps,
+		.n_steps = ctx->abbrevs.n_steps,
+		.unit = c->start + ctx->unit->off,
+		.limit = room ? c->end - UX_DWARF_STRIDE_MARGIN : c->start,
+		.end = c->end,
+	};
+}
+
+/*
+ * Returns the step of the DIE at `die`, which is in front of the limit; NULL when its code has
+ * none.
+ */
+ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf_strider *s,
+							   const uint8_t *die)
+{
+	size_t code = *die;
+	if (ux_unlikely(code >= 0x80)) {
+		code = (code & 0x7f) | (size_t)die[1] << 7;
+		if (code < 0x80) /* padded: the step's size is that of one byte */
+			return NULL;
+	}
+	return ux_likely(code < s->n_steps) ? &s->steps[code] : NULL;
+}
+
+/*
+ * Moves `die` past the content of the DIE's text, so that the offsets of the step apply behind the
+ * text. NULL when the text is long.
+ */
+ux_inline const uint8_t *ux_dwarf_stride_text(const struct ux_dwarf_step *step, const uint8_t *die)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t text = ux_leb_window(die + step->text);
+	uint64_t nul = (text - ones) & ~text & ones << 7; /* its lowest bit is that of the NUL */
+	return ux_likely(nul != 0) ? die + __builtin_ctzll(nul) / 8 + 1 : NULL;
+}
+
+/*
+ * Returns the place behind the attributes of a DIE whose step is not loose. NULL when its text or
+ * its block is long.
+ */
+ux_inline const uint8_t *ux_dwarf_stride_pass(const struct ux_dwarf_step *step, const uint8_t *die)
+{
+	if ((step->flags & UX_STEP_TEXT) != 0) {
+		die = ux_dwarf_stride_text(step, die);
+		if (ux_unlikely(!die))
+			return NULL;
+	}
+	if ((step->flags & UX_STEP_BLOCK) != 0) {
+		uint8_t length = die[step->block];
+		if (ux_unlikely(length >= 0x80))
+			return NULL;
+		die += length;
+	}
+	return die + step->size;
+}
+
+/*
+ * Returns the place of the DIE's sibling, for a step with UX_STEP_SIBLING. NULL when it is not
+ * ahead, or a text in front of it is long.
+ */
+ux_inline const uint8_t *ux_dwarf_stride_jump(const struct ux_dwarf_strider *s,
+					      const struct ux_dwarf_step *step, const uint8_t *die)
+{
+	uint32_t sibling;
+	if ((step->flags & UX_STEP_TEXT) != 0) {
+		die = ux_dwarf_stride_text(step, die);
+		if (ux_unlikely(!die))
+			return NULL;
+	}
+	memcpy(&sibling, die + step->sibling, sizeof(sibling));
+	if (ux_unlikely(sibling > (size_t)(s->end - s->unit)))
+		return NULL;
+	const uint8_t *to = s->unit + sibling;
+	if (ux_unlikely(to <= die + step->size))
+		return NULL;
+	/* The hardware prefetcher cannot predict the target of a jump. */
+	for (size_t ahead = 64; ahead <= 512; ahead += 64)
+		__builtin_prefetch(to + ahead);
+	return to;
+}
+
+/*
+ * Skips DIEs as long as their steps allow it and have none of the `stop` flags. DIEs that have the
+ * `jump` flag are skipped with their children. Stops as soon as *depth is below `floor`, in front
+ * of any other DIE, and near the end of the unit. Returns the place it stopped at; the DIEs that
+ * were skipped are added to *passed.
+ */
+ux_inline const uint8_t *ux_dwarf_stride(const struct ux_dwarf_strider *s, const uint8_t *die,
+					 unsigned stop, unsigned jump, uint32_t floor,
+					 uint32_t *depth, uint64_t *passed)
+{
+	uint32_t now = *depth;
+	uint64_t n = 0;
+	while (die < s->limit && now >= floor) {
+		const struct ux_dwarf_step *step = ux_dwarf_stride_step(s, die);
+		if (ux_unlikely(!step) || (step->flags & stop) != 0)
+			break;
+		bool jumps = (step->flags & jump) != 0;
+		const uint8_t *next = jumps ? ux_dwarf_stride_jump(s, step, die)
+					    : ux_dwarf_stride_pass(step, die);
+		if (ux_unlikely(!next))
+			break;
+		die = next;
+		now += jumps ? 0 : (uint32_t)(int32_t)step->depth;
+		n++;
+	}
+	*depth = now;
+	*passed += n;
+	return die;
+}
+
+#endif
