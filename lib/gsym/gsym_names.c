@@ -104,6 +104,23 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 			    (int)ux_min(name.size, (size_t)100), (const char *)name.data);
 }
 
+size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux_gsym *g,
+			      struct ux_bytes name, uint64_t *starts, size_t max, bool *ret_more)
+{
+	uint64_t hash = ux_hash_bytes(name);
+	size_t n = 0, i = names_first_of(names, hash), compared = 0;
+	for (; i < names->n && names->list[i].hash == hash; i++) {
+		uint32_t function = names->list[i].function;
+		if (n == max || compared++ == SAME_HASH_MOST) {
+			*ret_more = true;
+			break;
+		}
+		if (ux_bytes_eq(ux_bytes_cstr(function_name(g, function)), name))
+			starts[n++] = ux_gsym_start(g, function);
+	}
+	return n;
+}
+
 bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
 			  uint64_t *ret_off)
 {

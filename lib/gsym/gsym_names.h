@@ -53,6 +53,14 @@ void ux_gsym_names_deinit(struct ux_gsym_names *names);
 enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct ux_gsym *g,
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err) ux_must;
 
+/*
+ * Writes the starts of all functions with that linkage name, ascending, at most `max` of them, and
+ * returns how many were written. *ret_more is set if there are more, and else is left alone. Parts
+ * of one function that have its name count as functions.
+ */
+size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux_gsym *g,
+			      struct ux_bytes name, uint64_t *starts, size_t max, bool *ret_more);
+
 /* Splits "NAME+0x12" or "NAME+18" at the last `plus`. False for any other text. */
 bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
 			  uint64_t *ret_off) ux_must;

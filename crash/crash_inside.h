@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers of the forms of crash reports share. */
+#ifndef UX_CRASH_INSIDE_H
+#define UX_CRASH_INSIDE_H
+
+#include "crash_line.h"
+#include "text.h"
+
+/* The bytes behind the first n. */
+static inline struct ux_bytes ux_crash_behind(struct ux_bytes s, size_t n)
+{
+	return ux_bytes(s.data + n, s.size - n);
+}
+
+/* Where `word` begins in s; s.size when it does not. */
+static inline size_t ux_crash_find(struct ux_bytes s, struct ux_bytes word)
+{
+	const uint8_t *at = s.size > 0 ? memmem(s.data, s.size, word.data, word.size) : NULL;
+	return at ? (size_t)(at - s.data) : s.size;
+}
+
+/* The text in front of the first `word`, or all of it. */
+static inline struct ux_bytes ux_crash_before(struct ux_bytes s, struct ux_bytes word)
+{
+	return ux_bytes(s.data, ux_crash_find(s, word));
+}
+
+/* The first word of s, which ends at a blank. */
+struct ux_bytes ux_crash_word(struct ux_bytes s);
+
+/* Parses "0x1234" at the beginning; returns the number of bytes, or 0. */
+size_t ux_crash_hex(struct ux_bytes s, uint64_t *ret);
+
+/* Parses a decimal number at the beginning; returns the number of bytes, or 0. */
+size_t ux_crash_decimal(struct ux_bytes s, uint64_t *ret);
+
+/* Skips "word" at the beginning of *s. False, with *s unchanged: it is not there. */
+bool ux_crash_skip(struct ux_bytes *s, struct ux_bytes word);
+
+/* Splits "path/x+0x12" at its last plus. False for other texts. */
+bool ux_crash_split_offset(struct ux_bytes s, struct ux_bytes *ret_name, uint64_t *ret_offset);
+
+/* Sets the symbol, unless the text says that it is unknown ("??", "n/a", "<unknown>", ...). */
+void ux_crash_set_symbol(struct ux_crash_frame *f, struct ux_bytes symbol);
+
+/* Whether s has a file and a line at its end: "/src/x.c:12" or "x.rs:12:3". */
+bool ux_crash_has_line(struct ux_bytes s);
+
+/* Whether s looks like an ID without a type. */
+bool ux_crash_is_bare_id(struct ux_bytes s);
+
+/* Adds a frame to the line, and counts it in the stack. NULL when the line is full. */
+struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_line *line,
+				    enum ux_crash_form form);
+
+/* The next line of the text behind this one, without its line break; empty at the end. */
+struct ux_bytes ux_crash_peek(struct ux_bytes text);
+
+/* Readers of the forms: each returns whether the line is of its form. `after` begins with the line
+ * behind this one. */
+typedef bool ux_crash_form_fn(struct ux_crash_reader *r, struct ux_bytes line,
+			      struct ux_bytes after, struct ux_crash_line *ret);
+
+ux_crash_form_fn ux_crash_read_fact;      /* mappings, identities, the kernel's release */
+ux_crash_form_fn ux_crash_read_numbered;  /* "#1 0x..." of debuggers and sanitizers */
+ux_crash_form_fn ux_crash_read_kernel;    /* "func+0x37e/0xac0 [module]" */
+ux_crash_form_fn ux_crash_read_java;      /* "V  [libjvm.so+0x...]  name" */
+ux_crash_form_fn ux_crash_read_go;        /* "	/src/x.go:12 +0x1d" */
+ux_crash_form_fn ux_crash_read_rust;      /* "   3:     0x... - name" */
+ux_crash_form_fn ux_crash_read_backtrace; /* "/lib/x.so(f+0x12)[0x...]" */
+ux_crash_form_fn ux_crash_read_apple;     /* "3   libfoo.dylib  0x... f + 12" */
+ux_crash_form_fn ux_crash_read_perf;      /* "    7f12 f+0x1d (/lib/x.so)" */
+ux_crash_form_fn ux_crash_read_plain;     /* IDs, files with offsets, addresses */
+
+#endif

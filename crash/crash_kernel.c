@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames in the log of Linux: "func+0x37e/0xac0 [module]". */
+#include "crash_inside.h"
+
+static bool kernel_is_symbol_byte(uint8_t c)
+{
+	return ux_is_letter(c) || ux_is_digit(c) || c == '_' || c == '.' || c == '$';
+}
+
+/* A symbol with its offset and size. */
+struct kernel_symbol {
+	size_t start, end; /* in the line */
+	struct ux_bytes name;
+	uint64_t offset, size;
+};
+
+/* Finds "NAME+0xOFFSET/0xSIZE" from `from` on. */
+static bool kernel_find(struct ux_bytes line, size_t from, struct kernel_symbol *ret)
+{
+	struct ux_bytes mark = UX_STR("+0x");
+	while (from < line.size) {
+		struct ux_bytes left = ux_crash_behind(line, from);
+		size_t at = ux_crash_find(left, mark);
+		if (at == left.size)
+			return false;
+		size_t start = from + at, plus = from + at;
+		from = plus + mark.size;
+		while (start > 0 && kernel_is_symbol_byte(line.data[start - 1]))
+			start--;
+		size_t n = ux_crash_hex(ux_crash_behind(line, plus + 1), &ret->offset);
+		size_t slash = plus + 1 + n;
+		if (n == 0 || start == plus || slash + 1 >= line.size || line.data[slash] != '/')
+			continue;
+		size_t m = ux_crash_hex(ux_crash_behind(line, slash + 1), &ret->size);
+		size_t end = slash + 1 + m;
+		if (m == 0 || (end < line.size && kernel_is_symbol_byte(line.data[end])))
+			continue;
+		ret->start = start;
+		ret->end = end;
+		ret->name = ux_bytes(line.data + start, plus - start);
+		return true;
+	}
+	return false;
+}
+
+/* "[ext4]" or, with build IDs, "[ext4 93ac...]" or "93ac..." behind a symbol. */
+static void kernel_module(struct ux_crash_frame *f, struct ux_bytes behind)
+{
+	behind = ux_trim(behind);
+	f->module = UX_STR("vmlinux");
+	if (!ux_crash_skip(&behind, UX_STR("[")))
+		return;
+	struct ux_bytes inside = ux_crash_before(behind, UX_STR("]"));
+	if (inside.size == behind.size)
+		return;
+	struct ux_bytes name = ux_crash_word(inside);
+	struct ux_bytes id = ux_trim(ux_crash_behind(inside, name.size));
+	if (ux_crash_is_bare_id(name)) {
+		f->id = name;
+		return;
+	}
+	if (name.size > 0)
+		f->module = name;
+	if (ux_crash_is_bare_id(id))
+		f->id = id;
+}
+
+/* Whether the text in front of a symbol says that it is where the processor was: "RIP: 0010:",
+ * "pc : ", "epc : ", "NIP [c000...]". A caller's register ("lr : ", "LR") holds a return address.
+ */
+static bool kernel_is_exact(struct ux_bytes before)
+{
+	static const char *const marks[] = {
+		"RIP: ", "EIP: ", "pc : ", "epc : ", "PC is at ", "NIP ", "IP: ", "PSW : "};
+	for (size_t i = 0; i < ux_countof(marks); i++)
+		if (ux_crash_find(before, ux_bytes_cstr(marks[i])) < before.size)
+			return true;
+	return false;
+}
+
+/* "[<ffffffff81234567>]" in front of a symbol, as older kernels print the address. */
+static void kernel_address(struct ux_crash_frame *f, struct ux_bytes before)
+{
+	struct ux_bytes mark = UX_STR("[<");
+	size_t at = ux_crash_find(before, mark);
+	uint64_t address = 0;
+	if (at == before.size)
+		return;
+	struct ux_bytes s = ux_crash_behind(before, at + mark.size);
+	size_t n = ux_digits_parse(s, 16, &address);
+	if (n >= 8 && n < s.size && s.data[n] == '>' && address != 0) {
+		f->address = address;
+		f->has_address = true;
+	}
+}
+
+bool ux_crash_read_kernel(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
+			  struct ux_crash_line *ret)
+{
+	struct kernel_symbol s;
+	(void)after;
+	for (size_t from = 0; kernel_find(line, from, &s); from = s.end) {
+		struct ux_bytes before = ux_bytes(line.data, s.start);
+		struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_KERNEL);
+		if (!f)
+			return true;
+		f->symbol = s.name;
+		f->has_symbol_offset = true;
+		f->symbol_offset = s.offset;
+		f->symbol_size = s.size;
+		f->returns = !kernel_is_exact(before);
+		f->doubtful = s.start >= 2 && line.data[s.start - 1] == ' ' &&
+			      line.data[s.start - 2] == '?';
+		kernel_module(f, ux_crash_behind(line, s.end));
+		kernel_address(f, before);
+	}
+	return ret->n > 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lines of crash reports: stacks as debuggers, run-time libraries, kernels and crash handlers
+ * print them. The form of each line is found from the line itself, so that reports may have
+ * prefixes, may be cut out of a log, and may follow each other in one text.
+ */
+#ifndef UX_CRASH_LINE_H
+#define UX_CRASH_LINE_H
+
+#include "bytes.h"
+
+/* Who prints such a line. */
+enum ux_crash_form {
+	UX_CRASH_PLAIN,     /* IDs, files with offsets, addresses */
+	UX_CRASH_BACKTRACE, /* backtrace_symbols(3) of glibc */
+	UX_CRASH_SANITIZER, /* AddressSanitizer, ThreadSanitizer, ... of gcc and clang */
+	UX_CRASH_GDB,       /* bt of gdb, and pstack, which runs it */
+	UX_CRASH_COREDUMP,  /* systemd-coredump */
+	UX_CRASH_ELFUTILS,  /* eu-stack */
+	UX_CRASH_GO,
+	UX_CRASH_RUST,
+	UX_CRASH_KERNEL,  /* Linux: an oops, a warning, a stack in its log */
+	UX_CRASH_JAVA,    /* native frames of hs_err files of HotSpot */
+	UX_CRASH_ANDROID, /* tombstones */
+	UX_CRASH_APPLE,   /* crash reports of macOS in text form */
+	UX_CRASH_PERF,    /* a location of perf script */
+	UX_CRASH_FORM_COUNT
+};
+
+/* "plain", "backtrace", "sanitizer", "gdb", "coredump", "elfutils", "go", "rust", "kernel", "java",
+ * "android", "apple", "perf"; never NULL. */
+const char *ux_crash_form_name(enum ux_crash_form form);
+
+/* What the offset of a frame counts from. */
+enum ux_crash_origin {
+	UX_CRASH_NOWHERE, /* there is no offset */
+	UX_CRASH_PC,      /* it is a virtual address of the module's file */
+	UX_CRASH_START,   /* bytes from the lowest address that the module has in memory */
+	UX_CRASH_FILE,    /* position in the module's file */
+	UX_CRASH_UNSAID,  /* a virtual address of the file, or an address of the process */
+};
+
+/* One frame of a stack. The slices refer to the text; empty ones are unknown. */
+struct ux_crash_frame {
+	enum ux_crash_form form;
+	enum ux_crash_origin origin;
+	struct ux_bytes module; /* path or name of the file; "vmlinux" for the kernel itself */
+	struct ux_bytes id;     /* of the module, in the syntax of ux_id_parse() */
+	struct ux_bytes symbol; /* the function, as the text has it */
+	uint64_t offset;        /* from `origin` */
+	uint64_t address;       /* in the process, with has_address */
+	uint64_t symbol_offset; /* bytes from the start of `symbol`, with has_symbol_offset */
+	uint64_t symbol_size;   /* bytes of `symbol`; 0: unknown */
+	uint64_t position;      /* in the file, with has_position; of ux_crash_report_settle() */
+	bool has_address;
+	bool has_symbol_offset;
+	bool has_position;
+	bool returns;  /* it is a return address: the call is in front of it */
+	bool located;  /* the text has its function, file and line already */
+	bool doubtful; /* the writer says that it may be no caller ("? " of Linux) */
+};
+
+/* What a line says besides frames. */
+enum ux_crash_fact {
+	UX_CRASH_NO_FACT,
+	UX_CRASH_MODULE,  /* `module` has the identity `id` */
+	UX_CRASH_CURRENT, /* an ID alone: of the addresses below it */
+	UX_CRASH_MAPPING, /* addresses [start, end) are `module` from position `off` on */
+	UX_CRASH_IMAGE,   /* `module` begins at address `start`; `id` may be known */
+	UX_CRASH_RELEASE, /* `module` is the release of the kernel, as of uname -r */
+};
+
+enum {
+	UX_CRASH_FRAMES_MOST = 16,    /* in one line */
+	UX_CRASH_LINE_MOST = 1 << 16, /* bytes; longer lines have neither frames nor facts */
+};
+
+/* What was found in one line. */
+struct ux_crash_line {
+	struct ux_crash_frame frames[UX_CRASH_FRAMES_MOST];
+	size_t n;
+	bool more;      /* there were more than UX_CRASH_FRAMES_MOST */
+	size_t followers; /* lines behind the first one that belong to its frame */
+	enum ux_crash_fact fact;
+	struct ux_bytes module, id;
+	uint64_t start, end, off;
+};
+
+/* What lines before this one have said about it. Zeroed at the start of a text. */
+struct ux_crash_reader {
+	struct ux_bytes function; /* of Go: the line before, which is a call; else empty */
+	enum ux_crash_form form;  /* of the stack */
+	uint64_t depth;           /* frames since the stack began */
+	bool in_stack;
+	bool behind_signal; /* the frame before was that of a signal handler's return */
+	bool marks_calls;   /* of eu-stack: return addresses are marked */
+};
+
+/*
+ * Takes the next line off the text, and says what is in it. *ret_whole is the line with its line
+ * break, and with those behind it that belong to its frame. Returns false at the end of the text. The work is proportional to the size of the lines that it looks at.
+ */
+bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_bytes *ret_whole,
+		   struct ux_crash_line *ret);
+
+/* Whether a function's name is that of the code to which signal handlers return. The frame behind
+ * it was interrupted, so its address is no return address. */
+bool ux_crash_is_signal_return(struct ux_bytes function);
+
+/*
+ * Whether the text is a crash report: one of its first lines is a frame in a form that is not
+ * UX_CRASH_PLAIN or UX_CRASH_PERF. Looks at 256 KiB at most.
+ */
+bool ux_crash_is(struct ux_bytes text);
+
+#endif

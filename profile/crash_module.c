@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modules of a crash report: which file each is, and the pcs of frames in it. */
+#include "crash_module.h"
+
+#include "elf_symbols.h"
+#include "profile_file.h"
+#include "text.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PAGE = 4096,         /* modules begin at a page */
+	LOW_MOST = 0x10000,  /* files that begin below it are position-independent */
+	SIZE_PADDING = 64,   /* bytes between functions that the kernel counts as the first's */
+	CANDIDATES_MOST = 8, /* different files of one name */
+	FOLDERS_MOST = 64,   /* folders that are searched for a name */
+};
+
+const char *ux_crash_how_name(enum ux_crash_how how)
+{
+	static const char *const names[] = {
+		[UX_CRASH_HOW_NONE] = "not found",
+		[UX_CRASH_BY_ID] = "by the ID in the text",
+		[UX_CRASH_BY_PATH] = "by its path: the text has no ID of it",
+		[UX_CRASH_BY_NAME] = "by its name: the text has neither path nor ID of it",
+		[UX_CRASH_BY_CHOICE] = "by --module",
+	};
+	return (unsigned)how < ux_countof(names) ? names[how] : "unknown";
+}
+
+void ux_crash_file_close(struct ux_crash_file *m)
+{
+	ux_gsym_names_deinit(&m->gsym_names);
+	ux_crash_names_deinit(&m->names);
+	ux_elf_close(&m->elf);
+	ux_file_unmap(&m->mapping);
+	ux_file_symbols_drop(m->symbols);
+	free(m->path);
+	free((void *)(uintptr_t)m->name.data);
+	*m = (struct ux_crash_file){0};
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* A search for one module. */
+struct crash_search {
+	struct ux_crash_file *m;
+	const struct ux_crash_sources *sources;
+	struct ux_error *err;
+	/* Different files of its name: */
+	char *paths[CANDIDATES_MOST];
+	struct ux_file_symbols *symbols[CANDIDATES_MOST];
+	size_t n;
+};
+
+static void crash_search_deinit(struct crash_search *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->paths[i]);
+		ux_file_symbols_drop(s->symbols[i]);
+	}
+}
+
+static enum ux_code crash_search_find(struct crash_search *s, const char *path,
+				      const struct ux_id *id, char **ret_path,
+				      struct ux_file_symbols **ret, struct ux_error *why)
+{
+	enum ux_code code = ux_profile_file_find(s->sources->profile, path, id, ret_path, ret, why);
+	return code == UX_ENOMEM ? ux_error_nomem(s->err) : code;
+}
+
+/* Uses the file at a path, or with the module's ID. */
+static enum ux_code crash_search_path(struct crash_search *s, const char *path,
+				      enum ux_crash_how how)
+{
+	struct ux_crash_file *m = s->m;
+	enum ux_code code = crash_search_find(s, path, &m->id, &m->path, &m->symbols, &m->why);
+	if (code == UX_OK)
+		m->how = how;
+	return code == UX_ENOMEM ? code : UX_OK;
+}
+
+/* Adds a file to the candidates of a name, unless it has the identity of one of them. */
+static enum ux_code crash_search_add(struct crash_search *s, const char *path)
+{
+	static const struct ux_id none;
+	struct stat st;
+	char *found = NULL;
+	struct ux_file_symbols *symbols = NULL;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || s->n == CANDIDATES_MOST)
+		return UX_OK;
+	struct ux_error why = UX_ERROR_INIT;
+	/* The path is used as it stands, whatever folders the user has named. */
+	struct ux_profile_sources here = *s->sources->profile;
+	here.file_dirs = NULL;
+	here.no_local = false;
+	enum ux_code code = ux_profile_file_find(&here, path, &none, &found, &symbols, &why);
+	if (code != UX_OK)
+		return code == UX_ENOMEM ? ux_error_nomem(s->err) : UX_OK;
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->symbols[i]->id, symbols->id) == 0) {
+			free(found);
+			ux_file_symbols_drop(symbols);
+			return UX_OK;
+		}
+	s->paths[s->n] = found;
+	s->symbols[s->n++] = symbols;
+	return UX_OK;
+}
+
+__attribute__((format(printf, 2, 3))) static enum ux_code crash_search_add_fmt(
+	struct crash_search *s, const char *fmt, ...)
+{
+	char *path = NULL;
+	va_list args;
+	va_start(args, fmt);
+	int n = vasprintf(&path, fmt, args);
+	va_end(args);
+	if (n < 0)
+		return ux_error_nomem(s->err);
+	enum ux_code code = crash_search_add(s, path);
+	free(path);
+	return code;
+}
+
+/* Takes the only candidate; several are a reason to ask. */
+static enum ux_code crash_search_settle(struct crash_search *s, const char *name)
+{
+	struct ux_crash_file *m = s->m;
+	if (s->n == 1) {
+		m->path = s->paths[0];
+		m->symbols = s->symbols[0];
+		m->how = UX_CRASH_BY_NAME;
+		s->n = 0;
+		return UX_OK;
+	}
+	m->why = (struct ux_error)UX_ERROR_INIT;
+	if (s->n == 0)
+		(void)ux_error_set(&m->why, UX_ENOTFOUND,
+				   "no file of that name is here; say which it is by "
+				   "--module %.60s=FILE or =ID",
+				   name);
+	else
+		(void)ux_error_set(&m->why, UX_ENOTFOUND,
+				   "%zu files have that name, such as %.50s and %.50s; say which "
+				   "it is by --module %.40s=FILE or =ID",
+				   s->n, s->paths[0], s->paths[1], name);
+	return UX_OK;
+}
+
+/* Searches a name in the folders of libraries and programs of one root. */
+static enum ux_code crash_search_root(struct crash_search *s, const char *root, size_t n,
+				      const char *name)
+{
+	static const char *const folders[] = {"/lib",
+					      "/usr/lib",
+					      "/lib64",
+					      "/usr/lib64",
+					      "/usr/local/lib",
+					      "/usr/bin",
+					      "/bin",
+					      "/usr/sbin",
+					      "/sbin",
+					      "/usr/local/bin",
+					      "/usr/lib/x86_64-linux-gnu",
+					      "/usr/lib/aarch64-linux-gnu"};
+	for (size_t i = 0; i < ux_countof(folders); i++)
+		UX_TRY(crash_search_add_fmt(s, "%.*s%s/%s", (int)n, root, folders[i], name));
+	return UX_OK;
+}
+
+static enum ux_code crash_search_name(struct crash_search *s, const char *name)
+{
+	const struct ux_profile_sources *p = s->sources->profile;
+	for (const char *dir = p->file_dirs; dir && *dir;) {
+		size_t n = strcspn(dir, ":");
+		UX_TRY(crash_search_add_fmt(s, "%.*s/%s", (int)n, dir, name));
+		UX_TRY(crash_search_root(s, dir, n, name));
+		dir += n + (dir[n] == ':');
+	}
+	/* What the user has named has precedence over what happens to be on this machine. */
+	if (s->n == 0 && !p->no_local)
+		UX_TRY(crash_search_root(s, "", 0, name));
+	return crash_search_settle(s, name);
+}
+
+/* The kernel of a release has no other place than these. */
+static enum ux_code crash_search_kernel(struct crash_search *s, struct ux_bytes release)
+{
+	static const char *const places[] = {"/usr/lib/debug/boot/vmlinux-%.*s",
+					     "/usr/lib/debug/lib/modules/%.*s/vmlinux",
+					     "/usr/lib/debug/usr/lib/modules/%.*s/vmlinux",
+					     "/lib/modules/%.*s/vmlinux",
+					     "/lib/modules/%.*s/build/vmlinux",
+					     "/boot/vmlinux-%.*s"};
+	const struct ux_profile_sources *p = s->sources->profile;
+	char path[512];
+	int size = (int)ux_min(release.size, (size_t)255);
+	bool plain = release.size > 0 && !memchr(release.data, '/', release.size);
+	for (size_t i = 0; plain && s->n == 0 && i < ux_countof(places); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(path, sizeof(path), places[i], size, (const char *)release.data);
+#pragma GCC diagnostic pop
+		for (const char *dir = p->file_dirs; dir && *dir && s->n == 0;) {
+			size_t n = strcspn(dir, ":");
+			UX_TRY(crash_search_add_fmt(s, "%.*s%s", (int)n, dir, path));
+			dir += n + (dir[n] == ':');
+		}
+		if (!p->no_local && s->n == 0)
+			UX_TRY(crash_search_add(s, path));
+	}
+	return crash_search_settle(s, "vmlinux");
+}
+
+/* What the user has said about a module: the text behind "NAME=", or "". */
+static struct ux_bytes crash_choice(const char *modules, struct ux_bytes name)
+{
+	struct ux_bytes base = ux_crash_base_name(name);
+	for (const char *m = modules; m && *m;) {
+		size_t n = strcspn(m, "\n");
+		struct ux_bytes entry = ux_bytes(m, n);
+		const uint8_t *mark = memchr(m, '=', n);
+		struct ux_bytes key =
+			mark ? ux_bytes(m, (size_t)(mark - entry.data)) : UX_BYTES_NONE;
+		if (ux_bytes_eq(key, name) || (key.size > 0 && ux_bytes_eq(key, base)))
+			return mark ? ux_bytes(mark + 1, n - key.size - 1) : entry;
+		m += n + (m[n] == '\n');
+	}
+	return UX_BYTES_NONE;
+}
+
+static enum ux_code crash_search_choice(struct crash_search *s, struct ux_bytes choice)
+{
+	struct ux_crash_file *m = s->m;
+	struct ux_id id;
+	char *path = strndup((const char *)choice.data, choice.size);
+	if (!path)
+		return ux_error_nomem(s->err);
+	enum ux_code code = UX_OK;
+	bool is_id = !memchr(choice.data, '/', choice.size) && access(path, F_OK) != 0 &&
+		     ux_id_parse(choice, &id, NULL) == UX_OK;
+	m->how = UX_CRASH_BY_CHOICE;
+	if (is_id) {
+		m->id = id;
+		code = crash_search_path(s, "", UX_CRASH_BY_CHOICE);
+	} else {
+		code = crash_search_add(s, path);
+		if (code == UX_OK && s->n == 0)
+			(void)ux_error_set(&m->why, UX_ENOTFOUND, "%.100s: no ELF file with code",
+					   path);
+		else if (code == UX_OK)
+			code = crash_search_settle(s, "");
+		m->how = UX_CRASH_BY_CHOICE;
+	}
+	free(path);
+	return code;
+}
+
+static enum ux_code crash_search_any(struct crash_search *s, const struct ux_crash_frame *f,
+				     struct ux_bytes release)
+{
+	struct ux_crash_file *m = s->m;
+	const char *name = (const char *)m->name.data;
+	struct ux_bytes choice = crash_choice(s->sources->modules, m->name);
+	if (choice.size > 0)
+		return crash_search_choice(s, choice);
+	if (f->id.size > 0 && ux_id_parse(f->id, &m->id, NULL) == UX_OK)
+		return crash_search_path(s, name, UX_CRASH_BY_ID);
+	if (m->name.size == 0)
+		return ux_error_set(&m->why, UX_ENOTFOUND,
+				    "the text does not say in which module that is") == UX_OK
+			       ? UX_OK
+			       : UX_OK;
+	if (f->form == UX_CRASH_KERNEL && ux_bytes_eq(m->name, UX_STR("vmlinux")))
+		return crash_search_kernel(s, release);
+	if (*name == '/')
+		return crash_search_path(s, name, UX_CRASH_BY_PATH);
+	if (*name == '[')
+		return ux_error_set(&m->why, UX_ENOTFOUND, "%.40s is no file", name), UX_OK;
+	if (strchr(name, '/') && !s->sources->profile->no_local) { /* from the working folder */
+		ux_cleanup(ux_free_ptr) char *path = realpath(name, NULL);
+		if (path)
+			return crash_search_path(s, path, UX_CRASH_BY_PATH);
+	}
+	return crash_search_name(s, (const char *)ux_crash_base_name(m->name).data);
+}
+
+enum ux_code ux_crash_file_open(struct ux_crash_file *m, const struct ux_crash_frame *f,
+				struct ux_bytes release, const struct ux_crash_sources *sources,
+				struct ux_error *err)
+{
+	ux_cleanup(crash_search_deinit) struct crash_search s = {
+		.m = m, .sources = sources, .err = err};
+	*m = (struct ux_crash_file){.why = UX_ERROR_INIT};
+	char *name =
+		strndup(f->module.size > 0 ? (const char *)f->module.data : "", f->module.size);
+	if (!name)
+		return ux_error_nomem(err);
+	m->name = ux_bytes(name, strlen(name));
+	UX_TRY(crash_search_any(&s, f, release));
+	if (m->symbols && m->id.size == 0 &&
+	    ux_id_parse(ux_bytes_cstr(m->symbols->id), &m->id, NULL) != UX_OK)
+		m->id = (struct ux_id){0};
+	if (m->symbols)
+		m->why = (struct ux_error)UX_ERROR_INIT;
+	return UX_OK;
+}
+
+/* --- pcs -------------------------------------------------------------------------------------- */
+
+/* The lowest virtual address of the file, at the start of its page. */
+static uint64_t crash_file_low(const struct ux_crash_file *m)
+{
+	uint64_t low = UINT64_MAX;
+	for (size_t i = 0; m->symbols && i < m->symbols->n_loads; i++)
+		low = ux_min(low, m->symbols->loads[i].pc);
+	return low == UINT64_MAX ? 0 : low & ~(uint64_t)(PAGE - 1);
+}
+
+/* Opens the ELF file, if it can be. */
+static const struct ux_elf *crash_file_elf(struct ux_crash_file *m)
+{
+	if (!m->elf_read) {
+		m->elf_read = true;
+		if (m->path && ux_file_map(m->path, &m->mapping, NULL) == UX_OK &&
+		    ux_elf_open(&m->elf, m->mapping.bytes, NULL) != UX_OK)
+			ux_file_unmap(&m->mapping);
+	}
+	return m->mapping.bytes.data ? &m->elf : NULL;
+}
+
+static void crash_starts_add(struct ux_crash_starts *s, uint64_t pc)
+{
+	size_t at = 0;
+	while (at < s->n && s->pcs[at] < pc)
+		at++;
+	if (at < s->n && s->pcs[at] == pc)
+		return;
+	if (s->n == UX_CRASH_STARTS_MOST) {
+		s->more = true;
+		return;
+	}
+	memmove(&s->pcs[at + 1], &s->pcs[at], (s->n - at) * sizeof(*s->pcs));
+	s->pcs[at] = pc;
+	s->n++;
+}
+
+/* A symbol's name without its version. */
+static bool crash_symbol_is(const char *symbol, struct ux_bytes name)
+{
+	return strncmp(symbol, (const char *)name.data, name.size) == 0 &&
+	       (symbol[name.size] == 0 || symbol[name.size] == '@');
+}
+
+/* Whether a size that the kernel prints, which goes up to the next symbol, may be of this one. */
+static bool crash_size_fits(uint64_t printed, uint64_t size)
+{
+	return printed == 0 || size == 0 || (size <= printed && printed - size < SIZE_PADDING);
+}
+
+/* Adds the symbols of a table with that name. */
+static void crash_starts_read(struct ux_crash_starts *s, const struct ux_elf *elf,
+			      const char *section, const struct ux_crash_frame *f)
+{
+	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
+	struct ux_elf_symbols it;
+	if (!table || ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK)
+		return;
+	for (const struct ux_elf_symbol *e; (e = ux_elf_symbols_next(&it));)
+		if (crash_symbol_is(e->name, f->symbol) && ux_elf_symbol_is_code(elf, e) &&
+		    crash_size_fits(f->symbol_size, e->size))
+			crash_starts_add(s, ux_elf_symbol_pc(elf, e) - elf->bias);
+}
+
+static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_crash_frame *f,
+				      struct ux_crash_starts *ret, struct ux_error *err)
+{
+	const struct ux_elf *elf = crash_file_elf(m);
+	*ret = (struct ux_crash_starts){0};
+	if (elf) {
+		crash_starts_read(ret, elf, ".symtab", f);
+		if (ret->n == 0)
+			crash_starts_read(ret, elf, ".dynsym", f);
+	}
+	if (ret->n > 0 || !m->symbols || m->symbols->built.size == 0)
+		return UX_OK;
+	if (!m->names_read) {
+		m->names_read = true;
+		if (ux_gsym_names_build(&m->gsym_names, &m->symbols->gsym, NULL, NULL) == UX_ENOMEM)
+			return ux_error_nomem(err);
+	}
+	ret->n = ux_gsym_names_find_all(&m->gsym_names, &m->symbols->gsym, f->symbol, ret->pcs,
+					UX_CRASH_STARTS_MOST, &ret->more);
+	return UX_OK;
+}
+
+/* Keeps the starts that an address of the process allows: modules are moved by whole pages. */
+static void crash_starts_filter(struct ux_crash_starts *s, const struct ux_crash_frame *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; f->has_address && i < s->n; i++)
+		if ((s->pcs[i] + f->symbol_offset) % PAGE == f->address % PAGE)
+			s->pcs[n++] = s->pcs[i];
+	if (n > 0)
+		s->n = n;
+}
+
+static enum ux_code crash_file_symbol_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
+					 uint64_t *ret, struct ux_error *err)
+{
+	struct ux_crash_starts s;
+	UX_TRY(crash_file_starts(m, f, &s, err));
+	if (s.n > 1)
+		crash_starts_filter(&s, f);
+	if (s.n == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "%.60s has no function %.80s",
+				    m->path ? m->path : "it",
+				    (const char *)f->symbol.data ? "of that name" : "");
+	if (s.n > 1 || s.more)
+		return ux_error_set(
+			err, UX_ENOTFOUND,
+			"%zu%s functions have that name, at 0x%" PRIx64 ", 0x%" PRIx64 "%s", s.n,
+			s.more ? " or more" : "", s.pcs[0], s.pcs[1], s.n > 2 ? ", ..." : "");
+	*ret = s.pcs[0] + f->symbol_offset;
+	return UX_OK;
+}
+
+enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
+			      uint64_t *ret, struct ux_error *err)
+{
+	uint64_t low = crash_file_low(m);
+	if (f->origin == UX_CRASH_PC || f->origin == UX_CRASH_UNSAID) {
+		*ret = f->offset;
+		return UX_OK;
+	}
+	if (f->has_position && m->symbols && ux_file_symbols_pc(m->symbols, f->position, ret))
+		return UX_OK;
+	if (f->origin == UX_CRASH_START) {
+		*ret = low + f->offset;
+		return UX_OK;
+	}
+	if (f->has_address && low >= LOW_MOST && ux_file_symbols_has_code(m->symbols, f->address)) {
+		*ret = f->address;
+		return UX_OK;
+	}
+	if (f->has_symbol_offset && f->symbol.size > 0 && m->symbols)
+		return crash_file_symbol_pc(m, f, ret, err);
+	if (m->why.code != UX_OK)
+		return ux_error_set(err, UX_ENOTFOUND, "%s", m->why.text);
+	if (!m->symbols)
+		return ux_error_set(err, UX_ENOTFOUND, "its file is not here");
+	return ux_error_set(err, UX_ENOTFOUND,
+			    "the text does not say where %.80s was in memory: add /proc/PID/maps",
+			    m->path);
+}
+
+bool ux_crash_file_is_signal_return(struct ux_crash_file *m, uint64_t pc)
+{
+	/* Source: glibc, sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c; Linux,
+	 * arch/arm64/kernel/vdso/sigreturn.S. Unwinders recognize the same bytes. */
+	static const uint8_t x86_64[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t aarch64[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+	const struct ux_elf *elf = crash_file_elf(m);
+	if (!elf)
+		return false;
+	struct ux_bytes code = ux_elf_bytes_at(elf, pc);
+	return (elf->machine == EM_X86_64 &&
+		ux_bytes_starts(code, ux_bytes(x86_64, sizeof(x86_64)))) ||
+	       (elf->machine == EM_AARCH64 &&
+		ux_bytes_starts(code, ux_bytes(aarch64, sizeof(aarch64))));
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modules of a crash report: which file each is, and the pcs of frames in it. */
+#ifndef UX_CRASH_MODULE_H
+#define UX_CRASH_MODULE_H
+
+#include "crash_report.h"
+#include "elf_file.h"
+#include "file.h"
+#include "file_symbols.h"
+#include "gsym_names.h"
+#include "profile_symbolize.h"
+
+enum {
+	UX_CRASH_STARTS_MOST = 16, /* functions of one name that are told apart */
+};
+
+/* Where a name begins in a module. */
+struct ux_crash_starts {
+	uint64_t pcs[UX_CRASH_STARTS_MOST]; /* ascending */
+	size_t n;
+	bool more; /* there are more than UX_CRASH_STARTS_MOST */
+};
+
+UX_MAP(ux_crash_names, struct ux_bytes, struct ux_crash_starts, ux_hash_bytes, ux_bytes_eq);
+
+/* The choices of a user, as "NAME=WHAT" or "WHAT" for frames without a module, where WHAT is a file
+ * or an ID. Joined by newlines; NULL: none. */
+struct ux_crash_sources {
+	const struct ux_profile_sources *profile;
+	const char *modules;
+	const char *root; /* prefix of the folders that are searched for names; "" but for tests */
+};
+
+/* How the file or the identity of a module was found. */
+enum ux_crash_how {
+	UX_CRASH_HOW_NONE, /* it was not */
+	UX_CRASH_BY_ID,    /* by the ID in the text */
+	UX_CRASH_BY_PATH,  /* by the path in the text; the text has no ID of it */
+	UX_CRASH_BY_NAME,  /* there is one file of that name in the folders that were searched */
+	UX_CRASH_BY_CHOICE /* the user has said it */
+};
+
+/* "the ID in the text", ...; never NULL. */
+const char *ux_crash_how_name(enum ux_crash_how how);
+
+/* A module as frames name it. Zeroed = closed. */
+struct ux_crash_file {
+	struct ux_bytes name;            /* as the text has it; owned */
+	struct ux_id id;                 /* size 0: unknown */
+	char *path;                      /* malloc'ed; NULL: no file is here */
+	struct ux_file_symbols *symbols; /* of the file; NULL: no file is here */
+	enum ux_crash_how how;
+	struct ux_error why; /* why there is no file; code UX_OK: there is one */
+	/* Opened when they are first needed: */
+	bool elf_read, names_read;
+	struct ux_mapping mapping;
+	struct ux_elf elf;
+	struct ux_gsym_names gsym_names;
+	struct ux_crash_names names; /* by name; keys point into the text */
+};
+
+/*
+ * Finds the file of a module that a frame names. A file with another identity than the frame's is
+ * not used, and of several different files with one name none is: `why` then lists them.
+ * UX_ENOMEM; what was not found is no failure. The file must be closed in any case.
+ */
+enum ux_code ux_crash_file_open(struct ux_crash_file *m, const struct ux_crash_frame *f,
+				struct ux_bytes release, const struct ux_crash_sources *sources,
+				struct ux_error *err) ux_must;
+void ux_crash_file_close(struct ux_crash_file *m);
+
+/*
+ * The pc of a frame that was settled (ux_crash_report_settle()). Without a file, only offsets from
+ * the start and pcs are known. UX_ENOTFOUND: the message says why there is none. UX_ENOMEM.
+ */
+enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
+			      uint64_t *ret, struct ux_error *err) ux_must;
+
+/* Whether the code at a pc is what the kernel makes signal handlers return to. */
+bool ux_crash_file_is_signal_return(struct ux_crash_file *m, uint64_t pc);
+
+#endif
