@@ -459,7 +459,7 @@ static enum ux_code explain_open(struct explain *e, const char *name,
 				 struct ux_error *err)
 {
 	const char *path = NULL;
-	UX_TRY(ux_dash_file_read(&e->input, name, &path, err));
+	UX_TRY(ux_dash_file_read(&e->input, name, UX_BYTES_NONE, &path, err));
 	ux_sigbus_reading(name);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));
 	UX_TRY(ux_extract_check(e->file.bytes, err));

@@ -264,7 +264,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.debug_path = v->debug,
 	};
 	*ret_subject = input;
-	UX_TRY(ux_dash_file_read(&job->stdin_file, input, &how.path, err));
+	UX_TRY(ux_dash_file_read(&job->stdin_file, input, UX_BYTES_NONE, &how.path, err));
 	ux_sigbus_reading(v->debug ? v->debug : input);
 	UX_TRY(ux_dsym_map(how.path, UX_BYTES_NONE, &job->exe, err));
 	if (v->debug) {

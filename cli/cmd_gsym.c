@@ -288,7 +288,7 @@ static enum ux_code gsym_file_run(gsym_verb_fn *verb, struct gsym_file *o, struc
 	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	const char *path = NULL;
-	UX_TRY(ux_dash_file_read(&input, o->path, &path, err));
+	UX_TRY(ux_dash_file_read(&input, o->path, UX_BYTES_NONE, &path, err));
 	ux_sigbus_reading(o->path);
 	UX_TRY(ux_file_map(path, &file, err));
 	UX_TRY(ux_gsym_open(&o->gsym, file.bytes, err));

@@ -454,7 +454,7 @@ static enum ux_code id_file(const char *path, const struct id_values *v,
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
 	const char *readable = NULL;
-	UX_TRY(ux_dash_file_read(&input, path, &readable, err));
+	UX_TRY(ux_dash_file_read(&input, path, UX_BYTES_NONE, &readable, err));
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(readable, UX_BYTES_NONE, &file, err));
 	if (ux_core_is(file.bytes))

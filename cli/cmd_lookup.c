@@ -454,7 +454,7 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	ux_cleanup(ux_dash_file_close) struct ux_dash_file input = UX_DASH_FILE_INIT;
 	struct ux_error err = UX_ERROR_INIT;
 	const char *path = NULL;
-	if (ux_dash_file_read(&input, name, &path, &err) != UX_OK)
+	if (ux_dash_file_read(&input, name, UX_BYTES_NONE, &path, &err) != UX_OK)
 		return lookup_failed(l, NULL, &err);
 	if (lookup_open(l, path, v, &server, &err) != UX_OK)
 		return lookup_failed(l, path == name ? name : UX_DASH_INPUT, &err);

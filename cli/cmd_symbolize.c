@@ -2,6 +2,7 @@
 /* unhex symbolize: gives a profile its names. */
 #include "commands.h"
 
+#include "crash_input.h"
 #include "folded.h"
 #include "gzip.h"
 #include "output.h"
@@ -16,6 +17,8 @@ struct symbolize_values {
 	const char *to;
 	const char *demangle;
 	struct ux_profile_options profile;
+	struct ux_option_each modules; /* of crash reports */
+	bool follow;
 };
 
 static const struct ux_option symbolize_options[] = {
@@ -26,6 +29,11 @@ static const struct ux_option symbolize_options[] = {
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, demangle), "MODE",
 	 "in text: full, short, templates-elided or none [short]",
 	 "full short templates-elided none"},
+	{"module", 0, UX_OPTION_EACH, offsetof(struct symbolize_values, modules), "[NAME=]WHAT",
+	 "of crash text: file or ID of the module with that name, or of frames that name none; may be "
+	 "repeated"},
+	{"follow", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, follow), NULL,
+	 "crash text from a pipe that stays open, as of journalctl -f: write what has come"},
 	UX_PROFILE_OPTIONS(struct symbolize_values, profile),
 };
 
@@ -191,6 +199,19 @@ static void symbolize_values_deinit(struct symbolize_values *v)
 	ux_profile_options_free(&v->profile);
 }
 
+/* Text of a crash stays text. */
+static int symbolize_report(const struct ux_command *cmd, struct symbolize_values *v,
+			    enum ux_demangle_mode demangle, struct ux_crash_input *report,
+			    const char *input)
+{
+	const struct ux_crash_output output = {
+		.path = v->output, .demangle = demangle, .modules = v->modules};
+	if (v->to)
+		return ux_usage_error(cmd, "--to %s: a crash report has no samples", v->to);
+	report->follow = v->follow;
+	return ux_crash_input_run(report, input, &output, &v->profile);
+}
+
 static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	ux_cleanup(symbolize_values_deinit) struct symbolize_values v = {0};
@@ -212,7 +233,14 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 	if (!symbolize_select(&v, &job.to))
 		return ux_usage_error(cmd, "--to %s: expected pprof or folded", v.to);
 	struct ux_error err = UX_ERROR_INIT;
-	const char *subject = NULL;
+	const char *subject = ux_dash_is(args.items[0]) ? UX_DASH_INPUT : args.items[0];
+	ux_cleanup(ux_crash_input_close) struct ux_crash_input report = UX_CRASH_INPUT_INIT;
+	bool is_report = false;
+	if (ux_crash_input_open(&report, args.items[0], &is_report, &err) != UX_OK)
+		return ux_print_error(subject, &err);
+	if (is_report)
+		return symbolize_report(cmd, &v, job.demangle, &report, args.items[0]);
+	job.input.head = ux_out_bytes(&report.head);
 	if (symbolize_run(&job, &v, args.items[0], &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
@@ -222,15 +250,23 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_symbolize = {
 	.name = "symbolize",
 	.usage = "PROFILE [-o OUT] [options]",
-	.line = "names in a profile: perf.data, pprof, OTLP, text",
+	.line = "names in a profile or a crash report: perf.data, pprof, OTLP, text",
 	.text = "Reads a profile, finds out which format it has, and writes it with the names of its\n"
 		"addresses; inlined calls become frames. A profile that keeps its format keeps\n"
 		"everything else byte for byte, and frames that have names already keep these.\n"
 		"Symbols are from the files to which the profile's paths lead, if they have its build\n"
 		"IDs, from build-ID folders and perf's cache, from the running kernel, perf maps, and\n"
 		"from the server in --url or UNHEX_URL. What cannot be named stays MODULE+0xADDRESS,\n"
-		"and stderr says how much that is and what is missing. - reads standard input.",
-	.examples = "  unhex symbolize perf.data > perf.folded\n"
+		"and stderr says how much that is and what is missing. - reads standard input.\n"
+		"\n"
+		"A crash report is text too: of backtrace(3), sanitizers, gdb, systemd-coredump, eu-stack,\n"
+		"Go, Rust, Java (hs_err), the kernel, Android and macOS. It is copied byte for byte, and\n"
+		"below each frame stand its functions, the innermost first. Mappings (/proc/PID/maps) in\n"
+		"the text say where modules were. Nothing is guessed: what has several answers is\n"
+		"reported, and --module chooses.",
+	.examples = "  unhex symbolize crash.txt\n"
+		    "  dmesg | unhex symbolize --module vmlinux=vmlinux.debug -\n"
+		    "  unhex symbolize perf.data > perf.folded\n"
 		    "  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
 		    "  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
 		    "  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -",

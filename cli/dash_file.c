@@ -45,8 +45,8 @@ static enum ux_code dash_file_copy(int from, int to, struct ux_error *err)
 	}
 }
 
-enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, const char **ret_path,
-			       struct ux_error *err)
+enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, struct ux_bytes head,
+			       const char **ret_path, struct ux_error *err)
 {
 	struct stat st;
 	*ret_path = name;
@@ -56,8 +56,9 @@ enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, const c
 		return ux_error_set(err, UX_EINVAL,
 				    "standard input is a terminal; expected a file or a pipe");
 	int fd = STDIN_FILENO;
-	if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) {
+	if (head.size > 0 || fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) {
 		UX_TRY(dash_file_make(f, err));
+		UX_TRY(ux_file_write(f->fd, head, err));
 		UX_TRY(dash_file_copy(STDIN_FILENO, f->fd, err));
 		fd = f->fd;
 	}

@@ -4,6 +4,7 @@
 #ifndef UX_DASH_FILE_H
 #define UX_DASH_FILE_H
 
+#include "bytes.h"
 #include "error.h"
 
 #include <stdio.h>
@@ -27,11 +28,12 @@ static inline bool ux_dash_is(const char *name)
 
 /*
  * Gives a path for reading `name`: name itself, or for "-" the path of a temporary file with all of
- * standard input (TMPDIR, /tmp). A standard input that is a file is not copied. UX_EINVAL: it is a
- * terminal. *ret_path is valid until ux_dash_file_close().
+ * standard input (TMPDIR, /tmp), behind `head`, which was read from it before. A standard input
+ * that is a file is not copied, unless there is a head. UX_EINVAL: it is a terminal. *ret_path is
+ * valid until ux_dash_file_close().
  */
-enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, const char **ret_path,
-			       struct ux_error *err) ux_must;
+enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, struct ux_bytes head,
+			       const char **ret_path, struct ux_error *err) ux_must;
 
 /* Makes an empty temporary file for output. UX_EINVAL: standard output is a terminal. */
 enum ux_code ux_dash_file_create(struct ux_dash_file *f, struct ux_error *err) ux_must;

@@ -121,7 +121,7 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 {
 	const char *path = NULL;
 	UX_TRY(ux_profile_init(&in->profile, err));
-	UX_TRY(ux_dash_file_read(&in->dash, name, &path, err));
+	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
 	ux_sigbus_reading(name);
 	UX_TRY(ux_file_map(path, &in->file, err));
 	if (ux_perf_data_is(in->file.bytes))
@@ -171,15 +171,15 @@ static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 	ux_progress_show(&in->progress);
 }
 
-enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
-					struct ux_error *err)
+enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_profile_options *v,
+				      struct ux_profile_sources *ret, struct ux_error *err)
 {
 	const char *url = getenv("UNHEX_URL");
 	bool has_server = v->server.url || (url && *url);
 	UX_TRY(profile_input_open_files(in, v, err));
 	if (has_server)
 		UX_TRY(ux_server_select(&v->server, &in->server, err));
-	struct ux_profile_sources sources = {
+	*ret = (struct ux_profile_sources){
 		.cache = in->cache,
 		.file_dirs = v->files,
 		.no_local = v->no_local,
@@ -188,6 +188,14 @@ enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_p
 		.progress = profile_input_on_progress,
 		.progress_ctx = in,
 	};
+	return UX_OK;
+}
+
+enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
+					struct ux_error *err)
+{
+	struct ux_profile_sources sources;
+	UX_TRY(ux_profile_input_sources(in, v, &sources, err));
 	ux_progress_init(&in->progress, "symbolize");
 	enum ux_code code = ux_profile_symbolize(&in->profile, &sources, err);
 	ux_progress_clear(&in->progress);

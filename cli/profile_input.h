@@ -49,6 +49,7 @@ enum ux_profile_format {
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
 struct ux_profile_input {
 	struct ux_dash_file dash;
+	struct ux_bytes head; /* what was read of standard input before, owned by the caller */
 	struct ux_mapping file;
 	enum ux_profile_format format;
 	bool packed; /* it was compressed by gzip */
@@ -73,6 +74,10 @@ struct ux_profile_input {
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
 				   const struct ux_profile_options *v, struct ux_error *err)
 	ux_must;
+
+/* Opens what the options select; it lives as long as the input. */
+enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_profile_options *v,
+				      struct ux_profile_sources *ret, struct ux_error *err) ux_must;
 
 /* Gives names to its locations. The server is used if the options or UNHEX_URL name one. */
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,

@@ -6,9 +6,10 @@
 #include "crash_line.h"
 #include "text.h"
 
-/* The bytes behind the first n. */
+/* The bytes behind the first n; empty when there are not so many. */
 static inline struct ux_bytes ux_crash_behind(struct ux_bytes s, size_t n)
 {
+	n = ux_min(n, s.size);
 	return ux_bytes(s.data + n, s.size - n);
 }
 

@@ -223,7 +223,7 @@ bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_b
 	return true;
 }
 
-bool ux_crash_is(struct ux_bytes text)
+bool ux_crash_is(struct ux_bytes text, struct ux_bytes *ret_frame)
 {
 	struct ux_crash_reader r = {0};
 	struct ux_crash_line line;
@@ -232,10 +232,14 @@ bool ux_crash_is(struct ux_bytes text)
 	while (ux_crash_next(&r, &text, &whole, &line)) {
 		if (memchr(whole.data, 0, whole.size))
 			return false;
-		for (size_t i = 0; i < line.n; i++)
-			if (line.frames[i].form != UX_CRASH_PLAIN &&
-			    line.frames[i].form != UX_CRASH_PERF)
-				return true;
+		for (size_t i = 0; i < line.n; i++) {
+			if (line.frames[i].form == UX_CRASH_PLAIN ||
+			    line.frames[i].form == UX_CRASH_PERF)
+				continue;
+			if (ret_frame)
+				*ret_frame = whole;
+			return true;
+		}
 	}
 	return false;
 }

@@ -79,7 +79,7 @@ enum {
 struct ux_crash_line {
 	struct ux_crash_frame frames[UX_CRASH_FRAMES_MOST];
 	size_t n;
-	bool more;      /* there were more than UX_CRASH_FRAMES_MOST */
+	bool more;        /* there were more than UX_CRASH_FRAMES_MOST */
 	size_t followers; /* lines behind the first one that belong to its frame */
 	enum ux_crash_fact fact;
 	struct ux_bytes module, id;
@@ -98,7 +98,8 @@ struct ux_crash_reader {
 
 /*
  * Takes the next line off the text, and says what is in it. *ret_whole is the line with its line
- * break, and with those behind it that belong to its frame. Returns false at the end of the text. The work is proportional to the size of the lines that it looks at.
+ * break, and with those behind it that belong to its frame. Returns false at the end of the text.
+ * The work is proportional to the size of the lines that it looks at.
  */
 bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_bytes *ret_whole,
 		   struct ux_crash_line *ret);
@@ -108,9 +109,10 @@ bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_b
 bool ux_crash_is_signal_return(struct ux_bytes function);
 
 /*
- * Whether the text is a crash report: one of its first lines is a frame in a form that is not
- * UX_CRASH_PLAIN or UX_CRASH_PERF. Looks at 256 KiB at most.
+ * Whether the text is a crash report: one of its lines is a frame in a form that is not
+ * UX_CRASH_PLAIN or UX_CRASH_PERF. *ret_frame, which may be NULL, is the first such line. Looks at
+ * 256 KiB at most.
  */
-bool ux_crash_is(struct ux_bytes text);
+bool ux_crash_is(struct ux_bytes text, struct ux_bytes *ret_frame);
 
 #endif

@@ -217,18 +217,17 @@ static enum ux_code crash_search_kernel(struct crash_search *s, struct ux_bytes 
 }
 
 /* What the user has said about a module: the text behind "NAME=", or "". */
-static struct ux_bytes crash_choice(const char *modules, struct ux_bytes name)
+static struct ux_bytes crash_choice(const struct ux_crash_sources *sources, struct ux_bytes name)
 {
 	struct ux_bytes base = ux_crash_base_name(name);
-	for (const char *m = modules; m && *m;) {
-		size_t n = strcspn(m, "\n");
-		struct ux_bytes entry = ux_bytes(m, n);
-		const uint8_t *mark = memchr(m, '=', n);
-		struct ux_bytes key =
-			mark ? ux_bytes(m, (size_t)(mark - entry.data)) : UX_BYTES_NONE;
-		if (ux_bytes_eq(key, name) || (key.size > 0 && ux_bytes_eq(key, base)))
-			return mark ? ux_bytes(mark + 1, n - key.size - 1) : entry;
-		m += n + (m[n] == '\n');
+	for (size_t i = 0; i < sources->n_modules; i++) {
+		struct ux_bytes entry = ux_bytes_cstr(sources->modules[i]);
+		const uint8_t *mark = memchr(entry.data, '=', entry.size);
+		size_t n = mark ? (size_t)(mark - entry.data) : 0;
+		struct ux_bytes key = ux_bytes(entry.data, n);
+		if (mark ? n > 0 && (ux_bytes_eq(key, name) || ux_bytes_eq(key, base))
+			 : name.size == 0)
+			return mark ? ux_bytes(mark + 1, entry.size - n - 1) : entry;
 	}
 	return UX_BYTES_NONE;
 }
@@ -260,27 +259,31 @@ static enum ux_code crash_search_choice(struct crash_search *s, struct ux_bytes 
 	return code;
 }
 
+/* There is no file, which is no failure. */
+static enum ux_code crash_search_none(struct ux_crash_file *m, const char *why)
+{
+	(void)ux_error_set(&m->why, UX_ENOTFOUND, "%s", why);
+	return UX_OK;
+}
+
 static enum ux_code crash_search_any(struct crash_search *s, const struct ux_crash_frame *f,
 				     struct ux_bytes release)
 {
 	struct ux_crash_file *m = s->m;
 	const char *name = (const char *)m->name.data;
-	struct ux_bytes choice = crash_choice(s->sources->modules, m->name);
+	struct ux_bytes choice = crash_choice(s->sources, m->name);
 	if (choice.size > 0)
 		return crash_search_choice(s, choice);
 	if (f->id.size > 0 && ux_id_parse(f->id, &m->id, NULL) == UX_OK)
 		return crash_search_path(s, name, UX_CRASH_BY_ID);
 	if (m->name.size == 0)
-		return ux_error_set(&m->why, UX_ENOTFOUND,
-				    "the text does not say in which module that is") == UX_OK
-			       ? UX_OK
-			       : UX_OK;
+		return crash_search_none(m, "the text does not say in which module that is");
 	if (f->form == UX_CRASH_KERNEL && ux_bytes_eq(m->name, UX_STR("vmlinux")))
 		return crash_search_kernel(s, release);
 	if (*name == '/')
 		return crash_search_path(s, name, UX_CRASH_BY_PATH);
 	if (*name == '[')
-		return ux_error_set(&m->why, UX_ENOTFOUND, "%.40s is no file", name), UX_OK;
+		return crash_search_none(m, "it is no file");
 	if (strchr(name, '/') && !s->sources->profile->no_local) { /* from the working folder */
 		ux_cleanup(ux_free_ptr) char *path = realpath(name, NULL);
 		if (path)

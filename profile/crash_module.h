@@ -23,12 +23,13 @@ struct ux_crash_starts {
 
 UX_MAP(ux_crash_names, struct ux_bytes, struct ux_crash_starts, ux_hash_bytes, ux_bytes_eq);
 
-/* The choices of a user, as "NAME=WHAT" or "WHAT" for frames without a module, where WHAT is a file
- * or an ID. Joined by newlines; NULL: none. */
+/* Where modules are searched. */
 struct ux_crash_sources {
 	const struct ux_profile_sources *profile;
-	const char *modules;
-	const char *root; /* prefix of the folders that are searched for names; "" but for tests */
+	/* What a user has said: "NAME=WHAT", or "WHAT" for frames without a module, where WHAT is a
+	 * file or an ID. */
+	const char *const *modules;
+	size_t n_modules;
 };
 
 /* How the file or the identity of a module was found. */

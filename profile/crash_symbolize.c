@@ -219,6 +219,14 @@ static void crash_write_indent(struct ux_bytes line, struct ux_out *out)
 		ux_out_u8(out, ' ');
 }
 
+/* A name has no line breaks or other control characters that could pass for text of the report. */
+static void crash_write_clean(struct ux_out *out, size_t from)
+{
+	for (size_t i = from; !out->failed && i < out->size; i++)
+		if (out->data[i] < ' ' || out->data[i] == 0x7f)
+			out->data[i] = '?';
+}
+
 static void crash_write_frames(const struct crash_part *p, const struct ux_profile_location *l,
 			       struct ux_bytes line, struct ux_out *out)
 {
@@ -226,6 +234,7 @@ static void crash_write_frames(const struct crash_part *p, const struct ux_profi
 		const struct ux_profile_frame *f = &p->profile.frames.data[l->first + i];
 		struct ux_bytes file = ux_profile_text(&p->profile, f->file);
 		crash_write_indent(line, out);
+		size_t from = out->size;
 		ux_profile_write_name(&p->profile, f, p->s->demangle, out);
 		if (file.size > 0) {
 			ux_out_cstr(out, " at ");
@@ -233,6 +242,7 @@ static void crash_write_frames(const struct crash_part *p, const struct ux_profi
 			if (f->line > 0)
 				ux_out_fmt(out, ":%" PRIu32, f->line);
 		}
+		crash_write_clean(out, from);
 		ux_out_cstr(out, f->inlined ? " (inlined)\n" : "\n");
 	}
 }

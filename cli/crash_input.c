@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A crash report that a command reads, part by part, and writes with names. */
+#include "crash_input.h"
+
+#include "otlp_json.h"
+#include "output.h"
+#include "perf_script.h"
+#include "folded.h"
+#include "sigbus.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PART_BYTES = 16 << 20, /* of a text that is read at once */
+	READ_BYTES = 1 << 16,
+	DETECT_BYTES = 256 << 10, /* of standard input that decide whether it is a report */
+	QUIET_MS = 200,           /* after which a text that is followed is a part */
+	MISSING_MOST = 10,        /* modules that the report lists without --verbose */
+};
+
+void ux_crash_input_close(struct ux_crash_input *in)
+{
+	ux_sigbus_reading(NULL);
+	ux_file_unmap(&in->file);
+	ux_dash_file_close(&in->dash);
+	ux_out_deinit(&in->head);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* Profiles that are text have lines like those of reports, and reports begin with lines of any
+ * kind: one that ends with a number may be a folded stack. */
+static bool crash_input_is(struct ux_bytes text)
+{
+	struct ux_bytes frame;
+	return !ux_perf_script_is(text) && !ux_otlp_json_is(text) && ux_crash_is(text, &frame) &&
+	       !ux_folded_is(frame);
+}
+
+/* Reads what is there. Waits for the first byte. */
+static enum ux_code crash_input_fill(struct ux_crash_input *in, struct ux_error *err)
+{
+	uint8_t *to = ux_out_room(&in->head, READ_BYTES);
+	if (!to)
+		return ux_error_nomem(err);
+	in->head.size -= READ_BYTES;
+	ssize_t n;
+	do
+		n = read(STDIN_FILENO, to, READ_BYTES);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return ux_error_os(err, errno, "cannot read");
+	in->head.size += (size_t)n;
+	in->at_end = n == 0;
+	return UX_OK;
+}
+
+static enum ux_code crash_input_open_stream(struct ux_crash_input *in, bool *ret_is_report,
+					    struct ux_error *err)
+{
+	in->is_stream = true;
+	/* Looked at again when it has doubled, so that the work is proportional to its size. */
+	for (size_t looked = 0; !*ret_is_report;) {
+		UX_TRY(crash_input_fill(in, err));
+		struct ux_bytes head = ux_out_bytes(&in->head);
+		bool enough = in->at_end || head.size >= DETECT_BYTES;
+		if (!enough && head.size < 2 * looked)
+			continue;
+		looked = head.size;
+		const uint8_t *end = enough ? NULL : ux_bytes_find_last(head, '\n');
+		if (enough || end)
+			*ret_is_report = crash_input_is(
+				enough ? head : ux_bytes(head.data, (size_t)(end + 1 - head.data)));
+		if (enough)
+			break;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_crash_input_open(struct ux_crash_input *in, const char *name, bool *ret_is_report,
+				 struct ux_error *err)
+{
+	struct stat st;
+	const char *path = NULL;
+	*ret_is_report = false;
+	if (ux_dash_is(name) && !isatty(STDIN_FILENO) &&
+	    (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)))
+		return crash_input_open_stream(in, ret_is_report, err);
+	UX_TRY(ux_dash_file_read(&in->dash, name, UX_BYTES_NONE, &path, err));
+	ux_sigbus_reading(name);
+	UX_TRY(ux_file_map(path, &in->file, err));
+	in->left = in->file.bytes;
+	*ret_is_report = crash_input_is(in->left);
+	return UX_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Whether more comes soon. */
+static bool crash_input_is_quiet(void)
+{
+	struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
+	return poll(&fd, 1, QUIET_MS) == 0;
+}
+
+/* Makes `left` the text that is there, of which as much as fits into a part is read. */
+static enum ux_code crash_input_more(struct ux_crash_input *in, struct ux_error *err)
+{
+	if (!in->is_stream)
+		return UX_OK;
+	while (!in->at_end && in->head.size < PART_BYTES) {
+		if (in->follow && ux_bytes_find_last(ux_out_bytes(&in->head), '\n') &&
+		    crash_input_is_quiet())
+			break;
+		UX_TRY(crash_input_fill(in, err));
+	}
+	in->left = ux_out_bytes(&in->head);
+	return UX_OK;
+}
+
+/* Removes n bytes from the front. */
+static void crash_input_use(struct ux_crash_input *in, size_t n)
+{
+	if (in->is_stream) {
+		memmove(in->head.data, in->head.data + n, in->head.size - n);
+		in->head.size -= n;
+	} else {
+		in->left = ux_bytes(in->left.data + n, in->left.size - n);
+	}
+}
+
+/* The next part: whole lines. *ret_is_line is false for a piece of a line that is too long. */
+static struct ux_bytes crash_input_part(struct ux_crash_input *in, bool *ret_is_lines)
+{
+	bool is_last = in->is_stream ? in->at_end : in->left.size <= PART_BYTES;
+	struct ux_bytes part = ux_bytes(in->left.data, ux_min(in->left.size, (size_t)PART_BYTES));
+	*ret_is_lines = !in->cut;
+	if (in->cut) { /* up to the end of the line that is too long */
+		const uint8_t *end = part.size > 0 ? memchr(part.data, '\n', part.size) : NULL;
+		in->cut = !end;
+		part.size = end ? (size_t)(end + 1 - part.data) : part.size;
+	} else if (!is_last) {
+		const uint8_t *end = ux_bytes_find_last(part, '\n');
+		*ret_is_lines = end != NULL;
+		in->cut = !end;
+		part.size = end ? (size_t)(end + 1 - part.data) : part.size;
+	}
+	return part;
+}
+
+enum ux_code ux_crash_input_symbolize(struct ux_crash_input *in, struct ux_crash_symbolizer *s,
+				      struct ux_stream *out, struct ux_error *err)
+{
+	for (;;) {
+		bool is_lines = false;
+		UX_TRY(crash_input_more(in, err));
+		if (in->left.size == 0)
+			return ux_stream_flush(out, err);
+		struct ux_bytes part = crash_input_part(in, &is_lines);
+		if (is_lines)
+			UX_TRY(ux_crash_symbolize(s, part, &out->out, err));
+		else
+			ux_out_put(&out->out, part.data, part.size);
+		crash_input_use(in, part.size);
+		UX_TRY(ux_stream_flush(out, err));
+	}
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* The module of a line: its name, its ID, its file. */
+static void crash_input_report_name(const struct ux_crash_file *m, struct ux_out *out)
+{
+	char id[UX_ID_TEXT];
+	if (m->name.size > 0)
+		ux_text(out, m->name);
+	else
+		ux_out_cstr(out, "frames without a module");
+	ux_id_format(&m->id, id);
+	if (*id) {
+		ux_out_u8(out, ' ');
+		ux_text(out, ux_bytes_cstr(id));
+	}
+}
+
+/* Where the symbols are from, and how the file was found. */
+static void crash_input_report_source(const struct ux_crash_file *m, const struct ux_crash_tally *t,
+				      struct ux_out *out)
+{
+	if (!t->source && !m->path)
+		return;
+	ux_out_cstr(out, t->source ? "; symbols from " : "; it is ");
+	ux_text(out, ux_bytes_cstr(t->source ? t->source : m->path));
+	ux_out_fmt(out, ", found %s", ux_crash_how_name(m->how));
+}
+
+static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
+				      struct ux_out *out)
+{
+	uint64_t lacking = t->frames - t->named;
+	ux_out_cstr(out, lacking > 0 ? "  missing: " : "  ");
+	crash_input_report_name(m, out);
+	ux_out_fmt(out, " (%" PRIu64 " of %" PRIu64 " frames named", t->named, t->frames);
+	crash_input_report_source(m, t, out);
+	if (lacking > 0 && t->why) {
+		ux_out_cstr(out, "; ");
+		ux_text(out, ux_bytes_cstr(t->why));
+	}
+	ux_out_cstr(out, ")\n");
+}
+
+static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool verbose,
+				       struct ux_out *out)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < s->files.size; i++) {
+		const struct ux_crash_tally *t = &s->tallies.data[i];
+		if (t->frames == 0 || (t->named == t->frames && !verbose))
+			continue;
+		if (!verbose && shown++ == MISSING_MOST) {
+			ux_out_cstr(out, "  and more: -v lists all\n");
+			return;
+		}
+		crash_input_report_module(&s->files.data[i], t, out);
+	}
+}
+
+int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	uint64_t have = s->named + s->in_text;
+	ux_out_fmt(&out, "unhex: %" PRIu64 " of %" PRIu64 " frames have names", have, s->frames);
+	if (s->in_text > 0)
+		ux_out_fmt(&out, ", %" PRIu64 " of them from the text alone", s->in_text);
+	ux_out_u8(&out, '\n');
+	crash_input_report_modules(s, verbose, &out);
+	enum ux_code code = ux_out_status(&out, err);
+	if (code == UX_OK)
+		code = ux_file_write(STDERR_FILENO, ux_out_bytes(&out), err);
+	if (code != UX_OK)
+		return ux_exit_of(code);
+	return have > 0 || s->frames == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static enum ux_code crash_input_put(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct ux_file_new *file = ctx;
+	return ux_file_write(file->fd >= 0 ? file->fd : STDOUT_FILENO, bytes, err);
+}
+
+static enum ux_code crash_input_write(struct ux_crash_input *in, struct ux_crash_symbolizer *s,
+				      const char *path, const char **ret_subject,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_file_new_deinit) struct ux_file_new file = UX_FILE_NEW_INIT;
+	ux_cleanup(ux_stream_deinit) struct ux_stream stream = {.write = crash_input_put,
+								.ctx = &file};
+	bool is_file = path && !ux_dash_is(path);
+	if (is_file) {
+		*ret_subject = path;
+		UX_TRY(ux_file_new_open(&file, path, err));
+		ux_sigbus_remove(file.temp);
+	}
+	enum ux_code code = ux_crash_input_symbolize(in, s, &stream, err);
+	if (code == UX_OK && is_file)
+		code = ux_file_new_commit(&file, /* sync= */ false, err);
+	ux_sigbus_remove(NULL);
+	return code;
+}
+
+int ux_crash_input_run(struct ux_crash_input *in, const char *name,
+		       const struct ux_crash_output *output, struct ux_profile_options *options)
+{
+	ux_cleanup(ux_profile_input_close) struct ux_profile_input opened = UX_PROFILE_INPUT_INIT;
+	struct ux_profile_sources profile;
+	const struct ux_crash_sources sources = {.profile = &profile,
+						 .modules = output->modules.items,
+						 .n_modules = output->modules.n};
+	ux_cleanup(ux_crash_symbolizer_deinit) struct ux_crash_symbolizer s = {
+		.sources = &sources, .demangle = output->demangle, .verbose = options->verbose};
+	struct ux_error err = UX_ERROR_INIT;
+	const char *subject = NULL;
+	if (ux_profile_input_sources(&opened, options, &profile, &err) != UX_OK)
+		return ux_print_error(NULL, &err);
+	profile.progress = NULL; /* a report is short, or its parts are */
+	subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
+	if (crash_input_write(in, &s, output->path, &subject, &err) != UX_OK)
+		return ux_print_error(subject, &err);
+	int status = ux_crash_input_report(&s, options->verbose, &err);
+	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+}
