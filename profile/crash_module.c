@@ -34,10 +34,10 @@ const char *ux_crash_how_name(enum ux_crash_how how)
 void ux_crash_file_close(struct ux_crash_file *m)
 {
 	ux_gsym_names_deinit(&m->gsym_names);
-	ux_crash_names_deinit(&m->names);
 	ux_elf_close(&m->elf);
 	ux_file_unmap(&m->mapping);
 	ux_file_symbols_drop(m->symbols);
+	ux_file_symbols_drop(m->whole);
 	free(m->path);
 	free((void *)(uintptr_t)m->name.data);
 	*m = (struct ux_crash_file){0};
@@ -68,7 +68,8 @@ static enum ux_code crash_search_find(struct crash_search *s, const char *path,
 				      const struct ux_id *id, char **ret_path,
 				      struct ux_file_symbols **ret, struct ux_error *why)
 {
-	enum ux_code code = ux_profile_file_find(s->sources->profile, path, id, ret_path, ret, why);
+	enum ux_code code = ux_profile_file_find(s->sources->profile, path, id, UX_SYMBOLS_HEAD,
+						 ret_path, ret, why);
 	return code == UX_ENOMEM ? ux_error_nomem(s->err) : code;
 }
 
@@ -97,7 +98,8 @@ static enum ux_code crash_search_add(struct crash_search *s, const char *path)
 	struct ux_profile_sources here = *s->sources->profile;
 	here.file_dirs = NULL;
 	here.no_local = false;
-	enum ux_code code = ux_profile_file_find(&here, path, &none, &found, &symbols, &why);
+	enum ux_code code =
+		ux_profile_file_find(&here, path, &none, UX_SYMBOLS_HEAD, &found, &symbols, &why);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? ux_error_nomem(s->err) : UX_OK;
 	for (size_t i = 0; i < s->n; i++)
@@ -379,7 +381,28 @@ static void crash_starts_read(struct ux_crash_starts *s, const struct ux_elf *el
 			crash_starts_add(s, ux_elf_symbol_pc(elf, e) - elf->bias);
 }
 
+/* Reads the names of all functions, those of its debug file, too. */
+static enum ux_code crash_file_read_names(struct ux_crash_file *m,
+					  const struct ux_crash_sources *sources,
+					  struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_profile_sources here = *sources->profile;
+	here.no_local = false;
+	enum ux_code code = ux_profile_file_find(&here, m->path, &m->id, UX_SYMBOLS_ALL, &path,
+						 &m->whole, &why);
+	if (code == UX_OK && m->whole->built.size == 0) {
+		ux_file_symbols_drop(m->whole);
+		m->whole = NULL;
+	}
+	if (code == UX_OK && m->whole)
+		code = ux_gsym_names_build(&m->gsym_names, &m->whole->gsym, NULL, &why);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
 static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_crash_frame *f,
+				      const struct ux_crash_sources *sources,
 				      struct ux_crash_starts *ret, struct ux_error *err)
 {
 	const struct ux_elf *elf = crash_file_elf(m);
@@ -389,14 +412,15 @@ static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_c
 		if (ret->n == 0)
 			crash_starts_read(ret, elf, ".dynsym", f);
 	}
-	if (ret->n > 0 || !m->symbols || m->symbols->built.size == 0)
+	if (ret->n > 0 || !m->path)
 		return UX_OK;
 	if (!m->names_read) {
 		m->names_read = true;
-		if (ux_gsym_names_build(&m->gsym_names, &m->symbols->gsym, NULL, NULL) == UX_ENOMEM)
-			return ux_error_nomem(err);
+		UX_TRY(crash_file_read_names(m, sources, err));
 	}
-	ret->n = ux_gsym_names_find_all(&m->gsym_names, &m->symbols->gsym, f->symbol, ret->pcs,
+	if (!m->whole)
+		return UX_OK;
+	ret->n = ux_gsym_names_find_all(&m->gsym_names, &m->whole->gsym, f->symbol, ret->pcs,
 					UX_CRASH_STARTS_MOST, &ret->more);
 	return UX_OK;
 }
@@ -413,10 +437,11 @@ static void crash_starts_filter(struct ux_crash_starts *s, const struct ux_crash
 }
 
 static enum ux_code crash_file_symbol_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
-					 uint64_t *ret, struct ux_error *err)
+					 const struct ux_crash_sources *sources, uint64_t *ret,
+					 struct ux_error *err)
 {
 	struct ux_crash_starts s;
-	UX_TRY(crash_file_starts(m, f, &s, err));
+	UX_TRY(crash_file_starts(m, f, sources, &s, err));
 	if (s.n > 1)
 		crash_starts_filter(&s, f);
 	if (s.n == 0)
@@ -433,7 +458,8 @@ static enum ux_code crash_file_symbol_pc(struct ux_crash_file *m, const struct u
 }
 
 enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
-			      uint64_t *ret, struct ux_error *err)
+			      const struct ux_crash_sources *sources, uint64_t *ret,
+			      struct ux_error *err)
 {
 	uint64_t low = crash_file_low(m);
 	if (f->origin == UX_CRASH_PC || f->origin == UX_CRASH_UNSAID) {
@@ -451,7 +477,7 @@ enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_fra
 		return UX_OK;
 	}
 	if (f->has_symbol_offset && f->symbol.size > 0 && m->symbols)
-		return crash_file_symbol_pc(m, f, ret, err);
+		return crash_file_symbol_pc(m, f, sources, ret, err);
 	if (m->why.code != UX_OK)
 		return ux_error_set(err, UX_ENOTFOUND, "%s", m->why.text);
 	if (!m->symbols)

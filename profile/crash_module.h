@@ -21,8 +21,6 @@ struct ux_crash_starts {
 	bool more; /* there are more than UX_CRASH_STARTS_MOST */
 };
 
-UX_MAP(ux_crash_names, struct ux_bytes, struct ux_crash_starts, ux_hash_bytes, ux_bytes_eq);
-
 /* Where modules are searched. */
 struct ux_crash_sources {
 	const struct ux_profile_sources *profile;
@@ -49,7 +47,7 @@ struct ux_crash_file {
 	struct ux_bytes name;            /* as the text has it; owned */
 	struct ux_id id;                 /* size 0: unknown */
 	char *path;                      /* malloc'ed; NULL: no file is here */
-	struct ux_file_symbols *symbols; /* of the file; NULL: no file is here */
+	struct ux_file_symbols *symbols; /* its identity and segments; NULL: no file is here */
 	enum ux_crash_how how;
 	struct ux_error why; /* why there is no file; code UX_OK: there is one */
 	/* Opened when they are first needed: */
@@ -57,7 +55,7 @@ struct ux_crash_file {
 	struct ux_mapping mapping;
 	struct ux_elf elf;
 	struct ux_gsym_names gsym_names;
-	struct ux_crash_names names; /* by name; keys point into the text */
+	struct ux_file_symbols *whole; /* with all names; NULL: there are none */
 };
 
 /*
@@ -75,7 +73,8 @@ void ux_crash_file_close(struct ux_crash_file *m);
  * the start and pcs are known. UX_ENOTFOUND: the message says why there is none. UX_ENOMEM.
  */
 enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
-			      uint64_t *ret, struct ux_error *err) ux_must;
+			      const struct ux_crash_sources *sources, uint64_t *ret,
+			      struct ux_error *err) ux_must;
 
 /* Whether the code at a pc is what the kernel makes signal handlers return to. */
 bool ux_crash_file_is_signal_return(struct ux_crash_file *m, uint64_t pc);

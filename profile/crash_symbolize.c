@@ -122,7 +122,7 @@ static enum ux_code crash_part_locate(struct crash_part *p, const struct ux_cras
 	struct ux_crash_file *m = &p->s->files.data[item->file];
 	struct ux_profile_place place = {.kind = UX_PROFILE_PC, .returns = f->returns};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_crash_file_pc(m, f, &place.address, &why);
+	enum ux_code code = ux_crash_file_pc(m, f, p->s->sources, &place.address, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(p->err);
 	if (code != UX_OK)
