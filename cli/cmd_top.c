@@ -6,6 +6,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "profile_input.h"
+#include "profile_text.h"
 #include "profile_top.h"
 #include "record_input.h"
 #include "sigbus.h"
@@ -88,41 +89,18 @@ static void top_values_deinit(struct top_values *v)
 /* --- numbers and names ------------------------------------------------------------------------ */
 
 struct top_text {
-	char text[32];
+	char text[UX_PROFILE_AMOUNT];
 };
 
 /* "1.23 s", "12 MiB", "1234". */
 static struct top_text top_amount(const struct top_job *job, int64_t value)
 {
-	static const struct {
-		const char *unit;
-		double step;
-		const char *names[5];
-	} units[] = {
-		{"nanoseconds", 1000, {"ns", "us", "ms", "s", NULL}},
-		{"microseconds", 1000, {"us", "ms", "s", NULL, NULL}},
-		{"milliseconds", 1000, {"ms", "s", NULL, NULL, NULL}},
-		{"bytes", 1024, {"B", "KiB", "MiB", "GiB", "TiB"}},
-	};
 	const struct ux_profile *p = &job->input.profile;
 	struct top_text t;
 	struct ux_bytes unit = UX_BYTES_NONE;
 	if (job->type < p->n_types)
 		unit = ux_profile_text(p, p->types[job->type].unit);
-	for (size_t i = 0; i < ux_countof(units); i++) {
-		if (!ux_bytes_eq(unit, ux_bytes_cstr(units[i].unit)))
-			continue;
-		double v = (double)value;
-		size_t k = 0;
-		for (; (v >= units[i].step || v <= -units[i].step) && k + 1 < 5 &&
-		       units[i].names[k + 1];
-		     k++)
-			v /= units[i].step;
-		snprintf(t.text, sizeof(t.text), k > 0 ? "%.2f %s" : "%.0f %s", v,
-			 units[i].names[k]);
-		return t;
-	}
-	snprintf(t.text, sizeof(t.text), "%" PRId64, value);
+	ux_profile_amount(unit, value, t.text);
 	return t;
 }
 
@@ -476,9 +454,12 @@ static enum ux_code top_run(struct top_job *job, const char *name, struct ux_err
 		       : ux_profile_input_read(&job->input, name, &v->profile, err));
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(v->value), &job->type, err));
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
-	UX_TRY(ux_top_make(&job->top, p, job->type,
-			   v->lines || v->annotate ? UX_TOP_LINES : UX_TOP_FUNCTIONS, job->demangle,
-			   err));
+	const struct ux_top_options how = {
+		.type = job->type,
+		.level = v->lines || v->annotate ? UX_TOP_LINES : UX_TOP_FUNCTIONS,
+		.demangle = job->demangle,
+	};
+	UX_TRY(ux_top_make(&job->top, p, &how, err));
 	if (v->annotate)
 		return top_annotate(job, err);
 	if (v->total)

@@ -78,7 +78,9 @@ static void top_truths(const struct ux_profile *p, int64_t sum)
 	for (int level = UX_TOP_FUNCTIONS; level <= UX_TOP_LINES; level++) {
 		ux_cleanup(ux_top_deinit) struct ux_top t = {0};
 		uint64_t own = 0;
-		fuzz_truth(ux_top_make(&t, p, 0, (enum ux_top_level)level, UX_DEMANGLE_SHORT,
+		fuzz_truth(ux_top_make(&t, p,
+				       &(struct ux_top_options){.level = (enum ux_top_level)level,
+								.demangle = UX_DEMANGLE_SHORT},
 				       NULL) == UX_OK);
 		for (size_t i = 0; i < t.rows.size; i++)
 			own += (uint64_t)t.rows.data[i].self;

@@ -517,6 +517,8 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 {
 	*t = (struct ux_call_tree){0};
 	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
+	if (options->names_most > 0)
+		t->functions.strings.arena.budget = options->names_most;
 	struct call_maker m = {.tree = t,
 			       .grown_most = options->grown_most ? options->grown_most
 								 : UX_CALL_NODES_MOST};

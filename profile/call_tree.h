@@ -43,6 +43,9 @@ struct ux_call_options {
 	size_t most;
 	/* Most nodes while it is made; more are UX_ELIMIT. 0: UX_CALL_NODES_MOST. */
 	size_t grown_most;
+	/* Most bytes of the names of its functions; more are UX_ELIMIT. 0: UX_PROFILE_BYTES_MOST.
+	 */
+	size_t names_most;
 	/* Nodes with less than this share of the profile are left out in the same way. */
 	double least;
 };

@@ -150,6 +150,10 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+enum {
+	FOLDED_QUOTA_MOST = 128 << 20 /* bytes of all lines, for an output that is limited */
+};
+
 /* A line and its count. */
 struct folded_entry {
 	struct ux_bytes text;
@@ -195,6 +199,7 @@ static struct ux_bytes folded_text(struct folded_writer *w, uint32_t location)
 {
 	struct ux_out *out = &w->texts[location];
 	const struct ux_profile *p = w->profile;
+	out->quota = w->line.quota;
 	const struct ux_profile_location *l = &p->locations.data[location];
 	if (out->size > 0)
 		return ux_out_bytes(out);
@@ -273,7 +278,8 @@ enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_de
 			     struct ux_out *out, struct ux_error *err)
 {
 	ux_cleanup(folded_writer_deinit) struct folded_writer w = {.profile = p, .mode = mode};
-	ux_arena_init(&w.arena, UX_PROFILE_BYTES_MOST);
+	w.line.quota = out->quota;
+	ux_arena_init(&w.arena, out->quota ? FOLDED_QUOTA_MOST : UX_PROFILE_BYTES_MOST);
 	w.texts = calloc(p->locations.size, sizeof(*w.texts));
 	if (!w.texts)
 		return ux_error_nomem(err);

@@ -33,6 +33,22 @@ enum ux_otlp_parts {
 			    */
 };
 
+/* Who a part of the samples is from. Strings of the profile; 0: unknown. */
+struct ux_otlp_resource {
+	uint32_t service; /* service.name, or what else names the program */
+	uint32_t host;    /* host.name, or the node */
+	uint32_t build;   /* service.version */
+	uint64_t start_ns;
+	uint64_t duration_ns;
+};
+
+UX_VEC(ux_otlp_resources, struct ux_otlp_resource);
+
+enum {
+	UX_OTLP_RESOURCES_MOST =
+		4096, /* distinct ones; the samples of further ones are not kept apart */
+};
+
 /* Whether the bytes may be such a message: a dictionary with tables, and resource profiles. */
 bool ux_otlp_is(struct ux_bytes bytes);
 
@@ -44,6 +60,14 @@ bool ux_otlp_is(struct ux_bytes bytes);
  */
 enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
 			  struct ux_profile *p, struct ux_error *err) ux_must;
+
+/*
+ * As ux_otlp_read() with UX_OTLP_ALL, but samples of different resources are kept apart: the thread
+ * of a sample is the number of its resource in *ret, plus one. ret is empty, and must be released
+ * in either case.
+ */
+enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
+				    struct ux_otlp_resources *ret, struct ux_error *err) ux_must;
 
 /*
  * Appends the message with the names that its locations have got since it was read. Only the

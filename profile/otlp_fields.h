@@ -63,7 +63,19 @@ enum otlp_stack_field {
 };
 
 enum otlp_resource_profiles_field {
+	OTLP_RESOURCE = 1,
 	OTLP_SCOPE_PROFILES = 2,
+};
+
+enum otlp_resource_field {
+	OTLP_RESOURCE_ATTRIBUTES = 1,
+};
+
+/* KeyValue, of resources */
+enum otlp_key_value_field {
+	OTLP_KEY_VALUE_KEY = 1,
+	OTLP_KEY_VALUE_VALUE = 2,
+	OTLP_KEY_VALUE_KEY_INDEX = 3, /* a string of the dictionary */
 };
 
 enum otlp_scope_profiles_field {

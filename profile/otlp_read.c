@@ -3,6 +3,7 @@
 #include "otlp.h"
 
 #include "otlp_fields.h"
+#include "out.h"
 #include "otlp_id.h"
 #include "protobuf.h"
 
@@ -46,6 +47,10 @@ struct otlp_reader {
 	struct otlp_numbers stacks; /* stack of the profile */
 	struct otlp_numbers stack;  /* one that is being read: its locations, the leaf first */
 	struct ux_profile_frames frames;
+	struct ux_otlp_resources *resources; /* NULL: they are not kept apart */
+	struct ux_strings resource_keys;
+	struct ux_profile_numbers resource_of; /* thread of a key */
+	uint32_t thread;                       /* of the samples that are read; 0: none */
 };
 
 static void otlp_reader_deinit(struct otlp_reader *r)
@@ -58,6 +63,8 @@ static void otlp_reader_deinit(struct otlp_reader *r)
 	otlp_numbers_deinit(&r->stacks);
 	otlp_numbers_deinit(&r->stack);
 	ux_profile_frames_deinit(&r->frames);
+	ux_strings_deinit(&r->resource_keys);
+	ux_profile_numbers_deinit(&r->resource_of);
 }
 
 /* Whether the fields of a dictionary that are known are messages and strings; *ret_strings is set
@@ -389,7 +396,19 @@ static enum ux_code otlp_read_sample(struct otlp_reader *r, size_t type, struct 
 		return otlp_dangling(&c, "stack", stack, r->stacks.size, err);
 	/* Without values each time stamp stands for one. */
 	values[type] = (int64_t)(has_value ? sum : times);
-	return ux_profile_add_sample(r->profile, 0, r->stacks.data[stack], 0, values, err);
+	return ux_profile_add_sample(r->profile, r->thread, r->stacks.data[stack], 0, values, err);
+}
+
+/* The first time, and the first duration, are those of the whole profile and of its resource. */
+static void otlp_use_time(struct otlp_reader *r, uint64_t ns, bool start)
+{
+	uint64_t *of_profile = start ? &r->profile->start_ns : &r->profile->duration_ns;
+	*of_profile = *of_profile ? *of_profile : ns;
+	if (!r->resources || r->thread == 0)
+		return;
+	struct ux_otlp_resource *one = &r->resources->data[r->thread - 1];
+	uint64_t *of_resource = start ? &one->start_ns : &one->duration_ns;
+	*of_resource = *of_resource ? *of_resource : ns;
 }
 
 /* All types have to be known before the first sample: they are read in a pass of their own. */
@@ -407,17 +426,132 @@ static enum ux_code otlp_read_profile(struct otlp_reader *r, bool samples, struc
 	for (struct ux_protobuf_field f; samples && ux_protobuf_next(&c, &f);) {
 		if (f.number == OTLP_PROFILE_SAMPLES && ux_protobuf_is_message(&c, &f))
 			UX_TRY(otlp_read_sample(r, type, f.bytes, err));
-		else if (f.number == OTLP_PROFILE_TIME && r->profile->start_ns == 0)
-			r->profile->start_ns = f.value;
-		else if (f.number == OTLP_PROFILE_DURATION && r->profile->duration_ns == 0)
-			r->profile->duration_ns = f.value;
+		else if (f.number == OTLP_PROFILE_TIME)
+			otlp_use_time(r, f.value, true);
+		else if (f.number == OTLP_PROFILE_DURATION)
+			otlp_use_time(r, f.value, false);
 	}
 	return ux_cur_status(&c, err);
+}
+
+/* --- resources -------------------------------------------------------------------------------- */
+
+/* What is known of a resource: the best attribute of each kind so far, the lowest rank. */
+struct otlp_about {
+	struct ux_bytes text[3]; /* service, host, build */
+	unsigned rank[3];
+};
+
+/* Attributes that say who it is, in the order of their precedence. Source: semantic conventions. */
+static const struct {
+	const char *key;
+	unsigned kind; /* index in otlp_about */
+} otlp_keys[] = {
+	{"service.name", 0},
+	{"k8s.deployment.name", 0},
+	{"k8s.statefulset.name", 0},
+	{"k8s.daemonset.name", 0},
+	{"k8s.container.name", 0},
+	{"container.name", 0},
+	{"process.executable.name", 0},
+	{"host.name", 1},
+	{"k8s.node.name", 1},
+	{"host.id", 1},
+	{"service.version", 2},
+	{"container.image.id", 2},
+};
+
+static void otlp_use_about(struct otlp_about *about, struct ux_bytes key, struct ux_bytes value)
+{
+	for (unsigned i = 0; i < ux_countof(otlp_keys) && value.size > 0; i++) {
+		unsigned kind = otlp_keys[i].kind;
+		if (i + 1 >= about->rank[kind] ||
+		    !ux_bytes_eq(key, ux_bytes_cstr(otlp_keys[i].key)))
+			continue;
+		about->rank[kind] = i + 1;
+		about->text[kind] = value;
+	}
+}
+
+static struct ux_bytes otlp_indexed(const struct otlp_reader *r, uint64_t number)
+{
+	return number < r->strings.size ? r->strings.data[number] : UX_STR("");
+}
+
+/* A KeyValue, whose texts are in it or in the dictionary. */
+static enum ux_code otlp_read_about(struct otlp_reader *r, struct ux_cur c,
+				    struct otlp_about *about, struct ux_error *err)
+{
+	struct ux_bytes key = UX_STR(""), value = UX_STR("");
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_KEY_VALUE_KEY && f.wire == UX_PROTOBUF_BYTES)
+			key = ux_protobuf_text(&f);
+		else if (f.number == OTLP_KEY_VALUE_KEY_INDEX)
+			key = otlp_indexed(r, f.value);
+		if (f.number != OTLP_KEY_VALUE_VALUE || !ux_protobuf_is_message(&c, &f))
+			continue;
+		for (struct ux_protobuf_field inner; ux_protobuf_next(&f.bytes, &inner);)
+			if (inner.number == OTLP_VALUE_STRING && inner.wire == UX_PROTOBUF_BYTES)
+				value = ux_protobuf_text(&inner);
+			else if (inner.number == OTLP_VALUE_STRING_INDEX)
+				value = otlp_indexed(r, inner.value);
+		UX_TRY(ux_cur_status(&f.bytes, err));
+	}
+	otlp_use_about(about, key, value);
+	return ux_cur_status(&c, err);
+}
+
+/* Sets the thread of the samples of a resource: that of an equal one, or a new one. */
+static enum ux_code otlp_set_thread(struct otlp_reader *r, const struct otlp_about *about,
+				    struct ux_error *err)
+{
+	struct ux_otlp_resource one = {0};
+	uint32_t *numbers[] = {&one.service, &one.host, &one.build};
+	ux_cleanup(ux_out_deinit) struct ux_out key = {0};
+	uint32_t number = 0;
+	bool fresh = false;
+	for (size_t i = 0; i < ux_countof(numbers); i++) {
+		UX_TRY(ux_profile_string(r->profile, about->text[i], numbers[i], err));
+		ux_out_u32(&key, *numbers[i]);
+	}
+	UX_TRY(ux_out_status(&key, err));
+	UX_TRY(ux_strings_add(&r->resource_keys, ux_out_bytes(&key), &number, err));
+	uint32_t *thread = ux_profile_numbers_insert(&r->resource_of, number, &fresh);
+	if (!thread)
+		return ux_error_nomem(err);
+	if (fresh && r->resources->size >= UX_OTLP_RESOURCES_MOST) {
+		*thread = (uint32_t)r->resources->size;
+	} else if (fresh) {
+		UX_TRY(ux_profile_add_thread(r->profile, (struct ux_profile_thread){0}, thread,
+					     err));
+		if (!ux_otlp_resources_append(r->resources, one))
+			return ux_error_nomem(err);
+	}
+	r->thread = *thread;
+	return UX_OK;
+}
+
+static enum ux_code otlp_find_resource(struct otlp_reader *r, struct ux_cur c, struct ux_error *err)
+{
+	struct otlp_about about = {.rank = {UINT_MAX, UINT_MAX, UINT_MAX}};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number != OTLP_RESOURCE || !ux_protobuf_is_message(&c, &f))
+			continue;
+		for (struct ux_protobuf_field inner; ux_protobuf_next(&f.bytes, &inner);)
+			if (inner.number == OTLP_RESOURCE_ATTRIBUTES &&
+			    ux_protobuf_is_message(&f.bytes, &inner))
+				UX_TRY(otlp_read_about(r, inner.bytes, &about, err));
+		UX_TRY(ux_cur_status(&f.bytes, err));
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	return otlp_set_thread(r, &about, err);
 }
 
 static enum ux_code otlp_read_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
 				       struct ux_error *err)
 {
+	if (samples && r->resources)
+		UX_TRY(otlp_find_resource(r, c, err));
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
 		if (f.number != OTLP_SCOPE_PROFILES || !ux_protobuf_is_message(&c, &f))
 			continue;
@@ -453,18 +587,33 @@ static enum ux_code otlp_read_pass(struct otlp_reader *r, unsigned pass, struct 
 	return ux_cur_status(&c, err);
 }
 
-enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
-			  struct ux_profile *p, struct ux_error *err)
+static enum ux_code otlp_read_all(struct otlp_reader *r, struct ux_error *err)
 {
 	enum {
 		PASSES_ADDRESSES = 3,
 		PASSES_ALL = 6
 	};
+	unsigned passes = r->parts == UX_OTLP_ALL ? PASSES_ALL : PASSES_ADDRESSES;
+	for (unsigned pass = 0; pass < passes; pass++)
+		UX_TRY(otlp_read_pass(r, pass, err));
+	return UX_OK;
+}
+
+enum ux_code ux_otlp_read(struct ux_otlp *f, struct ux_bytes bytes, enum ux_otlp_parts parts,
+			  struct ux_profile *p, struct ux_error *err)
+{
 	*f = (struct ux_otlp){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
 	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {
 		.file = f, .profile = p, .parts = parts};
-	unsigned passes = parts == UX_OTLP_ALL ? PASSES_ALL : PASSES_ADDRESSES;
-	for (unsigned pass = 0; pass < passes; pass++)
-		UX_TRY(otlp_read_pass(&r, pass, err));
-	return UX_OK;
+	return otlp_read_all(&r, err);
+}
+
+enum ux_code ux_otlp_read_resources(struct ux_otlp *f, struct ux_bytes bytes, struct ux_profile *p,
+				    struct ux_otlp_resources *ret, struct ux_error *err)
+{
+	*f = (struct ux_otlp){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
+	ux_cleanup(otlp_reader_deinit) struct otlp_reader r = {
+		.file = f, .profile = p, .parts = UX_OTLP_ALL, .resources = ret};
+	UX_TRY(ux_strings_init(&r.resource_keys, err));
+	return otlp_read_all(&r, err);
 }

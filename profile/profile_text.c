@@ -58,3 +58,31 @@ bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct u
 		ret->size--;
 	return true;
 }
+
+void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE_AMOUNT])
+{
+	static const struct {
+		const char *unit;
+		double step;
+		const char *names[5];
+	} units[] = {
+		{"nanoseconds", 1000, {"ns", "us", "ms", "s", NULL}},
+		{"microseconds", 1000, {"us", "ms", "s", NULL, NULL}},
+		{"milliseconds", 1000, {"ms", "s", NULL, NULL, NULL}},
+		{"bytes", 1024, {"B", "KiB", "MiB", "GiB", "TiB"}},
+	};
+	for (size_t i = 0; i < ux_countof(units); i++) {
+		if (!ux_bytes_eq(unit, ux_bytes_cstr(units[i].unit)))
+			continue;
+		double v = (double)value;
+		size_t k = 0;
+		for (; (v >= units[i].step || v <= -units[i].step) && k + 1 < 5 &&
+		       units[i].names[k + 1];
+		     k++)
+			v /= units[i].step;
+		snprintf(text, UX_PROFILE_AMOUNT, k > 0 ? "%.2f %s" : "%.0f %s", v,
+			 units[i].names[k]);
+		return;
+	}
+	snprintf(text, UX_PROFILE_AMOUNT, "%" PRId64, value);
+}

@@ -18,6 +18,13 @@ void ux_profile_write_name(const struct ux_profile *p, const struct ux_profile_f
 void ux_profile_write_place(const struct ux_profile *p, const struct ux_profile_location *location,
 			    struct ux_out *out);
 
+enum {
+	UX_PROFILE_AMOUNT = 32 /* bytes of a value's text, with the NUL */
+};
+
+/* Writes a value of a unit for people: "1.23 s", "12.00 MiB", "1234". */
+void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE_AMOUNT]);
+
 /* The last part of a path; a path that ends in '/' is kept. */
 struct ux_bytes ux_profile_base_name(struct ux_bytes path);
 

@@ -212,14 +212,15 @@ static enum ux_code top_make(struct top_maker *m, size_t type, enum ux_top_level
 	return UX_OK;
 }
 
-enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p, size_t type,
-			 enum ux_top_level level, enum ux_demangle_mode demangle,
-			 struct ux_error *err)
+enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
+			 const struct ux_top_options *options, struct ux_error *err)
 {
 	*t = (struct ux_top){0};
 	struct top_maker m = {.top = t, .p = p};
-	UX_TRY(ux_functions_init(&t->functions, demangle, err));
-	enum ux_code code = top_make(&m, type, level, err);
+	UX_TRY(ux_functions_init(&t->functions, options->demangle, err));
+	if (options->names_most > 0)
+		t->functions.strings.arena.budget = options->names_most;
+	enum ux_code code = top_make(&m, options->type, options->level, err);
 	top_maker_deinit(&m);
 	return code;
 }

@@ -28,13 +28,19 @@ enum ux_top_level {
 	UX_TOP_LINES,
 };
 
+struct ux_top_options {
+	size_t type; /* number of a value, which must exist unless there are none at all */
+	enum ux_top_level level;
+	enum ux_demangle_mode demangle;
+	size_t names_most; /* bytes of the names of functions; 0: UX_PROFILE_BYTES_MOST */
+};
+
 /*
- * Makes the table of value number `type`, which must exist unless there are none at all. The table
- * must be released in either case. UX_ENOMEM, UX_ELIMIT.
+ * Makes a table. It must be released in either case. UX_ENOMEM; UX_ELIMIT: also, the names are over
+ * their limit.
  */
-enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p, size_t type,
-			 enum ux_top_level level, enum ux_demangle_mode demangle,
-			 struct ux_error *err) ux_must;
+enum ux_code ux_top_make(struct ux_top *t, const struct ux_profile *p,
+			 const struct ux_top_options *options, struct ux_error *err) ux_must;
 void ux_top_deinit(struct ux_top *t);
 
 /* Orders the rows by `total`, then `self`. */

@@ -8,6 +8,7 @@
 #include "profile_output.h"
 #include "profile_request.h"
 #include "profile_span.h"
+#include "profile_table.h"
 #include "profiles.h"
 
 enum {
@@ -121,12 +122,192 @@ enum ux_code ux_web_service_picture(struct ux_request *req, struct ux_response *
 
 /* --- the page --------------------------------------------------------------------------------- */
 
+/* A time as an input of type datetime-local has it. */
+static void service_put_time(struct ux_out *out, const char *name, const char *label, ux_time t)
+{
+	char text[UX_TIME_TEXT];
+	ux_time_text(t, text);
+	text[strcspn(text, "Z")] = '\0';
+	UX_HTML(out,
+		"<label>$<input type=\"datetime-local\" step=\"1\" name=\"$\" value=\"$\"></label>\n",
+		label, name, text);
+}
+
+static void service_put_option(struct ux_out *out, const char *value, const char *text, bool chosen)
+{
+	UX_HTML(out, "<option value=\"$\"$>$</option>", value,
+		chosen ? UX_HTML_OURS(" selected") : UX_HTML_OURS(""), text);
+}
+
+/* A choice of hosts or builds. The chosen one is offered although the span has none of it. */
+static enum ux_code service_put_texts(struct service_page *p, enum ux_profile_column column,
+				      const char *name, const char *label, const char *any,
+				      const char *chosen)
+{
+	struct ux_request *req = p->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_profile_filter filter = {.ns = p->request.filter.ns,
+					   .service = p->service,
+					   .from = p->request.compared ? 0 : p->request.filter.from,
+					   .until = p->request.filter.until,
+					   .limit = CHOICES};
+	struct ux_profile_texts list;
+	bool seen = !chosen;
+	UX_TRY(ix->profiles.texts(ix, column, &filter, &req->arena, &list, &req->err));
+	UX_HTML(&req->out, "<label>$<select name=\"$\">", label, name);
+	service_put_option(&req->out, "", any, !chosen);
+	for (size_t i = 0; i < list.n; i++) {
+		bool is = chosen && strcmp(chosen, list.items[i]) == 0;
+		seen |= is;
+		if (list.items[i][0] != '\0')
+			service_put_option(&req->out, list.items[i], list.items[i], is);
+	}
+	if (!seen)
+		service_put_option(&req->out, chosen, chosen, true);
+	ux_out_cstr(&req->out, "</select></label>\n");
+	return UX_OK;
+}
+
+static void service_put_values(struct service_page *p)
+{
+	struct ux_out *out = &p->req->out;
+	const struct ux_profile *profile = &p->span->profile;
+	size_t type = 0;
+	if (profile->n_types < 2 ||
+	    ux_profile_type_find(profile, p->request.value, &type, NULL) != UX_OK)
+		return;
+	ux_out_cstr(out, "<label>Value<select name=\"value\">");
+	for (size_t i = 0; i < profile->n_types; i++) {
+		const char *name =
+			(const char *)ux_profile_text(profile, profile->types[i].name).data;
+		service_put_option(out, name, name, i == type);
+	}
+	ux_out_cstr(out, "</select></label>\n");
+}
+
+static enum ux_code service_put_form(struct service_page *p)
+{
+	const struct ux_profile_request *r = &p->request;
+	struct ux_out *out = &p->req->out;
+	bool other_build = r->compared && r->before.build &&
+			   (!r->filter.build || strcmp(r->before.build, r->filter.build) != 0);
+	bool other_time = r->compared && r->before.until != r->filter.until;
+	UX_HTML(out, "<form class=\"span\" action=\"/profiles/$\" method=\"get\">\n",
+		ux_html_url(p->service));
+	service_put_time(out, "from", "From (UTC)", r->filter.from);
+	service_put_time(out, "until", "Until (UTC)", r->filter.until);
+	UX_TRY(service_put_texts(p, UX_PROFILE_HOSTS, "host", "Host", "all", r->filter.host));
+	UX_TRY(service_put_texts(p, UX_PROFILE_BUILDS, "build", "Build", "all", r->filter.build));
+	service_put_values(p);
+	ux_out_cstr(out, "<label>Compare with<select name=\"compare\">");
+	service_put_option(out, "", "no other time", !other_time);
+	service_put_option(out, "before", "the span before", other_time);
+	ux_out_cstr(out, "</select></label>\n");
+	UX_TRY(service_put_texts(p, UX_PROFILE_BUILDS, "before_build", "Compare with build",
+				 "no other", other_build ? r->before.build : NULL));
+	if (r->lines)
+		ux_out_cstr(out, "<input type=\"hidden\" name=\"level\" value=\"lines\">");
+	ux_out_cstr(out, "<button class=\"main\">Show</button>\n</form>\n");
+	return UX_OK;
+}
+
+/* Links to spans that end where this one does. */
+static void service_put_spans(struct service_page *p)
+{
+	static const struct {
+		const char *word;
+		int64_t seconds;
+	} spans[] = {{"10 minutes", 600},
+		     {"1 hour", 3600},
+		     {"6 hours", 6 * 3600},
+		     {"1 day", 24 * 3600},
+		     {"7 days", 7 * 24 * 3600}};
+	struct ux_out *out = &p->req->out;
+	ux_out_cstr(out, "<p class=\"hint spans\">The last");
+	for (size_t i = 0; i < ux_countof(spans); i++)
+		UX_HTML(out, " <a href=\"/profiles/$?from=$&amp;until=$\">$</a>",
+			ux_html_url(p->service), p->request.filter.until - spans[i].seconds,
+			p->request.filter.until, spans[i].word);
+	ux_out_cstr(out, "</p>\n");
+}
+
+static void service_put_span(struct ux_out *out, const char *word,
+			     const struct ux_profile_span *span)
+{
+	if (span->n == 0) {
+		UX_HTML(out, "<p class=\"why\">$: there are no profiles.</p>\n", word);
+		return;
+	}
+	UX_HTML(out, "<p class=\"facts\"><span>$: $ profiles</span><span>$ to $</span>", word,
+		ux_html_count(span->n), ux_html_time(span->started), ux_html_time(span->ended));
+	if (span->more)
+		ux_out_cstr(out,
+			    "<span class=\"tag busy\">the latest ones; the span has more</span>");
+	if (span->n_lost > 0)
+		UX_HTML(out, "<span class=\"tag bad\">$ cannot be read</span>", span->n_lost);
+	ux_out_cstr(out, "</p>\n");
+}
+
 static void service_put_picture(struct service_page *p)
 {
+	struct ux_out *out = &p->req->out;
+	if (p->span->n == 0)
+		return;
+	UX_HTML(out,
+		"<p class=\"flame wide\"><a href=\"/profiles/$/flame$\"><img src=\"/profiles/$/picture$\" "
+		"alt=\"Flame graph of $\"></a></p>\n",
+		ux_html_url(p->service), p->query, ux_html_url(p->service), p->query, p->service);
+	UX_HTML(out,
+		"<p class=\"hint\"><a href=\"/profiles/$/flame$\">Open the flame graph</a> to search, "
+		"zoom and invert it (with scripts).</p>\n",
+		ux_html_url(p->service), p->query);
+}
+
+static enum ux_code service_put_table(struct service_page *p)
+{
+	struct ux_out *out = &p->req->out;
+	bool lines = p->request.lines;
+	const struct ux_profile_table table = {
+		.profile = &p->span->profile,
+		.before = p->before ? &p->before->profile : NULL,
+		.value = p->request.value,
+		.level = lines ? UX_TOP_LINES : UX_TOP_FUNCTIONS,
+	};
+	UX_HTML(out,
+		"<div>\n<h2 id=\"table\">$</h2>\n"
+		"<p class=\"hint\"><a href=\"/profiles/$$$\">$</a></p>\n",
+		lines ? "Lines" : "Functions", ux_html_url(p->service), p->query,
+		lines ? "" : "&level=lines",
+		lines ? "Functions instead of lines" : "Down to lines");
+	UX_TRY(ux_profile_table_put(p->req, &table));
+	ux_out_cstr(out, "</div>\n");
+	return UX_OK;
+}
+
+static void service_put_download(struct service_page *p, const char *format, const char *text)
+{
+	struct ux_bytes query = p->query;
+	query = ux_bytes(query.data + 1, query.size - 1); /* its '?' */
 	UX_HTML(&p->req->out,
-		"<p class=\"flame\"><a href=\"/profiles/$/flame$\"><img src=\"/profiles/$/picture$\" "
-		"alt=\"Flame graph; open it to search and zoom\"></a></p>\n",
-		ux_html_url(p->service), p->query, ux_html_url(p->service), p->query);
+		" <a href=\"/v1/profiles/merged?service=$&amp;format=$&amp;download=1&amp;$\">$</a>",
+		ux_html_url(p->service), format, query, text);
+}
+
+static void service_put_downloads(struct service_page *p)
+{
+	struct ux_out *out = &p->req->out;
+	ux_out_cstr(out,
+		    "<section aria-labelledby=\"files\">\n<h2 id=\"files\">Take it along</h2>\n"
+		    "<p class=\"facts\">");
+	service_put_download(p, "pprof", "pprof");
+	service_put_download(p, "folded", "folded stacks");
+	service_put_download(p, "html", "flame graph (HTML)");
+	service_put_download(p, "speedscope", "for speedscope");
+	service_put_download(p, "firefox", "for the Firefox Profiler");
+	UX_HTML(out,
+		"</p>\n<p class=\"hint\"><code>go tool pprof "
+		"'http://THIS-SERVER/p/span/pprof/profile?service=$&amp;$'</code></p>\n</section>\n",
+		ux_html_url(p->service), ux_bytes(p->query.data + 1, p->query.size - 1));
 }
 
 enum ux_code ux_web_service(struct ux_request *req, struct ux_response *res)
@@ -136,6 +317,13 @@ enum ux_code ux_web_service(struct ux_request *req, struct ux_response *res)
 	const struct ux_page page = {.title = "Profiles - unhex", .section = UX_PAGE_PROFILES};
 	ux_page_begin(req, &page);
 	UX_HTML(&req->out, "<h1>$</h1>\n", p.service);
+	service_put_spans(&p);
+	UX_TRY(service_put_form(&p));
+	service_put_span(&req->out, "This span", p.span);
+	if (p.before)
+		service_put_span(&req->out, "Compared with", p.before);
 	service_put_picture(&p);
+	UX_TRY(service_put_table(&p));
+	service_put_downloads(&p);
 	return ux_page_end(req, res, &page);
 }

@@ -9,13 +9,14 @@
 #include "profile_naming.h"
 #include "profile_span.h"
 #include "stored_profile.h"
+#include "text.h"
 
 enum {
 	TICK_S = 10,
 	REMOVE_MOST = 1000,             /* rows that one transaction removes */
 	FUTURE_MOST_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
 	SPAN_MOST_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
-	PARTS_MOST = 4096,              /* services, hosts and builds of one message */
+	TEXTS_MOST = 16 << 10,          /* bytes of the names of one resource */
 };
 
 enum ux_code ux_profile_keeper_create(struct ux_profile_keeper **ret, struct ux_server *server,
@@ -130,6 +131,7 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 	UX_TRY(ux_profile_init(&p, err));
 	p.most = UX_PROFILE_MEMORY_MOST;
 	UX_TRY(ux_profile_parse(bytes, &p, err));
+	UX_TRY(ux_profile_bound(&p, err));
 	UX_TRY(ux_profile_name_all(k->server, o->ns, &p, work, err));
 	return keeper_commit(k, o, &p, ret, err);
 }
@@ -149,14 +151,71 @@ enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_pro
 	return code;
 }
 
-enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
-			     struct ux_error *err)
+/* --- messages of OpenTelemetry ---------------------------------------------------------------- */
+
+/* A text that a sender chose, as it is stored: cut, and without what would hide in it. */
+static const char *keeper_text(const struct ux_profile *p, uint32_t string, const char *otherwise,
+			       struct ux_arena *arena)
 {
+	struct ux_bytes text = ux_profile_text(p, string);
+	(void)ux_text_cut(&text, UX_PROFILE_TEXT_BYTES);
+	if (text.size == 0)
+		return otherwise;
+	char *copy = ux_arena_strndup(arena, text.data, text.size);
+	for (size_t i = 0, n = 0; copy && i < text.size; i += n) {
+		n = ux_utf8_printable_size(ux_bytes(copy + i, text.size - i));
+		if (n > 0)
+			continue;
+		copy[i] = '?';
+		n = 1;
+	}
+	return copy;
+}
+
+/* Keeps the samples of one resource, which are those of one thread. */
+static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char *ns,
+					 const char *key_id, const struct ux_profile *all,
+					 const struct ux_otlp_resource *resource, uint32_t thread,
+					 struct ux_error *err)
+{
+	UX_ARENA(arena, TEXTS_MOST);
+	ux_cleanup(ux_profile_deinit) struct ux_profile part = {0};
+	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger merger = {0};
 	const struct ux_profile_origin origin = {
-		.ns = ns, .service = "", .host = "", .build = "", .key_id = ""};
+		.ns = ns,
+		.service = keeper_text(all, resource->service, "unknown", &arena),
+		.host = keeper_text(all, resource->host, "", &arena),
+		.build = keeper_text(all, resource->build, "", &arena),
+		.key_id = key_id,
+	};
+	if (!origin.service || !origin.host || !origin.build)
+		return ux_arena_fail(&arena, err);
+	UX_TRY(ux_profile_init(&part, err));
+	UX_TRY(ux_profile_merger_init(&merger, &part, err));
+	UX_TRY(ux_profile_merge(&merger, all, thread, err));
+	part.start_ns = resource->start_ns;
+	part.duration_ns = resource->duration_ns;
+	return part.samples.size > 0 ? keeper_commit(k, &origin, &part, NULL, err) : UX_OK;
+}
+
+enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, const char *key_id,
+			     struct ux_bytes message, struct ux_error *err)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
+	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
+	struct ux_otlp otlp;
 	if (!ux_profile_keeper_is_on(k))
 		return UX_OK;
-	return ux_profile_keep_as(k, &origin, message, NULL, NULL, err);
+	UX_TRY(ux_profile_init(&p, err));
+	p.most = UX_PROFILE_MEMORY_MOST;
+	enum ux_code code = ux_otlp_read_resources(&otlp, message, &p, &resources, err);
+	if (code == UX_OK)
+		code = ux_profile_bound(&p, err);
+	for (uint32_t i = 0; i < resources.size && code == UX_OK; i++)
+		code = keeper_keep_resource(k, ns, key_id, &p, &resources.data[i], i + 1, err);
+	if (code != UX_OK)
+		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
+	return code;
 }
 
 /* --- removing --------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *c
 		if (!f.inlined && ux_bytes_eq(f.function, UX_STR(UX_NO_NAME)))
 			return UX_OK;
 		to[count] = (struct ux_profile_frame){.line = f.line, .inlined = f.inlined};
-		UX_TRY(ux_profile_string(n->profile, f.function, &to[count].linkage, err));
+		UX_TRY(ux_profile_string(n->profile, f.function, &to[count].name, err));
 		if (f.base.size > 0)
 			UX_TRY(naming_put_file(n, &f, &to[count].file, err));
 		count++;
@@ -95,7 +95,7 @@ static enum ux_code naming_resolve(struct naming *n, struct ux_open_module *m, s
 				   size_t end, struct ux_error *err)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = m, .mode = UX_DEMANGLE_NONE, .work = n->work};
+		.module = m, .mode = UX_DEMANGLE_SHORT, .work = n->work};
 	for (size_t i = first, done = 0; i < end; i += done) {
 		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MOST);
 		for (size_t k = 0; k < count; k++) {

@@ -53,6 +53,7 @@ static enum ux_code output_put_graph(struct ux_request *req,
 		.demangle = UX_DEMANGLE_SHORT,
 		.most = picture ? UX_OUTPUT_NODES_PICTURE_MOST : UX_OUTPUT_NODES_MOST,
 		.grown_most = UX_OUTPUT_GROWN_MOST,
+		.names_most = UX_PROFILE_NAMES_MOST,
 		.least = picture ? output_svg_least : 0,
 	};
 	struct ux_flame_options flame = o->flame;

@@ -192,6 +192,7 @@ static enum ux_code span_add_all(struct span_sum *s, const struct ux_kept_profil
 	for (size_t i = 0; i < rows->n && !full; i++)
 		UX_TRY(span_add(s, &rows->items[i], &full));
 	s->span->more = full || rows->more;
+	UX_TRY(ux_profile_bound(&s->span->profile, &s->req->err));
 	return ux_profile_name_all(ux_server_of(s->req), ns, &s->span->profile, &s->work,
 				   &s->req->err);
 }

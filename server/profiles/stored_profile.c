@@ -44,6 +44,31 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 	return parse_plain(plain.bytes, p, err);
 }
 
+enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
+{
+	/* Frames of each stack with those of its callers. A stack has a higher number than these.
+	 */
+	ux_cleanup(ux_free_ptr) uint64_t *frames = calloc(p->stacks.size, sizeof(*frames));
+	uint64_t sum = 0;
+	if (!frames)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < p->frames.size; i++)
+		if (p->frames.data[i].name == 0)
+			p->frames.data[i].name = p->frames.data[i].linkage;
+	for (size_t i = 1; i < p->stacks.size; i++) {
+		const struct ux_profile_stack *s = &p->stacks.data[i];
+		uint64_t own = ux_max(p->locations.data[s->location].n, (uint32_t)1);
+		frames[i] = frames[s->caller] + own;
+		sum += own;
+	}
+	for (size_t i = 0; i < p->samples.size && sum <= UX_PROFILE_WALK_MOST; i++)
+		sum += frames[p->samples.data[i].stack];
+	if (sum > UX_PROFILE_WALK_MOST)
+		return ux_error_set(err, UX_ELIMIT, "the stacks have more than %d frames together",
+				    UX_PROFILE_WALK_MOST);
+	return UX_OK;
+}
+
 enum ux_code ux_stored_profile_write(const struct ux_profile *p, struct ux_out *out,
 				     struct ux_error *err)
 {

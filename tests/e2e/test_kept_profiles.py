@@ -8,6 +8,7 @@ import urllib.parse
 import pytest
 
 import pprof_message
+from browser import LOOKS, Browser, checked, narrow
 from conftest import Server
 from http_api import Api
 from tool import build_id, compile_c, symbol
@@ -81,3 +82,107 @@ def test_go_tool_pprof_reads_a_kept_profile_and_a_span(keeper, tmp_path):
                                 env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PPROF_TMPDIR": str(tmp_path)},
                                 check=True, timeout=120)
         assert "62.50%" in result.stdout and "work" in result.stdout, result.stdout
+
+
+def cpu_profile(*stacks):
+    """A pprof profile in nanoseconds: (names from the outermost on, value)."""
+    b = pprof_message.Builder()
+    known = {}
+    for names, value in stacks:
+        for name in names:
+            if name not in known:
+                known[name] = b.named(name)
+        b.sample([known[name] for name in reversed(names)], value)
+    return b.profile.SerializeToString()
+
+
+@pytest.fixture(scope="module")
+def shop(keeper):
+    """A service with two builds on two hosts, half an hour apart."""
+    for i, (host, build, slow) in enumerate([("web-1", "v1", 10), ("web-2", "v1", 10), ("web-1", "v2", 30),
+                                             ("web-2", "v2", 30)]):
+        keep(keeper, cpu_profile((["main", "serve", "parse<int>"], 50_000_000),
+                                 (["main", "serve", "slow & <b>odd</b>"], slow * 1_000_000)),
+             service="shop/cart", host=host, build=build, time=1_795_000_000 + i * 1800)
+    return keeper
+
+
+SPAN = "from=1794990000&until=1795010000"
+SHOP = f"/profiles/shop%2Fcart?{SPAN}"
+
+
+def test_a_difference_of_builds_has_the_largest_change_first(shop):
+    status, _, page = fetch(shop, f"{SHOP}&build=v2&before_build=v1", accept="text/html")
+    text = page.decode()
+    assert status == 200 and text.index("+20.8") < text.index("-20.8") < text.index("+0.0"), text
+    assert "slow &amp; &lt;b&gt;odd&lt;/b&gt;" in text and "<b>odd" not in text
+    assert "This span: 2 profiles" in text and "Compared with: 2 profiles" in text
+
+
+def test_a_difference_of_spans_is_with_the_time_before(shop):
+    status, _, page = fetch(shop, "/profiles/shop%2Fcart?from=1795002000&until=1795005400&compare=before",
+                            accept="text/html")
+    assert status == 200
+    assert b"This span: 2 profiles" in page and b"Compared with: 2 profiles" in page and b"+20.8" in page
+
+
+def test_the_table_goes_down_to_lines(shop):
+    _, _, page = fetch(shop, f"{SHOP}&level=lines", accept="text/html")
+    assert b"200.00 ms" in page and b"<h2 id=\"table\">Lines</h2>" in page
+
+
+def test_requests_that_make_no_sense_are_refused(shop):
+    api = Api(shop)
+    assert "no service" in api.refused(400, "invalid", "POST", "/v1/profiles", b"main 1\n")
+    assert "not a profile" in api.refused(422, "unsupported", "POST", "/v1/profiles?service=x", b"\x00\x01\x02")
+    assert "pprof" in api.refused(422, "corrupt", "POST", "/v1/profiles?service=x",
+                                  cpu_profile((["main"], 1))[:-3])
+    api.refused(404, "not_found", "GET", "/v1/profiles/merged?service=nosuch")
+    api.refused(404, "not_found", "GET", "/v1/profiles/77777")
+    api.refused(404, "not_found", "GET", "/p/x/pprof/profile")
+    assert "expected 2026" in api.refused(400, "invalid", "GET", "/v1/profiles/merged?service=shop/cart&from=noon")
+    assert "later" in api.refused(400, "invalid", "GET", "/v1/profiles/merged?service=shop/cart&from=9&until=3")
+    assert "alloc" in api.refused(404, "not_found", "GET", "/v1/profiles/merged?service=shop/cart&value=alloc&format=folded")
+    assert "expected pprof" in api.refused(400, "invalid", "GET", "/v1/profiles/merged?service=shop/cart&format=gif")
+
+
+def test_files_of_other_programs_have_their_forms(shop):
+    for form, start in (("speedscope", b'{"$schema"'), ("firefox", b'{"meta"'), ("svg", b"<?xml"), ("html", b"<!DOCTYPE"),
+                        ("pprof", b"\x1f\x8b"), ("folded", b"main;serve")):
+        status, headers, data = fetch(shop, f"/v1/profiles/merged?service=shop/cart&{SPAN}&format={form}&download=1")
+        assert status == 200 and data.startswith(start), (form, data[:80])
+        assert headers["Content-Disposition"].startswith("attachment"), form
+
+
+def test_pages_are_usable_by_everyone(shop, tmp_path):
+    browser = Browser(tmp_path)
+    try:
+        light, dark = browser.page(), browser.page(dark=True)
+        for path in ("/profiles", SHOP, f"{SHOP}&build=v2&before_build=v1&level=lines"):
+            light.goto(shop.url + path)
+            checked(light, path)
+            dark.goto(shop.url + path)
+            checked(dark, path, LOOKS)
+        phone = browser.page(width=390, height=800, phone=True)
+        for path in ("/profiles", f"{SHOP}&build=v2&before_build=v1"):
+            phone.goto(shop.url + path)
+            narrow(phone, path)
+    finally:
+        browser.close()
+
+
+def test_the_graph_of_a_span_is_one_click_away(shop, tmp_path):
+    browser = Browser(tmp_path)
+    try:
+        page = browser.page()
+        page.goto(shop.url + SHOP)
+        assert page.eval("document.querySelector('.flame img').naturalWidth") == 1200
+        page.goto(shop.url + page.eval("document.querySelector('.flame a').getAttribute('href')"))
+        page.wait("document.querySelectorAll('#functions tr').length >= 4")
+        page.fill("#query", "slow")
+        page.eval("document.getElementById('query').dispatchEvent(new Event('input'))")
+        page.wait("document.querySelector('#found').textContent.includes('28.6')")
+        page.goto(page.eval("document.querySelector('main a').href"))
+        assert page.text("h1") == "shop/cart"
+    finally:
+        browser.close()

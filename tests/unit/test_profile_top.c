@@ -28,7 +28,10 @@ static void expect_rows(const struct ux_profile *p, size_t type, enum ux_top_lev
 {
 	ux_cleanup(ux_top_deinit) struct ux_top t = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	assert_int_equal(ux_top_make(&t, p, type, level, UX_DEMANGLE_FULL, NULL), UX_OK);
+	assert_int_equal(ux_top_make(&t, p,
+				     &(struct ux_top_options){type, level, UX_DEMANGLE_FULL, 0},
+				     NULL),
+			 UX_OK);
 	if (by_total)
 		ux_top_order_by_total(&t);
 	write_rows(&t, p, &out);
@@ -97,7 +100,8 @@ static void nothing_is_a_table_too(void **state)
 static enum ux_code alloc_top(void *ctx)
 {
 	ux_cleanup(ux_top_deinit) struct ux_top t = {0};
-	return ux_top_make(&t, ctx, 0, UX_TOP_LINES, UX_DEMANGLE_FULL, NULL);
+	return ux_top_make(&t, ctx, &(struct ux_top_options){0, UX_TOP_LINES, UX_DEMANGLE_FULL, 0},
+			   NULL);
 }
 
 static void a_failed_allocation_is_an_error(void **state)
