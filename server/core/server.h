@@ -99,6 +99,7 @@ struct ux_server {
 	 * memory order is needed.
 	 */
 	atomic_bool open_reading;
+	bool tls;        /* it serves TLS itself */
 	bool local_only; /* open_reading applies to this machine only: see ux_gate_check() */
 	/*
 	 * NULL: ux_access_default. A reload may replace it while other threads read the previous

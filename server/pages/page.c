@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common parts of all pages: header and footer, HTTP headers, errors. */
+/* Common parts of all pages: header and footer, HTTP headers. */
 #include "page.h"
 
 #include "pages.h"
@@ -170,58 +170,4 @@ enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, s
 	res->status = 303;
 	ux_response_field(res, "Location", ux_bytes(kept, out.size));
 	return UX_OK;
-}
-
-static const char *page_word_of(unsigned status)
-{
-	switch (status) {
-	case 401:
-		return "A key is needed";
-	case 403:
-		return "That is not allowed";
-	case 404:
-		return "Not found";
-	case 405:
-		return "Not in this way";
-	case 413:
-		return "Too much at once";
-	case 429:
-		return "Too often";
-	default:
-		return status < 500 ? "That does not work" : "The server cannot do that now";
-	}
-}
-
-/* The requested URL, to which the sign-in redirects. */
-static struct ux_bytes page_target_of(struct ux_request *req)
-{
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	if (req->method != UX_METHOD_GET)
-		return UX_STR("/");
-	ux_out_put(&out, req->path.data, req->path.size);
-	for (size_t i = 0; i < req->n_query; i++) {
-		ux_out_u8(&out, i == 0 ? '?' : '&');
-		ux_html_percent(&out, req->query[i].name);
-		ux_out_u8(&out, '=');
-		ux_html_percent(&out, req->query[i].value);
-	}
-	char *kept = out.failed ? NULL : ux_arena_strndup(&req->arena, out.data, out.size);
-	return kept ? ux_bytes(kept, out.size) : UX_STR("/");
-}
-
-void ux_web_error(struct ux_request *req, struct ux_response *res)
-{
-	const struct ux_page page = {.title = "unhex", .section = UX_PAGE_ELSEWHERE};
-	if ((req->route && !req->route->page) || !ux_page_accepted(req))
-		return;
-	const char *message = res->message ? res->message : "";
-	ux_out_deinit(&req->out);
-	ux_page_begin(req, &page);
-	UX_HTML(&req->out, "<h1>$</h1>\n<p>$</p>\n", page_word_of(res->status), message);
-	if (res->status == 401)
-		ux_sign_in_form(&req->out, page_target_of(req));
-	if (ux_page_end(req, res, &page) == UX_OK)
-		return;
-	res->type = "text/plain; charset=utf-8";
-	res->body = UX_STR("out of memory\n");
 }

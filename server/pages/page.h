@@ -205,6 +205,14 @@ struct ux_function;
 /* One entry of a list of functions of the module with that ID. */
 void ux_page_function_entry(struct ux_out *out, const char *id, const struct ux_function *f);
 
+/*
+ * Writes a line that can be copied into a terminal. An '@' in the text stands for the address of
+ * this server as the client knows it, with its namespace; a '$' for the next value, which is quoted
+ * as the shell needs it.
+ */
+void ux_page_command(struct ux_request *req, const char *text, const struct ux_bytes *values,
+		     size_t n);
+
 /* Fields of a form that was sent as a request body (application/x-www-form-urlencoded). */
 enum {
 	UX_FORM_BODY_MOST = 1 << 20, /* size limit of the body */

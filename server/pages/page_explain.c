@@ -76,10 +76,11 @@ static void page_explain_put_candidate(struct ux_out *out, const json_t *c)
 	UX_HTML(out, "<li$><h3><span class=\"kind\">$</span> ",
 		chosen ? UX_HTML_OURS(" class=\"chosen\"") : UX_HTML_OURS(""),
 		page_explain_text_of(c, "kind"));
-	page_explain_put_word_quality(out, page_explain_text_of(c, "quality"));
+	if (strcmp(page_explain_text_of(c, "kind"), "sources") != 0)
+		page_explain_put_word_quality(out, page_explain_text_of(c, "quality"));
 	UX_HTML(out, " <span class=\"tag $\">$</span>$</h3>\n", page_explain_class_of_state(state),
 		state,
-		chosen ? UX_HTML_OURS(" <span class=\"tag\">believed</span>") : UX_HTML_OURS(""));
+		chosen ? UX_HTML_OURS(" <span class=\"tag\">answers</span>") : UX_HTML_OURS(""));
 	UX_HTML(out, "<p>$</p>\n", page_explain_text_of(c, "says"));
 	if (page_explain_text_of(c, "reason")[0] != '\0')
 		UX_HTML(out, "<p class=\"reason\">$</p>\n", page_explain_text_of(c, "reason"));
@@ -159,12 +160,145 @@ static void page_explain_put_advice(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ul>\n");
 }
 
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+/* The candidate that answers; NULL: none does. */
+static const json_t *page_explain_chosen(const json_t *doc)
+{
+	const json_t *list = json_object_get(doc, "candidates");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_is_true(json_object_get(json_array_get(list, i), "chosen")))
+			return json_array_get(list, i);
+	return NULL;
+}
+
+/* The name of a file of the module without its folder; "" when none has a name. */
+static const char *page_explain_file(const json_t *doc)
+{
+	const json_t *list = json_object_get(doc, "candidates");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = page_explain_text_of(json_array_get(list, i), "file");
+		const char *slash = strrchr(name, '/');
+		if (name[0] != '\0')
+			return slash && slash[1] != '\0' ? slash + 1 : name;
+	}
+	return "";
+}
+
+static void page_explain_put_place(struct ux_out *out, struct ux_bytes addr, const json_t *chosen)
+{
+	const json_t *frames = json_object_get(chosen, "frames");
+	const json_t *inner = json_array_get(frames, 0);
+	size_t n = json_array_size(frames);
+	const char *file = page_explain_text_of(inner, "file");
+	UX_HTML(out, "<code>$</code> is in <code>$</code>", addr,
+		page_explain_text_of(inner, "function"));
+	if (file[0] != '\0')
+		UX_HTML(out, ", line $ of <code>$</code>",
+			(uint64_t)json_integer_value(json_object_get(inner, "line")), file);
+	if (n > 1)
+		UX_HTML(out, ", inlined into <code>$</code>",
+			page_explain_text_of(json_array_get(frames, n - 1), "function"));
+	ux_out_cstr(out, ".");
+}
+
+static const char *page_explain_has(const char *quality)
+{
+	static const struct {
+		const char *word, *text;
+	} texts[] = {
+		{"inlines", "Its symbols name functions, lines and inlined calls."},
+		{"lines", "Its symbols name functions and lines, but no inlined calls."},
+		{"gopclntab", "Go's own table names its functions and lines."},
+		{"symtab", "Its symbols name functions, but no lines."},
+		{"dynsym", "Only what it exports has a name: it was stripped."},
+	};
+	for (size_t i = 0; i < ux_countof(texts); i++)
+		if (strcmp(quality, texts[i].word) == 0)
+			return texts[i].text;
+	return "Its file is here, but has no symbols.";
+}
+
+/* Why the module as a whole cannot be used. */
+static const char *page_explain_trouble(const char *status)
+{
+	if (strcmp(status, "pending") == 0)
+		return "Its symbols are on their way: load this page again in some seconds.";
+	if (strcmp(status, "failed") == 0)
+		return "What was sent for it cannot be read; the reason is below.";
+	return "Nothing with this ID is here.";
+}
+
+/* One sentence that answers the question of the page. */
+static void page_explain_put_verdict(struct ux_request *req, const json_t *doc)
+{
+	struct ux_out *out = &req->out;
+	const char *status = page_explain_text_of(doc, "status");
+	const json_t *chosen = page_explain_chosen(doc);
+	const struct ux_bytes addr = ux_page_query(req, "addr");
+	ux_out_cstr(out, "<p class=\"verdict\">");
+	if (strcmp(status, "found") != 0 && !chosen)
+		ux_out_cstr(out, json_array_size(json_object_get(doc, "candidates")) > 0 &&
+						 strcmp(status, "missing") == 0
+					 ? "Its file is here, but has no symbols."
+					 : page_explain_trouble(status));
+	else if (addr.size > 0 && chosen)
+		page_explain_put_place(out, addr, chosen);
+	else if (addr.size > 0)
+		UX_HTML(out,
+			"No function of this build is at <code>$</code>: it is an address of another "
+			"build, or one in a process and not in the file.",
+			addr);
+	else
+		ux_out_cstr(out, page_explain_has(page_explain_text_of(doc, "quality")));
+	ux_out_cstr(out, "</p>\n");
+}
+
+static void page_explain_put_curl(struct ux_request *req, const char *id, struct ux_bytes addr)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
+	UX_HTML(&path, "/v1/symbolize/$?addr=$", ux_html_url(id), ux_html_url_bytes(addr));
+	const char *text = ux_arena_strndup(&req->arena, path.data, path.size);
+	struct ux_bytes value = ux_bytes_cstr(text);
+	req->out.failed |= path.failed || !text;
+	ux_page_command(req, "curl @$", &value, 1);
+}
+
+/* Lines for a terminal: what brings symbols that are missing, and the same answer for programs. */
+static void page_explain_put_commands(struct ux_request *req, const json_t *doc)
+{
+	struct ux_out *out = &req->out;
+	const char *id = page_explain_text_of(doc, "id"),
+		   *quality = page_explain_text_of(doc, "quality"), *file = page_explain_file(doc);
+	const struct ux_bytes addr = ux_page_query(req, "addr");
+	const struct ux_bytes name = ux_bytes_cstr(file[0] != '\0' ? file : "FILE");
+	const struct ux_bytes question[] = {ux_bytes_cstr(id), addr};
+	bool complete = strcmp(quality, "inlines") == 0;
+	ux_out_cstr(out, "<h2>Commands</h2>\n");
+	if (!complete && json_array_size(json_object_get(doc, "ids")) == 0) {
+		ux_out_cstr(
+			out,
+			"<p class=\"hint\">On a machine that has the file, stripped or not; its "
+			"debug file is found by itself:</p>\n");
+		ux_page_command(req, "unhex push --url @ $", &name, 1);
+	} else if (!complete) {
+		ux_out_cstr(out, "<p class=\"hint\">Where the build or its debug file is:</p>\n");
+		ux_page_command(req, "unhex push --url @ -e $ -d DEBUGFILE", &name, 1);
+	}
+	ux_out_cstr(out, "<p class=\"hint\">This page in a terminal:</p>\n");
+	ux_page_command(req,
+			addr.size > 0 ? "unhex explain --url @ $ $" : "unhex explain --url @ $",
+			question, addr.size > 0 ? 2 : 1);
+	if (addr.size > 0)
+		page_explain_put_curl(req, id, addr);
+}
+
 static void page_explain_put_head(struct ux_request *req, const json_t *doc)
 {
 	struct ux_out *out = &req->out;
 	const char *id = page_explain_text_of(doc, "id"),
 		   *status = page_explain_text_of(doc, "status");
-	const struct ux_bytes addr = ux_page_query(req, "addr");
+	page_explain_put_verdict(req, doc);
 	UX_HTML(out, "<p class=\"facts\"><span class=\"tag $\">$</span> ",
 		page_explain_class_of_state(status), status);
 	page_explain_put_word_quality(out, page_explain_text_of(doc, "quality"));
@@ -173,8 +307,6 @@ static void page_explain_put_head(struct ux_request *req, const json_t *doc)
 		ux_page_module_link(out, id);
 	else
 		UX_HTML(out, "<span class=\"id\">$</span>", id);
-	if (addr.size > 0)
-		UX_HTML(out, " <span>at <code>$</code></span>", addr);
 	ux_out_cstr(out, "</p>\n");
 }
 
@@ -186,6 +318,7 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 	ux_out_cstr(out, "<section class=\"explained\" aria-label=\"Explanation\">\n");
 	page_explain_put_head(req, doc);
 	page_explain_put_advice(out, json_object_get(doc, "advice"));
+	page_explain_put_commands(req, doc);
 	page_explain_put_candidates(out, json_object_get(doc, "candidates"));
 	page_explain_put_upstreams(out, json_object_get(doc, "upstreams"));
 	ux_out_cstr(out, "</section>\n");

@@ -109,6 +109,63 @@ void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
 	ux_out_cstr(out, "</li>\n");
 }
 
+/* Quotes what is more than a plain word for a POSIX shell. */
+static void page_put_shell_word(struct ux_out *out, struct ux_bytes word)
+{
+	bool plain = word.size > 0 && word.data[0] != '-';
+	for (size_t i = 0; i < word.size && plain; i++)
+		plain = ux_is_letter(word.data[i]) || ux_is_digit(word.data[i]) ||
+			memchr("-._/:@%+=,", word.data[i], 10);
+	if (plain) {
+		ux_out_put(out, word.data, word.size);
+		return;
+	}
+	ux_out_u8(out, '\'');
+	for (size_t i = 0; i < word.size; i++)
+		if (word.data[i] == '\'')
+			ux_out_cstr(out, "'\\''");
+		else
+			ux_out_u8(out, word.data[i]);
+	ux_out_u8(out, '\'');
+}
+
+/* Host is the client's word for this server; anything but a host and a port is left out. */
+static void page_put_own_url(struct ux_request *req, struct ux_out *out)
+{
+	const struct ux_caller *caller = ux_caller_of(req);
+	struct ux_bytes host = UX_BYTES_NONE;
+	bool good = ux_request_header(req, "Host", &host) && host.size > 0;
+	for (size_t i = 0; i < host.size && good; i++)
+		good = ux_is_letter(host.data[i]) || ux_is_digit(host.data[i]) ||
+		       memchr("-.:[]", host.data[i], 5);
+	ux_out_cstr(out, caller->https || ux_server_of(req)->tls ? "https://" : "http://");
+	ux_out_put(out, good ? host.data : (const uint8_t *)"SERVER", good ? host.size : 6);
+	if (req->path_space.size > 0) {
+		ux_out_cstr(out, "/n/");
+		ux_out_put(out, req->path_space.data, req->path_space.size);
+	}
+}
+
+void ux_page_command(struct ux_request *req, const char *text, const struct ux_bytes *values,
+		     size_t n)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out line = {0}, url = {0};
+	size_t used = 0;
+	page_put_own_url(req, &url);
+	for (const char *p = text; *p != '\0'; p++) {
+		if (*p == '@')
+			ux_out_put(&line, url.data, url.size);
+		else if (*p == '$' && used < n)
+			page_put_shell_word(&line, values[used++]);
+		else
+			ux_out_u8(&line, (uint8_t)*p);
+	}
+	assert(used == n);
+	req->out.failed |= line.failed || url.failed;
+	UX_HTML(&req->out, "<pre class=\"command\"><code>$</code></pre>\n",
+		ux_bytes(line.data, line.size));
+}
+
 struct ux_bytes ux_page_trim(struct ux_bytes s)
 {
 	while (s.size > 0 && strchr(" \t\r\n", s.data[0]) && s.data[0] != 0)

@@ -264,6 +264,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	r->keeper = &keeper;
 	r->limits = &app.limits;
 	ux_settings_apply(r);
+	s->tls = r->settings->tls_certificate != NULL;
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open_at(&http, &endpoint, &app, err));
 	atomic_store_explicit(&s->http, http, memory_order_release);

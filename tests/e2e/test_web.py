@@ -4,6 +4,7 @@ import html.parser
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import types
 import urllib.parse
@@ -194,6 +195,57 @@ def test_errors_are_pages_for_people_and_documents_for_programs(site):
     for path in ("/v1/modules/gnu:00", "/buildid/00/debuginfo"):
         got, headers, _ = fetch(site, path)
         assert got == 404 and headers["Content-Type"] == "application/json"
+
+
+def test_an_error_says_what_a_person_can_do_next(site, open_page):
+    page = open_page(site.url, script=False)
+    for path, words, link in (
+            ("/modules/gnu:00", "no module has the ID", "/explain?id=gnu:00"),
+            ("/nowhere", "no such page", "/modules"),
+            ("/search?q=" + "x" * 2000, "search for less", None),
+            ("/explain?id=00&addr=zz", "is no address", "/"),
+            ("/keys", "key that has the scope admin", None)):
+        page.goto(site.url + path)
+        text = page.text("main")
+        assert words.lower() in text.lower(), (path, text)
+        assert "Authorization" not in text and "Bearer" not in text, (path, text)
+        assert page.eval("document.querySelectorAll('main a, main form').length") > 0 or "Go back" in text, path
+        if link:
+            assert page.eval(f"!!document.querySelector('main a[href={json.dumps(link)}]')"), (path, text)
+    # A key without the scope: another one can be given at once.
+    session = open_page(site.url, script=False)
+    api = Api(site.server)
+    _, doc, _ = api("POST", "/v1/keys", {"scopes": ["read"], "description": "reads only"})
+    session.goto(site.url + "/sign-in?next=%2Fkeys")
+    session.fill("#token", doc["token"])
+    session.during(lambda: session.click("form.sign-in button"))
+    assert "no scope admin" in session.text("main")
+    session.during(lambda: session.click("main .next a"))
+    session.fill("#token", site.server.token)
+    session.during(lambda: session.click("form.sign-in button"))
+    assert session.eval("location.pathname") == "/keys" and "Keys" in session.text("h1")
+
+
+def test_explain_says_it_in_one_sentence_and_gives_commands_that_run(site, reader):
+    start, size = symbol(site.prog, "outer")
+    for query, sentence in (
+            (f"id={site.id}&addr={start:#x}", f"{start:#x} is in outer, line "),
+            (f"id={site.id}&addr=0x1", "No function of this build is at 0x1"),
+            (f"id={site.id}", "Its symbols name functions, lines and inlined calls."),
+            (f"id={build_id(site.bare)}", "Only what it exports has a name"),
+            ("id=gnu:00", "Nothing with this ID is here.")):
+        reader.goto(f"{site.url}/explain?{query}")
+        assert sentence in reader.text(".verdict"), query
+        commands = reader.eval("[...document.querySelectorAll('.command')].map(e => e.innerText)")
+        assert commands and all(site.url in c for c in commands), (query, commands)
+        for command in commands:
+            words = shlex.split(command)
+            if words[1] == "push":
+                assert ("FILE" in command) == (query == "id=gnu:00" or "DEBUGFILE" in command)
+                continue
+            done = site.server.unhex(*words[1:]) if words[0] == "unhex" else \
+                subprocess.run(words, capture_output=True, text=True)
+            assert done.returncode in (0, 1) and ("outer" in done.stdout) == ("outer" in sentence), (command, done)
 
 
 def test_names_of_strangers_are_text_wherever_they_are(site, open_page):
