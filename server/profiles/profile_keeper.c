@@ -174,7 +174,7 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 
 /* Keeps the samples of one resource, which are those of one thread. */
 static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char *ns,
-					 const char *key_id, const struct ux_profile *all,
+					 const struct ux_profile *all,
 					 const struct ux_otlp_resource *resource, uint32_t thread,
 					 struct ux_error *err)
 {
@@ -186,7 +186,7 @@ static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char
 		.service = keeper_text(all, resource->service, "unknown", &arena),
 		.host = keeper_text(all, resource->host, "", &arena),
 		.build = keeper_text(all, resource->build, "", &arena),
-		.key_id = key_id,
+		.key_id = "",
 	};
 	if (!origin.service || !origin.host || !origin.build)
 		return ux_arena_fail(&arena, err);
@@ -198,8 +198,8 @@ static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char
 	return part.samples.size > 0 ? keeper_commit(k, &origin, &part, NULL, err) : UX_OK;
 }
 
-enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, const char *key_id,
-			     struct ux_bytes message, struct ux_error *err)
+enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
+			     struct ux_error *err)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
 	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
@@ -212,7 +212,7 @@ enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, const 
 	if (code == UX_OK)
 		code = ux_profile_bound(&p, err);
 	for (uint32_t i = 0; i < resources.size && code == UX_OK; i++)
-		code = keeper_keep_resource(k, ns, key_id, &p, &resources.data[i], i + 1, err);
+		code = keeper_keep_resource(k, ns, &p, &resources.data[i], i + 1, err);
 	if (code != UX_OK)
 		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
 	return code;

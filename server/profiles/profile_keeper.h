@@ -59,8 +59,8 @@ bool ux_profile_keeper_is_on(const struct ux_profile_keeper *k);
  * build in it. It is on the disk when this returns. Does nothing when nothing is to be kept; k may
  * be NULL. Codes as of ux_profile_keep_as().
  */
-enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, const char *key_id,
-			     struct ux_bytes message, struct ux_error *err) ux_must;
+enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
+			     struct ux_error *err) ux_must;
 
 /*
  * Keeps a profile of any format (ux_profile_parse()), and appends the number of each that it became
