@@ -27,7 +27,8 @@ struct unwind {
 	uint64_t known;
 	unsigned sp; /* numbers of registers */
 	unsigned fp;
-	bool returns; /* pc is a return address */
+	bool returns;                 /* pc is a return address */
+	struct ux_unwind_place place; /* of pc */
 	enum ux_unwind_end end;
 };
 
@@ -150,7 +151,17 @@ static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row 
 	return true;
 }
 
-/* Becomes the caller. The stack grows down, so a caller's frame is above: this ends every loop. */
+/*
+ * Sets where the pc is. The instruction in front of a return address may be the last one of its
+ * function.
+ */
+static void unwind_locate(struct unwind *u)
+{
+	u->place = u->find(u->ctx, u->pc - (u->returns ? 1 : 0));
+}
+
+/* Becomes the caller, if that is code. The stack grows down, so a caller's frame is above: this
+ * ends every loop. */
 static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint64_t *registers,
 			  uint64_t known, bool signal)
 {
@@ -166,7 +177,9 @@ static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint
 	unwind_set(u->registers, &u->known, u->sp, sp);
 	u->pc = pc;
 	u->returns = !signal;
-	return true;
+	unwind_locate(u);
+	u->end = UX_UNWIND_NO_RULES;
+	return u->place.code;
 }
 
 static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *known)
@@ -198,15 +211,12 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 
 /* --- a step without rules --------------------------------------------------------------------- */
 
-static bool unwind_is_code(const struct unwind *u, uint64_t address)
-{
-	return address > 0 && u->find(u->ctx, address - 1).code;
-}
-
 /* A call of an address without code, such as NULL: its return address was pushed last. */
 static bool unwind_bad_call(struct unwind *u)
 {
 	uint64_t sp = u->registers[u->sp], pc = 0;
+	uint64_t registers[UX_CFI_REGISTERS];
+	memcpy(registers, u->registers, sizeof(registers));
 	if (u->thread->machine == UX_UNWIND_ARM64) {
 		if (!unwind_register(u, ARM64_LR, &pc))
 			return false;
@@ -215,8 +225,7 @@ static bool unwind_bad_call(struct unwind *u)
 			return false;
 		sp += WORD;
 	}
-	return unwind_is_code(u, unwind_plain(u, pc)) &&
-	       unwind_become(u, pc, sp, u->registers, u->known, /* signal: */ false);
+	return unwind_become(u, pc, sp, registers, u->known, /* signal: */ false);
 }
 
 /* Code that a compiler made at run time, or Go's, mostly keeps frame pointers. */
@@ -232,8 +241,6 @@ static bool unwind_by_frame_pointer(struct unwind *u)
 		return false;
 	}
 	uint64_t registers[UX_CFI_REGISTERS];
-	if (!unwind_is_code(u, pc))
-		return false;
 	memcpy(registers, u->registers, sizeof(registers));
 	registers[u->fp] = next;
 	return unwind_become(u, pc, fp + 2 * WORD, registers, u->known, /* signal: */ false);
@@ -245,15 +252,13 @@ static bool unwind_step(struct unwind *u)
 	/* The rules of stubs (.plt) refer to the pc: the return address was pushed at its start. */
 	if (u->thread->machine == UX_UNWIND_X86_64)
 		unwind_set(u->registers, &u->known, X86_64_PC, u->pc);
-	/* The instruction in front of a return address may be the last one of its function. */
-	struct ux_unwind_place place = u->find(u->ctx, u->pc - (u->returns ? 1 : 0));
-	if (place.module) {
-		const struct ux_unwind_known_row *row = unwind_row(u, place.module, place.pc);
+	if (u->place.module) {
+		const struct ux_unwind_known_row *row = unwind_row(u, u->place.module, u->place.pc);
 		if (row->table)
 			return unwind_by_rules(u, row);
 	}
 	u->end = UX_UNWIND_NO_RULES;
-	if (!place.code && !u->returns)
+	if (!u->place.code)
 		return unwind_bad_call(u);
 	return unwind_by_frame_pointer(u);
 }
@@ -279,6 +284,7 @@ enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thre
 		return ux_error_nomem(err);
 	memcpy(u.registers, thread->registers, sizeof(u.registers));
 	*ret_n = 0;
+	unwind_locate(&u);
 	do {
 		frames[(*ret_n)++] = (struct ux_unwind_frame){u.pc, u.returns};
 		if (*ret_n == UX_UNWIND_FRAMES_MOST) {
