@@ -40,6 +40,46 @@ static void make_frame_seed(const char *name, uint8_t kind, const char *augmenta
 	make_frames_deinit(&f);
 }
 
+/* Tables of two functions, and a stack of them: by rules, by expressions, by frame pointers. */
+static void make_unwind_seed(const char *name, uint8_t options, struct ux_bytes instructions)
+{
+	static const uint8_t initial[] = {0x0c, 7, 8, 0x80 | 16, 1};
+	const uint64_t words[] = {0x1010, 0x1028, 0x7ff0028, 0x1010, 0, 0x1024, 0x7ff0038, 0};
+	struct make_frames f;
+	struct ux_out out = {0};
+	make_frames_init(&f, true, (options & 2) != 0, 0x4000);
+	f.eh = (options & 1) != 0;
+	f.initial = ux_bytes(initial, sizeof(initial));
+	make_frames_cie(&f, "zRS");
+	f.instructions = instructions;
+	make_frames_fde(&f, 0x1000, 0x20);
+	make_frames_fde(&f, 0x1020, 0x20);
+	ux_out_u8(&out, options);
+	ux_out_u8(&out, 1);
+	ux_out_u8(&out, (uint8_t)f.out.size);
+	ux_out_u8(&out, (uint8_t)(f.out.size >> 8));
+	ux_out_put(&out, f.out.data, f.out.size);
+	ux_out_put(&out, words, sizeof(words));
+	save_seed("unwind", name, ux_out_bytes(&out));
+	ux_out_deinit(&out);
+	make_frames_deinit(&f);
+}
+
+static void make_unwind_seeds(void)
+{
+	static const uint8_t framed[] = {0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x43, 0x0d, 6, 0x42, 0x0b};
+	static const uint8_t computed[] = {0x0f, 11,   0x77, 8,    0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a,
+					   0x33, 0x24, 0x22, 0x16, 6,    3, 0x77, 8,    0x06};
+	static const uint8_t looping[] = {0x16, 6, 3, 0x2f, 0xfd, 0xff};
+	make_unwind_seed("framed", 1, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("framed_debug", 0, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("swapped", 3, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("computed", 1, ux_bytes(computed, sizeof(computed)));
+	make_unwind_seed("looping", 1, ux_bytes(looping, sizeof(looping)));
+	make_unwind_seed("arm64", 5, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("half", 9, ux_bytes(framed, sizeof(framed)));
+}
+
 static void make_debugdata_seeds(void)
 {
 	struct ux_out packed = {0};
@@ -70,4 +110,5 @@ void make_stripped_corpus(void)
 	make_frame_seed("debug-64", 4, "", 4, false);
 	make_frame_seed("debug-32-wide", 0, "", 3, true);
 	make_debugdata_seeds();
+	make_unwind_seeds();
 }

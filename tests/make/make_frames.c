@@ -98,6 +98,7 @@ void make_frames_cie(struct make_frames *f, const char *augmentation)
 	ux_out_u8(out, (uint8_t)data.size); /* without "z" an instruction that does nothing */
 	ux_out_put(out, data.data, data.size);
 	ux_out_deinit(&data);
+	ux_out_put(out, f->initial.data, f->initial.size);
 	entry_end(f, begin);
 }
 
@@ -114,6 +115,7 @@ void make_frames_fde(struct make_frames *f, uint64_t lo, uint64_t size)
 	put_form(f, lo - base);
 	put_form(f, size);
 	ux_out_u8(out, 0);
+	ux_out_put(out, f->instructions.data, f->instructions.size);
 	entry_end(f, begin);
 }
 

@@ -15,8 +15,10 @@ struct make_frames {
 	bool is64;    /* addresses have 8 bytes */
 	bool is_wide; /* lengths of 64-bit DWARF */
 	uint8_t version;
-	uint8_t encoding; /* DW_EH_PE_* of the addresses */
-	size_t cie;       /* where the last one is */
+	uint8_t encoding;             /* DW_EH_PE_* of the addresses */
+	size_t cie;                   /* where the last one is */
+	struct ux_bytes initial;      /* instructions of CIEs */
+	struct ux_bytes instructions; /* of FDEs */
 };
 
 /* big: byte order. Version 1, addresses as most compilers write them: pcrel | sdata4. */
