@@ -134,6 +134,9 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 	case UX_PROFILE_FORMAT_OTLP_JSON:
 		UX_TRY(ux_otlp_json_rewrite(&in->otlp, in->file.bytes, &in->profile, &plain, err));
 		break;
+	case UX_PROFILE_FORMAT_FIREFOX:
+		UX_TRY(ux_firefox_rewrite(&in->firefox, &in->profile, &plain, err));
+		break;
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
 		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->demangle, &plain,
 					      err));

@@ -29,6 +29,7 @@ void ux_profile_input_close(struct ux_profile_input *in)
 	ux_progress_clear(&in->progress);
 	ux_profile_deinit(&in->profile);
 	ux_out_deinit(&in->message);
+	ux_firefox_close(&in->firefox);
 	ux_process_cache_free(in->cache);
 	ux_find_close(&in->finder);
 	ux_sigbus_reading(NULL);
@@ -70,6 +71,10 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 		return ux_otlp_json_read(&in->otlp, bytes, UX_OTLP_ALL, &in->message, &in->profile,
 					 err);
 	}
+	if (ux_firefox_is(bytes)) {
+		in->format = UX_PROFILE_FORMAT_FIREFOX;
+		return ux_firefox_read(&in->firefox, bytes, &in->profile, err);
+	}
 	if (ux_perf_script_is(bytes)) {
 		in->format = UX_PROFILE_FORMAT_PERF_SCRIPT;
 		return ux_perf_script_read(bytes, &in->profile, err);
@@ -88,7 +93,7 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED,
 			    "not a profile: expected pprof, OTLP, perf.data, the text of "
-			    "perf script, or folded stacks, compressed or not");
+			    "perf script, folded stacks, or one of the Firefox Profiler");
 }
 
 /* Reads a recording of perf as a stream: only its profile stays in memory. */

@@ -7,6 +7,7 @@
 #include "common_options.h"
 #include "dash_file.h"
 #include "file.h"
+#include "firefox.h"
 #include "otlp_json.h"
 #include "perf_data.h"
 #include "pprof.h"
@@ -42,6 +43,7 @@ enum ux_profile_format {
 	UX_PROFILE_FORMAT_FOLDED,
 	UX_PROFILE_FORMAT_OTLP,
 	UX_PROFILE_FORMAT_OTLP_JSON,
+	UX_PROFILE_FORMAT_FIREFOX,
 	UX_PROFILE_FORMAT_PERF_SCRIPT,
 	UX_PROFILE_FORMAT_PERF_DATA,
 };
@@ -57,6 +59,7 @@ struct ux_profile_input {
 	struct ux_pprof pprof;       /* if that is its format */
 	struct ux_otlp otlp;         /* if that is its format, or it in JSON */
 	struct ux_out message;       /* of OTLP in JSON: the same in protobuf */
+	struct ux_firefox firefox;   /* if that is its format */
 	struct ux_perf_summary perf; /* if perf.data is its format */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;

@@ -108,13 +108,10 @@ static bool otlp_json_integer(struct otlp_json *j, enum ux_otlp_type type, uint6
 
 static uint64_t otlp_json_double(struct otlp_json *j)
 {
-	enum {
-		DIGITS_MOST = 400
-	};
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-	char text[DIGITS_MOST + 1];
 	struct ux_bytes digits = UX_BYTES_NONE;
 	uint64_t bits = 0;
+	double value = 0;
 	if (ux_json_peek(&j->c) == UX_JSON_STRING) {
 		struct ux_cur at = j->c;
 		struct ux_json_text word = ux_json_read_text(&j->c);
@@ -132,13 +129,8 @@ static uint64_t otlp_json_double(struct otlp_json *j)
 	} else {
 		digits = ux_json_read_number(&j->c);
 	}
-	if (digits.size > DIGITS_MOST)
+	if (!ux_json_double(digits, &value))
 		ux_json_expected(&j->c, "a number has more than 400 digits");
-	if (j->c.failed)
-		return 0;
-	memcpy(text, digits.data, digits.size);
-	text[digits.size] = '\0';
-	double value = strtod(text, NULL);
 	memcpy(&bits, &value, sizeof(bits));
 	return bits;
 }

@@ -59,12 +59,13 @@ enum ux_profile_module_kind {
 /* What is known about a module. Strings are numbers of strings. */
 struct ux_profile_module {
 	enum ux_profile_module_kind kind;
-	uint32_t path;   /* as the recording has it */
-	uint32_t pid;    /* of JIT code: the process whose code it is */
-	struct ux_id id; /* size 0: unknown */
-	uint32_t source; /* where its symbols are from, once it was symbolized; 0: from nowhere */
-	uint32_t why;    /* why locations have no names; 0: no reason is known */
-	uint64_t start;  /* address of the kernel's _text, or of its module; 0: unknown */
+	uint32_t path;     /* as the recording has it */
+	uint32_t pid;      /* of JIT code: the process whose code it is */
+	struct ux_id id;   /* size 0: unknown */
+	uint32_t debug_id; /* as ux_debug_id_format() writes it; known without an ID, or 0 */
+	uint32_t source;   /* where its symbols are from, once it was symbolized; 0: from nowhere */
+	uint32_t why;      /* why locations have no names; 0: no reason is known */
+	uint64_t start;    /* address of the kernel's _text, or of its module; 0: unknown */
 };
 
 /* What the address of a location means. */
@@ -73,6 +74,7 @@ enum ux_profile_address_kind {
 	UX_PROFILE_PC,         /* virtual address as the module's file has it */
 	UX_PROFILE_OFFSET,     /* position in the module's file */
 	UX_PROFILE_ADDRESS,    /* address in the process, or in the kernel */
+	UX_PROFILE_RELATIVE,   /* bytes behind the lowest virtual address of the module's file */
 };
 
 /* Where a sample was taken, or where a function was called. */

@@ -3,6 +3,7 @@
 #include "profile_file.h"
 
 #include "debug_file.h"
+#include "debug_id.h"
 #include "file.h"
 #include "process.h"
 #include "text.h"
@@ -17,6 +18,7 @@ struct profile_file_search {
 	const struct ux_profile_sources *sources;
 	const struct ux_id *id;
 	enum ux_symbols_depth depth;
+	const char *debug_id;            /* known without an ID, or "" */
 	char *path;                      /* malloc'ed: what was found */
 	struct ux_file_symbols *symbols; /* a reference; NULL: nothing was found yet */
 	struct ux_error why;             /* what is wrong with the best file so far */
@@ -28,6 +30,18 @@ static bool profile_file_is(struct profile_file_search *s, int fd, const struct 
 {
 	char expected[UX_ID_TEXT];
 	ux_id_format(s->id, expected);
+	if (s->id->size == 0 && s->debug_id && *s->debug_id) {
+		struct ux_id id;
+		char debug_id[UX_DEBUG_ID_TEXT];
+		bool has = ux_id_parse(ux_bytes_cstr(f->build_id), &id, NULL) == UX_OK &&
+			   ux_debug_id_format(&id, debug_id);
+		if (has && strcasecmp(debug_id, s->debug_id) == 0)
+			return true;
+		s->why = (struct ux_error)UX_ERROR_INIT;
+		(void)ux_error_set(&s->why, UX_ENOTFOUND, "%s has the debug ID %s", path,
+				   has ? debug_id : "of nothing");
+		return false;
+	}
 	if (s->id->size == 0 || strcmp(expected, f->build_id) == 0 || strcmp(expected, f->id) == 0)
 		return true;
 	const char *found = f->id;
@@ -146,6 +160,25 @@ static enum ux_code profile_file_search(struct profile_file_search *s, const cha
 	return s->sources->no_local ? UX_OK : profile_file_try_perf(s, err);
 }
 
+static enum ux_code profile_file_open(struct profile_file_search *s, const char *path,
+				      char **ret_path, struct ux_file_symbols **ret,
+				      struct ux_error *err)
+{
+	enum ux_code code = profile_file_search(s, path, err);
+	if (code == UX_OK && !s->symbols)
+		code = s->why.code != UX_OK
+			       ? ux_error_set(err, UX_ENOTFOUND, "%s", s->why.text)
+			       : ux_error_set(err, UX_ENOTFOUND, "no such file is here");
+	if (code != UX_OK) {
+		ux_file_symbols_drop(s->symbols);
+		free(s->path);
+		return code;
+	}
+	*ret = s->symbols;
+	*ret_path = s->path;
+	return UX_OK;
+}
+
 enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, const char *path,
 				  const struct ux_id *id, enum ux_symbols_depth depth,
 				  char **ret_path, struct ux_file_symbols **ret,
@@ -153,17 +186,21 @@ enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, cons
 {
 	struct profile_file_search s = {
 		.sources = sources, .id = id, .depth = depth, .why = UX_ERROR_INIT};
-	enum ux_code code = profile_file_search(&s, path, err);
-	if (code == UX_OK && !s.symbols)
-		code = s.why.code != UX_OK
-			       ? ux_error_set(err, UX_ENOTFOUND, "%s", s.why.text)
-			       : ux_error_set(err, UX_ENOTFOUND, "no such file is here");
-	if (code != UX_OK) {
-		ux_file_symbols_drop(s.symbols);
-		free(s.path);
-		return code;
-	}
-	*ret = s.symbols;
-	*ret_path = s.path;
-	return UX_OK;
+	return profile_file_open(&s, path, ret_path, ret, err);
+}
+
+enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
+				    const struct ux_profile *p, const struct ux_profile_module *m,
+				    enum ux_symbols_depth depth, char **ret_path,
+				    struct ux_file_symbols **ret, struct ux_error *err)
+{
+	struct profile_file_search s = {
+		.sources = sources,
+		.id = &m->id,
+		.debug_id = (const char *)ux_profile_text(p, m->debug_id).data,
+		.depth = depth,
+		.why = UX_ERROR_INIT,
+	};
+	return profile_file_open(&s, (const char *)ux_profile_text(p, m->path).data, ret_path, ret,
+				 err);
 }

@@ -20,4 +20,10 @@ enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, cons
 				  char **ret_path, struct ux_file_symbols **ret,
 				  struct ux_error *err) ux_must;
 
+/* The same for a module of a profile, which may be known by its debug ID alone. */
+enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
+				    const struct ux_profile *p, const struct ux_profile_module *m,
+				    enum ux_symbols_depth depth, char **ret_path,
+				    struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+
 #endif

@@ -110,15 +110,21 @@ static void symbolize_add_pc(struct symbolize_batch *b, uint32_t location, uint6
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Turns positions in the file into pcs, also for later readers of the profile, and returns how many
- * could not be turned. */
+/* Turns other addresses into pcs, also for later readers of the profile, and returns how many
+ * positions in the file could not be turned. */
 static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_symbols *s)
 {
 	size_t lost = 0;
+	uint64_t base = s->n_loads > 0 ? UINT64_MAX : 0;
+	for (size_t i = 0; i < s->n_loads; i++)
+		base = ux_min(base, s->loads[i].pc);
 	for (size_t i = 0; i < b->n; i++) {
 		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
 		uint64_t pc = 0;
-		if (l->kind == UX_PROFILE_OFFSET && ux_file_symbols_pc(s, l->address, &pc)) {
+		if (l->kind == UX_PROFILE_RELATIVE) {
+			l->kind = UX_PROFILE_PC;
+			l->address += base;
+		} else if (l->kind == UX_PROFILE_OFFSET && ux_file_symbols_pc(s, l->address, &pc)) {
 			l->kind = UX_PROFILE_PC;
 			l->address = pc;
 		}
@@ -145,9 +151,8 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_profile_file_find(
-		sources, (const char *)ux_profile_text(b->profile, m->path).data, &m->id,
-		UX_SYMBOLS_ALL, &path, &s, &why);
+	enum ux_code code =
+		ux_profile_module_find(sources, b->profile, m, UX_SYMBOLS_ALL, &path, &s, &why);
 	if (code == UX_ENOTFOUND)
 		return symbolize_reason(b, module, &why);
 	if (code != UX_OK)

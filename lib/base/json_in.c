@@ -248,20 +248,27 @@ bool ux_json_read_bool(struct ux_cur *c)
 	return false;
 }
 
-/* A number such as 1.0 or 1e3. Those that a double cannot hold are none. */
-static bool json_integer_of_double(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
+bool ux_json_double(struct ux_bytes digits, double *ret)
 {
 	enum {
-		DIGITS_MOST = 64,
+		DIGITS_MOST = 400
 	};
-	static const double most = 9007199254740992.0; /* 2^53 */
-	char text[DIGITS_MOST];
-	if (digits.size >= sizeof(text))
+	char text[DIGITS_MOST + 1];
+	if (digits.size == 0 || digits.size > DIGITS_MOST)
 		return false;
 	memcpy(text, digits.data, digits.size);
 	text[digits.size] = '\0';
-	double value = strtod(text, NULL);
-	if (!(value >= -most && value <= most) || (double)(int64_t)value != value)
+	*ret = strtod(text, NULL);
+	return true;
+}
+
+/* A number such as 1.0 or 1e3. Those that a double cannot hold are none. */
+static bool json_integer_of_double(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
+{
+	static const double most = 9007199254740992.0; /* 2^53 */
+	double value = 0;
+	if (!ux_json_double(digits, &value) || !(value >= -most && value <= most) ||
+	    (double)(int64_t)value != value)
 		return false;
 	*ret = (uint64_t)(int64_t)value;
 	*ret_negative = value < 0;

@@ -71,4 +71,7 @@ void ux_json_unescape(struct ux_json_text text, struct ux_out *out);
  */
 bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative) ux_must;
 
+/* Sets the value of a number's digits. False, with *ret unchanged, for none and for over 400. */
+bool ux_json_double(struct ux_bytes digits, double *ret);
+
 #endif

@@ -6,6 +6,7 @@ same everywhere. Names may differ in what the table DIFFERENCES has, each with a
 that and nothing else; of other compilers' and samply's versions a hundredth may be new to it."""
 import collections
 import functools
+import itertools
 import json
 import random
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from firefox_profile import check, stack_frames
 from http_api import Api
 from tool import ROOT, build_id, compile_c, stripped, unhex
 
@@ -283,3 +285,82 @@ def test_samply_says_the_same(servers, binaries, name):
     assert not wrong, (len(wrong), wrong[:3])
     assert counts[UNKNOWN] <= sum(counts.values()) // 100
     assert sum(counts.values()) >= ADDRESSES / 4
+
+
+RECORDED = r"""
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+static inline unsigned mix(unsigned x)
+{
+	for (int i = 0; i < 50; i++)
+		x = x * 1103515245 + 12345;
+	return x;
+}
+__attribute__((noinline)) unsigned work(unsigned n)
+{
+	std::vector<unsigned> v;
+	for (unsigned i = 0; i < n; i++)
+		v.push_back(mix(i));
+	std::sort(v.begin(), v.end());
+	return v[n / 2];
+}
+int main()
+{
+	unsigned s = 0;
+	for (int i = 0; i < 60; i++)
+		s += work(40000 + i);
+	std::printf("%u\n", s);
+}
+"""
+
+
+def chain_of_stacks(doc, thread, stack):
+    """The addresses of a stack, innermost first: (library, address, [frames as stack_frames() has them])."""
+    for key, frames in itertools.groupby(stack_frames(doc, thread, stack), lambda x: (x[5], x[0])):
+        group = []
+        for frame in frames:  # a function that calls itself has the same address twice
+            group.append(frame)
+            if frame[1] == 0:
+                yield *key, group
+                group = []
+
+
+def test_profiles_that_samply_writes_get_the_names_that_it_would_give_them(tmp_path):
+    """perf records a program of C++, samply makes a profile of that, we name it, and samply is then requested for
+    each of its addresses."""
+    path = tmp_path / "recorded"
+    subprocess.run(["g++", "-O2", "-g", "-Wl,--build-id", "-o", path, "-x", "c++", "-"], check=True, input=RECORDED,
+                   text=True)
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "-g", "-o", tmp_path / "perf.data", path],
+                   capture_output=True, check=True)
+    samply = ROOT / ".peers/samply/bin/samply"
+    subprocess.run([samply, "import", "-s", "-o", tmp_path / "profile.json", tmp_path / "perf.data"], check=True,
+                   capture_output=True)
+    done = unhex("symbolize", tmp_path / "profile.json", "-o", tmp_path / "named.json")
+    assert done.returncode == 0, done.stderr
+    doc = json.loads((tmp_path / "named.json").read_text())
+    check(doc)
+    places = {}
+    for thread in doc["threads"]:
+        for stack in thread["samples"]["stack"]:
+            for lib, address, frames in chain_of_stacks(doc, thread, stack):
+                if lib is not None and not frames[-1][2].startswith("0x"):
+                    places[lib, address] = frames
+    counts = collections.Counter()
+    with running(serve_samply(samply, doc["libs"], tmp_path)) as server:
+        for lib in {lib for lib, _ in places}:
+            entry, addresses = doc["libs"][lib], [a for k, a in places if k == lib]
+            status, text = server.ask("POST", "/symbolicate/v5", json.dumps(
+                {"memoryMap": [[entry["debugName"], entry["breakpadId"]]], "stacks": [[[0, a] for a in addresses]]}))
+            assert status == 200, text
+            for address, theirs in zip(addresses, json.loads(text)["results"][0]["stacks"][0], strict=True):
+                ours = places[lib, address]
+                calls = [*theirs.get("inlines", []), theirs]
+                assert len(ours) == len(calls), (ours, theirs)
+                for mine, other in zip(ours, calls):
+                    assert (mine[3], mine[4]) == (other.get("file"), other.get("line")), (mine, other)
+                    reason = why(mine[2], other.get("function", ""), ())
+                    counts[UNKNOWN if reason is None else reason or "the same"] += 1
+    print(f"{len(places)} addresses:", dict(counts))
+    assert counts["the same"] > 30 and counts[UNKNOWN] <= sum(counts.values()) // 100

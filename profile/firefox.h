@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of the Firefox Profiler in its processed format, which samply writes too. Source:
+ * docs-developer/CHANGELOG-formats.md and src/types/profile.ts of
+ * github.com/firefox-devtools/profiler, versions 41 to 58. Tables are in each thread, or since
+ * later versions in an object "shared"; both are read, whatever the version says.
+ */
+#ifndef UX_FIREFOX_H
+#define UX_FIREFOX_H
+
+#include "json_in.h"
+#include "profile.h"
+
+UX_VEC(ux_firefox_numbers, uint32_t);
+UX_VEC(ux_firefox_texts, struct ux_json_text);
+
+/* An array of strings. */
+struct ux_firefox_strings {
+	const uint8_t *at; /* where it begins */
+	struct ux_firefox_texts texts;
+	struct ux_firefox_numbers numbers; /* in the profile, plus 1, of each that was used */
+};
+
+/* No row of a table: null or -1. */
+#define UX_FIREFOX_NONE UINT32_MAX
+
+/* The tables of one thread, or those that all threads share. */
+struct ux_firefox_tables {
+	const uint8_t *at; /* where the object begins that has the tables */
+	size_t strings;    /* which ones */
+	/* Columns: */
+	struct ux_firefox_numbers func;     /* of frames */
+	struct ux_firefox_numbers depth;    /* of frames: of inlined calls */
+	struct ux_firefox_numbers name;     /* of functions: a string */
+	struct ux_firefox_numbers resource; /* of functions */
+	struct ux_firefox_numbers prefix;   /* of stacks */
+	struct ux_firefox_numbers frame;    /* of stacks */
+	uint32_t first_location;            /* in the profile: that of frame 0 */
+	uint32_t *stacks;                   /* malloc'ed: stack of the profile of each row */
+};
+
+UX_VEC(ux_firefox_string_tables, struct ux_firefox_strings);
+UX_VEC(ux_firefox_table_sets, struct ux_firefox_tables);
+
+/* A profile, and what was read from it. Zeroed = closed. */
+struct ux_firefox {
+	struct ux_bytes bytes; /* owned by the caller */
+	struct ux_firefox_string_tables strings;
+	struct ux_firefox_table_sets tables;
+	const uint8_t *shared; /* where the object begins with what threads share; NULL: none */
+	bool sources;          /* it has a table of source files, whose names are rows of */
+	size_t source_strings; /* this table of strings */
+	size_t n_sources;
+};
+
+/* Whether the bytes may be such a profile: an object with libraries, threads and a version. */
+bool ux_firefox_is(struct ux_bytes json);
+
+/*
+ * Reads a profile into an empty one. Frames whose function is named by an address have no name;
+ * all others keep theirs. Addresses of callers lie inside of the call already. UX_ECORRUPT: with
+ * the offset in the JSON. UX_ELIMIT, UX_ENOMEM. It has to be closed in any case.
+ */
+enum ux_code ux_firefox_read(struct ux_firefox *f, struct ux_bytes json, struct ux_profile *p,
+			     struct ux_error *err) ux_must;
+
+/*
+ * Appends the JSON with the names that its frames have got since: functions and strings follow at
+ * the end of their tables, and inlined calls at the end of the frames. Stacks with inlined calls
+ * have more rows, so that they are numbered anew wherever they are used. Everything else is copied
+ * byte for byte. UX_ENOMEM.
+ */
+enum ux_code ux_firefox_rewrite(const struct ux_firefox *f, const struct ux_profile *p,
+				struct ux_out *out, struct ux_error *err) ux_must;
+
+void ux_firefox_close(struct ux_firefox *f);
+
+#endif
