@@ -131,9 +131,10 @@ bool ux_crash_read_apple(struct ux_crash_reader *r, struct ux_bytes line, struct
 		f->offset = offset;
 	} else {
 		ux_crash_set_symbol(f, symbol);
-		f->has_symbol_offset = true;
+		f->has_symbol_offset = f->symbol.size > 0;
 		f->symbol_offset = offset;
-		f->located = ux_crash_find(s, UX_STR(" (in ")) < s.size && ux_crash_has_line(s);
+		f->located = f->has_symbol_offset && ux_crash_find(s, UX_STR(" (in ")) < s.size &&
+			     ux_crash_has_line(s);
 	}
 	return true;
 }

@@ -149,9 +149,10 @@ bool ux_crash_read_java(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	f->offset = offset;
 	f->returns = r->depth > 1;
 	s = ux_trim(s);
-	f->located = module.size == 0; /* Java code, for which there are no symbols elsewhere */
 	const uint8_t *plus = ux_bytes_find_last(s, '+');
 	ux_crash_set_symbol(f, plus && module.size > 0 ? ux_bytes(s.data, (size_t)(plus - s.data))
 						       : s);
+	/* For Java's code there are no symbols elsewhere. */
+	f->located = module.size == 0 && f->symbol.size > 0;
 	return true;
 }

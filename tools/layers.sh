@@ -33,7 +33,7 @@ BEGIN {
 	# unhex serve, from the lowest folder up
 	allow["server/core"] = "base code id config net store"
 	allow["server/gate"] = "base net store server/core"
-	allow["server/symbolize"] = "base names wire gsym net store server/core"
+	allow["server/symbolize"] = "base object sandbox names wire gsym net store server/core"
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
 	allow["server/upstream"] = "base id config net store server/core server/upload"
 	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building blocks of the web pages: HTML, header and footer, forms, parsing of pasted stacks. */
+/* Building blocks of the web pages: HTML, header and footer, forms. */
 #ifndef UX_PAGE_H
 #define UX_PAGE_H
 
@@ -216,7 +216,7 @@ void ux_page_command(struct ux_request *req, const char *text, const struct ux_b
 /* Fields of a form that was sent as a request body (application/x-www-form-urlencoded). */
 enum {
 	UX_FORM_BODY_MOST = 1 << 20, /* size limit of the body */
-	UX_FORM_FIELDS_MOST = 16
+	UX_FORM_FIELDS_MOST = 72
 };
 struct ux_form {
 	struct ux_http_field fields[UX_FORM_FIELDS_MOST];
@@ -246,33 +246,5 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 /* --- assets, embedded by tools/embed_assets.py ------------------------------------------------ */
 
 extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon;
-
-/* --- pasted stacks ---------------------------------------------------------------------------- */
-
-enum {
-	UX_STACK_ADDRESSES_MOST = 16 /* in one line */
-};
-
-/* The slices refer to the line. */
-struct ux_stack_line {
-	struct ux_bytes id;   /* ID of a module in the syntax of ux_id_parse(); empty: none */
-	struct ux_bytes name; /* path or name of a module's file; empty: none */
-	uint64_t pcs[UX_STACK_ADDRESSES_MOST];
-	size_t n;
-	bool more; /* there were more than UX_STACK_ADDRESSES_MOST */
-};
-
-/*
- * Parses one line of a stack. These forms are recognized anywhere in the line:
- *
- *   gnu:93ac61ec... 0x29d90 0x1139     an ID; alone on a line, it applies to the lines after it
- *   93ac61ec5a8eb1396f9fbd350e3169a5   32 or more hex digits are a build ID
- *   0x29d90   171664   29d9c           addresses; without 0x only alone on a line
- *   /usr/lib/libc.so.6+0x29d90         a file and an offset, as written by sanitizers and
- *   ./prog(+0x1139) [0x5555...139]     backtrace(3): then other numbers in the line are addresses
- *   #1 0x7f...d90 n/a (libc.so.6 + 0x29d90)                       in the process, and ignored
- *   #00 pc 0004ba2c  /system/lib/libc.so (abort+68) (BuildId: 9d...)      Android
- */
-void ux_stack_line_parse(struct ux_bytes line, struct ux_stack_line *ret);
 
 #endif

@@ -1,368 +1,504 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /symbolize: resolves the addresses in pasted stacks. */
+/* /symbolize: the frames of pasted crash reports with their names. */
 #include "page.h"
 #include "pages.h"
 
+#include "paste.h"
 #include "request_values.h"
-#include "symbolize.h"
+#include "text.h"
 
 enum {
-	LINES_MOST = 5000,
-	ADDRESSES_MOST = 5000,
-	MODULES_MOST = 64,      /* modules of one text, which are open at the same time */
 	ANSWER_MOST = 64 << 20, /* bytes of HTML and of plain text */
-	/* files of the same name that are checked for belonging to one module */
-	SAME_NAME_MOST = 32
+	RUN_SHOWN = 6,          /* lines without frames that are shown one after another */
+	LINK_MOST = 6000,       /* bytes of a link to a stack: what servers and programs pass on */
+	CHOICES_MOST = 64,
 };
 
 static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
 
-/* A module named in the text, and the result of its lookup. */
-struct paste_module {
-	struct ux_bytes as; /* ID or name as written in the text */
-	const char *id;     /* canonical; NULL: no module was found */
-	struct ux_open_module *module;
-	const char *why_not;         /* the reason when there is no module */
-	struct ux_requested_pcs pcs; /* its addresses in the text, less 1 for return addresses */
+/* The fields of the form. */
+struct symbolize_form {
+	struct ux_bytes id;
+	struct ux_bytes text;
+	bool returns;
+	struct ux_bytes choices[CHOICES_MOST]; /* "NAME ID" */
+	size_t n_choices;
 };
 
-/* State of one pasted text. */
-struct paste {
-	struct ux_request *req;
-	struct ux_work work;
-	bool return_addresses;
-	struct paste_module known[MODULES_MOST];
-	size_t n_known;
-	struct paste_module
-		*current; /* module of the last line that has only an ID, or of the form */
-	size_t n_addresses;
-	size_t n_named;
-	struct ux_out text; /* the answer as plain text */
+/* The answer in its forms. */
+struct symbolize_answer {
+	struct ux_paste *paste;
+	struct ux_out *html;
+	struct ux_out text, markdown, link;
+	struct ux_bytes link_id; /* of the last frame in the link */
+	bool link_full;          /* it would be too long */
+	unsigned number;         /* frames in the Markdown so far */
 };
 
-static void paste_module_deinit(struct paste_module *k)
+static void symbolize_answer_deinit(struct symbolize_answer *a)
 {
-	ux_open_module_unref(k->module);
-	ux_requested_pcs_deinit(&k->pcs);
+	ux_out_deinit(&a->text);
+	ux_out_deinit(&a->markdown);
+	ux_out_deinit(&a->link);
 }
 
-static void paste_deinit(struct paste *p)
+/* --- names as text ---------------------------------------------------------------------------- */
+
+static void symbolize_put_place(struct ux_out *out, const struct ux_frame_text *f)
 {
-	for (size_t i = 0; i < p->n_known; i++)
-		paste_module_deinit(&p->known[i]);
-	ux_out_deinit(&p->text);
+	ux_out_put(out, f->dir.data, f->dir.size);
+	ux_out_cstr(out, f->dir.size > 0 && f->dir.data[f->dir.size - 1] != '/' ? "/" : "");
+	ux_out_put(out, f->base.data, f->base.size);
+	if (f->line > 0)
+		ux_out_fmt(out, ":%" PRIu32, f->line);
 }
 
-/* The module whose file has that name, if there is exactly one. */
-static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, struct paste_module *k)
+/* A name in a span of code of Markdown, which cannot have a backtick. */
+static void symbolize_put_code(struct ux_out *out, struct ux_bytes text)
 {
-	struct ux_request *req = p->req;
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	const uint8_t *slash = ux_bytes_find_last(path, '/');
-	size_t skip = slash ? (size_t)(slash - path.data) + 1 : 0;
-	const char *name = ux_arena_strndup(&req->arena, path.data + skip, path.size - skip);
-	struct ux_hits hits;
-	UX_TRY(ux_request_work_charge(&p->work, UX_WORK_SEARCH, &req->err));
-	if (!name)
-		return ux_arena_fail(&req->arena, &req->err);
-	const struct ux_search what = {.by = UX_SEARCH_FILE, .text = name, .limit = SAME_NAME_MOST};
-	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
-	for (size_t i = 1; i < hits.n; i++)
-		if (hits.hits[i].module != hits.hits[0].module) {
-			k->why_not =
-				"several modules have a file of that name: say which by its ID";
-			return UX_OK;
+	ux_out_u8(out, '`');
+	for (size_t i = 0; i < text.size; i++)
+		ux_out_u8(out, text.data[i] == '`' || text.data[i] < ' ' ? '\'' : text.data[i]);
+	ux_out_u8(out, '`');
+}
+
+static void symbolize_put_texts(struct symbolize_answer *a, const struct ux_frame_cache *cache,
+				uint32_t frame)
+{
+	for (; frame != 0; frame = ux_cached_frame(cache, frame)->up) {
+		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
+		ux_cleanup(ux_out_deinit) struct ux_out place = {0};
+		symbolize_put_place(&place, &f);
+		ux_out_cstr(&a->text, "    ");
+		ux_out_put(&a->text, f.function.data, f.function.size);
+		ux_out_fmt(&a->markdown, "%u. ", a->number++);
+		symbolize_put_code(&a->markdown, f.function);
+		if (f.base.size > 0) {
+			ux_out_cstr(&a->text, " at ");
+			ux_out_put(&a->text, place.data, place.size);
+			ux_out_cstr(&a->markdown, " at ");
+			symbolize_put_code(&a->markdown, ux_out_bytes(&place));
 		}
-	if (hits.n == 0)
-		k->why_not = "no module has a file of that name";
-	else
-		k->id = hits.hits[0].id;
-	return UX_OK;
-}
-
-static enum ux_code paste_module_open(struct paste *p, struct paste_module *k)
-{
-	struct ux_request *req = p->req;
-	struct ux_error why = UX_ERROR_INIT;
-	if (!k->id)
-		return UX_OK;
-	UX_TRY(ux_request_work_charge(&p->work, UX_WORK_MODULE, &req->err));
-	uint32_t retry_s = 0;
-	enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, k->id,
-						  /* wait_ms= */ 0, &k->module, &retry_s, &why);
-	if (code == UX_ENOMEM) {
-		req->err = why;
-		return code;
+		ux_out_cstr(&a->text, f.inlined ? " (inlined)\n" : "\n");
+		ux_out_cstr(&a->markdown, f.inlined ? " (inlined)\n" : "\n");
 	}
-	if (code == UX_EUNAVAILABLE)
-		k->why_not = "its symbols are on their way: ask again in a few seconds";
-	else if (code == UX_ENOTFOUND)
-		k->why_not = "nothing here has symbols of it";
-	else if (code != UX_OK)
-		k->why_not = "what is here of it cannot be read";
-	return UX_OK;
 }
 
-/* Finds or adds the module that a text refers to; *ret is NULL when there are too many. */
-static enum ux_code paste_add_module(struct paste *p, struct ux_bytes as, bool is_id,
-				     struct paste_module **ret)
+/* A frame that has no name from here, as an item of the list. */
+static void symbolize_put_unnamed(struct symbolize_answer *a, const struct ux_paste_frame *f)
 {
-	struct ux_request *req = p->req;
-	*ret = NULL;
-	for (size_t i = 0; i < p->n_known; i++)
-		if (ux_bytes_eq(p->known[i].as, as)) {
-			*ret = &p->known[i];
-			return UX_OK;
-		}
-	if (p->n_known == MODULES_MOST)
-		return UX_OK;
-	struct paste_module *k = &p->known[p->n_known];
-	*k = (struct paste_module){.as = as};
-	if (is_id)
-		UX_TRY(ux_module_id_parse(as, &req->arena, &k->id, &req->err));
+	ux_out_fmt(&a->markdown, "%u. ", a->number++);
+	if (f->text.symbol.size > 0)
+		symbolize_put_code(&a->markdown, f->text.symbol);
+	else if (f->text.has_address)
+		ux_out_fmt(&a->markdown, "`0x%" PRIx64 "`", f->text.address);
 	else
-		UX_TRY(paste_id_of_name(p, as, k));
-	p->n_known++;
-	*ret = k;
-	return paste_module_open(p, k);
+		ux_out_fmt(&a->markdown, "`0x%" PRIx64 "`", f->text.offset);
+	if (f->text.module.size > 0) {
+		ux_out_cstr(&a->markdown, " in ");
+		symbolize_put_code(&a->markdown, f->text.module);
+	}
+	ux_out_u8(&a->markdown, '\n');
 }
 
-static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_line *parsed,
-				    struct paste_module **ret)
+/* "ID@1139,1140;ID@..." has the builds and the addresses as they were looked up. */
+static void symbolize_put_link(struct symbolize_answer *a, const struct ux_paste_frame *f)
 {
-	*ret = p->current;
-	if (parsed->id.size > 0) {
-		UX_TRY(paste_add_module(p, parsed->id, /* is_id= */ true, ret));
-		if (parsed->name.size == 0) /* it also applies to the lines that follow */
-			p->current = *ret;
-	} else if (parsed->name.size > 0) {
-		UX_TRY(paste_add_module(p, parsed->name, /* is_id= */ false, ret));
-		if (*ret && !(*ret)->id && p->current)
-			*ret = p->current; /* the name is unknown: use the form's module */
+	if (!f->has_pc || !f->module || !f->module->id || a->link_full)
+		return;
+	struct ux_bytes id = ux_bytes_cstr(f->module->id);
+	size_t before = a->link.size;
+	if (!ux_bytes_eq(id, a->link_id)) {
+		ux_out_cstr(&a->link, a->link.size > 0 ? ";" : "");
+		ux_out_put(&a->link, id.data, id.size);
+		ux_out_u8(&a->link, '@');
+	} else {
+		ux_out_u8(&a->link, ',');
 	}
-	return UX_OK;
+	ux_out_fmt(&a->link, "%" PRIx64, ux_paste_lookup_pc(f));
+	a->link_id = id;
+	if (a->link.size > LINK_MOST) {
+		a->link.size = before;
+		a->link_full = true;
+	}
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The byte before a return address is part of the call. */
-static uint64_t paste_lookup_pc(const struct paste *p, uint64_t pc)
+/* Which build was used, how it was chosen, and where its code is shown. */
+static void symbolize_put_build(struct ux_out *out, const struct ux_paste_frame *f)
 {
-	return p->return_addresses && pc > 0 ? pc - 1 : pc;
+	const struct ux_paste_module *k = f->module;
+	struct ux_bytes name = ux_crash_base_name(k->name);
+	UX_HTML(out,
+		"<p class=\"build\"><a href=\"/modules/$\"><span>$</span> <span class=\"id\">$</span></a> ",
+		ux_html_url(k->id), name, k->id);
+	UX_HTML(out, "<span>$</span> <a href=\"/frame?id=$&amp;addr=$\">source and code</a></p>\n",
+		ux_paste_how_name(k->how), ux_html_url(k->id), ux_html_hex(ux_paste_lookup_pc(f)));
 }
 
-static void paste_put_text(struct paste *p, const struct ux_frame_cache *cache, uint32_t frame)
+static void symbolize_put_reason(struct ux_out *out, const struct ux_paste_frame *f)
 {
-	for (; frame != 0; frame = ux_cached_frame(cache, frame)->up) {
-		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
-		ux_out_cstr(&p->text, "    ");
-		ux_out_put(&p->text, f.function.data, f.function.size);
-		if (f.base.size > 0) {
-			ux_out_cstr(&p->text, " at ");
-			ux_out_put(&p->text, f.dir.data, f.dir.size);
-			ux_out_cstr(&p->text, f.dir.size > 0 ? "/" : "");
-			ux_out_put(&p->text, f.base.data, f.base.size);
-			ux_out_fmt(&p->text, ":%u", (unsigned)f.line);
-		}
-		ux_out_cstr(&p->text, f.inlined ? " (inlined)\n" : "\n");
-	}
-}
-
-static void paste_put_missing(struct ux_out *out, const struct paste_module *k, uint64_t pc)
-{
-	const char *why = !k           ? "which module is that? Say its ID"
-			  : k->why_not ? k->why_not
-				       : "nothing known has a function there";
+	const struct ux_paste_module *k = f->module;
+	const char *why = f->why_not        ? f->why_not
+			  : k && k->why_not ? k->why_not
+					    : "its symbols have no function there";
 	UX_HTML(out, "<p class=\"why\">$", why);
-	if (k && k->id)
-		UX_HTML(out, " <a href=\"/explain?id=$&amp;addr=$\">explain</a>",
-			ux_html_url(k->id), ux_html_hex(pc));
+	if (k && k->n_builds > 0 && !k->id)
+		ux_out_cstr(out, ": <a href=\"#builds\">choose one</a>");
+	else if (k && k->id && f->has_pc)
+		UX_HTML(out, ": <a href=\"/explain?id=$&amp;addr=$\">explain</a>",
+			ux_html_url(k->id), ux_html_hex(ux_paste_lookup_pc(f)));
 	ux_out_cstr(out, "</p>\n");
 }
 
-/* Writes the addresses of a line, which are already in the module's frame cache. */
-static enum ux_code paste_put_addresses(struct paste *p, const struct paste_module *k,
-					const struct ux_stack_line *line)
+static enum ux_code symbolize_put_frame(struct symbolize_answer *a, struct ux_paste_frame *f,
+					bool several)
 {
-	struct ux_out *out = &p->req->out;
+	struct ux_paste *p = a->paste;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = k ? k->module : NULL, .mode = UX_DEMANGLE_FULL, .work = &p->work};
-	for (size_t i = 0; i < line->n; i++) {
-		uint64_t pc = line->pcs[i], at = paste_lookup_pc(p, pc);
-		uint32_t frame = 0;
-		size_t done = 0;
-		if (r.module)
-			UX_TRY(ux_resolve(&r, &at, 1, &frame, &done, &p->req->err));
-		p->n_named += frame != 0;
-		if (line->n > 1)
-			UX_HTML(out, "<p class=\"at\"><code>$</code></p>", ux_html_hex(pc));
-		ux_page_frames(out, r.cache, frame);
-		paste_put_text(p, r.cache, frame);
-		if (frame == 0)
-			paste_put_missing(out, k, pc);
+		.module = f->module ? f->module->module : NULL,
+		.mode = UX_DEMANGLE_FULL,
+		.work = &p->work};
+	uint64_t at = ux_paste_lookup_pc(f);
+	uint32_t frame = 0;
+	size_t done = 0;
+	if (r.module && f->has_pc)
+		UX_TRY(ux_resolve(&r, &at, 1, &frame, &done, &p->req->err));
+	if (several)
+		UX_HTML(a->html, "<p class=\"at\"><code>$</code></p>", ux_html_hex(f->text.offset));
+	symbolize_put_link(a, f);
+	if (frame != 0) {
+		p->n_named++;
+		ux_page_frames(a->html, r.cache, frame);
+		symbolize_put_texts(a, r.cache, frame);
+		symbolize_put_build(a->html, f);
+		return UX_OK;
 	}
+	symbolize_put_unnamed(a, f);
+	if (f->text.located || f->text.symbol.size > 0)
+		p->n_in_text++;
+	if (f->text.located)
+		return UX_OK;
+	if (f->module)
+		f->module->n_lacking++;
+	symbolize_put_reason(a->html, f);
 	return UX_OK;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Processes a line whose addresses are in the module; NULL: the module is not known. */
-typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_line *parsed, struct paste_module *k);
-
-/* The first pass collects the addresses. */
-static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
-				     const struct ux_stack_line *parsed, struct paste_module *k)
+static enum ux_code symbolize_put_line(struct symbolize_answer *a, const struct ux_paste_line *l)
 {
-	struct ux_error *err = &p->req->err;
-	(void)line;
-	p->n_addresses += parsed->n;
-	if (p->n_addresses > ADDRESSES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the text has over %d addresses",
-				    ADDRESSES_MOST);
-	for (size_t i = 0; i < parsed->n && k; i++)
-		if (!ux_requested_pcs_append(&k->pcs, paste_lookup_pc(p, parsed->pcs[i])))
-			return ux_error_nomem(err);
-	return UX_OK;
-}
-
-/* The second pass writes the result. */
-static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_line *parsed, struct paste_module *k)
-{
-	struct ux_request *req = p->req;
-	struct ux_out *out = &req->out;
-	UX_HTML(out, "<li><p class=\"request\"><code>$</code></p>", line);
-	ux_out_put(&p->text, line.data, line.size);
-	ux_out_u8(&p->text, '\n');
-	UX_TRY(paste_put_addresses(p, k, parsed));
-	if (parsed->more)
+	struct ux_out *out = a->html;
+	UX_HTML(out, "<li><p class=\"request\"><code>$</code></p>", l->text);
+	for (size_t i = 0; i < l->n; i++)
+		UX_TRY(symbolize_put_frame(a, &l->frames[i], l->n > 1));
+	if (l->more)
 		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
 	ux_out_cstr(out, "</li>\n");
-	UX_TRY(ux_out_status(&p->text, &req->err));
-	return ux_out_status(out, &req->err);
+	return UX_OK;
 }
 
-static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste_line_fn *fn)
+/* Lines without frames: many together are folded up. */
+static void symbolize_put_run(struct ux_out *out, const struct ux_paste_line *lines, size_t n)
 {
-	size_t n_lines = 0;
-	while (text.size > 0) {
-		const uint8_t *end = memchr(text.data, '\n', text.size);
-		size_t n = end ? (size_t)(end - text.data) : text.size;
-		struct ux_bytes line = ux_bytes(text.data, n);
-		struct ux_stack_line parsed;
-		struct paste_module *k = NULL;
-		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
-		while (line.size > 0 && line.data[line.size - 1] == '\r')
-			line.size--;
-		if (line.size == 0)
-			continue;
-		if (++n_lines > LINES_MOST)
-			return ux_error_set(&p->req->err, UX_ELIMIT, "the text has over %d lines",
-					    LINES_MOST);
-		UX_TRY(ux_request_work_charge(&p->work, line.size, &p->req->err));
-		ux_stack_line_parse(line, &parsed);
-		UX_TRY(paste_module_of(p, &parsed, &k));
-		UX_TRY(fn(p, line, &parsed, k));
+	bool folded = n > RUN_SHOWN;
+	if (folded)
+		UX_HTML(out,
+			"<li><details><summary>$ lines without frames</summary><pre tabindex=\"0\">",
+			ux_html_count(n));
+	for (size_t i = 0; i < n; i++)
+		if (folded)
+			UX_HTML(out, "$\n", lines[i].text);
+		else if (lines[i].text.size > 0)
+			UX_HTML(out, "<li><p class=\"request\"><code>$</code></p></li>\n",
+				lines[i].text);
+	if (folded)
+		ux_out_cstr(out, "</pre></details></li>\n");
+}
+
+static enum ux_code symbolize_put_lines(struct symbolize_answer *a)
+{
+	const struct ux_paste_lines *v = &a->paste->lines;
+	struct ux_error *err = &a->paste->req->err;
+	ux_out_cstr(a->html, "<ol class=\"stack\">\n");
+	for (size_t i = 0; i < v->size;) {
+		size_t n = 0;
+		while (i + n < v->size && v->data[i + n].n == 0) {
+			ux_out_put(&a->text, v->data[i + n].text.data, v->data[i + n].text.size);
+			ux_out_u8(&a->text, '\n');
+			n++;
+		}
+		symbolize_put_run(a->html, &v->data[i], n);
+		i += n;
+		if (i == v->size)
+			break;
+		ux_out_put(&a->text, v->data[i].text.data, v->data[i].text.size);
+		ux_out_u8(&a->text, '\n');
+		UX_TRY(symbolize_put_line(a, &v->data[i++]));
+		UX_TRY(ux_out_status(&a->text, err));
+		UX_TRY(ux_out_status(&a->markdown, err));
+		UX_TRY(ux_out_status(a->html, err));
 	}
+	ux_out_cstr(a->html, "</ol>\n");
 	return UX_OK;
 }
 
-/* Resolves all addresses of a module in one batch, which puts them into its frame cache. */
-static enum ux_code paste_resolve(struct paste *p, const struct paste_module *k)
+/* --- modules ---------------------------------------------------------------------------------- */
+
+/* The builds of names that have several; one click each. */
+static void symbolize_put_builds(struct symbolize_answer *a)
 {
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = k->module, .mode = UX_DEMANGLE_FULL, .work = &p->work};
-	uint32_t *frames = ux_arena_array(&p->req->arena, uint32_t, k->pcs.size + 1);
-	if (!frames)
-		return ux_arena_fail(&p->req->arena, &p->req->err);
-	for (size_t i = 0, done = 0; i < k->pcs.size; i += done)
-		UX_TRY(ux_resolve(&r, k->pcs.data + i, k->pcs.size - i, frames, &done,
-				  &p->req->err));
-	return UX_OK;
+	struct ux_out *out = a->html;
+	bool begun = false;
+	for (size_t i = 0; i < a->paste->modules.size; i++) {
+		const struct ux_paste_module *k = a->paste->modules.data[i];
+		if (k->id || k->n_builds == 0)
+			continue;
+		if (!begun)
+			ux_out_cstr(out, "<section id=\"builds\" class=\"builds\" "
+					 "aria-labelledby=\"which\">\n<h2 id=\"which\">Which build "
+					 "crashed?</h2>\n");
+		begun = true;
+		UX_HTML(out, "<h3><code>$</code></h3>\n<ul>\n", k->name);
+		for (size_t j = 0; j < k->n_builds; j++) {
+			const struct ux_paste_build *b = &k->builds[j];
+			UX_HTML(out,
+				"<li><button form=\"paste\" name=\"use\" value=\"$ $\">Use</button> "
+				"<a href=\"/modules/$\"><span class=\"id\">$</span></a> ",
+				k->name, b->id, ux_html_url(b->id), b->id);
+			UX_HTML(out, "<span class=\"facts\">$ $</span></li>\n", b->file_name,
+				ux_html_time(b->created));
+		}
+		ux_out_cstr(out, "</ul>\n");
+		if (k->more_builds)
+			UX_HTML(out,
+				"<p class=\"hint\">There are more: <a href=\"/search?q=$\">all of "
+				"them</a>.</p>\n",
+				ux_html_url_bytes(ux_crash_base_name(k->name)));
+	}
+	if (begun)
+		ux_out_cstr(out, "</section>\n");
 }
 
-static enum ux_code paste_put_lines(struct paste *p, struct ux_bytes text)
+/* A path that can be copied into a command as it is; else a word that stands for it. */
+static struct ux_bytes symbolize_shell_path(struct ux_bytes name)
 {
-	struct paste_module *first = p->current;
-	UX_TRY(paste_each_line(p, text, paste_count_line));
-	for (size_t i = 0; i < p->n_known; i++)
-		if (p->known[i].module)
-			UX_TRY(paste_resolve(p, &p->known[i]));
-	p->current = first;
-	return paste_each_line(p, text, paste_put_line);
+	for (size_t i = 0; i < name.size; i++)
+		if (!ux_is_letter(name.data[i]) && !ux_is_digit(name.data[i]) &&
+		    !memchr("/._+-", name.data[i], 5))
+			return UX_STR("FILE");
+	return name.size > 0 && name.data[0] == '/' ? name : UX_STR("FILE");
 }
 
-static void paste_put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes text, bool ra)
+static void symbolize_put_missing(struct symbolize_answer *a)
 {
+	struct ux_out *out = a->html;
+	bool begun = false;
+	for (size_t i = 0; i < a->paste->modules.size; i++) {
+		const struct ux_paste_module *k = a->paste->modules.data[i];
+		if (k->n_lacking == 0 || k->module || (!k->id && k->n_builds > 0) ||
+		    (k->name.size == 0 && !k->id) || (k->name.size > 0 && k->name.data[0] == '['))
+			continue;
+		if (!begun)
+			ux_out_cstr(
+				out,
+				"<section aria-labelledby=\"missing\">\n"
+				"<h2 id=\"missing\">What is missing</h2>\n<ul class=\"advice\">\n");
+		begun = true;
+		UX_HTML(out, "<li><code>$</code> ",
+			k->name.size > 0 ? k->name : ux_bytes_cstr(k->id));
+		if (k->id && k->name.size > 0)
+			UX_HTML(out, "<span class=\"id\">$</span> ", k->id);
+		UX_HTML(out, "<span>$ $</span><br><code>unhex push $</code></li>\n",
+			ux_html_count(k->n_lacking), k->n_lacking == 1 ? "frame" : "frames",
+			symbolize_shell_path(k->name));
+	}
+	if (begun)
+		ux_out_cstr(out, "</ul>\n</section>\n");
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void symbolize_put_sum(struct symbolize_answer *a)
+{
+	const struct ux_paste *p = a->paste;
+	UX_HTML(a->html, "<p class=\"sum\" role=\"status\">$ of $ frames have names",
+		ux_html_count(p->n_named + p->n_in_text), ux_html_count(p->n_frames));
+	if (p->n_in_text > 0)
+		UX_HTML(a->html, ", $ of them from the text alone", ux_html_count(p->n_in_text));
+	ux_out_cstr(a->html, ".");
+	if (a->link_full)
+		ux_out_cstr(a->html, " The stack is too long for a link.");
+	else if (a->link.size > 0)
+		UX_HTML(a->html, " <a href=\"/symbolize?stack=$\">Link to this stack</a>",
+			ux_html_url_bytes(ux_out_bytes(&a->link)));
+	ux_out_cstr(a->html, "</p>\n");
+}
+
+static void symbolize_put_copies(struct symbolize_answer *a)
+{
+	UX_HTML(a->html,
+		"<details><summary>The same as text</summary>"
+		"<pre tabindex=\"0\">$</pre></details>\n",
+		ux_out_bytes(&a->text));
+	UX_HTML(a->html,
+		"<details><summary>The same as Markdown</summary>"
+		"<pre tabindex=\"0\">$</pre></details>\n",
+		ux_out_bytes(&a->markdown));
+}
+
+/* The list of frames is written into a buffer of its own, since what stands above it follows from
+ * it. */
+static enum ux_code symbolize_put_answer(struct ux_paste *p)
+{
+	struct ux_request *req = p->req;
+	struct ux_out lines = {.quota = &req->answer};
+	ux_cleanup(symbolize_answer_deinit) struct symbolize_answer a = {
+		.paste = p,
+		.html = &lines,
+		.text.quota = &req->answer,
+		.markdown.quota = &req->answer,
+	};
+	enum ux_code code = symbolize_put_lines(&a);
+	if (code == UX_OK)
+		code = ux_out_status(&lines, &req->err);
+	if (code == UX_OK) {
+		a.html = &req->out;
+		ux_out_cstr(a.html, "<section class=\"answer\" aria-labelledby=\"answer\">\n"
+				    "<h2 id=\"answer\">Names</h2>\n");
+		symbolize_put_sum(&a);
+		symbolize_put_builds(&a);
+		ux_out_put(a.html, lines.data, lines.size);
+		symbolize_put_copies(&a);
+		ux_out_cstr(a.html, "</section>\n");
+		symbolize_put_missing(&a);
+		code = ux_out_status(&req->out, &req->err);
+	}
+	ux_out_deinit(&lines);
+	return code;
+}
+
+/* --- the form --------------------------------------------------------------------------------- */
+
+static void symbolize_put_form(struct ux_out *out, const struct symbolize_form *f)
+{
+	ux_out_cstr(out,
+		    "<form id=\"paste\" class=\"paste\" action=\"/symbolize\" method=\"post\">\n");
 	UX_HTML(out,
-		"<form class=\"paste\" action=\"/symbolize\" method=\"post\">\n"
-		"<label for=\"id\">Module, where the text does not say</label>\n"
-		"<input id=\"id\" name=\"id\" value=\"$\" placeholder=\"gnu:… or bare hex\" "
-		"autocomplete=\"off\" spellcheck=\"false\">\n"
-		"<label for=\"text\">Stack or addresses</label>\n"
+		"<label for=\"text\">Stack, crash report or addresses</label>\n"
 		"<textarea id=\"text\" name=\"text\" rows=\"12\" required spellcheck=\"false\" "
 		"autocapitalize=\"off\" aria-describedby=\"kinds\">$</textarea>\n",
-		id, text);
+		f->text);
+	ux_out_cstr(
+		out,
+		"<p id=\"kinds\" class=\"hint\">Paste it as it is: backtrace(3), sanitizers, "
+		"gdb, systemd-coredump, eu-stack, Go, Rust, Java (hs_err), the kernel's log, "
+		"perf script, Android, macOS; or <code>gnu:93ac… 0x29d90</code>. Addresses of a "
+		"process take its <code>/proc/PID/maps</code>, pasted below.</p>\n");
 	UX_HTML(out,
-		"<p id=\"kinds\" class=\"hint\">Stacks of sanitizers, systemd-coredump, backtrace(3), "
-		"Android; or lines like <code>gnu:93ac… 0x29d90 0x1139</code>, or addresses alone. "
-		"Addresses are those in the file, as these stacks have them, not those in the process."
-		"</p>\n<div class=\"row\"><label class=\"check\"><input type=\"checkbox\" name=\"ra\" "
-		"value=\"1\"$> return addresses: look one byte before</label>"
+		"<label for=\"id\">Module, where the text does not say</label>\n"
+		"<input id=\"id\" name=\"id\" value=\"$\" placeholder=\"gnu:… or bare hex\" "
+		"autocomplete=\"off\" spellcheck=\"false\">\n",
+		f->id);
+	for (size_t i = 0; i < f->n_choices; i++)
+		UX_HTML(out, "<input type=\"hidden\" name=\"use\" value=\"$\">\n", f->choices[i]);
+	UX_HTML(out,
+		"<div class=\"row\"><label class=\"check\"><input type=\"checkbox\" name=\"ra\" "
+		"value=\"1\"$> addresses alone are return addresses: look one byte before</label>"
 		"<button class=\"main\">Symbolize</button></div>\n</form>\n",
-		ra ? UX_HTML_OURS(" checked") : UX_HTML_OURS(""));
+		f->returns ? UX_HTML_OURS(" checked") : UX_HTML_OURS(""));
+}
+
+static enum ux_code symbolize_answer(struct ux_request *req, const struct symbolize_form *f)
+{
+	struct ux_paste *p = ux_arena_new(&req->arena, struct ux_paste);
+	if (!p)
+		return ux_arena_fail(&req->arena, &req->err);
+	*p = (struct ux_paste){.req = req,
+			       .work = ux_request_work(req),
+			       .returns = f->returns,
+			       .form_id = f->id,
+			       .choices = f->choices,
+			       .n_choices = f->n_choices};
+	ux_request_answer_most(req, ANSWER_MOST);
+	enum ux_code code = ux_paste_read(p, f->text);
+	if (code == UX_OK)
+		code = symbolize_put_answer(p);
+	ux_paste_deinit(p);
+	return code;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+/* Reads the stack in a link, and sets the text that it stands for: a line for each frame. */
+static enum ux_code symbolize_read_link(struct ux_request *req, struct ux_bytes stack,
+					struct ux_bytes *ret)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	struct ux_bytes id = UX_BYTES_NONE;
+	while (stack.size > 0) {
+		size_t n = 0;
+		uint64_t pc = 0;
+		while (n < stack.size && !memchr(",;@", stack.data[n], 3))
+			n++;
+		struct ux_bytes word = ux_bytes(stack.data, n);
+		bool is_id = n < stack.size && stack.data[n] == '@';
+		if (is_id)
+			id = word;
+		else if (id.size == 0 || !ux_hex_parse_u64(word, /* hex= */ true, &pc))
+			return ux_error_set(&req->err, UX_EINVAL,
+					    "\"stack\" is no list of ID@ADDRESS,ADDRESS;ID@...");
+		if (!is_id) {
+			ux_out_put(&text, id.data, id.size);
+			ux_out_fmt(&text, " 0x%" PRIx64 "\n", pc);
+		}
+		n = ux_min(n + 1, stack.size);
+		stack = ux_bytes(stack.data + n, stack.size - n);
+	}
+	UX_TRY(ux_out_status(&text, &req->err));
+	char *copy = ux_arena_strndup(&req->arena, text.data, text.size);
+	if (!copy)
+		return ux_arena_fail(&req->arena, &req->err);
+	*ret = ux_bytes(copy, text.size);
+	return UX_OK;
 }
 
 enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *res)
 {
+	struct symbolize_form f = {.id = ux_page_query(req, "id"), .text = UX_STR("")};
+	struct ux_bytes stack = ux_page_query(req, "stack");
+	if (stack.size > 0)
+		UX_TRY(symbolize_read_link(req, stack, &f.text));
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
-	paste_put_form(&req->out, ux_page_query(req, "id"), UX_STR(""), false);
+	if (stack.size > 0)
+		UX_TRY(symbolize_answer(req, &f));
+	symbolize_put_form(&req->out, &f);
 	return ux_page_end(req, res, &page);
 }
 
-static enum ux_code paste_put_answer(struct paste *p, struct ux_bytes text)
+/* The builds that were selected, now and before. */
+static void symbolize_read_choices(struct symbolize_form *f, const struct ux_form *form)
 {
-	struct ux_out *out = &p->req->out;
-	ux_out_cstr(out, "<section aria-labelledby=\"answer\">\n<h2 id=\"answer\">Names</h2>\n"
-			 "<ol class=\"stack\">\n");
-	UX_TRY(paste_put_lines(p, text));
-	ux_out_cstr(out, "</ol>\n");
-	UX_HTML(out, "<p class=\"hint\" role=\"status\">$ of $ addresses have names.</p>\n",
-		ux_html_count(p->n_named), ux_html_count(p->n_addresses));
-	UX_TRY(ux_out_status(&p->text, &p->req->err));
-	UX_HTML(out,
-		"<details><summary>The same as text</summary>"
-		"<pre tabindex=\"0\">$</pre></details>\n</section>\n",
-		ux_out_bytes(&p->text));
-	return UX_OK;
+	for (size_t i = 0; i < form->n && f->n_choices < CHOICES_MOST; i++)
+		if (ux_bytes_eq(form->fields[i].name, UX_STR("use")))
+			f->choices[f->n_choices++] = form->fields[i].value;
 }
 
 enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_form form;
+	struct symbolize_form f = {0};
 	UX_TRY(ux_form_read(req, &form));
-	struct ux_bytes id = ux_page_trim(ux_form_get(&form, "id"));
-	struct ux_bytes text = ux_form_get(&form, "text");
-	bool ra = ux_form_get(&form, "ra").size > 0;
-	struct paste *p = ux_arena_new(&req->arena, struct paste);
-	if (!p)
-		return ux_arena_fail(&req->arena, &req->err);
-	*p = (struct paste){.req = req,
-			    .work = ux_request_work(req),
-			    .return_addresses = ra,
-			    .text.quota = &req->answer};
-	ux_request_answer_most(req, ANSWER_MOST);
+	f.id = ux_page_trim(ux_form_get(&form, "id"));
+	f.text = ux_form_get(&form, "text");
+	f.returns = ux_form_get(&form, "ra").size > 0;
+	symbolize_read_choices(&f, &form);
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
-	enum ux_code code = UX_OK;
-	if (id.size > 0)
-		code = paste_add_module(p, id, /* is_id= */ true, &p->current);
-	if (code == UX_OK)
-		code = paste_put_answer(p, text);
-	paste_deinit(p);
-	UX_TRY(code);
-	paste_put_form(&req->out, id, text, ra);
+	UX_TRY(symbolize_answer(req, &f));
+	symbolize_put_form(&req->out, &f);
 	return ux_page_end(req, res, &page);
 }

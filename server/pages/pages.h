@@ -28,8 +28,11 @@ ux_handler_fn ux_web_modules, ux_web_search, ux_web_module;
  */
 ux_handler_fn ux_web_functions, ux_web_sources, ux_web_source;
 
-/* GET /symbolize shows the form for pasted stacks and addresses, POST the result. */
+/* GET /symbolize shows the form for crash reports, and the stack of a link; POST the result. */
 ux_handler_fn ux_web_symbolize_form, ux_web_symbolize;
+
+/* GET /frame?id=&addr=: functions, source lines and machine code at an address. */
+ux_handler_fn ux_web_frame;
 
 /* GET /profiles: services with kept profiles; /profiles/{service}, its graph as a page and a
  * picture. */

@@ -251,6 +251,26 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 	return code;
 }
 
+enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes name,
+				     uint64_t *budget, struct ux_work *work, uint64_t *starts,
+				     size_t max, size_t *ret_n, bool *ret_more,
+				     struct ux_error *err)
+{
+	enum ux_code code = UX_ENOTFOUND;
+	*ret_n = 0;
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
+		struct ux_open_candidate *c = &m->candidates[i];
+		code = module_cache_read_names(m, c, budget, work, err);
+		if (code != UX_OK)
+			continue;
+		*ret_n = ux_gsym_names_find_all(&c->names, &c->gsym, name, starts, max, ret_more);
+		code = *ret_n > 0 ? UX_OK : UX_ENOTFOUND;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return code;
+}
+
 static void module_cache_evicted(void *ctx, void *value)
 {
 	(void)ctx;

@@ -40,6 +40,15 @@ const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_mo
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
 				 struct ux_work *work, uint64_t *ret, struct ux_error *err) ux_must;
 
+/*
+ * As ux_open_module_find(), but finds all functions with that name: writes the starts of at most
+ * `max`, ascending, and sets *ret_n. *ret_more is set if there are more, and else is not changed.
+ */
+enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes name,
+				     uint64_t *budget, struct ux_work *work, uint64_t *starts,
+				     size_t max, size_t *ret_n, bool *ret_more,
+				     struct ux_error *err) ux_must;
+
 /* NULL is allowed. */
 void ux_open_module_unref(struct ux_open_module *m);
 

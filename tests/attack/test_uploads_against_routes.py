@@ -59,6 +59,7 @@ REQUESTS = {
     "/modules/{id}/source/{path}": lambda n, a: ("GET", f"/modules/{n}/source/src/long.c"),
     "/search": lambda n, a: ("GET", "/search?q=std::x&what=functions"),
     "/symbolize": lambda n, a: ("POST", "/symbolize", f"id={n}&text=" + "%0A".join(hex(x) for x in a[:200])),
+    "/frame": lambda n, a: ("GET", f"/frame?id={n}&addr={a[-1]:#x}"),
     "/explain": lambda n, a: ("GET", f"/explain?id={n}&addr={a[-1]:#x}"),
     "/buildid/{id}/debuginfo": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/debuginfo"),
     "/buildid/{id}/executable": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/executable"),

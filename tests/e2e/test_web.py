@@ -442,8 +442,8 @@ def test_a_pasted_stack_gets_its_names(site, reader):
     assert answers[3] == [] and answers[4] == []
     assert answers[5][0] == names and len(answers[5]) == 2
     text = reader.text("main")
-    assert "several modules have a file of that name" in text
-    assert "no module has a file of that name" in text
+    assert "several builds here have that name" in text
+    assert "no module here has a file of that name" in text
     assert f"{one[-1]['file']}:{one[-1]['line']}" in reader.text(".stack")
     assert reader.eval("document.querySelectorAll('.stack b').length") == \
         reader.eval("document.querySelectorAll('.where b').length")

@@ -92,6 +92,10 @@ static const struct {
 	{"GET", "/search?q=00", ""},
 	{"GET", "/symbolize", ""},
 	{"POST", "/symbolize", "id=go%3Ax&text=0x401000%0A%2Fa.so%2B0x1&ra=1"},
+	{"POST", "/symbolize",
+	 "text=%230%200x401000%20n%2Fa%20%28a.so%20%2B%200x1%29&use=a.so%20go:x"},
+	{"GET", "/symbolize?stack=go:x@401000,401001;go:y@1", ""},
+	{"GET", "/frame?id=go:x&addr=0x401000", ""},
 	{"GET", "/explain", ""},
 	{"GET", "/explain?id=go:x&addr=0x401000", ""},
 	{"GET", "/uploads", ""},
@@ -158,7 +162,15 @@ static void forms_that_are_no_forms_are_refused(void **state)
 	shows(s, "POST", "/symbolize", NULL, big, 413, "over");
 	free(big);
 	shows(s, "POST", "/symbolize", NULL, "text=%zz", 400, "escape");
-	shows(s, "POST", "/symbolize", NULL, "a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", 413, "fields");
+	char many[2 * UX_FORM_FIELDS_MOST + 2];
+	for (size_t i = 0; i <= UX_FORM_FIELDS_MOST; i++)
+		memcpy(&many[2 * i], "a&", 2);
+	many[sizeof(many) - 1] = '\0';
+	shows(s, "POST", "/symbolize", NULL, many, 413, "fields");
+	shows(s, "GET", "/symbolize?stack=0x12", NULL, "", 400, "stack");
+	shows(s, "GET", "/symbolize?stack=go:x@xyz", NULL, "", 400, "stack");
+	shows(s, "GET", "/frame?id=go:x", NULL, "", 400, "addr");
+	shows(s, "GET", "/frame?id=go:none&addr=0x1", NULL, "", 404, "<h1");
 	shows(s, "POST", "/symbolize", NULL, "id=!&text=0x1", 400, "<h1");
 	shows(s, "POST", "/symbolize", NULL, "", 200, "0 of 0");
 	shows(s, "POST", "/sign-in", NULL, "token=x", 403, "page of this server");

@@ -523,7 +523,6 @@ static void routes_whose_cost_others_decide_run_on_the_work_queue(void **state)
 		"GET /buildid/{id}/executable",
 		"GET /buildid/{id}/source/{path...}",
 		"GET /v1/gsym/{id}",
-		"GET /symbolize",
 		"GET /sign-in",
 		"POST /sign-in",
 		"POST /sign-out",

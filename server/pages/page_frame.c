@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /frame?id=&addr=: the functions at an address, the lines of their source files, and the
+ * machine code beside them. */
+#include "page.h"
+#include "pages.h"
+
+#include "module_code.h"
+#include "path_canonical.h"
+#include "request_values.h"
+#include "request_work.h"
+#include "resolve.h"
+#include "symbolize.h"
+#include "text.h"
+#include "vec.h"
+
+enum {
+	LINES_AROUND = 7,         /* of a source file, above and below the line */
+	SOURCES_MOST = 16,        /* functions of one address whose source is shown */
+	SOURCE_BYTES = 16 << 20,  /* of a source file that is read */
+	INSTRUCTIONS_BEFORE = 60, /* that are shown before the address, and behind it */
+	INSTRUCTIONS_BEHIND = 60,
+	CODE_ROWS_MOST = UX_MODULE_CODE_MOST, /* instructions in one answer of the child */
+};
+
+static const struct ux_page page = {.title = "Frame - unhex", .section = UX_PAGE_SYMBOLIZE};
+
+/* What is shown. */
+struct frame_view {
+	struct ux_request *req;
+	struct ux_work work;
+	const char *id; /* canonical */
+	uint64_t pc;
+	struct ux_open_module *module;
+};
+
+/* --- source ----------------------------------------------------------------------------------- */
+
+/* The lines around `line`, or "" when the file ends before it. *ret_first is the first one's
+ * number.
+ */
+static struct ux_bytes frame_lines(struct ux_bytes text, uint32_t line, uint32_t *ret_first)
+{
+	uint32_t first = line > LINES_AROUND ? line - LINES_AROUND : 1;
+	size_t start = 0, end = 0;
+	uint32_t number = 1;
+	for (; end < text.size && number <= line + LINES_AROUND; number++) {
+		const uint8_t *stop = memchr(text.data + end, '\n', text.size - end);
+		if (number == first)
+			start = end;
+		end = stop ? (size_t)(stop - text.data) + 1 : text.size;
+	}
+	*ret_first = first;
+	return number > line ? ux_bytes(text.data + start, end - start) : UX_BYTES_NONE;
+}
+
+static void frame_put_lines(struct ux_out *out, struct ux_bytes lines, uint32_t first,
+			    uint32_t line)
+{
+	ux_out_cstr(out, "<pre class=\"lines\" tabindex=\"0\">");
+	for (uint32_t number = first; lines.size > 0; number++) {
+		const uint8_t *stop = memchr(lines.data, '\n', lines.size);
+		size_t n = stop ? (size_t)(stop - lines.data) : lines.size;
+		struct ux_bytes text = ux_bytes(lines.data, n);
+		UX_HTML(out, number == line ? "<mark><i>$</i> $</mark>\n" : "<i>$</i> $\n", number,
+			text);
+		n = ux_min(n + 1, lines.size);
+		lines = ux_bytes(lines.data + n, lines.size - n);
+	}
+	ux_out_cstr(out, "</pre>\n");
+}
+
+/* Shows the lines of one function's file. *ret_shown: it was uploaded. */
+static enum ux_code frame_put_source(struct frame_view *v, const struct ux_frame_text *f,
+				     bool *ret_shown)
+{
+	struct ux_request *req = v->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	struct ux_bytes text = UX_BYTES_NONE;
+	const char *path = NULL;
+	struct ux_source s;
+	uint32_t first = 0;
+	*ret_shown = false;
+	ux_out_put(&name, f->dir.data, f->dir.size);
+	ux_out_cstr(&name, f->dir.size > 0 ? "/" : "");
+	ux_out_put(&name, f->base.data, f->base.size);
+	UX_TRY(ux_out_status(&name, &req->err));
+	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &path, NULL);
+	if (code == UX_OK)
+		code = ix->sources.find(ix, ux_caller_of(req)->ns, v->id, path, &req->arena, &s,
+					NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(&req->err);
+	if (code != UX_OK || s.size > SOURCE_BYTES ||
+	    ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack, NULL) !=
+		    UX_OK ||
+	    !ux_bytes_sub(pack.bytes, s.off, s.size, &text))
+		return UX_OK;
+	UX_TRY(ux_request_work_charge(&v->work, text.size, &req->err));
+	struct ux_bytes lines = frame_lines(text, f->line, &first);
+	if (lines.size == 0)
+		return UX_OK;
+	*ret_shown = true;
+	UX_HTML(&req->out, "<h3><a href=\"/modules/$/source/$#L$\">$:$</a></h3>\n",
+		ux_html_url(v->id), ux_html_path(ux_bytes_cstr(path + 1)), f->line, path, f->line);
+	frame_put_lines(&req->out, lines, first, f->line);
+	return UX_OK;
+}
+
+static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_frame_cache *cache,
+				      uint32_t frame)
+{
+	struct ux_out *out = &v->req->out;
+	bool any = false, has_line = false;
+	ux_out_cstr(out, "<section aria-labelledby=\"source\">\n<h2 id=\"source\">Source</h2>\n");
+	for (size_t i = 0; frame != 0 && i < SOURCES_MOST;
+	     frame = ux_cached_frame(cache, frame)->up, i++) {
+		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
+		bool shown = false;
+		if (f.base.size == 0 || f.line == 0)
+			continue;
+		has_line = true;
+		UX_TRY(frame_put_source(v, &f, &shown));
+		any = any || shown;
+	}
+	if (!any)
+		ux_out_cstr(out,
+			    has_line ? "<p class=\"why\">The source files were not uploaded: "
+				       "<code>unhex push --sources FILE</code></p>\n"
+				     : "<p class=\"why\">Its symbols have no line there.</p>\n");
+	ux_out_cstr(out, "</section>\n");
+	return UX_OK;
+}
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+UX_VEC(frame_code, struct ux_instruction);
+
+/* The range of instructions that is shown: those around the one at the address. */
+static void frame_code_window(const struct frame_code *code, uint64_t at, size_t *ret_first,
+			      size_t *ret_end, size_t *ret_at)
+{
+	*ret_at = 0;
+	for (size_t i = 0; i < code->size && code->data[i].offset <= at; i++)
+		*ret_at = i;
+	*ret_first = *ret_at > INSTRUCTIONS_BEFORE ? *ret_at - INSTRUCTIONS_BEFORE : 0;
+	*ret_end = ux_min(code->size, *ret_at + INSTRUCTIONS_BEHIND);
+}
+
+/* Shows instructions, and the line of source above the first one of it. */
+static enum ux_code frame_put_instructions(struct frame_view *v, const struct frame_code *code,
+					   uint64_t start)
+{
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = v->module, .mode = UX_DEMANGLE_FULL, .work = &v->work};
+	struct ux_out *out = &v->req->out;
+	size_t first = 0, end = 0, at = 0;
+	struct ux_bytes base = UX_BYTES_NONE;
+	uint32_t line = 0;
+	frame_code_window(code, v->pc - start, &first, &end, &at);
+	ux_out_cstr(out, "<pre class=\"lines code\" tabindex=\"0\">");
+	if (first > 0)
+		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions before</span>\n",
+			ux_html_count(first));
+	for (size_t i = first; i < end; i++) {
+		uint64_t pc = start + code->data[i].offset;
+		uint32_t frame = 0;
+		size_t done = 0;
+		UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &v->req->err));
+		struct ux_frame_text f = {0};
+		if (frame != 0)
+			f = ux_frame_cache_text(r.cache, frame);
+		if (f.base.size > 0 && (f.line != line || !ux_bytes_eq(f.base, base)))
+			UX_HTML(out, "<i></i> <span class=\"where\">$:$</span>\n", f.base, f.line);
+		base = f.base;
+		line = f.line;
+		UX_HTML(out, i == at ? "<mark><i>$</i> $</mark>\n" : "<i>$</i> $\n",
+			ux_html_hex(pc), code->data[i].text);
+	}
+	if (end < code->size)
+		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions behind</span>\n",
+			ux_html_count(code->size - end));
+	ux_out_cstr(out, "</pre>\n");
+	return ux_out_status(out, &v->req->err);
+}
+
+/* Reads the code of the function at the address. */
+static enum ux_code frame_read_code(struct frame_view *v, struct ux_module_code *ret_code,
+				    struct frame_code *ret, struct ux_error *why)
+{
+	uint64_t start = v->pc, size = 1;
+	bool end = false, known = false;
+	for (size_t i = 0; i < ux_open_module_count(v->module) && !known; i++)
+		known = ux_gsym_extent(&ux_open_module_candidate(v->module, i)->gsym, v->pc, &start,
+				       &size, NULL) == UX_OK;
+	/* Of a giant function, what is around the address cannot be found from its start. */
+	if (v->pc - start >= UX_MODULE_CODE_MOST)
+		start = v->pc;
+	const struct ux_code_request wish = {.start = start, .size = ux_max(size, (uint64_t)1)};
+	UX_TRY(ux_module_code_open(v->req, v->id, &wish, ret_code, why));
+	while (ret->size < CODE_ROWS_MOST) {
+		struct ux_instruction found;
+		UX_TRY(ux_module_code_next(ret_code, &found, &end, why));
+		if (end)
+			break;
+		if (!frame_code_append(ret, found))
+			return ux_error_nomem(why);
+	}
+	return UX_OK;
+}
+
+static enum ux_code frame_put_code(struct frame_view *v)
+{
+	struct ux_out *out = &v->req->out;
+	struct ux_module_code code = {0};
+	struct frame_code rows = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	ux_out_cstr(out, "<section aria-labelledby=\"code\">\n<h2 id=\"code\">Code</h2>\n");
+	enum ux_code result = frame_read_code(v, &code, &rows, &why);
+	if (result == UX_ENOMEM) {
+		v->req->err = why;
+	} else if (result == UX_OK && rows.size > 0) {
+		result = frame_put_instructions(v, &rows, code.range.pc);
+	} else {
+		UX_HTML(out, "<p class=\"why\">$</p>\n",
+			result == UX_OK ? "there are no instructions" : why.text);
+		result = UX_OK;
+	}
+	ux_module_code_close(&code);
+	frame_code_deinit(&rows);
+	ux_out_cstr(out, "</section>\n");
+	return result;
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static enum ux_code frame_open(struct frame_view *v)
+{
+	struct ux_request *req = v->req;
+	struct ux_bytes id = ux_page_query(req, "id"), addr = ux_page_query(req, "addr");
+	uint32_t retry_s = 0;
+	if (id.size == 0 || !ux_hex_parse_u64(addr, /* hex= */ false, &v->pc))
+		return ux_error_set(&req->err, UX_EINVAL, "expected id=ID and addr=0x...");
+	UX_TRY(ux_module_id_parse(id, &req->arena, &v->id, &req->err));
+	UX_TRY(ux_request_work_charge(&v->work, UX_WORK_MODULE, &req->err));
+	return ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, v->id,
+				     /* wait_ms= */ 0, &v->module, &retry_s, &req->err);
+}
+
+static enum ux_code frame_put(struct frame_view *v)
+{
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = v->module, .mode = UX_DEMANGLE_FULL, .work = &v->work};
+	struct ux_out *out = &v->req->out;
+	uint32_t frame = 0;
+	size_t done = 0;
+	UX_TRY(ux_resolve(&r, &v->pc, 1, &frame, &done, &v->req->err));
+	UX_HTML(out,
+		"<h1>Frame <code>$</code></h1>\n<p class=\"build\">in <a class=\"id\" href=\"/modules/$\">$</a> ",
+		ux_html_hex(v->pc), ux_html_url(v->id), v->id);
+	UX_HTML(out, "<a href=\"/explain?id=$&amp;addr=$\">explain</a></p>\n", ux_html_url(v->id),
+		ux_html_hex(v->pc));
+	if (frame == 0)
+		ux_out_cstr(out, "<p class=\"why\">Its symbols have no function there.</p>\n");
+	ux_page_frames(out, r.cache, frame);
+	UX_TRY(frame_put_sources(v, r.cache, frame));
+	return frame_put_code(v);
+}
+
+enum ux_code ux_web_frame(struct ux_request *req, struct ux_response *res)
+{
+	struct frame_view v = {.req = req, .work = ux_request_work(req)};
+	UX_TRY(frame_open(&v));
+	ux_page_begin(req, &page);
+	enum ux_code code = frame_put(&v);
+	ux_open_module_unref(v.module);
+	UX_TRY(code);
+	return ux_page_end(req, res, &page);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine code of a module, disassembled. It is read from an uploaded executable by the
+ * confined child, as all untrusted files are. */
+#ifndef UX_MODULE_CODE_H
+#define UX_MODULE_CODE_H
+
+#include "file.h"
+#include "http.h"
+#include "sandbox.h"
+
+enum {
+	UX_MODULE_CODE_MOST = 256 << 10, /* bytes of code that are disassembled at once */
+};
+
+/* The code that is requested. */
+struct ux_code_request {
+	uint64_t start;
+	uint64_t size;
+	bool from_first_byte; /* start counts from the module's first byte, else it is a pc */
+	bool whole;           /* continue to the end of the function, whatever the size */
+};
+
+/* Zeroed = closed. */
+struct ux_module_code {
+	const char *arch, *syntax;
+	struct ux_code_range range; /* at most UX_MODULE_CODE_MOST bytes, all in the file */
+	struct ux_mapping text;     /* records of ux_sandbox_disassemble() */
+	size_t next;                /* of ux_module_code_next() */
+};
+
+/* An instruction. The text is untrusted. */
+struct ux_instruction {
+	uint32_t offset; /* from the start of the range */
+	struct ux_bytes text;
+};
+
+/*
+ * Disassembles code of the module that has a canonical ID. UX_ENOTFOUND: the executable was not
+ * uploaded, or has no code there; UX_EUNSUPPORTED: of this machine, or no disassembler is
+ * installed; codes of ux_sandbox_disassemble(). The code must be closed in any case.
+ */
+enum ux_code ux_module_code_open(struct ux_request *req, const char *id,
+				 const struct ux_code_request *wish, struct ux_module_code *ret,
+				 struct ux_error *err) ux_must;
+void ux_module_code_close(struct ux_module_code *c);
+
+/* Reads the next instruction; *ret_end is set when there is none. UX_ECORRUPT: what the child wrote
+ * is damaged. */
+enum ux_code ux_module_code_next(struct ux_module_code *c, struct ux_instruction *ret,
+				 bool *ret_end, struct ux_error *err) ux_must;
+
+#endif
