@@ -41,7 +41,7 @@ BEGIN {
 	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream " \
 		"server/profiles"
 	allow["server/pages"] = "crash base id names net store profile server/core server/gate server/symbolize server/modules " \
-		"server/profiles"
+		"server/profiles server/upstream"
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
 		"server/upstream server/modules server/protocols server/profiles server/pages otlp"
 	# the command

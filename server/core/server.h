@@ -8,6 +8,7 @@
 #include "keys.h"
 #include "metrics.h"
 #include "store.h"
+#include "trends.h"
 
 #include <stdatomic.h>
 
@@ -17,6 +18,7 @@ struct ux_fetcher;
 struct ux_finisher;
 struct ux_gate;
 struct ux_http_server;
+struct ux_misses;
 struct ux_module_cache;
 struct ux_profile_keeper;
 struct ux_watch;
@@ -117,8 +119,10 @@ struct ux_server {
 	_Atomic(struct ux_http_server *) http;
 	struct ux_profile_keeper *profiles; /* NULL: profiles are neither kept nor shown */
 	struct ux_metrics metrics;
-	struct ux_watch *watch; /* NULL: the threads are not watched */
-	atomic_bool stopping;   /* a hint that makes /readyz fail; no memory order needed */
+	struct ux_trends trends;  /* noted by the thread that does periodic work */
+	struct ux_misses *misses; /* NULL: IDs that are not found are not counted */
+	struct ux_watch *watch;   /* NULL: the threads are not watched */
+	atomic_bool stopping;     /* a hint that makes /readyz fail; no memory order needed */
 };
 
 /* Who can read a namespace without a key. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/modules and /v1/gsym: lists and contents of the store. */
 #include "json_out.h"
+#include "misses.h"
 #include "request_values.h"
 #include "file_answer.h"
 #include "modules.h"
@@ -179,6 +180,9 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 	if (code == UX_EUNAVAILABLE)
 		return ux_request_await(req, res);
 	code = ux_request_fetch(req, res, id, UX_FETCH_SYMBOLS, NULL);
+	if (code == UX_ENOTFOUND)
+		ux_misses_note(ux_server_of(req)->misses, ux_caller_of(req)->ns, id,
+			       ux_store_now(ux_server_of(req)->store));
 	return code == UX_ENOTFOUND
 		       ? ux_error_set(&req->err, code, "there is no GSYM of %.100s", id)
 		       : code;

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /status: usage, namespaces, health. */
+/* GET /status: health, free space, trends, modules that are missing, upstreams, namespaces. */
 #include "page.h"
 #include "pages.h"
+
+#include "fetcher.h"
+#include "misses.h"
+
+enum {
+	MISSES = 50,       /* missing IDs that are read; those that came since are left out... */
+	MISSES_SHOWN = 10, /* ...and so many of the others are shown */
+	TREND_HEIGHT = 36,
+};
 
 static const struct ux_page page = {.title = "Status - unhex", .section = UX_PAGE_STATUS};
 
@@ -43,7 +52,8 @@ static enum ux_code page_status_put_counters(struct ux_request *req)
 	struct ux_out *out = &req->out;
 	struct ux_job_counts jobs;
 	UX_TRY(ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(s->store), &jobs, &req->err));
-	ux_out_cstr(out, "<dl class=\"numbers\">\n");
+	ux_out_cstr(out, "<section aria-labelledby=\"counters\">\n<h2 id=\"counters\">Since the "
+			 "start</h2>\n<dl class=\"numbers\">\n");
 	page_status_put_fact(out, "started", ux_html_time(s->metrics.start));
 	page_status_put_requests(out, &s->metrics);
 	page_status_put_fact(out, "files waiting", ux_html_count(jobs.waiting));
@@ -53,24 +63,173 @@ static enum ux_code page_status_put_counters(struct ux_request *req)
 		out, "memory of requests",
 		ux_html_size(atomic_load_explicit(&s->memory.used, memory_order_relaxed)));
 	ux_out_cstr(out, "</dl>\n<p class=\"hint\"><a href=\"/metrics\">All numbers</a> for "
-			 "Prometheus.</p>\n");
+			 "Prometheus.</p>\n</section>\n");
 	return UX_OK;
 }
 
-static enum ux_code page_status_put_health(struct ux_request *req)
+/* --- health and free space -------------------------------------------------------------------- */
+
+/* The page itself shows that the index answers: it has read it before this is shown. */
+static void page_status_put_health(struct ux_request *req, bool counters)
 {
 	struct ux_out *out = &req->out;
-	bool counters = (ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0;
+	struct ux_room_state room = {0};
+	bool known = ux_room_get(&ux_server_of(req)->store->room, &room, NULL) == UX_OK;
+	bool full = known && !room.accepts;
+	UX_HTML(out, "<p class=\"verdict\">$</p>\n<p class=\"facts\">",
+		full ? "It answers, but takes no uploads: the disk is nearly full."
+		     : "It answers, and takes uploads.");
+	ux_out_cstr(out, "<span class=\"tag good\">the index answers</span> ");
+	UX_HTML(out, "<span class=\"tag $\">$</span> ", full ? "bad" : "good",
+		full ? "uploads are refused" : "uploads are accepted");
+	ux_out_cstr(out,
+		    "<span><a href=\"/healthz\">/healthz</a> and <a href=\"/readyz\">/readyz</a> "
+		    "are for probes</span></p>\n");
+	if (!known || !counters)
+		return;
+	ux_out_cstr(
+		out,
+		"<section aria-labelledby=\"disk\">\n<h2 id=\"disk\">Disk</h2>\n<p class=\"facts\">");
+	ux_page_share(out, room.total_bytes - ux_min(room.free_bytes, room.total_bytes),
+		      room.total_bytes, "is used");
 	UX_HTML(out,
-		"<section aria-labelledby=\"health\">\n<h2 id=\"health\">$ "
-		"<span class=\"tag good\">the index answers</span></h2>\n",
-		counters ? "Since the start" : "Health");
-	if (counters)
-		UX_TRY(page_status_put_counters(req));
-	ux_out_cstr(out, "<p class=\"hint\"><a href=\"/healthz\">/healthz</a> and <a "
-			 "href=\"/readyz\">/readyz</a> are for probes.</p>\n</section>\n");
+		" <span>$ free of $</span> <span>below $ free, uploads are refused</span></p>\n"
+		"</section>\n",
+		ux_html_size(room.free_bytes), ux_html_size(room.total_bytes),
+		ux_html_size(room.least_bytes));
+}
+
+/* --- trends ----------------------------------------------------------------------------------- */
+
+/* One bar for each step, drawn by attributes: the policy of our pages allows no inline style. */
+static void page_status_put_bars(struct ux_out *out, const uint64_t *counts, uint64_t most)
+{
+	UX_HTML(out,
+		"<svg class=\"trend\" viewBox=\"0 0 $ $\" preserveAspectRatio=\"none\" "
+		"aria-hidden=\"true\"><path class=\"fill\" d=\"",
+		(unsigned)UX_TREND_STEPS, (unsigned)TREND_HEIGHT);
+	for (unsigned i = 0; i < UX_TREND_STEPS; i++)
+		if (counts[i] > 0) {
+			double h = 1 + (TREND_HEIGHT - 1) * (double)counts[i] / (double)most;
+			ux_out_fmt(out, "M%u %dv-%.1fh1v%.1fz", i, (int)TREND_HEIGHT, h, h);
+		}
+	ux_out_cstr(out, "\"></path></svg>");
+}
+
+static void page_status_put_trend(struct ux_request *req, enum ux_trend which, const char *word,
+				  bool size)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_out *out = &req->out;
+	uint64_t counts[UX_TREND_STEPS], sum = 0, most = 0;
+	ux_trends_read(&s->trends, which, ux_store_now(s->store), counts);
+	for (size_t i = 0; i < UX_TREND_STEPS; i++) {
+		sum += counts[i];
+		most = ux_max(most, counts[i]);
+	}
+	UX_HTML(out, "<div><dt>$</dt><dd>", word);
+	page_status_put_bars(out, counts, ux_max(most, UINT64_C(1)));
+	UX_HTML(out,
+		"<span>$</span> <span class=\"where\">at most $ in 10 minutes</span></dd></div>\n",
+		size ? ux_html_size(sum) : ux_html_count(sum),
+		size ? ux_html_size(most) : ux_html_count(most));
+}
+
+static void page_status_put_trends(struct ux_request *req)
+{
+	ux_out_cstr(&req->out,
+		    "<section aria-labelledby=\"trends\">\n<h2 id=\"trends\">The last 24 "
+		    "hours</h2>\n<dl class=\"trends\">\n");
+	page_status_put_trend(req, UX_TREND_REQUESTS, "requests", /* size= */ false);
+	page_status_put_trend(req, UX_TREND_ERRORS, "answered with 5xx", /* size= */ false);
+	page_status_put_trend(req, UX_TREND_EXTRACTED, "files extracted", /* size= */ false);
+	page_status_put_trend(req, UX_TREND_SENT, "sent", /* size= */ true);
+	ux_out_cstr(&req->out, "</dl>\n<p class=\"hint\">In steps of ten minutes; counted from the "
+			       "server's start on.</p>\n</section>\n");
+}
+
+/* --- modules that are missing ----------------------------------------------------------------- */
+
+static bool page_status_came(struct ux_request *req, const char *id)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	int64_t number = 0;
+	return ix->modules.number(ix, ux_caller_of(req)->ns, id, &number, NULL) == UX_OK;
+}
+
+static enum ux_code page_status_put_misses(struct ux_request *req)
+{
+	struct ux_out *out = &req->out;
+	struct ux_missed_id *ids = ux_arena_array(&req->arena, struct ux_missed_id, MISSES);
+	size_t shown = 0;
+	if (!ids)
+		return ux_arena_fail(&req->arena, &req->err);
+	size_t n = ux_misses_top(ux_server_of(req)->misses, ux_caller_of(req)->ns, ids, MISSES);
+	ux_out_cstr(out,
+		    "<section aria-labelledby=\"misses\">\n<h2 id=\"misses\">Missing modules, the "
+		    "most requested first</h2>\n");
+	for (size_t i = 0; i < n && shown < MISSES_SHOWN; i++) {
+		if (page_status_came(req, ids[i].id))
+			continue;
+		ux_out_cstr(out, shown == 0 ? "<ol class=\"misses\">\n" : "");
+		UX_HTML(out,
+			"<li><a class=\"id\" href=\"/explain?id=$\">$</a> <span class=\"where\">$ $, last "
+			"at $</span></li>\n",
+			ux_html_url(ids[i].id), ids[i].id, ux_html_count(ids[i].count),
+			ids[i].count == 1 ? "request" : "requests", ux_html_time(ids[i].last));
+		shown++;
+	}
+	if (shown == 0) {
+		ux_out_cstr(out,
+			    "<p class=\"hint\">Since the start every module that was requested was "
+			    "here.</p>\n</section>\n");
+		return UX_OK;
+	}
+	const struct ux_bytes file = UX_STR("FILE");
+	ux_out_cstr(out, "</ol>\n<p class=\"hint\">Where the files are:</p>\n");
+	ux_page_command(req, "unhex push --url @ $", &file, 1);
+	ux_out_cstr(out, "</section>\n");
 	return UX_OK;
 }
+
+/* --- upstreams -------------------------------------------------------------------------------- */
+
+static void page_status_put_upstream(struct ux_out *out, const struct ux_upstream_status *u)
+{
+	bool used = u->breaker == UX_BREAKER_CLOSED;
+	UX_HTML(out,
+		"<tr><th scope=\"row\">$</th><td>$</td><td><span class=\"tag $\">$</span></td>",
+		u->upstream->name, ux_upstream_kind_name(u->upstream->kind), used ? "good" : "bad",
+		used ? "in use" : "suspended after failures");
+	UX_HTML(out,
+		"<td class=\"num\">$</td><td class=\"num\">$</td><td class=\"num\">$</td>"
+		"<td class=\"num\">$</td></tr>\n",
+		ux_html_count(u->found), ux_html_count(u->absent), ux_html_count(u->failed),
+		ux_html_size(u->bytes));
+}
+
+static void page_status_put_upstreams(struct ux_request *req)
+{
+	struct ux_out *out = &req->out;
+	struct ux_fetcher *f = ux_server_of(req)->fetcher; /* a reload may exchange it */
+	if (!f || ux_fetcher_count(f) == 0)
+		return;
+	ux_out_cstr(
+		out,
+		"<div>\n<h2 id=\"upstreams\">Upstreams</h2>\n<div class=\"wide\" role=\"region\" "
+		"aria-labelledby=\"upstreams\" tabindex=\"0\">\n<table><thead><tr>"
+		"<th scope=\"col\">name</th><th scope=\"col\">kind</th><th scope=\"col\">state</th>"
+		"<th class=\"num\" scope=\"col\">found</th><th class=\"num\" scope=\"col\">absent</th>"
+		"<th class=\"num\" scope=\"col\">failed</th><th class=\"num\" scope=\"col\">received</th>"
+		"</tr></thead><tbody>\n");
+	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
+		const struct ux_upstream_status u = ux_fetcher_status(f, i);
+		page_status_put_upstream(out, &u);
+	}
+	ux_out_cstr(out, "</tbody></table>\n</div>\n</div>\n");
+}
+
+/* --- namespaces ------------------------------------------------------------------------------- */
 
 static const char *page_status_reading_of(const struct ux_namespace *ns, const struct ux_server *s)
 {
@@ -155,9 +314,20 @@ static enum ux_code page_status_put_namespaces(struct ux_request *req)
 
 enum ux_code ux_web_status(struct ux_request *req, struct ux_response *res)
 {
+	const struct ux_caller *caller = ux_caller_of(req);
+	bool counters = (caller->scopes & UX_SCOPE_METRICS) != 0;
+	bool server = ux_caller_sees_server(req);
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Status</h1>\n");
+	page_status_put_health(req, counters);
+	if (counters)
+		page_status_put_trends(req);
+	if (caller->key_id[0] != '\0' || server)
+		UX_TRY(page_status_put_misses(req));
+	if (server)
+		page_status_put_upstreams(req);
 	UX_TRY(page_status_put_namespaces(req));
-	UX_TRY(page_status_put_health(req));
+	if (counters)
+		UX_TRY(page_status_put_counters(req));
 	return ux_page_end(req, res, &page);
 }

@@ -4,6 +4,7 @@
  * elfutils 0.188 to 0.192. These remember a 404 for ten minutes and take a 5xx as a sign of a
  * broken server, so a malformed request is answered with "not found" too.
  */
+#include "misses.h"
 #include "protocols.h"
 
 #include "elf_file.h"
@@ -75,7 +76,10 @@ static enum ux_code debuginfod_some(struct ux_request *req, struct ux_module *re
 static enum ux_code debuginfod_fetch(struct ux_request *req, struct ux_response *res,
 				     const char *id, enum ux_fetch_kind want, const char *source)
 {
+	struct ux_server *s = ux_server_of(req);
 	enum ux_code code = ux_request_fetch(req, res, id, want, source);
+	if (code == UX_ENOTFOUND && want != UX_FETCH_SOURCE)
+		ux_misses_note(s->misses, ux_caller_of(req)->ns, id, ux_store_now(s->store));
 	return code == UX_ENOTFOUND ? debuginfod_not_found(req) : code;
 }
 

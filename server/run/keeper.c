@@ -109,6 +109,7 @@ void ux_keeper_tick(struct ux_keeper *k)
 {
 	int64_t now = ux_clock_s();
 	struct ux_store *s = k->server->store;
+	ux_trends_note(&k->server->trends, &k->server->metrics, ux_store_now(s));
 	if (now >= k->next_write || ux_last_use_urgent(&s->last_use) ||
 	    ux_store_clock_urgent(&s->clock)) {
 		keeper_write_uses(k);

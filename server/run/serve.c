@@ -12,6 +12,7 @@
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
+#include "misses.h"
 #include "profile_keeper.h"
 #include "upstreams.h"
 #include "service_manager.h"
@@ -298,6 +299,8 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);
+	if (code == UX_OK && !(s->misses = ux_misses_create()))
+		code = ux_error_nomem(err);
 	if (code == UX_OK)
 		code = serve_open_extractor(s, r->settings, err);
 	if (code == UX_OK)
@@ -316,6 +319,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	ux_gate_destroy(s->gate);
 	ux_profile_keeper_destroy(s->profiles);
 	ux_module_cache_destroy(s->cache);
+	ux_misses_destroy(ux_take(&s->misses));
 	ux_store_close(s->store);
 	ux_watch_close(ux_take(&s->watch)); /* after all that may take long */
 	return code;

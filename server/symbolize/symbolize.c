@@ -2,6 +2,8 @@
 /* Answers symbolization requests, module by module. */
 #include "symbolize.h"
 
+#include "misses.h"
+
 #include "clock.h"
 #include "request_values.h"
 
@@ -68,6 +70,8 @@ enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const ch
 			break;
 		}
 	}
+	if (code == UX_ENOTFOUND)
+		ux_misses_note(s->misses, ns, id, ux_store_now(s->store));
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;

@@ -248,6 +248,47 @@ def test_explain_says_it_in_one_sentence_and_gives_commands_that_run(site, reade
             assert done.returncode in (0, 1) and ("outer" in done.stdout) == ("outer" in sentence), (command, done)
 
 
+def test_status_shows_trends_missing_modules_and_the_disk(tmp_path, open_page):
+    server = Server(tmp_path / "status", options=("--upstream", "debuginfod+http://127.0.0.1:9",)).start()
+    try:
+        api = Api(server)
+        for name, times in (("gnu:" + "ab" * 20, 3), ("gnu:" + "cd" * 20, 1)):
+            for _ in range(times):
+                wait_for(lambda: Api(server)("GET", f"/v1/symbolize/{name}?addr=0x1")[0] in (200, 404))
+        prog = compile_c(tmp_path)
+        api("GET", f"/v1/symbolize/{build_id(prog)}?addr=0x1")
+        assert server.unhex("push", "--with-debuginfo", prog).returncode == 0
+        page = open_page(server.url, script=False)
+
+        def shown():
+            page.goto(server.url + "/status")
+            return page.text("main")
+
+        text = wait_for(lambda: "0 requests" not in (t := shown()) and "gnu:" + "ab" * 20 in t and t)
+        ids = page.eval("[...document.querySelectorAll('.misses a')].map(a => a.innerText)")
+        assert ids[0] == "gnu:" + "ab" * 20 and build_id(prog) not in ids, ids  # what came is no longer missing
+        assert "uploads are accepted" in text and "free of" in text and "in use" in text or "suspended" in text
+        wait_for(lambda: shown() and page.eval("document.querySelector('.trend path').getAttribute('d').length > 0"))
+        bars = page.eval("[...document.querySelectorAll('.trends dd > span:first-of-type')].map(e => e.innerText)")
+        assert len(bars) == 4 and int(bars[0].replace(",", "")) >= 4
+        # No text covers another, and everything is on the screen, also of a phone.
+        for width in (1280, 390):
+            look = open_page(server.url, width=width, height=800)
+            look.goto(server.url + "/status")
+            narrow(look, width)
+            over = look.eval("""(() => {
+                const boxes = [...document.querySelectorAll("main dd, main dt, main h2, main p")].filter(
+                    e => !e.closest(".wide")).map(e => { const r = document.createRange(); r.selectNodeContents(e);
+                    return [e.innerText, r.getBoundingClientRect()]; });
+                return boxes.flatMap(([a, r], i) => boxes.slice(i + 1).filter(([b, s]) =>
+                    r.right > s.left + 1 && s.right > r.left + 1 && r.bottom > s.top + 3 && s.bottom > r.top + 3)
+                    .map(([b]) => [a, b]));
+            })()""")
+            assert not over, over
+    finally:
+        assert server.stop() in (0, None)
+
+
 def test_names_of_strangers_are_text_wherever_they_are(site, open_page):
     page = open_page(site.url)
     for path in ("/", "/search?q=*img*", f"/modules/{HOSTILE_ID}", f"/explain?id={HOSTILE_ID}",

@@ -2,6 +2,8 @@
 /* A server without sockets. */
 #include "make_server.h"
 
+#include "misses.h"
+
 #include "file.h"
 #include "profile_keeper.h"
 
@@ -29,6 +31,7 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
 	must(ux_gate_create(&s->server.gate, &err), &err);
+	s->server.misses = ux_misses_create();
 	must(ux_profile_keeper_create(&s->server.profiles, &s->server, &err), &err);
 	ux_profile_keeper_configure(s->server.profiles, UINT64_C(7) * 24 * 3600 * 1000, 0);
 	make_server_key(s, UX_SCOPE_SERVER, NULL, s->admin);
@@ -38,6 +41,7 @@ void make_server_close(struct make_server *s)
 {
 	char cmd[96];
 	ux_gate_destroy(s->server.gate);
+	ux_misses_destroy(s->server.misses);
 	ux_profile_keeper_destroy(s->server.profiles);
 	ux_module_cache_destroy(s->server.cache);
 	ux_store_close(&s->store);

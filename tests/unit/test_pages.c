@@ -234,6 +234,25 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	ux_out_deinit(&a.body);
 }
 
+/* They say what the hosts of a namespace run. */
+static void missing_modules_are_shown_to_keys_of_their_namespace_alone(void **state)
+{
+	struct make_server *s = *state;
+	char theirs[UX_TOKEN_SIZE];
+	make_server_key(s, UX_SCOPE_READ, "theirs", theirs);
+	struct make_answer a = ask(s, "GET", "/v1/symbolize/gnu:00aa?addr=0x1", s->admin, "");
+	ux_out_deinit(&a.body);
+	a = ask(s, "GET", "/status", s->admin, "");
+	assert_true(has(&a, "gnu:00aa") && has(&a, "1 request,"));
+	ux_out_deinit(&a.body);
+	a = ask(s, "GET", "/status", theirs, "");
+	assert_true(a.status == 200 && !has(&a, "gnu:00aa"));
+	ux_out_deinit(&a.body);
+	a = ask(s, "GET", "/status", NULL, "");
+	assert_true(a.status == 200 && !has(&a, "gnu:00aa") && !has(&a, "id=\"misses\""));
+	ux_out_deinit(&a.body);
+}
+
 static void jobs_of_a_namespace_are_shown_to_it_alone(void **state)
 {
 	struct make_server *s = *state;
@@ -421,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SERVER_TEST(page_of_a_module_says_where_it_came_from),
 		SERVER_TEST(jobs_of_a_namespace_are_shown_to_it_alone),
+		SERVER_TEST(missing_modules_are_shown_to_keys_of_their_namespace_alone),
 		SERVER_TEST(a_token_begins_a_session_and_another_text_does_not),
 		SERVER_TEST(a_form_that_is_wrong_makes_no_key),
 		SERVER_TEST(a_key_has_the_scopes_that_were_asked_for),
