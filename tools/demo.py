@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `./dev run` shows: real programs are sampled, pushed and symbolized by a server.
+"""What `./dev run` shows: real programs are sampled, pushed and symbolized by a server, which then
+keeps a recording of four of them and shows its flame graph.
 
 With --once it ends, with status 0 only when the server really named inlined frames of the C++
-program, of the Go program and of libc, with files and lines.
+program, of the Go program and of libc, with files and lines, and functions of each recorded program.
 """
 import argparse
 import collections
@@ -11,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,6 +21,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -26,6 +29,11 @@ ROOT = Path(__file__).resolve().parent.parent
 STACKS = 400
 INPUT = [ROOT / "LICENSE", ROOT / "README.md"]
 STARTED = int(os.environ.get("DEV_STARTED") or time.time())  # of `./dev`, which builds first
+SECONDS = 10  # of the recording
+SERVICE = "words"
+# A function of each program of the recording, as its frame is named there; (the JIT's mark says how it was compiled).
+RECORDED = {"C++": r"words::count", "Go": r"main\.count", "Python": r"_PyEval_EvalFrameDefault",
+            "JavaScript": r"JS:[*^~]\w+"}
 REPEAT = 15  # seconds after which a step that goes on is named again
 
 
@@ -83,7 +91,8 @@ class Server:
         with open(self.data / "serve.log", "ab") as log:
             # pylint: disable-next=consider-using-with
             self.child = subprocess.Popen(
-                [unhex, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(self.data / "store")],
+                [unhex, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(self.data / "store"),
+                 "--keep-profiles", "7d"],
                 stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
         for line in self.child.stdout:
             if match := re.match(r"unhex: serving on (\S+)", line):
@@ -104,6 +113,21 @@ class Server:
         return {(module["id"], address): frames
                 for module in answered if module["status"] == "found"
                 for address, frames in zip(modules[module["id"]], module["frames"])}
+
+    def keep(self, profile):
+        """POST /v1/profiles."""
+        request = urllib.request.Request(
+            f"{self.url}/v1/profiles?service={SERVICE}", profile.read_bytes(),
+            {"Content-Type": "application/octet-stream",
+             "Authorization": f"Bearer {self.key_file.read_text().split()[0]}"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["profiles"][0]["id"]
+
+    def folded(self, profile):
+        """A kept profile as lines of folded stacks."""
+        path = "/v1/profiles/merged?" + urllib.parse.urlencode({"id": profile, "format": "folded"})
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return answer.read().decode()
 
     def stop(self):
         """Lets it end by itself."""
@@ -287,6 +311,63 @@ def demonstrate(unhex, build, server):
         print(f"{Path(path).name}: {count} {kind} with function, file and line")
         if count == 0:
             raise Failure(f"no {kind} of {path} were named with file and line")
+    keep_and_show(unhex, build, server, programs)
+
+
+def workload(programs):
+    """A shell's command that runs the programs beside each other until it is ended."""
+    source = ROOT / "docs" / "examples"
+    commands = [*([program.resolve()] for program in programs), ["/usr/bin/python3", source / "words.py"]]
+    if node := shutil.which("node"):
+        commands.append([node, "--perf-basic-prof", source / "words.js"])
+    lines = [shlex.join(map(str, [*command, *INPUT])) + ' >/dev/null & all="$all $!"'
+             for command in commands]
+    return ["sh", "-c", "\n".join(["all=", "trap 'kill $all' TERM", *lines, "wait"])]
+
+
+def record(unhex, build, programs):
+    """A recording with names, or None where this machine permits none."""
+    profile = build / "demo" / "words.pb.gz"
+    args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", "-o", str(profile), "--"]
+    with step(f"recording {SECONDS} seconds of {'four' if shutil.which('node') else 'three'} programs"):
+        run = subprocess.run([*args, *workload(programs)], capture_output=True, text=True, check=False)
+    print(re.sub("^", "    ", run.stderr, flags=re.M).rstrip())
+    if run.returncode == 0:
+        return profile
+    if "perf_event_paranoid" in run.stderr:
+        return None
+    raise Failure(f"unhex record: status {run.returncode}")
+
+
+def keep_and_show(unhex, build, server, programs):
+    """Records programs of four languages, keeps that, and says where to look."""
+    profile = record(unhex, build, programs)
+    if profile is None:
+        return
+    with step("handing the recording to the server, which keeps it for 7 days"):
+        kept = server.keep(profile)
+    stacks = server.folded(kept).splitlines()
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in stacks)
+    print()
+    for language, function in RECORDED.items():
+        if language == "JavaScript" and not shutil.which("node"):
+            continue
+        hits = [line for line in stacks if re.search(rf"(^|;|\b){function}", line)]
+        share = sum(int(line.rsplit(" ", 1)[1]) for line in hits) / (total or 1)
+        names = collections.Counter(n for line in hits for n in re.findall(function, line))
+        if not names:
+            raise Failure(f"no frame of the {language} program is named in the recording")
+        print(f"    {language:10} {share:6.1%} of the samples below {names.most_common(1)[0][0]}")
+    print(f"""
+The flame graph of these {SECONDS} seconds: {server.url}/profiles/{SERVICE}
+
+Your own programs, from another terminal (the key is in {server.key_file}):
+    unhex push --url {server.url} --token-file {server.key_file} ./program
+    unhex flame --url {server.url} -o flame.html -- ./program
+    unhex symbolize cpu.pb.gz --url {server.url} -o named.pb.gz
+    go tool pprof {server.url}/p/{kept}/pprof/profile
+An OpenTelemetry profiler sends to {server.url}/v1development/profiles (docs/otlp.md).
+""")
 
 
 def main():

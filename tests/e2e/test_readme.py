@@ -51,6 +51,9 @@ def test_dev_run_names_inlined_frames_of_real_processes(clone):
     assert any("pushing the symbols" in text for text in steps)
     for program in ("words-cxx", "words-go", r"libc\.so\.6"):
         assert re.search(rf"^{program}: [1-9]\d* inlined frames", run.stdout, re.M)
+    assert re.search(r"flame graph of these 10 seconds: http://127\.0\.0\.1:\d+/profiles/words$", run.stdout, re.M)
+    for language in (r"C\+\+", "Go", "Python", "JavaScript"):
+        assert re.search(rf"^ +{language} +\d+\.\d% of the samples below ", run.stdout, re.M)
 
 
 def test_dev_run_leaves_nothing_but_ignored_files(clone):
