@@ -151,6 +151,21 @@ static const struct ux_setting rows[] = {
 	 NULL,
 	 "Largest message of OpenTelemetry profiles, after it was decompressed; larger ones are "
 	 "answered with 413."},
+	{NULL, "otlp-forward", UX_SETTING_TEXT, AT(otlp_forward), NULL, 0, 0, 0, NULL,
+	 "URL of the receiver to which OpenTelemetry's profiles are passed on once they are named; "
+	 "without a path, /v1development/profiles is added. Not set: they are not passed on."},
+	{NULL, "otlp-forward-headers", UX_SETTING_TEXT, AT(otlp_forward_headers), NULL, 0, 0, 0,
+	 NULL,
+	 "A file with headers for that receiver, a line NAME: VALUE each, such as Authorization."},
+	{NULL, "otlp-forward-connections", UX_SETTING_COUNT, AT(otlp_forward_connections), "1", 1,
+	 16, 0, NULL,
+	 "Connections to that receiver. With one, messages are passed on in the order in which "
+	 "they came; with more, those of each sender are."},
+	{NULL, "otlp-queue", UX_SETTING_TEXT, AT(otlp_queue), NULL, 0, 0, 0, NULL,
+	 "The folder of messages that wait to be passed on. Not set: otlp-queue in the folder of "
+	 "the store."},
+	{NULL, "otlp-queue-bytes", UX_SETTING_BYTES, AT(otlp_queue_bytes), "1G", M(1), 0, 0, NULL,
+	 "What these messages may have on disk, compressed; further ones are answered with 429."},
 	{NULL, "upload-bytes", UX_SETTING_BYTES, AT(upload_bytes), "4G", K(1), 0, UX_SETTING_LIVE,
 	 NULL, "Largest upload; larger ones are answered with 413."},
 	{NULL, "drain-bytes", UX_SETTING_BYTES, AT(drain_bytes), "32M", 0, G(1), UX_SETTING_LIVE,

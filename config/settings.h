@@ -73,6 +73,11 @@ struct ux_settings {
 	uint64_t header_bytes;
 	uint64_t body_bytes;
 	uint64_t otlp_bytes;
+	const char *otlp_forward; /* NULL: profiles are not passed on */
+	const char *otlp_forward_headers;
+	uint64_t otlp_forward_connections;
+	const char *otlp_queue; /* NULL: in the folder of the store */
+	uint64_t otlp_queue_bytes;
 	uint64_t upload_bytes;
 	uint64_t drain_bytes;
 	uint64_t request_memory;

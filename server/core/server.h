@@ -16,6 +16,7 @@ struct ux_access;
 struct ux_extractor;
 struct ux_fetcher;
 struct ux_finisher;
+struct ux_forwarder;
 struct ux_gate;
 struct ux_http_server;
 struct ux_misses;
@@ -95,6 +96,8 @@ struct ux_server {
 	struct ux_finisher *finisher;
 	/* extracts uploaded ELF files; NULL: they are not accepted */
 	struct ux_extractor *extractor;
+	/* passes profiles of OpenTelemetry on; NULL: nothing does */
+	struct ux_forwarder *forwarder;
 	/*
 	 * The default namespace can be read and symbolized without a key. Atomic, because it may
 	 * depend on the listening address, which is known only when requests may already arrive. No

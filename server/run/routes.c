@@ -4,6 +4,7 @@
 
 #include "auth.h"
 #include "http_server.h"
+#include "forwarder.h"
 #include "modules.h"
 #include "otlp_exchange.h"
 #include "protocols.h"
@@ -240,6 +241,8 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		       "What they may keep together: the setting memory.",
 		       atomic_load_explicit(&s->memory.most, memory_order_relaxed));
 	ux_upstreams_metrics(s, &req->out);
+	if (s->forwarder)
+		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);
 	metrics_put_disk(req);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");

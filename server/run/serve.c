@@ -9,6 +9,8 @@
 #include "extractor.h"
 #include "fetcher.h"
 #include "finisher.h"
+#include "forwarder.h"
+#include "forwarding.h"
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
@@ -310,9 +312,12 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = ux_server_upstreams_open(s, r->settings, err);
 	if (code == UX_OK)
+		code = ux_forwarding_open(s, r->settings, dir, err);
+	if (code == UX_OK)
 		code = ux_watch_open(&s->watch, set, err);
 	if (code == UX_OK)
 		code = serve_until_signal(r, fd, dir, err);
+	ux_forwarder_close(s->forwarder);
 	ux_fetcher_close(s->fetcher);
 	ux_finisher_close(s->finisher);
 	ux_extractor_stop(s->extractor);
@@ -363,6 +368,8 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	ux_log_configure((enum ux_log_format)settings->log_format,
 			 (enum ux_log_level)settings->log_level);
 	enum ux_code code = ux_server_upstreams_check(settings, err);
+	if (code == UX_OK)
+		code = ux_forwarding_check(settings, err);
 	if (code == UX_OK)
 		code = serve_check_address(settings, &fd, err);
 	if (code == UX_OK)
