@@ -3,6 +3,7 @@
 #include "otlp_exchange.h"
 
 #include "json_out.h"
+#include "otlp_json.h"
 #include "packed_file.h"
 #include "protobuf.h"
 
@@ -61,6 +62,7 @@ void ux_otlp_body_deinit(struct ux_otlp_body *b)
 	if (b->quota)
 		b->quota->bytes -= b->plain.bytes.size;
 	ux_file_unmap(&b->plain);
+	ux_out_deinit(&b->converted);
 	*b = (struct ux_otlp_body){0};
 }
 
@@ -88,20 +90,30 @@ static enum ux_code otlp_body_inflate(struct ux_request *req, struct ux_otlp_bod
 	return UX_OK;
 }
 
+/* Turns JSON into protobuf, which all that follows reads. */
+static enum ux_code otlp_body_convert(struct ux_request *req, struct ux_otlp_body *b)
+{
+	b->json = b->message;
+	UX_TRY(ux_otlp_json_convert(b->json, &b->converted, &req->err));
+	b->message = ux_out_bytes(&b->converted);
+	return UX_OK;
+}
+
 enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
 			       struct ux_otlp_body *ret)
 {
 	struct ux_bytes type = UX_STR(""), coding = UX_STR("identity");
 	(void)ux_request_header(req, "Content-Type", &type);
 	(void)ux_request_header(req, "Content-Encoding", &coding);
-	*ret = (struct ux_otlp_body){.message = req->body};
-	if (!otlp_type_is(type, protobuf_type))
-		return otlp_unsupported(req, res, "expected application/x-protobuf, not", type);
-	if (otlp_type_is(coding, "identity"))
-		return UX_OK;
-	if (!otlp_type_is(coding, "gzip") && !otlp_type_is(coding, "zstd"))
+	*ret = (struct ux_otlp_body){.message = req->body, .converted.quota = &req->answer};
+	if (!otlp_type_is(type, protobuf_type) && !otlp_type_is(type, json_type))
+		return otlp_unsupported(
+			req, res, "expected application/x-protobuf or application/json, not", type);
+	if (otlp_type_is(coding, "gzip") || otlp_type_is(coding, "zstd"))
+		UX_TRY(otlp_body_inflate(req, ret));
+	else if (!otlp_type_is(coding, "identity"))
 		return otlp_unsupported(req, res, "expected gzip, zstd or no coding, not", coding);
-	return otlp_body_inflate(req, ret);
+	return otlp_is_json(req) ? otlp_body_convert(req, ret) : UX_OK;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

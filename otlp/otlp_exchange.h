@@ -11,16 +11,20 @@
 
 /* A message in a request. Zeroed = closed. */
 struct ux_otlp_body {
-	struct ux_bytes message; /* an ExportProfilesServiceRequest; valid as long as the request */
-	struct ux_mapping plain; /* its memory, if it was decompressed */
+	/* an ExportProfilesServiceRequest; valid as long as the request and this */
+	struct ux_bytes message;
+	struct ux_bytes json;    /* the text that it was converted from; empty: it was protobuf */
+	struct ux_mapping plain; /* the body, if it was decompressed */
+	struct ux_out converted; /* the message, if it was JSON */
 	struct ux_out_quota *quota;
 };
 
 /*
- * Finds the message in the body: it is of type application/x-protobuf, and may be compressed by
- * gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding. UX_ELIMIT: over
- * req->body_most bytes once it is decompressed. UX_ECORRUPT: what is compressed is damaged. The
- * decompressed bytes count for req->answer. It must be released in any case.
+ * Finds the message in the body: it is of type application/x-protobuf or application/json,
+ * and may be compressed by gzip or zstd. UX_EUNSUPPORTED, with status 415: another type or coding.
+ * UX_ELIMIT: over req->body_most bytes once it is decompressed. UX_ECORRUPT: what is compressed is
+ * damaged, or the JSON is. The decompressed and the converted bytes count for req->answer. It must
+ * be released in any case.
  */
 enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
 			       struct ux_otlp_body *ret) ux_must;

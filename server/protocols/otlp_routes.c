@@ -1,31 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1development/profiles: takes profiles of OpenTelemetry and gives them names. POST
- * /v1/symbolize/otlp: the same, and the message is the answer.
+ * POST /v1development/profiles: takes profiles of OpenTelemetry, gives them names, keeps them and
+ * passes them on. POST /v1/symbolize/otlp: the named message is the answer.
  */
 #include "forwarder.h"
 #include "otlp_exchange.h"
+#include "otlp_json.h"
 #include "otlp_symbolize.h"
+#include "profile_keeper.h"
 #include "protocols.h"
+#include "unhex/frame.h"
 
 /* Seconds, while the queue is full or cannot be written. */
 #define RETRY_AFTER "5"
 
+enum {
+	/* bytes of JSON that is answered with JSON, of which all is in memory as a profile */
+	JSON_MOST = 4 << 20,
+};
+
+static const char unused_warning[] = "the profiles were named and dropped: this server neither "
+				     "keeps profiles nor passes them on (settings keep-profiles "
+				     "and otlp-forward)";
+
 /* Names the message of a request. For a malformed one the specification has status 400. */
-static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res, struct ux_out *out)
+static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res,
+			      struct ux_otlp_body *body, struct ux_out *out)
 {
-	ux_cleanup(ux_otlp_body_deinit) struct ux_otlp_body body = {0};
-	enum ux_code code = ux_otlp_body_read(req, res, &body);
+	enum ux_code code = ux_otlp_body_read(req, res, body);
 	if (code == UX_OK)
-		code = ux_otlp_symbolize(req, body.message, out);
+		code = ux_otlp_symbolize(req, body->message, out);
 	if (code == UX_ECORRUPT)
 		res->status = 400;
 	return code;
 }
 
+/* --- taking messages -------------------------------------------------------------------------- */
+
 /*
- * What is passed on needs a sender that is known: a key, or this machine where the server is open
- * to it alone. Anyone else could write to the receiver with the server's credentials.
+ * What is kept or passed on needs a sender that is known: a key, or this machine where the server
+ * is open to it alone. Anyone else could write to the store, and to the receiver with the server's
+ * credentials.
  */
 static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response *res)
 {
@@ -35,7 +50,8 @@ static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response
 	res->status = 401;
 	ux_response_field(res, "WWW-Authenticate", UX_STR("Bearer"));
 	return ux_error_set(&req->err, UX_EDENIED,
-			    "profiles that are passed on need a key: send Authorization: Bearer "
+			    "profiles that are kept or passed on need a key: send Authorization: "
+			    "Bearer "
 			    "TOKEN");
 }
 
@@ -47,38 +63,122 @@ static enum ux_code otlp_refuse(struct ux_response *res, unsigned status, enum u
 	return code;
 }
 
-static enum ux_code otlp_forward(struct ux_request *req, struct ux_response *res,
-				 struct ux_forward_queue *queue)
+/*
+ * Keeps a message, and adds it to the queue. What cannot be kept or queued is refused, so that its
+ * sender has it still: when one of both has worked by then, it is there twice later.
+ */
+static enum ux_code otlp_take(struct ux_request *req, struct ux_response *res,
+			      struct ux_bytes message)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out named = {.quota = &req->answer};
-	UX_TRY(otlp_check_sender(req, res));
-	if (!ux_forward_queue_has_room(queue))
-		return otlp_refuse(res, 429,
-				   ux_error_set(&req->err, UX_EUNAVAILABLE,
-						"the queue of profiles to pass on is full"));
-	UX_TRY(otlp_name(req, res, &named));
-	enum ux_code code =
-		ux_forward_queue_add(queue, req->client, ux_out_bytes(&named), &req->err);
-	if (code != UX_OK)
-		return otlp_refuse(res, code == UX_ELIMIT ? 429 : 503, code);
-	return ux_otlp_accept(req, res, NULL);
+	struct ux_server *s = ux_server_of(req);
+	enum ux_code code = ux_profile_keep(s->profiles, ux_caller_of(req)->ns, message, &req->err);
+	if (code == UX_ECORRUPT)
+		res->status = 400;
+	if (code == UX_EIO || code == UX_ENOMEM)
+		return otlp_refuse(res, 503, code);
+	UX_TRY(code);
+	if (!s->forwarder)
+		return UX_OK;
+	code = ux_forward_queue_add(ux_forwarder_queue(s->forwarder), req->client, message,
+				    &req->err);
+	return code == UX_OK ? code : otlp_refuse(res, code == UX_ELIMIT ? 429 : 503, code);
 }
 
 enum ux_code ux_handle_otlp_profiles(struct ux_request *req, struct ux_response *res)
 {
-	struct ux_forwarder *forwarder = ux_server_of(req)->forwarder;
-	if (forwarder)
-		return otlp_forward(req, res, ux_forwarder_queue(forwarder));
+	ux_cleanup(ux_otlp_body_deinit) struct ux_otlp_body body = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out named = {.quota = &req->answer};
-	UX_TRY(otlp_name(req, res, &named));
-	return ux_otlp_accept(
-		req, res,
-		"the profiles were named and dropped: this server passes them on to no "
-		"one (setting otlp-forward)");
+	const struct ux_server *s = ux_server_of(req);
+	const bool used = s->forwarder || ux_profile_keeper_is_on(s->profiles);
+	if (used)
+		UX_TRY(otlp_check_sender(req, res));
+	if (s->forwarder && !ux_forward_queue_has_room(ux_forwarder_queue(s->forwarder)))
+		return otlp_refuse(res, 429,
+				   ux_error_set(&req->err, UX_EUNAVAILABLE,
+						"the queue of profiles to pass on is full"));
+	UX_TRY(otlp_name(req, res, &body, &named));
+	UX_TRY(otlp_take(req, res, ux_out_bytes(&named)));
+	return ux_otlp_accept(req, res, used ? NULL : unused_warning);
+}
+
+/* --- messages as answers ---------------------------------------------------------------------- */
+
+/* Replaces the number of a string by its number in another profile. */
+static enum ux_code otlp_copy_string(struct ux_profile *to, const struct ux_profile *from,
+				     uint32_t *string, struct ux_error *err)
+{
+	return ux_profile_string(to, ux_profile_text(from, *string), string, err);
+}
+
+/* Gives a location of a JSON message the lines that it has got in protobuf. */
+static enum ux_code otlp_copy_lines(struct ux_profile *to, uint32_t location,
+				    const struct ux_profile *from,
+				    const struct ux_profile_location *lines, struct ux_error *err)
+{
+	struct ux_profile_frame frames[UX_FRAMES_MOST];
+	const uint32_t n = ux_min(lines->n, (uint32_t)UX_FRAMES_MOST);
+	for (uint32_t i = 0; i < n; i++) {
+		frames[i] = from->frames.data[lines->first + i];
+		UX_TRY(otlp_copy_string(to, from, &frames[i].name, err));
+		UX_TRY(otlp_copy_string(to, from, &frames[i].linkage, err));
+		UX_TRY(otlp_copy_string(to, from, &frames[i].file, err));
+	}
+	return ux_profile_name(to, location, frames, n, err);
+}
+
+/* The state of an answer in JSON. */
+struct otlp_json_answer {
+	struct ux_otlp unnamed, named;
+	struct ux_profile before, after; /* locations alone, and with lines */
+	struct ux_out message;
+};
+
+static void otlp_json_answer_deinit(struct otlp_json_answer *a)
+{
+	ux_profile_deinit(&a->before);
+	ux_profile_deinit(&a->after);
+	ux_out_deinit(&a->message);
+}
+
+/* Writes the JSON of a request with the lines of its named message. */
+static enum ux_code otlp_answer_json(struct ux_request *req, struct ux_bytes json,
+				     struct ux_bytes named)
+{
+	ux_cleanup(otlp_json_answer_deinit) struct otlp_json_answer a = {.message.quota =
+										 &req->answer};
+	struct ux_error *err = &req->err;
+	if (json.size > JSON_MOST)
+		return ux_error_set(err, UX_ELIMIT,
+				    "%zu bytes of JSON; over %d the message has to be protobuf",
+				    json.size, JSON_MOST);
+	UX_TRY(ux_profile_init(&a.before, err));
+	UX_TRY(ux_profile_init(&a.after, err));
+	UX_TRY(ux_otlp_json_read(&a.unnamed, json, UX_OTLP_ADDRESSES, &a.message, &a.before, err));
+	UX_TRY(ux_otlp_read(&a.named, named, UX_OTLP_ALL, &a.after, err));
+	for (uint32_t i = 0; i < a.unnamed.n_locations; i++) {
+		uint32_t number = a.unnamed.first_location + i;
+		const struct ux_profile_location *lines =
+			&a.after.locations.data[a.named.first_location + i];
+		if (!a.before.locations.data[number].named && lines->n > 0)
+			UX_TRY(otlp_copy_lines(&a.before, number, &a.after, lines, err));
+	}
+	return ux_otlp_json_rewrite(&a.unnamed, json, &a.before, &req->out, err);
 }
 
 enum ux_code ux_handle_symbolize_otlp(struct ux_request *req, struct ux_response *res)
 {
-	UX_TRY(otlp_name(req, res, &req->out));
+	ux_cleanup(ux_otlp_body_deinit) struct ux_otlp_body body = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out named = {.quota = &req->answer};
+	UX_TRY(otlp_name(req, res, &body, &named));
+	if (body.json.size > 0) {
+		enum ux_code code = otlp_answer_json(req, body.json, ux_out_bytes(&named));
+		if (code == UX_ECORRUPT)
+			res->status = 400;
+		UX_TRY(code);
+	} else {
+		ux_out_deinit(&req->out);
+		req->out = named;
+		named = (struct ux_out){0};
+	}
 	return ux_response_out(req, res, ux_otlp_type(req));
 }

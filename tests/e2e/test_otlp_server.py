@@ -3,12 +3,14 @@
 import gzip
 import hashlib
 import http.client
+import json
 import re
 import subprocess
 import urllib.parse
 import urllib.request
 
 import pytest
+from google.protobuf import json_format
 
 import contract
 import otlp_message
@@ -88,6 +90,11 @@ def field(number, content):
         head += bytes([size & 0x7f | 0x80])
         size >>= 7
     return head + bytes([size]) + content
+
+
+def json_of(request):
+    """OTLP's JSON, whose fields come in the order of their numbers."""
+    return json_format.MessageToJson(request, indent=None)
 
 
 def status_of(data):
@@ -199,6 +206,37 @@ def test_compressed_messages_are_taken(server, program, pcs, coding):
     assert (status, kind) == (400, PROTOBUF)
     assert status_of(answer)[0] == 3 and coding in status_of(answer)[1]
     assert send(server, NAME, b"neither", Content_Encoding=coding)[0] == 400
+
+
+@pytest.mark.parametrize("coding", [None, "gzip"])
+def test_json_is_answered_with_json(server, program, pcs, coding):
+    b = message_of(program, pcs)
+    text = json_of(b.request)
+    body, more = (text.encode(), {}) if coding is None else (gzip.compress(text.encode()), {"Content_Encoding": coding})
+    status, kind, answer, _ = send(server, NAME, body, Content_Type="application/json; charset=utf-8", **more)
+    assert (status, kind) == (200, "application/json"), answer
+    theirs = json_format.Parse(answer.decode(), otlp_message.Request())
+    ours = otlp_message.Request.FromString(named(server, b.data()))
+    assert [otlp_message.frames(theirs, i) for i in range(len(pcs) + 2)] == \
+        [otlp_message.frames(ours, i) for i in range(len(pcs) + 2)]
+    assert otlp_message.frames(theirs, 2) == oracle(program, pcs[0])
+    cut = text.index('"dictionary"')
+    assert answer.decode()[:cut] == text[:cut]  # the resource profiles, byte for byte
+    status, kind, answer, _ = send(server, TAKE, body, Content_Type="application/json", **more)
+    assert (status, kind) == (200, "application/json")
+    assert "otlp-forward" in json.loads(answer)["partialSuccess"]["errorMessage"]
+
+
+def test_errors_of_json_are_json(server):
+    for body, status in ((b"{", 400), (b"[]", 400), (b'{"dictionary":{"locationTable":[{"mappingIndex":9}]}}', 400),
+                         (b'{"dictionary":7}', 400)):
+        got, kind, answer, _ = send(server, NAME, body, Content_Type="application/json")
+        assert (got, kind) == (status, "application/json"), answer
+        assert json.loads(answer)["code"] == 3 and json.loads(answer)["message"]
+    big = b'{"dictionary":{"stringTable":["' + b"x" * (4 << 20) + b'"]}}'
+    got, _, answer, _ = send(server, NAME, big, Content_Type="application/json")
+    assert got == 413 and "protobuf" in json.loads(answer)["message"]
+    assert send(server, TAKE, big, Content_Type="application/json")[0] == 200
 
 
 def test_answers_have_the_form_of_the_specification(server, program, pcs):
