@@ -19,9 +19,7 @@ enum ux_code ux_profile_merger_init(struct ux_profile_merger *m, struct ux_profi
 				    struct ux_error *err) ux_must;
 void ux_profile_merger_deinit(struct ux_profile_merger *m);
 
-enum {
-	UX_MERGE_ALL = UINT32_MAX /* samples of all threads */
-};
+#define UX_MERGE_ALL UINT32_MAX /* samples of all threads; too large for an enumerator */
 
 /*
  * Adds the samples of a profile: those of one thread, or UX_MERGE_ALL. The first profile decides
