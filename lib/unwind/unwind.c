@@ -27,8 +27,9 @@ struct unwind {
 	uint64_t known;
 	unsigned sp; /* numbers of registers */
 	unsigned fp;
-	bool returns;                 /* pc is a return address */
-	struct ux_unwind_place place; /* of pc */
+	bool returns;                  /* pc is a return address */
+	struct ux_unwind_place place;  /* of pc */
+	struct ux_unwind_frame *frame; /* of pc, in the result */
 	enum ux_unwind_end end;
 };
 
@@ -186,6 +187,10 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 {
 	const struct ux_cfi_row *row = &known->row;
 	uint64_t registers[UX_CFI_REGISTERS] = {0}, values = 0, cfa = 0, pc = 0;
+	/* The code to which a handler of signals returns was not called: its symbol begins there.
+	 */
+	if (row->signal)
+		u->frame->returns = false;
 	u->end = UX_UNWIND_SHORT;
 	if (row->ra < UX_CFI_REGISTERS && row->rules[row->ra].how == UX_CFI_UNDEFINED) {
 		u->end = UX_UNWIND_COMPLETE;
@@ -286,7 +291,8 @@ enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thre
 	*ret_n = 0;
 	unwind_locate(&u);
 	do {
-		frames[(*ret_n)++] = (struct ux_unwind_frame){u.pc, u.returns};
+		u.frame = &frames[(*ret_n)++];
+		*u.frame = (struct ux_unwind_frame){u.pc, u.returns};
 		if (*ret_n == UX_UNWIND_FRAMES_MOST) {
 			u.end = UX_UNWIND_LIMIT;
 			break;

@@ -190,7 +190,7 @@ static void an_interrupted_function_is_no_caller(void **state)
 	 */
 	assert_string_equal(UNWOUND(PLAIN + 8, 0, at(SIGNAL + 1), at(PLAIN), STACK + 40, STACK + 48,
 				    0, at(FRAMED + 2), /* saved rbp: */ 0, at(OUTERMOST + 3)),
-			    "1008 1301< 1000 1102< 1203< complete");
+			    "1008 1301 1000 1102< 1203< complete");
 }
 
 static void a_frame_that_does_not_grow_ends_the_stack(void **state)
