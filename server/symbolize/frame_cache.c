@@ -350,14 +350,32 @@ static bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_c
 
 /* --- texts and files -------------------------------------------------------------------------- */
 
+/* Sixteen bytes, which are compared at once. */
+typedef uint8_t cached_text_lane __attribute__((vector_size(16)));
+
+/* All bits of an element are set where the byte is not plain. */
+ux_inline cached_text_lane cached_text_unplain(cached_text_lane c)
+{
+	return (cached_text_lane)(c - 0x20 > 0x7e - 0x20) | (cached_text_lane)(c == '"') |
+	       (cached_text_lane)(c == '\\');
+}
+
 static bool cached_text_is_plain(struct ux_bytes text)
 {
-	bool plain = true;
-	for (size_t i = 0; i < text.size; i++) {
-		uint8_t c = text.data[i];
-		plain &= c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+	cached_text_lane lane, bad = {0};
+	const uint8_t *p = text.data;
+	size_t left = text.size;
+	uint64_t half[2];
+	for (; left >= sizeof(lane); p += sizeof(lane), left -= sizeof(lane)) {
+		memcpy(&lane, p, sizeof(lane));
+		bad |= cached_text_unplain(lane);
 	}
-	return plain;
+	memset(&lane, ' ', sizeof(lane));
+	if (left > 0)
+		memcpy(&lane, p, left);
+	bad |= cached_text_unplain(lane);
+	memcpy(half, &bad, sizeof(half));
+	return (half[0] | half[1]) == 0;
 }
 
 /* Replaces a text by a copy in the cache's memory, which is followed by `mark`. */

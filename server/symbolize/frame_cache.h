@@ -34,6 +34,8 @@ enum {
 	 * frames of each address.
 	 */
 	UX_FRAME_TEXT_MOST = 8192,
+	/* Addresses whose memory is prefetched together, so that it is waited for once. */
+	UX_FRAME_CACHE_GROUP = 16,
 };
 
 struct ux_cached_text {
@@ -177,6 +179,17 @@ ux_inline struct ux_bytes ux_cached_linkage(const struct ux_cached_text *t)
 		       : ux_bytes(t->linkage, strnlen(t->linkage, UX_FRAME_TEXT_MOST));
 }
 
+/* Prefetches the bytes of a text, or the first of them: the processor then expects the others. */
+ux_inline void ux_cached_text_prefetch(const struct ux_cached_text *t)
+{
+	enum {
+		LINE = 64, /* bytes that are prefetched at once */
+		MOST = 512,
+	};
+	for (size_t at = 0; at < t->size && at < MOST; at += LINE)
+		__builtin_prefetch(t->data + at);
+}
+
 /* Prefetches a frame; 0 is allowed. */
 ux_inline void ux_frame_cache_prefetch(const struct ux_frame_cache *m, uint32_t i)
 {
@@ -193,6 +206,9 @@ struct ux_frame_text {
 };
 
 struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame);
+
+/* Prefetches what ux_frame_cache_json() reads for n frames, at most UX_FRAME_CACHE_GROUP. */
+void ux_frame_cache_expect_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n);
 
 /* Appends the JSON array of a frame (0: none) and the frames that it is inlined into. */
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);

@@ -85,6 +85,34 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 	out->size -= most - (size_t)(p - start);
 }
 
+void ux_frame_cache_expect_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
+{
+	uint32_t at[UX_FRAME_CACHE_GROUP];
+	const struct ux_cached_text *texts[UX_FRAME_CACHE_GROUP];
+	for (size_t i = 0; i < n; i++) {
+		at[i] = frames[i];
+		ux_frame_cache_prefetch(m, at[i]);
+	}
+	/* Paths are few, and need no prefetch. */
+	for (size_t left = n; left > 0;) {
+		size_t all = left, n_texts = 0;
+		left = 0;
+		for (size_t i = 0; i < all; i++) {
+			if (at[i] == 0)
+				continue;
+			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
+			if (f->function != 0) {
+				texts[n_texts] = ux_cached_text(m, f->function);
+				__builtin_prefetch(texts[n_texts++]);
+			}
+			ux_frame_cache_prefetch(m, f->up);
+			at[left++] = f->up;
+		}
+		for (size_t i = 0; i < n_texts; i++)
+			ux_cached_text_prefetch(texts[i]);
+	}
+}
+
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out)
 {
 	ux_out_u8(out, '[');

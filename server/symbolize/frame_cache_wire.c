@@ -194,35 +194,78 @@ static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_f
 	return *number;
 }
 
+/* Makes room for n pages, so that slots do not move until so many were added. */
+ux_inline bool frame_reply_reserve(struct ux_frame_reply *w, struct ux_frame_reply_map *map,
+				   size_t n)
+{
+	if (ux_unlikely(map->pages_cap - map->n_pages < n) &&
+	    !ux_vec_grow((void **)&map->pages, &map->pages_cap, map->n_pages + n,
+			 PAGE * sizeof(*map->pages)))
+		w->failed = true;
+	return !w->failed;
+}
+
 /* The frame that this one is inlined into is written first. */
 static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 				      uint32_t frame)
 {
-	uint32_t new[UX_FRAMES_MOST], up = 0, nowhere;
+	const struct ux_cached_frame *frames[UX_FRAMES_MOST];
+	uint32_t *slots[UX_FRAMES_MOST], up = 0, nowhere;
 	size_t n = 0;
-	for (; frame != 0; frame = ux_cached_frame(m, frame)->up) {
-		up = *frame_reply_add_address(w, &w->frames, frame, &nowhere);
+	if (!frame_reply_reserve(w, &w->frames, UX_FRAMES_MOST))
+		return 0;
+	for (; frame != 0; frame = frames[n++]->up) {
+		slots[n] = frame_reply_add_address(w, &w->frames, frame, &nowhere);
+		up = *slots[n];
 		if (up != 0)
 			break;
-		new[n++] = frame;
+		frames[n] = ux_cached_frame(m, frame);
 	}
 	while (n-- > 0) {
-		const struct ux_cached_frame *f = ux_cached_frame(m, new[n]);
+		const struct ux_cached_frame *f = frames[n];
 		uint32_t function = frame_reply_put_text(w, m, f->function),
 			 file = frame_reply_put_file(w, m, f->file);
-		up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
-		*frame_reply_add_address(w, &w->frames, new[n], &nowhere) = up;
+		*slots[n] = up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
 	}
 	return up;
 }
 
-/* Prefetches the slot of `number`. */
-ux_inline void frame_reply_expect(const struct ux_frame_reply_map *map, uint32_t number)
+/* The slot of `number`; NULL: its page was not added yet. */
+ux_inline const uint32_t *frame_reply_find(const struct ux_frame_reply_map *map, uint32_t number)
 {
 	size_t run = number / PAGE;
-	if (run < map->n && map->table[run] != 0)
-		__builtin_prefetch(
-			&map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]);
+	return run < map->n && map->table[run] != 0
+		       ? &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]
+		       : NULL;
+}
+
+/*
+ * Prefetches what frame_reply_put_frame() reads for a few addresses: the frames of all of them that
+ * are not in the reply, from the innermost on, and the slots of these frames and of their texts.
+ */
+static void frame_reply_expect(const struct ux_frame_reply *w, const struct ux_frame_cache *m,
+			       const uint32_t *frames, size_t n)
+{
+	uint32_t at[UX_FRAME_CACHE_GROUP];
+	for (size_t i = 0; i < n; i++) {
+		at[i] = frames[i];
+		ux_frame_cache_prefetch(m, at[i]);
+		__builtin_prefetch(frame_reply_find(&w->frames, at[i]));
+	}
+	for (size_t left = n; left > 0;) {
+		size_t all = left;
+		left = 0;
+		for (size_t i = 0; i < all; i++) {
+			const uint32_t *slot = frame_reply_find(&w->frames, at[i]);
+			if (at[i] == 0 || (slot && *slot != 0))
+				continue;
+			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
+			__builtin_prefetch(frame_reply_find(&w->texts, f->function));
+			ux_frame_cache_prefetch(m, f->up);
+			__builtin_prefetch(frame_reply_find(&w->frames, f->up));
+			at[left++] = f->up;
+		}
+	}
 }
 
 static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
@@ -231,7 +274,7 @@ static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_fra
 	for (size_t i = 0; i < w->later.size; i++) {
 		const struct ux_cached_text *t = ux_cached_text(m, texts[i]);
 		if (i + AHEAD < w->later.size)
-			__builtin_prefetch(ux_cached_text(m, texts[i + AHEAD])->data);
+			ux_cached_text_prefetch(ux_cached_text(m, texts[i + AHEAD]));
 		ux_wire_reply_copy(&w->reply, ux_bytes(t->data, t->size));
 	}
 	w->later.size = 0;
@@ -241,10 +284,9 @@ bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m
 			const uint32_t *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (i + AHEAD < n) {
-			ux_frame_cache_prefetch(m, frames[i + AHEAD]);
-			frame_reply_expect(&w->frames, frames[i + AHEAD]);
-		}
+		if (i % UX_FRAME_CACHE_GROUP == 0)
+			frame_reply_expect(w, m, frames + i,
+					   ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP));
 		ux_wire_reply_address(&w->reply, frame_reply_put_frame(w, m, frames[i]));
 	}
 	frame_reply_copy_texts(w, m);

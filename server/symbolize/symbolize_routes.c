@@ -46,14 +46,12 @@ static void json_form_begin(void *ctx, const struct ux_module_answer *a)
 static enum ux_code json_form_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
 				  size_t n)
 {
-	enum {
-		AHEAD = 8
-	};
 	struct json_form *f = ctx;
 	struct ux_out *out = f->frames;
 	for (size_t i = 0; i < n && !out->failed; i++) {
-		if (i + AHEAD < n)
-			ux_frame_cache_prefetch(r->cache, frames[i + AHEAD]);
+		if (i % UX_FRAME_CACHE_GROUP == 0)
+			ux_frame_cache_expect_json(r->cache, frames + i,
+						   ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP));
 		if (f->any)
 			ux_out_u8(out, ',');
 		f->any = true;
