@@ -36,6 +36,15 @@ struct address_slot {
 	uint32_t frame;  /* number of its innermost frame plus 1; 0: the slot is free */
 };
 
+/*
+ * A frame by its content. The tag is the upper half of its hash: frames that differ are told apart
+ * without reading them.
+ */
+struct frame_slot {
+	uint32_t number; /* 0: the slot is free */
+	uint32_t tag;
+};
+
 static inline uint64_t number_key_hash(uint64_t key)
 {
 	return ux_hash_u64(key);
@@ -63,7 +72,7 @@ struct ux_frame_cache {
 	struct address_slot *addresses;
 	size_t addresses_cap, n_addresses;
 	struct cached_offsets far_offsets; /* offsets that need 32 bits or more, by address */
-	uint32_t *frame_slots;             /* hash table of frame numbers by content */
+	struct frame_slot *frame_slots;    /* hash table of frames by content */
 	size_t frame_slots_cap;
 	struct cached_numbers
 		/* numbers of texts, by address in the mapping of the module's file and by use */
@@ -291,19 +300,22 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-static uint64_t cached_frame_hash(const struct ux_cached_frame *f)
+static uint32_t cached_frame_tag(const struct ux_cached_frame *f)
 {
-	return ux_hash_mix(((uint64_t)f->function << 32 | f->file) ^ 0x9e3779b97f4a7c15u,
-			   ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
+	uint64_t hash =
+		ux_hash_mix(((uint64_t)f->function << 32 | f->file) ^ ux_hash_seed,
+			    ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
+	return (uint32_t)(hash >> 32);
 }
 
-/* The slot of the number of an equal frame, or the free slot for it. */
-static uint32_t *frame_cache_frame_slot(const struct ux_frame_cache *m,
-					const struct ux_cached_frame *f)
+/* The slot of an equal frame, or the free slot for it. */
+static struct frame_slot *frame_cache_frame_slot(const struct ux_frame_cache *m,
+						 const struct ux_cached_frame *f, uint32_t tag)
 {
-	size_t i = (size_t)cached_frame_hash(f) & (m->frame_slots_cap - 1);
-	for (; m->frame_slots[i] != 0; i = (i + 1) & (m->frame_slots_cap - 1)) {
-		if (memcmp(f, ux_cached_frame(m, m->frame_slots[i]), sizeof(*f)) == 0)
+	size_t i = tag & (m->frame_slots_cap - 1);
+	for (; m->frame_slots[i].number != 0; i = (i + 1) & (m->frame_slots_cap - 1)) {
+		if (m->frame_slots[i].tag == tag &&
+		    memcmp(f, ux_cached_frame(m, m->frame_slots[i].number), sizeof(*f)) == 0)
 			break;
 	}
 	return &m->frame_slots[i];
@@ -311,40 +323,52 @@ static uint32_t *frame_cache_frame_slot(const struct ux_frame_cache *m,
 
 static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 {
-	size_t cap = 0;
-	uint32_t *slots = frame_cache_table_grow(m, m->frame_slots_cap, sizeof(*slots), &cap);
+	struct frame_slot *old = m->frame_slots;
+	size_t n = m->frame_slots_cap, cap = 0;
+	struct frame_slot *slots = frame_cache_table_grow(m, n, sizeof(*slots), &cap);
 	if (!slots)
 		return false;
-	free(m->frame_slots);
 	m->frame_slots = slots;
 	m->frame_slots_cap = cap;
-	for (uint32_t i = 1; i <= m->lists.frames.n; i++) {
-		if (i + AHEAD <= m->lists.frames.n)
-			__builtin_prefetch(&slots[cached_frame_hash(ux_cached_frame(m, i + AHEAD)) &
-						  (cap - 1)]);
+	for (size_t i = 0; i < n; i++) {
+		if (old[i].number == 0)
+			continue;
 		/* all of them are different: the first free slot is that of this one */
-		size_t at = cached_frame_hash(ux_cached_frame(m, i)) & (cap - 1);
-		while (slots[at] != 0)
+		size_t at = old[i].tag & (cap - 1);
+		while (slots[at].number != 0)
 			at = (at + 1) & (cap - 1);
-		slots[at] = i;
+		slots[at] = old[i];
 	}
+	free(old);
 	return true;
+}
+
+/* Prefetches the slot of a frame. */
+ux_inline void frame_cache_expect_frame(const struct ux_frame_cache *m,
+					const struct ux_cached_frame *f)
+{
+	if (m->frame_slots_cap > 0)
+		__builtin_prefetch(
+			&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
 }
 
 static bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 				     uint32_t *ret)
 {
-	if (m->lists.frames.n >= m->frame_slots_cap / 2 && !frame_cache_grow_frames(m))
+	uint32_t tag = cached_frame_tag(f);
+	if (m->lists.frames.n >= m->frame_slots_cap / 2 &&
+	    !frame_cache_grow_frames(m))
 		return false;
-	uint32_t *slot = frame_cache_frame_slot(m, f);
-	if (*slot == 0) {
+	struct frame_slot *slot = frame_cache_frame_slot(m, f, tag);
+	if (slot->number == 0) {
 		struct ux_cached_frame *item =
-			frame_cache_append(m, &m->lists.frames, sizeof(*f), slot);
+			frame_cache_append(m, &m->lists.frames, sizeof(*f), &slot->number);
 		if (!item)
 			return false;
+		slot->tag = tag;
 		*item = *f;
 	}
-	*ret = *slot;
+	*ret = slot->number;
 	return true;
 }
 
@@ -695,9 +719,7 @@ static bool frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gs
 					.file = file - 1,
 					.line = place->line,
 					.up = node->up - 1};
-	if (m->frame_slots_cap > 0)
-		__builtin_prefetch(
-			&m->frame_slots[cached_frame_hash(ret) & (m->frame_slots_cap - 1)]);
+	frame_cache_expect_frame(m, ret);
 	return true;
 }
 
@@ -735,10 +757,6 @@ static size_t frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gs
 	for (size_t i = 0; i < n; i++)
 		good[i] = places[i].cut &&
 			  frame_cache_place_frame(m, g, &places[i], &frames[i], &learned);
-	for (size_t i = 0; i < n && m->frame_slots_cap > 0; i++)
-		if (good[i])
-			ux_frame_cache_prefetch(m, m->frame_slots[cached_frame_hash(&frames[i]) &
-								  (m->frame_slots_cap - 1)]);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = UX_FRAME_UNKNOWN;
 		if (good[i] &&
