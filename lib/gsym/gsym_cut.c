@@ -244,10 +244,10 @@ bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 	return true;
 }
 
-void ux_gsym_place_expect_call(const struct ux_gsym_place *place)
+void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node)
 {
 	const struct gsym_cut *cut = place->cut;
-	uint32_t at = place->node - cut->first;
+	uint32_t at = node - cut->first;
 	if (at > GSYM_INNERMOST_ROOT)
 		__builtin_prefetch(cut->tree.data + cut->nodes[at].pos);
 }

@@ -193,8 +193,8 @@ struct ux_gsym_call {
 bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
 			struct ux_gsym_call *ret) ux_must;
 
-/* Prefetches what ux_gsym_place_call() reads for the node of a known place. */
-void ux_gsym_place_expect_call(const struct ux_gsym_place *place);
+/* Prefetches what ux_gsym_place_call() reads for a node; the place is known. */
+void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node);
 
 /* The memory that the index of g uses now; 0 without one. */
 size_t ux_gsym_index_bytes(const struct ux_gsym *g);

@@ -302,9 +302,8 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 
 static uint32_t cached_frame_tag(const struct ux_cached_frame *f)
 {
-	uint64_t hash =
-		ux_hash_mix(((uint64_t)f->function << 32 | f->file) ^ ux_hash_seed,
-			    ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
+	uint64_t hash = ux_hash_mix(((uint64_t)f->function << 32 | f->file) ^ ux_hash_seed,
+				    ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
 	return (uint32_t)(hash >> 32);
 }
 
@@ -344,20 +343,30 @@ static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 }
 
 /* Prefetches the slot of a frame. */
-ux_inline void frame_cache_expect_frame(const struct ux_frame_cache *m,
-					const struct ux_cached_frame *f)
+ux_inline void frame_cache_expect_slot(const struct ux_frame_cache *m,
+				       const struct ux_cached_frame *f)
 {
 	if (m->frame_slots_cap > 0)
-		__builtin_prefetch(
-			&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
+		__builtin_prefetch(&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
+}
+
+/* Prefetches the frame to which this one is probably equal. */
+ux_inline void frame_cache_expect_equal(const struct ux_frame_cache *m,
+					const struct ux_cached_frame *f)
+{
+	uint32_t tag = cached_frame_tag(f);
+	if (m->frame_slots_cap == 0)
+		return;
+	const struct frame_slot *slot = &m->frame_slots[tag & (m->frame_slots_cap - 1)];
+	if (slot->number != 0 && slot->tag == tag)
+		__builtin_prefetch(ux_cached_frame(m, slot->number));
 }
 
 static bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 				     uint32_t *ret)
 {
 	uint32_t tag = cached_frame_tag(f);
-	if (m->lists.frames.n >= m->frame_slots_cap / 2 &&
-	    !frame_cache_grow_frames(m))
+	if (m->lists.frames.n >= m->frame_slots_cap / 2 && !frame_cache_grow_frames(m))
 		return false;
 	struct frame_slot *slot = frame_cache_frame_slot(m, f, tag);
 	if (slot->number == 0) {
@@ -448,6 +457,11 @@ static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached
 	return at;
 }
 
+ux_inline uint64_t cached_text_key(const char *s, bool function)
+{
+	return (uintptr_t)s << 1 | function;
+}
+
 /* s points into a file of the module, in which each text occurs once. */
 static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function,
 				    uint32_t *ret)
@@ -456,7 +470,7 @@ static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, boo
 	if (s[0] == '\0')
 		return true;
 	uint32_t *number =
-		frame_cache_number_slot(m, &m->text_numbers, (uintptr_t)s << 1 | function);
+		frame_cache_number_slot(m, &m->text_numbers, cached_text_key(s, function));
 	if (!number)
 		return false;
 	if (*number == 0) {
@@ -665,30 +679,47 @@ static bool frame_cache_learn_call(struct ux_frame_cache *m, const struct ux_gsy
 	return true;
 }
 
+/* The node, if its page was made; otherwise NULL. It may not be learned. */
+ux_inline const struct cached_node *frame_cache_find_node(const struct ux_frame_cache *m,
+							  uint32_t node)
+{
+	size_t page = node / NODES;
+	return page < m->nodes_cap && m->nodes[page] ? &m->nodes[page][node % NODES] : NULL;
+}
+
+ux_inline bool frame_cache_knows_node(const struct ux_frame_cache *m, uint32_t node)
+{
+	const struct cached_node *slot = frame_cache_find_node(m, node);
+	return slot && slot->up != 0;
+}
+
 /*
  * Returns the node of a place, after learning it and the nodes that it is inlined into. NULL when
- * they cannot be learned. *learned is increased by how many these were.
+ * they cannot be learned. first is NULL, or the call of the node if it was read. *learned is
+ * increased by how many were learned.
  */
 static const struct cached_node *frame_cache_learn(struct ux_frame_cache *m,
 						   const struct ux_gsym *g,
 						   const struct ux_gsym_place *place,
+						   const struct ux_gsym_call *first,
 						   size_t *learned)
 {
 	uint32_t nodes[UX_FRAMES_MOST];
 	struct ux_gsym_call calls[UX_FRAMES_MOST];
-	size_t n = 0, page = place->node / NODES;
-	if (ux_likely(page < m->nodes_cap && m->nodes[page])) {
-		const struct cached_node *slot = &m->nodes[page][place->node % NODES];
-		if (slot->up != 0)
-			return slot;
-	}
+	size_t n = 0;
+	if (ux_likely(frame_cache_knows_node(m, place->node)))
+		return frame_cache_find_node(m, place->node);
 	for (uint32_t at = place->node;; at = calls[n - 1].caller) {
 		const struct cached_node *slot = frame_cache_node_slot(m, at);
 		if (!slot)
 			return NULL;
 		if (slot->up != 0)
 			break;
-		if (n == UX_FRAMES_MOST || !ux_gsym_place_call(g, place, at, &calls[n]))
+		if (n == UX_FRAMES_MOST)
+			return NULL;
+		if (n == 0 && first)
+			calls[0] = *first;
+		else if (!ux_gsym_place_call(g, place, at, &calls[n]))
 			return NULL;
 		nodes[n++] = at;
 		if (!calls[n - 1].inlined)
@@ -701,69 +732,111 @@ static const struct cached_node *frame_cache_learn(struct ux_frame_cache *m,
 	return frame_cache_node_slot(m, place->node);
 }
 
-enum {
-	/* Addresses that are added side by side: memory that they need is waited for together. */
-	GROUP = 16
+/* Addresses that are added side by side: memory that they need is waited for together. */
+struct place_learner {
+	const struct ux_gsym_place *places;
+	size_t n;
+	/* the calls of nodes that are to be learned, as far as they can be read; `any` tells which
+	 */
+	struct ux_gsym_call calls[UX_FRAME_CACHE_GROUP];
+	bool any[UX_FRAME_CACHE_GROUP];
+	/* the innermost frames, where `good` */
+	struct ux_cached_frame frames[UX_FRAME_CACHE_GROUP];
+	bool good[UX_FRAME_CACHE_GROUP];
 };
 
-/* The innermost frame of a place; false when it cannot be learned. */
-static bool frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gsym *g,
-				    const struct ux_gsym_place *place, struct ux_cached_frame *ret,
-				    size_t *learned)
+/* Prefetches the slots of addresses and nodes, and then the calls of nodes that are new. */
+static void frame_cache_expect_nodes(const struct ux_frame_cache *m, struct place_learner *l,
+				     const uint64_t *pcs)
 {
-	const struct cached_node *node = frame_cache_learn(m, g, place, learned);
+	for (size_t i = 0; i < l->n; i++) {
+		if (m->addresses_cap > 0)
+			__builtin_prefetch(&m->addresses[frame_cache_slot_index(m, pcs[i])]);
+		if (l->places[i].cut)
+			__builtin_prefetch(frame_cache_find_node(m, l->places[i].node));
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct ux_gsym_place *place = &l->places[i];
+		l->any[i] = place->cut && !frame_cache_knows_node(m, place->node);
+		if (l->any[i])
+			ux_gsym_place_expect_call(place, place->node);
+	}
+}
+
+/* Reads the calls of new nodes, and prefetches what learning them needs. */
+static void frame_cache_expect_calls(const struct ux_frame_cache *m, const struct ux_gsym *g,
+				     struct place_learner *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct ux_gsym_place *place = &l->places[i];
+		struct ux_gsym_call *call = &l->calls[i];
+		l->any[i] = l->any[i] && ux_gsym_place_call(g, place, place->node, call);
+		if (!l->any[i])
+			continue;
+		cached_numbers_expect(&m->text_numbers, cached_text_key(call->function, true));
+		if (!call->inlined)
+			continue;
+		__builtin_prefetch(frame_cache_find_node(m, call->caller));
+		if (call->file < m->files_cap)
+			__builtin_prefetch(&m->files[call->file]);
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct ux_gsym_call *call = &l->calls[i];
+		if (!l->any[i] || !call->inlined)
+			continue;
+		if (!frame_cache_knows_node(m, call->caller)) {
+			ux_gsym_place_expect_call(&l->places[i], call->caller);
+		} else if (call->file < m->files_cap && m->files[call->file] != 0) {
+			const struct cached_node *caller = frame_cache_find_node(m, call->caller);
+			struct ux_cached_frame f = {.function = caller->function,
+						    .file = m->files[call->file] - 1,
+						    .line = call->line,
+						    .up = caller->up - 1};
+			frame_cache_expect_slot(m, &f);
+		}
+	}
+}
+
+/* The innermost frame of place i; false when it cannot be learned. */
+static bool frame_cache_place_frame(struct ux_frame_cache *m, const struct ux_gsym *g,
+				    struct place_learner *l, size_t i, size_t *learned)
+{
+	const struct ux_gsym_place *place = &l->places[i];
+	const struct cached_node *node =
+		frame_cache_learn(m, g, place, l->any[i] ? &l->calls[i] : NULL, learned);
 	uint32_t file = node ? frame_cache_learn_file(m, g, place->file) : 0;
 	if (file == 0)
 		return false;
-	*ret = (struct ux_cached_frame){.function = node->function,
-					.file = file - 1,
-					.line = place->line,
-					.up = node->up - 1};
-	frame_cache_expect_frame(m, ret);
+	l->frames[i] = (struct ux_cached_frame){.function = node->function,
+						.file = file - 1,
+						.line = place->line,
+						.up = node->up - 1};
+	frame_cache_expect_slot(m, &l->frames[i]);
 	return true;
-}
-
-/* Prefetches what learning the place's node needs, if it was not learned. */
-static void frame_cache_expect_call(const struct ux_frame_cache *m,
-				    const struct ux_gsym_place *place)
-{
-	size_t page = place->node / NODES;
-	if (place->cut && (page >= m->nodes_cap || !m->nodes[page] ||
-			   m->nodes[page][place->node % NODES].up == 0))
-		ux_gsym_place_expect_call(place);
-}
-
-static void frame_cache_expect_place(const struct ux_frame_cache *m, uint64_t pc,
-				     const struct ux_gsym_place *place)
-{
-	size_t page = place->node / NODES;
-	if (m->addresses_cap > 0)
-		__builtin_prefetch(&m->addresses[frame_cache_slot_index(m, pc)]);
-	if (place->cut && page < m->nodes_cap && m->nodes[page])
-		__builtin_prefetch(&m->nodes[page][place->node % NODES]);
 }
 
 static size_t frame_cache_add_group(struct ux_frame_cache *m, const struct ux_gsym *g,
 				    const uint64_t *pcs, const struct ux_gsym_place *places,
 				    size_t n, uint32_t *ret)
 {
-	struct ux_cached_frame frames[GROUP];
-	bool good[GROUP];
+	struct place_learner l;
 	size_t learned = 0;
+	l.places = places;
+	l.n = n;
+	frame_cache_expect_nodes(m, &l, pcs);
+	frame_cache_expect_calls(m, g, &l);
 	for (size_t i = 0; i < n; i++)
-		frame_cache_expect_place(m, pcs[i], &places[i]);
+		l.good[i] = places[i].cut && frame_cache_place_frame(m, g, &l, i, &learned);
 	for (size_t i = 0; i < n; i++)
-		frame_cache_expect_call(m, &places[i]);
-	for (size_t i = 0; i < n; i++)
-		good[i] = places[i].cut &&
-			  frame_cache_place_frame(m, g, &places[i], &frames[i], &learned);
+		if (l.good[i])
+			frame_cache_expect_equal(m, &l.frames[i]);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = UX_FRAME_UNKNOWN;
-		if (good[i] &&
+		if (l.good[i] &&
 		    (m->n_addresses < m->addresses_cap / 2 || frame_cache_grow_addresses(m)) &&
-		    frame_cache_frame_number(m, &frames[i], &frames[i].up) &&
-		    frame_cache_store(m, pcs[i], places[i].offset, frames[i].up))
-			ret[i] = frames[i].up;
+		    frame_cache_frame_number(m, &l.frames[i], &l.frames[i].up) &&
+		    frame_cache_store(m, pcs[i], places[i].offset, l.frames[i].up))
+			ret[i] = l.frames[i].up;
 	}
 	return learned;
 }
@@ -773,8 +846,9 @@ size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym 
 				 uint32_t *ret)
 {
 	size_t learned = 0;
-	for (size_t i = 0; i < n; i += GROUP)
-		learned += frame_cache_add_group(m, g, pcs + i, places + i,
-						 ux_min(n - i, (size_t)GROUP), ret + i);
+	for (size_t i = 0; i < n; i += UX_FRAME_CACHE_GROUP)
+		learned +=
+			frame_cache_add_group(m, g, pcs + i, places + i,
+					      ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP), ret + i);
 	return learned;
 }
