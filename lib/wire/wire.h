@@ -17,6 +17,8 @@
 enum {
 	UX_WIRE_VERSION = 1,
 	UX_WIRE_HEAD = 4, /* size of the head: three bytes of magic, one of version */
+	/* room in front of the strings of a reply: the head, and two numbers */
+	UX_WIRE_REPLY_ROOM = UX_WIRE_HEAD + 2 * 10,
 
 	UX_WIRE_RETURN_ADDRESSES = 1, /* a flag of a question */
 
@@ -84,7 +86,9 @@ enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint6
  * of a table, 0 means "none" and the first entry is 1. Failures are latched in the buffers.
  */
 struct ux_wire_reply {
-	struct ux_out strings, files, frames, modules, addresses;
+	/* the strings begin behind UX_WIRE_REPLY_ROOM bytes, if there are any */
+	struct ux_out strings;
+	struct ux_out files, frames, modules, addresses;
 	uint32_t n_strings, n_files, n_frames, n_modules;
 };
 
@@ -105,6 +109,8 @@ ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
 /* Appends a string whose number was already counted. */
 ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
 {
+	if (ux_unlikely(r->strings.size == 0))
+		(void)ux_out_room(&r->strings, UX_WIRE_REPLY_ROOM);
 	uint8_t *p = ux_out_room(&r->strings, text.size + 1);
 	if (p) {
 		memcpy(p, text.data, text.size);
@@ -174,6 +180,13 @@ size_t ux_wire_reply_size(const struct ux_wire_reply *r);
 
 /* Appends the whole reply to out. */
 void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out);
+
+/*
+ * Completes the reply in the memory of its strings, which may be most of it and so are not copied.
+ * Returns the whole reply, from within r->strings; nothing may be added then. A failure is latched
+ * in that buffer.
+ */
+struct ux_bytes ux_wire_reply_finish(struct ux_wire_reply *r);
 
 /* --- replies: reading ------------------------------------------------------------------------- */
 

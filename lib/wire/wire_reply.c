@@ -32,10 +32,17 @@ void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned qua
 	r->n_modules++;
 }
 
+static struct ux_bytes wire_reply_strings(const struct ux_wire_reply *r)
+{
+	return r->strings.size == 0 ? UX_BYTES_NONE
+				    : ux_bytes(r->strings.data + UX_WIRE_REPLY_ROOM,
+					       r->strings.size - UX_WIRE_REPLY_ROOM);
+}
+
 size_t ux_wire_reply_size(const struct ux_wire_reply *r)
 {
-	return UX_WIRE_HEAD + r->strings.size + r->files.size + r->frames.size + r->modules.size +
-	       r->addresses.size;
+	return UX_WIRE_HEAD + wire_reply_strings(r).size + r->files.size + r->frames.size +
+	       r->modules.size + r->addresses.size;
 }
 
 static void wire_put_table(struct ux_out *out, const struct ux_out *table)
@@ -44,18 +51,20 @@ static void wire_put_table(struct ux_out *out, const struct ux_out *table)
 	out->failed |= table->failed;
 }
 
-void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out)
+/* Writes what stands in front of the strings; returns its size. */
+static size_t wire_reply_head(const struct ux_wire_reply *r, uint8_t head[UX_WIRE_REPLY_ROOM])
 {
-	enum {
-		HEADS = 5 * 10
-	};
-	if (!ux_out_grow(out, ux_wire_reply_size(r) + HEADS))
-		return;
-	ux_out_cstr(out, UX_WIRE_REPLY_MAGIC);
-	ux_out_u8(out, UX_WIRE_VERSION);
-	ux_out_uleb(out, r->n_strings);
-	ux_out_uleb(out, r->strings.size);
-	wire_put_table(out, &r->strings);
+	uint8_t *p = head;
+	memcpy(p, UX_WIRE_REPLY_MAGIC, UX_WIRE_HEAD - 1);
+	p[UX_WIRE_HEAD - 1] = UX_WIRE_VERSION;
+	p = ux_wire_uleb(p + UX_WIRE_HEAD, r->n_strings);
+	p = ux_wire_uleb(p, wire_reply_strings(r).size);
+	return (size_t)(p - head);
+}
+
+/* Appends what stands behind the strings. */
+static void wire_reply_put_rest(const struct ux_wire_reply *r, struct ux_out *out)
+{
 	ux_out_uleb(out, r->n_files);
 	wire_put_table(out, &r->files);
 	ux_out_uleb(out, r->n_frames);
@@ -63,6 +72,37 @@ void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out)
 	ux_out_uleb(out, r->n_modules);
 	wire_put_table(out, &r->modules);
 	wire_put_table(out, &r->addresses);
+}
+
+enum {
+	HEADS = 5 * 10 /* bytes of all numbers in front of tables */
+};
+
+void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out)
+{
+	uint8_t head[UX_WIRE_REPLY_ROOM];
+	struct ux_bytes strings = wire_reply_strings(r);
+	if (!ux_out_grow(out, ux_wire_reply_size(r) + HEADS))
+		return;
+	ux_out_put(out, head, wire_reply_head(r, head));
+	ux_out_put(out, strings.data, strings.size);
+	out->failed |= r->strings.failed;
+	wire_reply_put_rest(r, out);
+}
+
+struct ux_bytes ux_wire_reply_finish(struct ux_wire_reply *r)
+{
+	uint8_t head[UX_WIRE_REPLY_ROOM];
+	struct ux_out *out = &r->strings;
+	if (out->size == 0)
+		(void)ux_out_room(out, UX_WIRE_REPLY_ROOM);
+	size_t size = wire_reply_head(r, head);
+	wire_reply_put_rest(r, out);
+	if (out->failed)
+		return UX_BYTES_NONE;
+	uint8_t *start = out->data + UX_WIRE_REPLY_ROOM - size;
+	memcpy(start, head, size);
+	return ux_bytes(start, (size_t)(out->data + out->size - start));
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -88,16 +88,14 @@ static void symbolize_keep_memory(void *ctx)
 
 /*
  * Uses memory of answers before for this one, if it will be large, and keeps that for the next.
- * texts: NULL, or another buffer that will be large.
+ * to: the buffer that will be large.
  */
-static enum ux_code symbolize_expect_answer(struct ux_request *req, size_t n, struct ux_out *texts)
+static enum ux_code symbolize_expect_answer(struct ux_request *req, size_t n, struct ux_out *to)
 {
 	struct ux_spare_memory *spare = ux_module_cache_spare(ux_server_of(req)->cache);
 	if (n < UX_SPARE_ADDRESSES)
 		return UX_OK;
-	ux_spare_memory_take(spare, &req->out);
-	if (texts)
-		ux_spare_memory_take(spare, texts);
+	ux_spare_memory_take(spare, to);
 	/* The quota may have refused it, which is no error of the request. */
 	req->err = (struct ux_error)UX_ERROR_INIT;
 	return ux_request_keep(req, symbolize_keep_memory, req);
@@ -113,7 +111,7 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 		.req = req, .j = ux_json_make(&req->out), .later.quota = &req->answer};
 	enum ux_code first = UX_OK;
 	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->err));
-	UX_TRY(symbolize_expect_answer(req, request.pcs.size, NULL));
+	UX_TRY(symbolize_expect_answer(req, request.pcs.size, &req->out));
 	ux_json_object_begin(&f.j);
 	ux_json_key(&f.j, "modules");
 	ux_json_array_begin(&f.j);
@@ -165,6 +163,28 @@ static void compact_form_deinit(struct compact_form *f)
 	ux_frame_reply_pool_put(f->wires, f->wire);
 }
 
+/*
+ * A small reply is copied, and its memory kept with the tables. A large one is sent from where it
+ * was written.
+ */
+static enum ux_code compact_form_finish(struct compact_form *f, struct ux_response *res)
+{
+	struct ux_out *out = &f->req->out, *strings = &f->wire->reply.strings;
+	struct ux_bytes reply = ux_wire_reply_finish(&f->wire->reply);
+	UX_TRY(ux_out_status(strings, &f->req->err));
+	if (strings->cap < UX_SPARE_LEAST) {
+		ux_out_put(out, reply.data, reply.size);
+		return ux_response_out(f->req, res, UX_WIRE_TYPE);
+	}
+	struct ux_out unused = *out;
+	assert(out->quota == strings->quota);
+	*out = *strings;
+	*strings = unused;
+	UX_TRY(ux_response_out(f->req, res, UX_WIRE_TYPE));
+	res->body = reply;
+	return UX_OK;
+}
+
 static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request = {0};
@@ -177,8 +197,7 @@ static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_r
 	UX_TRY(ux_symbolize_request_parse_compact(&request, req->body, &req->arena, &req->err));
 	UX_TRY(symbolize_expect_answer(req, request.pcs.size, &f.wire->reply.strings));
 	UX_TRY(ux_symbolize(req, &request, &compact_form, &f, &first));
-	ux_wire_reply_write(&f.wire->reply, &req->out);
-	return ux_response_out(req, res, UX_WIRE_TYPE);
+	return compact_form_finish(&f, res);
 }
 
 /* --- handlers --------------------------------------------------------------------------------- */
