@@ -127,6 +127,8 @@ struct ux_index_profiles {
 	/* Removes up to `limit` profiles that came before `before`. *ret: how many. */
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, size_t limit, uint64_t *ret,
 			       struct ux_error *err);
+	/* From now on the profile is never merged. UX_OK also when it is gone. */
+	enum ux_code (*leave)(struct ux_index *ix, int64_t number, struct ux_error *err);
 	/* All profiles of one namespace, or of all (NULL). */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
 			      struct ux_error *err);

@@ -153,6 +153,18 @@ static enum ux_code kept_expire(struct ux_index *ix, ux_time before, size_t limi
 	return ux_stmt_run(&st, ret, err);
 }
 
+UX_SQL(sql_profile_leave, "UPDATE profiles SET level = :level WHERE number = :number");
+
+static enum ux_code kept_leave(struct ux_index *ix, int64_t number, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_profile_leave);
+	ux_stmt_bind_int(&st, ":level", UX_PROFILE_LEVEL_ALONE);
+	ux_stmt_bind_int(&st, ":number", number);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 UX_SQL(sql_profile_oldest,
        "SELECT number, size FROM profiles WHERE ns = (SELECT ns FROM services GROUP BY ns "
        "ORDER BY sum(bytes) DESC, ns LIMIT 1) ORDER BY created, number LIMIT :limit");
@@ -425,6 +437,7 @@ void ux_kept_profiles_init(struct ux_index *ix)
 	ix->profiles.texts = kept_texts;
 	ix->profiles.remove = kept_remove;
 	ix->profiles.expire = kept_expire;
+	ix->profiles.leave = kept_leave;
 	ix->profiles.usage = kept_usage;
 	ix->profiles.evict = kept_evict;
 	ix->profiles.slot = kept_slot;

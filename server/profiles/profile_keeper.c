@@ -5,14 +5,18 @@
 #include "clock.h"
 #include "event_log.h"
 #include "otlp.h"
+#include "packed_file.h"
+#include "pprof.h"
 #include "profile_merge.h"
 #include "profile_naming.h"
+#include "profile_slots.h"
 #include "profile_span.h"
 #include "stored_profile.h"
 #include "text.h"
 
 enum {
-	TICK_S = 10,
+	TICK_S = 5,
+	MERGE_MS = 1000,                /* of each tick, for merging */
 	REMOVE_MOST = 1000,             /* rows that one transaction removes */
 	FUTURE_MOST_S = 24 * 60 * 60,   /* a profile from later than that has no usable time */
 	SPAN_MOST_S = 7 * 24 * 60 * 60, /* of one profile: longer durations are damaged */
@@ -136,21 +140,6 @@ static enum ux_code keeper_keep_whole(struct ux_profile_keeper *k,
 	return keeper_commit(k, o, &p, ret, err);
 }
 
-enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_profile_origin *origin,
-				struct ux_bytes bytes, struct ux_work *work,
-				struct ux_kept_numbers *ret, struct ux_error *err)
-{
-	if (!ux_profile_keeper_is_on(k))
-		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "this server keeps no profiles (the setting keep-profiles)");
-	if (origin->service[0] == '\0')
-		return ux_error_set(err, UX_EINVAL, "no service is named; expected ?service=NAME");
-	enum ux_code code = keeper_keep_whole(k, origin, bytes, work, ret, err);
-	if (code != UX_OK)
-		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
-	return code;
-}
-
 /* --- messages of OpenTelemetry ---------------------------------------------------------------- */
 
 /* A text that a sender chose, as it is stored: cut, and without what would hide in it. */
@@ -173,21 +162,19 @@ static const char *keeper_text(const struct ux_profile *p, uint32_t string, cons
 }
 
 /* Keeps the samples of one resource, which are those of one thread. */
-static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char *ns,
+static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k,
+					 const struct ux_profile_origin *of,
 					 const struct ux_profile *all,
 					 const struct ux_otlp_resource *resource, uint32_t thread,
-					 struct ux_error *err)
+					 struct ux_kept_numbers *ret, struct ux_error *err)
 {
 	UX_ARENA(arena, TEXTS_MOST);
 	ux_cleanup(ux_profile_deinit) struct ux_profile part = {0};
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger merger = {0};
-	const struct ux_profile_origin origin = {
-		.ns = ns,
-		.service = keeper_text(all, resource->service, "unknown", &arena),
-		.host = keeper_text(all, resource->host, "", &arena),
-		.build = keeper_text(all, resource->build, "", &arena),
-		.key_id = "",
-	};
+	struct ux_profile_origin origin = *of;
+	origin.service = keeper_text(all, resource->service, "unknown", &arena);
+	origin.host = keeper_text(all, resource->host, of->host, &arena);
+	origin.build = keeper_text(all, resource->build, of->build, &arena);
 	if (!origin.service || !origin.host || !origin.build)
 		return ux_arena_fail(&arena, err);
 	UX_TRY(ux_profile_init(&part, err));
@@ -195,27 +182,75 @@ static enum ux_code keeper_keep_resource(struct ux_profile_keeper *k, const char
 	UX_TRY(ux_profile_merge(&merger, all, thread, err));
 	part.start_ns = resource->start_ns;
 	part.duration_ns = resource->duration_ns;
-	return part.samples.size > 0 ? keeper_commit(k, &origin, &part, NULL, err) : UX_OK;
+	return part.samples.size > 0 ? keeper_commit(k, &origin, &part, ret, err) : UX_OK;
+}
+
+static enum ux_code keeper_keep_message(struct ux_profile_keeper *k,
+					const struct ux_profile_origin *origin,
+					struct ux_bytes message, struct ux_work *work,
+					struct ux_kept_numbers *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
+	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
+	struct ux_otlp otlp;
+	UX_TRY(ux_profile_init(&p, err));
+	p.most = UX_PROFILE_MEMORY_MOST;
+	UX_TRY(ux_otlp_read_resources(&otlp, message, &p, &resources, err));
+	UX_TRY(ux_profile_bound(&p, err));
+	if (work)
+		UX_TRY(ux_profile_name_all(k->server, origin->ns, &p, work, err));
+	for (uint32_t i = 0; i < resources.size; i++)
+		UX_TRY(keeper_keep_resource(k, origin, &p, &resources.data[i], i + 1, ret, err));
+	return UX_OK;
+}
+
+/* --- what is called by others ----------------------------------------------------------------- */
+
+/* Only a message of OpenTelemetry says by itself what it is about. */
+static enum ux_code keeper_keep_unnamed(struct ux_profile_keeper *k,
+					const struct ux_profile_origin *origin,
+					struct ux_bytes bytes, struct ux_work *work,
+					struct ux_kept_numbers *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
+	struct ux_bytes message = bytes;
+	if (ux_packed_is(bytes)) {
+		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
+		message = plain.bytes;
+	}
+	if (!ux_otlp_is(message) || ux_pprof_is(message))
+		return ux_error_set(err, UX_EINVAL, "no service is named; expected ?service=NAME");
+	return keeper_keep_message(k, origin, message, work, ret, err);
+}
+
+static enum ux_code keeper_count_failure(struct ux_profile_keeper *k, enum ux_code code)
+{
+	if (code != UX_OK)
+		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
+	return code;
+}
+
+enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_profile_origin *origin,
+				struct ux_bytes bytes, struct ux_work *work,
+				struct ux_kept_numbers *ret, struct ux_error *err)
+{
+	if (!ux_profile_keeper_is_on(k))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "this server keeps no profiles (the setting keep-profiles)");
+	bool named = origin->service[0] != '\0';
+	return keeper_count_failure(k,
+				    named ? keeper_keep_whole(k, origin, bytes, work, ret, err)
+					  : keeper_keep_unnamed(k, origin, bytes, work, ret, err));
 }
 
 enum ux_code ux_profile_keep(struct ux_profile_keeper *k, const char *ns, struct ux_bytes message,
 			     struct ux_error *err)
 {
-	ux_cleanup(ux_profile_deinit) struct ux_profile p = {0};
-	ux_cleanup(ux_otlp_resources_deinit) struct ux_otlp_resources resources = {0};
-	struct ux_otlp otlp;
+	const struct ux_profile_origin origin = {
+		.ns = ns, .service = "", .host = "", .build = "", .key_id = ""};
 	if (!ux_profile_keeper_is_on(k))
 		return UX_OK;
-	UX_TRY(ux_profile_init(&p, err));
-	p.most = UX_PROFILE_MEMORY_MOST;
-	enum ux_code code = ux_otlp_read_resources(&otlp, message, &p, &resources, err);
-	if (code == UX_OK)
-		code = ux_profile_bound(&p, err);
-	for (uint32_t i = 0; i < resources.size && code == UX_OK; i++)
-		code = keeper_keep_resource(k, ns, &p, &resources.data[i], i + 1, err);
-	if (code != UX_OK)
-		atomic_fetch_add_explicit(&k->failed, 1, memory_order_relaxed);
-	return code;
+	return keeper_count_failure(k, keeper_keep_message(k, &origin, message, NULL, NULL, err));
 }
 
 /* --- removing --------------------------------------------------------------------------------- */
@@ -254,9 +289,13 @@ void ux_profile_keeper_tick(struct ux_profile_keeper *k)
 	if (!k || now < k->next_tick)
 		return;
 	k->next_tick = now + TICK_S;
+	uint64_t merged = 0;
 	enum ux_code code = keeper_expire(k, &err);
 	if (code == UX_OK)
 		code = keeper_evict(k, &err);
+	if (code == UX_OK)
+		code = ux_profile_slots_merge(k, MERGE_MS, &merged, &err);
+	atomic_fetch_add_explicit(&k->merged, merged, memory_order_relaxed);
 	if (code != UX_OK) {
 		char text[256], quoted[300];
 		ux_log_line("warning", "profiles", "error=%s",

@@ -9,6 +9,7 @@
 #include "otlp_exchange.h"
 #include "protocols.h"
 #include "pages.h"
+#include "profile_keeper.h"
 #include "profiles.h"
 #include "symbolize.h"
 #include "upload.h"
@@ -229,6 +230,32 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 		       n.waiting);
 }
 
+static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
+{
+	const struct {
+		const char *name, *help;
+		const _Atomic uint64_t *count;
+	} counters[] = {
+		{"unhex_profiles_kept_total", "Profiles that were kept.", &s->profiles->kept},
+		{"unhex_profiles_failed_total", "Profiles that could not be kept.",
+		 &s->profiles->failed},
+		{"unhex_profiles_merged_total", "Profiles that were merged into others.",
+		 &s->profiles->merged},
+		{"unhex_profiles_removed_total", "Profiles that were too old, or too many.",
+		 &s->profiles->removed},
+	};
+	struct ux_profile_usage usage;
+	struct ux_index *ix = s->store->index;
+	for (size_t i = 0; i < ux_countof(counters); i++)
+		ux_metrics_one(out, counters[i].name, "counter", counters[i].help,
+			       atomic_load_explicit(counters[i].count, memory_order_relaxed));
+	if (ix->profiles.usage(ix, NULL, &usage, NULL) != UX_OK)
+		return;
+	ux_metrics_one(out, "unhex_profiles", "gauge", "Profiles that are there.", usage.profiles);
+	ux_metrics_one(out, "unhex_profile_bytes", "gauge", "Their bytes on the disk.",
+		       usage.bytes);
+}
+
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -245,6 +272,8 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);
 	metrics_put_disk(req);
+	if (s->profiles)
+		metrics_put_profiles(s, &req->out);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
 }
 

@@ -28,7 +28,9 @@ _CLASSES = message_classes("otlp", {
                 (3, "time_unix_nano", FIXED64, False), (4, "duration_nano", UINT64, False),
                 (7, "profile_id", BYTES, False), (8, "dropped_attributes_count", UINT32, False)],
     "ScopeProfiles": [(2, "profiles", "Profile", True), (3, "schema_url", TEXT, False)],
-    "ResourceProfiles": [(2, "scope_profiles", "ScopeProfiles", True), (3, "schema_url", TEXT, False)],
+    "KeyValue": [(1, "key", TEXT, False), (2, "value", "AnyValue", False), (3, "key_strindex", INT32, False)],
+    "Resource": [(1, "attributes", "KeyValue", True)],
+    "ResourceProfiles": [(1, "resource", "Resource", False), (2, "scope_profiles", "ScopeProfiles", True), (3, "schema_url", TEXT, False)],
     "Request": [(1, "resource_profiles", "ResourceProfiles", True), (2, "dictionary", "Dictionary", False)],
 })
 Request = _CLASSES["Request"]

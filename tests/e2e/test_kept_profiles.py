@@ -7,10 +7,12 @@ import urllib.parse
 
 import pytest
 
+import otlp_message
 import pprof_message
 from browser import LOOKS, Browser, checked, narrow
 from conftest import Server
 from http_api import Api
+from live import wait_for
 from tool import build_id, compile_c, symbol
 
 KEEP = ("--keep-profiles", "7d")
@@ -186,3 +188,116 @@ def test_the_graph_of_a_span_is_one_click_away(shop, tmp_path):
         assert page.text("h1") == "shop/cart"
     finally:
         browser.close()
+
+
+def numbers(server, path="/v1/profiles?limit=1000"):
+    status, doc, _ = Api(server)("GET", path)
+    assert status == 200, doc
+    return [p["id"] for p in doc["profiles"]]
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Starts a server with options, in the folder of the test; the next one goes on from there."""
+    servers = []
+
+    def start(*options):
+        token = servers[-1].token if servers else ""
+        if servers:
+            servers[-1].stop()
+        servers.append(Server(tmp_path / "own", token, options=options).start())
+        return servers[-1]
+    yield start
+    assert servers[-1].stop() in (0, None)
+
+
+def test_nothing_is_kept_unless_it_is_configured(own):
+    server = own()
+    message = Api(server).refused(503, "unavailable", "POST", "/v1/profiles?service=x", b"main 1\n")
+    assert "keep-profiles" in message
+    _, _, page = fetch(server, "/profiles", accept="text/html")
+    assert b"--keep-profiles 7d" in page
+
+
+def test_old_profiles_go_and_what_is_kept_has_a_size(own):
+    server = own("--keep-profiles", "3s")
+    keep(server, b"main 1\n")
+    assert len(numbers(server)) == 1
+    wait_for(lambda: not numbers(server), 30)
+    assert Api(server)("GET", "/v1/profiles/services")[1] == {"services": [], "more": False}
+    server = own("--keep-profiles", "7d", "--set", "profile-bytes=1000")
+    sent = [keep(server, f"main;f{i} {i}\n".encode(), service=f"s{i}")["id"] for i in range(20)]
+    wait_for(lambda: len(numbers(server)) < 20, 30)
+    left = numbers(server)
+    assert left == sorted(left, reverse=True) == sent[:-len(left) - 1:-1]  # the newest ones are left
+    blobs = [f for f in (server.data / "blobs").rglob("*") if f.is_file()]
+    wait_for(lambda: len([f for f in (server.data / "blobs").rglob("*") if f.is_file()]) <= len(left), 40)
+    assert blobs
+
+
+def test_what_was_acknowledged_survives_a_kill(own):
+    server = own(*KEEP)
+    sent = []
+    for i in range(30):
+        sent.append((keep(server, f"main;f{i} {i + 1}\n".encode())["id"], i + 1))
+        if i % 10 == 9:
+            server.process.kill()
+            server.process.wait()
+            server.process.stdout.close()
+            server = own(*KEEP)
+    assert numbers(server) == [n for n, _ in reversed(sent)]
+    for number, value in sent:
+        assert list(folded(server, id=number).values()) == [value]
+
+
+def otlp(service, host, stacks, ended_ns):
+    """A message with one resource, as bytes."""
+    b = otlp_message.Builder()
+    b.profile.time_unix_nano = ended_ns
+    for names, value in stacks:
+        b.sample([b.named(name) for name in reversed(names)], [value])
+    resource = b.request.resource_profiles[0].resource
+    for key, text in (("service.name", service), ("host.name", host), ("service.version", "v7")):
+        if text:
+            resource.attributes.add(key=key).value.string_value = text
+    return b
+
+
+def test_messages_that_pass_are_kept_by_resource(own):
+    server = own(*KEEP)
+    now = int(time.time())
+    for i in range(6):
+        b = otlp("cart", "h1", [(["main", "work"], 5)], (now - 60 + i) * 10**9)
+        other = b.request.resource_profiles.add()
+        other.CopyFrom(b.request.resource_profiles[0])
+        other.resource.attributes[0].value.string_value = "bill\ning"
+        status, doc, _ = Api(server)("POST", "/v1/profiles", gzip.compress(b.data()))
+        assert status == 201 and len(doc["profiles"]) == 2, doc
+    assert folded(server, service="cart") == {"main;work": 30}
+    assert folded(server, service="bill?ing", host="h1", build="v7") == {"main;work": 30}
+    status, doc, _ = Api(server)("GET", "/v1/profiles?service=cart")
+    assert {(p["host"], p["build"], p["samples"]) for p in doc["profiles"]} == {("h1", "v7", 5)}
+
+
+def fetch_otlp(server, data):
+    api = Api(server)
+    api.connection.request("POST", "/v1development/profiles", data, {
+        "Authorization": f"Bearer {server.token}", "Content-Type": "application/x-protobuf"})
+    answer = api.connection.getresponse()
+    return answer.status, answer.headers, answer.read()
+
+
+def test_neighbours_in_time_become_one_and_nothing_is_counted_twice(own):
+    server = own(*KEEP)
+    for i in range(8):
+        for host in ("h1", "h2"):
+            status, _, answer = fetch_otlp(server, otlp("old", host, [(["main", f"f{i % 2}"], i + 1)],
+                                                        (1_700_000_000 // 3600 * 3600 + i * 60) * 10**9).data())
+            assert status == 200, answer
+    alone = keep(server, b"main;alone 3\n", service="old", host="h1", time=1_700_000_000 // 3600 * 3600 + 30)["id"]
+    want = {"main;f0": 2 * (1 + 3 + 5 + 7), "main;f1": 2 * (2 + 4 + 6 + 8), "main;alone": 3}
+    assert folded(server, service="old") == want
+    wait_for(lambda: len(numbers(server)) == 3, 60)  # one for each host, and the one whose number is known
+    assert alone in numbers(server)
+    assert folded(server, service="old") == want
+    assert Api(server)("GET", "/v1/profiles/services")[1]["services"][0]["profiles"] == 3

@@ -291,4 +291,5 @@ void index_conforms(struct ux_index *ix)
 	index_candidates_conform(ix);
 	index_keeping_conforms(ix);
 	index_others_conform(ix);
+	index_profiles_conform(ix);
 }
