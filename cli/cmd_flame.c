@@ -33,7 +33,8 @@ static const struct ux_option flame_options[] = {
 	{"diff", 'd', UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
 	 "the profile before: show what has changed since (html, svg)"},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct flame_values, value), "NAME",
-	 "which value of the samples is shown, such as cpu or inuse_space [the last one]"},
+	 "which value of the samples is shown, such as cpu or inuse_space, or its number from 1 on "
+	 "[the last one]"},
 	{"threads", 0, UX_OPTION_FLAG, offsetof(struct flame_values, threads), NULL,
 	 "a tree for each thread"},
 	{"limit", 0, UX_OPTION_COUNT, offsetof(struct flame_values, limit), "N",
@@ -129,6 +130,7 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 			       const char *name, struct ux_error *err)
 {
 	struct ux_profile_options options = job->v->profile;
+	input->keep_times = job->to == FLAME_FIREFOX || job->to == FLAME_SPEEDSCOPE;
 	UX_TRY(input == &job->input && job->records
 		       ? ux_record_read(&job->record, &job->v->profile, input, &job->recorded, err)
 		       : ux_profile_input_read(input, name, &job->v->profile, err));

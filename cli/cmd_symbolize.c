@@ -8,6 +8,8 @@
 #include "output.h"
 #include "perf_script.h"
 #include "profile_input.h"
+#include "profile_text.h"
+#include "profile_viewers.h"
 #include "sigbus.h"
 
 #include <unistd.h>
@@ -15,6 +17,7 @@
 struct symbolize_values {
 	const char *output;
 	const char *to;
+	const char *value;
 	const char *demangle;
 	struct ux_profile_options profile;
 	struct ux_option_each modules; /* of crash reports */
@@ -25,7 +28,11 @@ static const struct ux_option symbolize_options[] = {
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct symbolize_values, output), "FILE",
 	 "where to write [standard output]"},
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, to), "FORMAT",
-	 "pprof or folded [that of the input, or by the name of the output]", "pprof folded"},
+	 "pprof, folded, speedscope or firefox [that of the input, or by the name of the output]",
+	 "pprof folded speedscope firefox"},
+	{"value", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, value), "NAME",
+	 "which value of the samples folded stacks and profiles for viewers have: its name, or its "
+	 "number from 1 on [the last one]"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, demangle), "MODE",
 	 "in text: full, short, templates-elided or none [short]",
 	 "full short templates-elided none"},
@@ -42,30 +49,32 @@ struct symbolize_target {
 	const char *word;   /* of --to */
 	const char *suffix; /* of the output's name */
 	bool binary;        /* not for a terminal */
-	enum ux_code (*write)(const struct ux_profile *p, enum ux_demangle_mode mode,
-			      struct ux_out *out, struct ux_error *err);
+	enum ux_code (*write)(const struct ux_profile *p, const struct ux_viewer_options *options,
+			      struct ux_stream *s, struct ux_error *err);
 };
 
-static enum ux_code symbolize_write_folded(const struct ux_profile *p, enum ux_demangle_mode mode,
-					   struct ux_out *out, struct ux_error *err)
+static enum ux_code symbolize_write_folded(const struct ux_profile *p,
+					   const struct ux_viewer_options *options,
+					   struct ux_stream *s, struct ux_error *err)
 {
-	return ux_folded_write(p, 0, mode, out, err);
+	return ux_folded_write(p, options->type, options->demangle, &s->out, err);
 }
 
-static enum ux_code symbolize_write_pprof(const struct ux_profile *p, enum ux_demangle_mode mode,
-					  struct ux_out *out, struct ux_error *err)
+static enum ux_code symbolize_write_pprof(const struct ux_profile *p,
+					  const struct ux_viewer_options *options,
+					  struct ux_stream *s, struct ux_error *err)
 {
-	(void)mode; /* a function has both names */
-	return ux_pprof_write(p, out, err);
+	(void)options; /* a function has both names, and a sample all values */
+	return ux_pprof_write(p, &s->out, err);
 }
 
 static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,
-						 enum ux_demangle_mode mode, struct ux_out *out,
-						 struct ux_error *err)
+						 const struct ux_viewer_options *options,
+						 struct ux_stream *s, struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
-	UX_TRY(symbolize_write_pprof(p, mode, &plain, err));
-	return ux_gzip_write(ux_out_bytes(&plain), out, err);
+	ux_cleanup(ux_stream_deinit) struct ux_stream plain = {0};
+	UX_TRY(symbolize_write_pprof(p, options, &plain, err));
+	return ux_gzip_write(ux_out_bytes(&plain.out), &s->out, err);
 }
 
 enum {
@@ -78,15 +87,17 @@ static const struct symbolize_target symbolize_targets[] = {
 	[SYMBOLIZE_PPROF] = {"pprof", ".pb.gz", true, symbolize_write_packed_pprof},
 	{NULL, ".pprof", true, symbolize_write_packed_pprof},
 	{NULL, ".pb", true, symbolize_write_pprof},
+	{"speedscope", ".speedscope.json", false, ux_speedscope_write},
+	{"firefox", ".firefox.json", false, ux_firefox_write},
 };
 
 /* The state of the command. */
 struct symbolize_job {
 	struct ux_profile_input input;
 	const struct symbolize_target *to; /* NULL: that of the input, which keeps all else */
-	enum ux_demangle_mode demangle;
+	struct ux_viewer_options options;
 	struct ux_file_new file;
-	struct ux_out bytes;
+	struct ux_stream stream;
 };
 
 static void symbolize_job_deinit(struct symbolize_job *job)
@@ -94,7 +105,7 @@ static void symbolize_job_deinit(struct symbolize_job *job)
 	ux_file_new_deinit(&job->file);
 	ux_sigbus_remove(NULL);
 	ux_profile_input_close(&job->input);
-	ux_out_deinit(&job->bytes);
+	ux_stream_deinit(&job->stream);
 }
 
 /* The format that --to or the name of the output selects. False for an unknown word. */
@@ -138,18 +149,19 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 		UX_TRY(ux_firefox_rewrite(&in->firefox, &in->profile, &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
-		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->demangle, &plain,
-					      err));
+		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->options.demangle,
+					      &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
-		UX_TRY(ux_folded_write(&in->profile, 0, job->demangle, &plain, err));
+		UX_TRY(ux_folded_write(&in->profile, job->options.type, job->options.demangle,
+				       &plain, err));
 		break;
 	}
 	if (in->packed)
-		return ux_gzip_write(ux_out_bytes(&plain), &job->bytes, err);
-	ux_out_deinit(&job->bytes);
-	job->bytes = plain;
+		return ux_gzip_write(ux_out_bytes(&plain), &job->stream.out, err);
+	ux_out_deinit(&job->stream.out);
+	job->stream.out = plain;
 	plain = (struct ux_out){0};
 	return UX_OK;
 }
@@ -161,22 +173,32 @@ static bool symbolize_is_binary(const struct symbolize_job *job)
 				 job->input.format == UX_PROFILE_FORMAT_OTLP;
 }
 
+static enum ux_code symbolize_pass(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct symbolize_job *job = ctx;
+	return ux_file_write(job->file.path ? job->file.fd : STDOUT_FILENO, bytes, err);
+}
+
 /* Writes the output, whole or not at all. */
 static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				  struct ux_error *err)
 {
-	if (!output || ux_dash_is(output)) {
-		if (symbolize_is_binary(job) && isatty(STDOUT_FILENO))
-			return ux_error_set(
-				err, UX_EINVAL,
-				"a binary profile is not written to a terminal; expected "
-				"-o FILE or --to folded");
-		return ux_flush(&job->bytes, err);
+	bool file = output && !ux_dash_is(output);
+	job->stream.write = symbolize_pass;
+	job->stream.ctx = job;
+	if (!file && symbolize_is_binary(job) && isatty(STDOUT_FILENO))
+		return ux_error_set(err, UX_EINVAL,
+				    "a binary profile is not written to a terminal; expected "
+				    "-o FILE or --to folded");
+	if (file) {
+		UX_TRY(ux_file_new_open(&job->file, output, err));
+		ux_sigbus_remove(job->file.temp);
 	}
-	UX_TRY(ux_file_new_open(&job->file, output, err));
-	ux_sigbus_remove(job->file.temp);
-	UX_TRY(ux_file_write(job->file.fd, ux_out_bytes(&job->bytes), err));
-	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+	UX_TRY(symbolize_is_same(job)
+		       ? symbolize_write_same(job, err)
+		       : job->to->write(&job->input.profile, &job->options, &job->stream, err));
+	UX_TRY(ux_stream_flush(&job->stream, err));
+	return file ? ux_file_new_commit(&job->file, /* sync= */ false, err) : UX_OK;
 }
 
 /* After a failure *ret_subject is the file that it concerns. */
@@ -184,16 +206,18 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 				  const char *input, const char **ret_subject, struct ux_error *err)
 {
 	*ret_subject = ux_dash_is(input) ? UX_DASH_INPUT : input;
+	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
+	job->input.keep_times = job->to && (job->to->write == ux_firefox_write ||
+					    job->to->write == ux_speedscope_write);
 	UX_TRY(ux_profile_input_read(&job->input, input, &v->profile, err));
+	UX_TRY(ux_profile_type_find(&job->input.profile, ux_bytes_cstr(v->value),
+				    &job->options.type, err));
 	if (!job->to && job->input.format == UX_PROFILE_FORMAT_PERF_DATA)
 		job->to =
 			&symbolize_targets[v->output && !ux_dash_is(v->output) ? SYMBOLIZE_PPROF
 									       : SYMBOLIZE_FOLDED];
 	UX_TRY(ux_profile_input_symbolize(&job->input, &v->profile, err));
 	*ret_subject = v->output ? v->output : UX_DASH_OUTPUT;
-	UX_TRY(symbolize_is_same(job)
-		       ? symbolize_write_same(job, err)
-		       : job->to->write(&job->input.profile, job->demangle, &job->bytes, err));
 	return symbolize_put(job, v->output, err);
 }
 
@@ -226,15 +250,17 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
 						       : "more than one profile given");
 	ux_cleanup(symbolize_job_deinit) struct symbolize_job job = {.input = UX_PROFILE_INPUT_INIT,
-								     .demangle = UX_DEMANGLE_SHORT,
+								     .options.demangle =
+									     UX_DEMANGLE_SHORT,
 								     .file = UX_FILE_NEW_INIT};
-	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.demangle))
+	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.options.demangle))
 		return ux_usage_error(cmd,
 				      "--demangle %s: expected full, short, templates-elided "
 				      "or none",
 				      v.demangle);
 	if (!symbolize_select(&v, &job.to))
-		return ux_usage_error(cmd, "--to %s: expected pprof or folded", v.to);
+		return ux_usage_error(cmd, "--to %s: expected pprof, folded, speedscope or firefox",
+				      v.to);
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = ux_dash_is(args.items[0]) ? UX_DASH_INPUT : args.items[0];
 	ux_cleanup(ux_crash_input_close) struct ux_crash_input report = UX_CRASH_INPUT_INIT;
@@ -242,7 +268,7 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 	if (ux_crash_input_open(&report, args.items[0], &is_report, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	if (is_report)
-		return symbolize_report(cmd, &v, job.demangle, &report, args.items[0]);
+		return symbolize_report(cmd, &v, job.options.demangle, &report, args.items[0]);
 	job.input.head = ux_out_bytes(&report.head);
 	if (symbolize_run(&job, &v, args.items[0], &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
@@ -271,6 +297,7 @@ const struct ux_command ux_cmd_symbolize = {
 		    "  dmesg | unhex symbolize --module vmlinux=vmlinux.debug -\n"
 		    "  unhex symbolize perf.data > perf.folded\n"
 		    "  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
+		    "  unhex symbolize perf.data -o cpu.firefox.json\n"
 		    "  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
 		    "  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -",
 	.options = symbolize_options,

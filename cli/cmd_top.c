@@ -48,7 +48,8 @@ static const struct ux_option top_options[] = {
 	{"source", 0, UX_OPTION_TEXT, offsetof(struct top_values, source), "DIR",
 	 "folder below which source files are at their paths"},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct top_values, value), "NAME",
-	 "which value of the samples is counted, such as cpu or inuse_space [the last one]"},
+	 "which value of the samples is counted, such as cpu or inuse_space, or its number from 1 on "
+	 "[the last one]"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct top_values, demangle), "MODE",
 	 "of linkage names: full, short, templates-elided or none [short; templates-elided on a "
 	 "terminal]",

@@ -73,6 +73,7 @@ static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_e
 	}
 	if (ux_firefox_is(bytes)) {
 		in->format = UX_PROFILE_FORMAT_FIREFOX;
+		in->profile.keep_times = in->keep_times;
 		return ux_firefox_read(&in->firefox, bytes, &in->profile, err);
 	}
 	if (ux_perf_script_is(bytes)) {
@@ -114,6 +115,7 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 		return ux_error_os(err, errno, "cannot open");
 	ux_file_unmap(&in->file);
 	in->format = UX_PROFILE_FORMAT_PERF_DATA;
+	in->profile.keep_times = in->keep_times;
 	struct ux_perf_source source = {.fd = fd, .unwind = unwind};
 	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->perf, err);
 	(void)close(fd);

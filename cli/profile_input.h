@@ -54,7 +54,8 @@ struct ux_profile_input {
 	struct ux_bytes head; /* what was read of standard input before, owned by the caller */
 	struct ux_mapping file;
 	enum ux_profile_format format;
-	bool packed; /* it was compressed by gzip */
+	bool keep_times; /* set before it is read: samples with times stay on their own */
+	bool packed;     /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_pprof pprof;       /* if that is its format */
 	struct ux_otlp otlp;         /* if that is its format, or it in JSON */

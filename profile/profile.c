@@ -2,6 +2,8 @@
 /* The tables of a profile. */
 #include "profile.h"
 
+#include "text.h"
+
 #include "order.h"
 
 /* Whether one more element fits: numbers have 32 bits. */
@@ -246,6 +248,11 @@ enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n
 		int wrote = snprintf(list + used, sizeof(list) - used, "%s%.*s", i ? ", " : "",
 				     (int)ux_min(type.size, sizeof(list)), (const char *)type.data);
 		used = ux_min(used + (size_t)ux_max(wrote, 0), sizeof(list) - 1);
+	}
+	uint64_t number = 0;
+	if (ux_decimal_parse(name, &number) && number > 0 && number <= n) {
+		*ret = (size_t)number - 1;
+		return UX_OK;
 	}
 	return ux_error_set(err, UX_ENOTFOUND, "the samples have no value \"%.*s\"; expected %s",
 			    (int)ux_min(name.size, (size_t)40), (const char *)name.data,

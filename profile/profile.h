@@ -246,8 +246,9 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 	ux_must;
 
 /*
- * Sets the index of the value with that name among n; of the last one for an empty name, as pprof
- * does. UX_ENOTFOUND: there is none; the message has the names that there are.
+ * Sets the index of the value with that name among n, or else with that number, from 1 on; of the
+ * last one for an empty name, as pprof does. UX_ENOTFOUND: there is none; the message has the names
+ * that there are.
  */
 enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
 				   const struct ux_strings *strings, struct ux_bytes name,

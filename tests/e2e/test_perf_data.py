@@ -235,7 +235,7 @@ def test_the_same_as_perf_script(perf, way, program):
 
 def folded(path, *options, stdin=None):
     """The folded stacks of a recording, with their counts, and what was said about it."""
-    r = subprocess.run([UNHEX, "symbolize", path, "--to", "folded", *options], stdin=stdin,
+    r = subprocess.run([UNHEX, "symbolize", path, "--to", "folded", "--value", "samples", *options], stdin=stdin,
                        capture_output=True, text=True, check=True)
     stacks = (line.rsplit(" ", 1) for line in r.stdout.splitlines())
     return {stack: int(count) for stack, count in stacks}, r.stderr

@@ -99,7 +99,7 @@ def program(tmp_path_factory):
 
 def folded(path):
     """Stacks and their counts, as unhex itself reads them from a profile."""
-    r = unhex("symbolize", path, "--to", "folded")
+    r = unhex("symbolize", path, "--to", "folded", "--value", "samples")
     assert r.returncode == 0, r.stderr
     stacks = {}
     for line in r.stdout.splitlines():
