@@ -141,8 +141,11 @@ static int serve_run(const struct ux_settings_source *source, bool only_print)
 		ux_settings_destroy(settings);
 		return status;
 	}
-	if (code == UX_OK)
-		code = ux_server_run(source, settings, &err);
+	if (code != UX_OK) { /* a file that is not there, or says what it may not */
+		int failed = ux_print_error("serve", &err);
+		return code == UX_ENOMEM ? failed : UX_EXIT_USAGE;
+	}
+	code = ux_server_run(source, settings, &err);
 	if (code == UX_OK)
 		return UX_EXIT_DONE;
 	int failed = ux_print_error("serve", &err);

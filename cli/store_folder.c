@@ -16,7 +16,9 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 {
 	const struct ux_settings_source source = {.file = ux_config_file(values->config)};
 	*ret = (struct ux_folder){0};
-	UX_TRY(ux_settings_load(&source, &ret->settings, err));
+	enum ux_code code = ux_settings_load(&source, &ret->settings, err);
+	if (code != UX_OK) /* the caller named a file that is not there, or says what it may not */
+		return code == UX_ENOMEM ? code : UX_EINVAL;
 	const char *chosen = values->data ? values->data : ret->settings->data;
 	if (!chosen)
 		return ux_store_default_dir(&ret->dir, err);

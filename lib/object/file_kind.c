@@ -2,6 +2,8 @@
 /* Names of files that hold no code that unhex reads, for messages. */
 #include "file_kind.h"
 
+#include "text.h"
+
 #define UNPACK "; unpack it first"
 
 #define MAGIC(literal) (literal), sizeof(literal) - 1
@@ -35,6 +37,20 @@ static const struct file_kind {
 	{0, MAGIC("#!"), "a script"},
 };
 
+enum {
+	TEXT_READ = 1024 /* bytes of a file that show whether it is text */
+};
+
+/* Text has no control characters but white space and the escapes of terminals. */
+static bool file_is_text(struct ux_bytes file)
+{
+	size_t n = ux_min(file.size, (size_t)TEXT_READ);
+	for (size_t i = 0; i < n; i++)
+		if (file.data[i] < ' ' && !ux_is_space(file.data[i]) && file.data[i] != 0x1b)
+			return false;
+	return memchr(file.data, '\n', n) != NULL;
+}
+
 const char *ux_file_kind(struct ux_bytes file)
 {
 	if (file.size == 0)
@@ -45,5 +61,7 @@ const char *ux_file_kind(struct ux_bytes file)
 		    memcmp(file.data + k->off, k->magic, k->size) == 0)
 			return k->what;
 	}
+	if (file_is_text(file))
+		return "text; the frames of a crash report get names from unhex symbolize";
 	return NULL;
 }

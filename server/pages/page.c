@@ -76,6 +76,18 @@ static void page_put_caller(struct ux_request *req)
 	ux_out_cstr(out, "</form>\n");
 }
 
+/* Those who may upload can drop files on every page, which takes the script. */
+static bool page_takes_drops(const struct ux_request *req)
+{
+	const struct ux_caller *caller = req->caller;
+	return caller && (caller->scopes & UX_SCOPE_UPLOAD) != 0;
+}
+
+static bool page_has_script(const struct ux_request *req, const struct ux_page *page)
+{
+	return page->script || page_takes_drops(req);
+}
+
 void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 {
 	struct ux_out *out = &req->out;
@@ -89,12 +101,13 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	UX_HTML(out, "<link rel=\"icon\" href=\"/assets/icon.svg?v=$\">\n", ux_asset_icon.tag);
 	UX_HTML(out, "<link rel=\"stylesheet\" href=\"/assets/style.css?v=$\">\n",
 		ux_asset_style.tag);
-	if (page->script)
+	if (page_has_script(req, page))
 		UX_HTML(out, "<script type=\"module\" src=\"/assets/upload.js?v=$\"></script>\n",
 			ux_asset_upload.tag);
 	ux_out_cstr(out,
-		    "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
-		    "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
+		    page_takes_drops(req) ? "</head>\n<body data-upload>\n" : "</head>\n<body>\n");
+	ux_out_cstr(out, "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
+			 "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
 	page_put_navigation(req, page);
 	if (page->section != UX_PAGE_HOME)
 		page_put_search(out, page);
@@ -154,7 +167,7 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 		    "</p>\n</footer>\n</body>\n</html>\n");
 	if (req->prefix.size > 0)
 		UX_TRY(page_put_prefix(req));
-	page_put_fields(res, page->script);
+	page_put_fields(res, page_has_script(req, page));
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 

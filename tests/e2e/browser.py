@@ -277,6 +277,11 @@ class Page:
         node = self("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
         self("DOM.setFileInputFiles", nodeId=node, files=[str(p) for p in paths])
 
+    def drag(self, kind, *paths, x=200, y=300):
+        """What a mouse does with files or folders of the desktop: "dragEnter", "dragOver", "drop"."""
+        self("Input.dispatchDragEvent", type=kind, x=x, y=y,
+             data={"items": [], "files": [str(p) for p in paths], "dragOperationsMask": 1})
+
     def screenshot(self, path, full=True):
         size = self.eval("[document.documentElement.scrollWidth, "
                          "document.documentElement.scrollHeight]")

@@ -28,6 +28,16 @@ def test_not_an_elf(command, tmp_path):
     fails(run_on(command, text), 1, text, "ELF")
 
 
+@pytest.mark.parametrize("command", [*COMMANDS, ["explain"]], ids=lambda c: c[0])
+def test_a_crash_report_leads_to_the_command_that_reads_it(command, tmp_path):
+    text = "Program received signal SIGSEGV\n#0  0x0000555555555139 in ?? ()\n"
+    report = tmp_path / "crash.txt"
+    report.write_text(text)
+    fails(run_on(command, report), 1, report, "is text", "unhex symbolize")
+    if command[0] == "explain":
+        fails(unhex("explain", "-", stdin=text), 1, "unhex symbolize")
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
 def test_an_empty_file(command, tmp_path):
     (tmp_path / "empty").touch()

@@ -96,6 +96,14 @@ def test_a_mistake_is_reported_and_nothing_is_begun(tmp_path, text, words):
     assert result.returncode != 0 and not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("verb", [("serve",), ("key", "list"), ("store", "check"), ("store", "usage")], ids=" ".join)
+def test_a_file_that_is_not_there_is_a_mistake_of_the_command_line(tmp_path, verb):
+    gone = tmp_path / "gone.conf"
+    fails(unhex(*verb, "--config", gone), 2, gone, "No such file")
+    fails(unhex(*verb, env={"UNHEX_CONFIG": str(gone)}), 2, gone, "No such file")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_options_that_make_no_sense_are_named():
     fails(unhex("serve", "--set", "listen"), 2, "--set", "KEY=VALUE")
     fails(unhex("serve", "--set", "nope=1"), 2, 'unknown key "nope"')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the files that were chosen, in pieces, and shows how far they are. Everything else of the
-// pages works without scripts.
+// Sends the files that were chosen, or dropped on any page, in pieces, and shows how far they are.
+// Everything else of the pages works without scripts.
 
 const SLICE = 4 << 20; // bytes that are read and hashed at a time
 const NOTES_MOST = 1 << 20; // bytes of one section of notes
@@ -9,6 +9,7 @@ const LOOK_AGAIN_MS = 1000;
 // A network can be lost without the browser noticing: no error, and no byte moves. A request that
 // does not move for so long is begun again; the server keeps what it has received.
 const STALLED_MS = 20000;
+const DROPPED_MOST = 1000; // files of folders that are dropped at once
 const ANSWER_MS = 300000; // for an answer to a complete request: the server may have to check a file
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -190,7 +191,7 @@ async function hashOf(file, progress) {
 }
 
 // The prefix of this server's paths: links of a page under /n/NAME/ stay there.
-const base = location.pathname.replace(/\/uploads$/, "");
+const base = document.querySelector(".mark").pathname.replace(/\/$/, "");
 
 // The answer of the server; a failure of the network is status 0.
 async function ask(method, path, body) {
@@ -299,7 +300,7 @@ class Line {
 		this.where = make("span");
 		this.li = make("li", {}, make("p", {}, make("b", {}, file.name), " ", this.state, " ", this.where),
 			       this.bar);
-		document.getElementById("sending").append(this.li);
+		listOfFiles().append(this.li);
 	}
 
 	at(n) {
@@ -373,9 +374,101 @@ async function keepFresh() {
 	}
 }
 
+// The list of this page's files; pages other than that of uploads get one when it is needed.
+function listOfFiles() {
+	const there = document.getElementById("sending");
+	if (there)
+		return there;
+	const panel = document.createElement("section");
+	panel.className = "dropped";
+	panel.setAttribute("aria-label", "Files that are sent");
+	const list = document.createElement("ul");
+	list.id = "sending";
+	list.className = "uploads";
+	list.setAttribute("aria-live", "polite");
+	panel.append(list);
+	document.getElementById("main").append(panel);
+	return list;
+}
+
+async function sendAll(files, options) {
+	sending++;
+	for (const file of files) // one after the other is as fast
+		await sendFile(file, options);
+	sending--;
+}
+
+// The files of what was dropped, those in folders too.
+async function filesOf(entry, files) {
+	if (files.length === DROPPED_MOST)
+		return;
+	if (entry.isFile) {
+		files.push(await new Promise((done, fail) => entry.file(done, fail)));
+	} else if (entry.isDirectory) {
+		const reader = entry.createReader();
+		for (;;) { // each call returns some of them
+			const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+			if (some.length === 0)
+				return;
+			for (const one of some)
+				await filesOf(one, files);
+		}
+	}
+}
+
+async function dropped(transfer) {
+	const files = [];
+	// The entries must be taken before anything is awaited: the browser forgets them then.
+	const entries = Array.from(transfer.items ?? []).map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+	const plain = Array.from(transfer.files);
+	for (const entry of entries)
+		await filesOf(entry, files).catch(() => {});
+	return files.length > 0 ? files : plain;
+}
+
+function takeDrops() {
+	const hint = document.createElement("p");
+	const holdsFiles = (event) => Array.from(event.dataTransfer?.types ?? []).includes("Files");
+	hint.className = "drop";
+	hint.textContent = "Drop files to send them";
+	hint.hidden = true;
+	document.body.append(hint);
+	let inside = 0; // elements that are entered and not left: each fires events of its own
+	document.addEventListener("dragenter", (event) => {
+		if (holdsFiles(event))
+			hint.hidden = ++inside === 0;
+	});
+	document.addEventListener("dragleave", (event) => {
+		if (holdsFiles(event))
+			hint.hidden = --inside <= 0;
+	});
+	document.addEventListener("dragover", (event) => {
+		if (holdsFiles(event))
+			event.preventDefault();
+	});
+	document.addEventListener("drop", async (event) => {
+		if (!holdsFiles(event))
+			return;
+		event.preventDefault();
+		inside = 0;
+		hint.hidden = true;
+		await sendAll(await dropped(event.dataTransfer), {description: "", force: false});
+		if (document.getElementById("running"))
+			await refresh();
+	});
+	// Leaving the page would end what is being sent.
+	addEventListener("beforeunload", (event) => {
+		if (sending > 0)
+			event.preventDefault();
+	});
+}
+
 function start() {
 	const form = document.getElementById("form");
-	keepFresh();
+	if (document.getElementById("running"))
+		keepFresh();
+	if (document.body.dataset.upload !== undefined)
+		takeDrops();
 	if (!form)
 		return;
 	form.hidden = false;
@@ -385,10 +478,7 @@ function start() {
 		const options = {description: form.description.value, force: form.force.checked};
 		const files = Array.from(form.files.files);
 		button.disabled = true;
-		sending++;
-		for (const file of files) // one after the other is as fast
-			await sendFile(file, options);
-		sending--;
+		await sendAll(files, options);
 		button.disabled = false;
 		form.files.value = "";
 		await refresh();
