@@ -135,7 +135,7 @@ static void crash_input_use(struct ux_crash_input *in, size_t n)
 /* The next part: whole lines. *ret_is_line is false for a piece of a line that is too long. */
 static struct ux_bytes crash_input_part(struct ux_crash_input *in, bool *ret_is_lines)
 {
-	bool is_last = in->is_stream ? in->at_end : in->left.size <= PART_BYTES;
+	bool is_last = in->left.size <= PART_BYTES && (!in->is_stream || in->at_end);
 	struct ux_bytes part = ux_bytes(in->left.data, ux_min(in->left.size, (size_t)PART_BYTES));
 	*ret_is_lines = !in->cut;
 	if (in->cut) { /* up to the end of the line that is too long */
@@ -273,20 +273,29 @@ static enum ux_code crash_input_write(struct ux_crash_input *in, struct ux_crash
 	return code;
 }
 
+static enum ux_code crash_input_find(void *ctx, const char *name, struct ux_id *ids, size_t *ret_n,
+				     struct ux_error *err)
+{
+	const struct ux_profile_input *opened = ctx;
+	return ux_remote_find_file(&opened->server, name, ids, UX_CRASH_IDS_MOST, ret_n, err);
+}
+
 int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 		       const struct ux_crash_output *output, struct ux_profile_options *options)
 {
 	ux_cleanup(ux_profile_input_close) struct ux_profile_input opened = UX_PROFILE_INPUT_INIT;
 	struct ux_profile_sources profile;
-	const struct ux_crash_sources sources = {.profile = &profile,
-						 .modules = output->modules.items,
-						 .n_modules = output->modules.n};
+	struct ux_crash_sources sources = {.profile = &profile,
+					   .modules = output->modules.items,
+					   .n_modules = output->modules.n,
+					   .search_ctx = &opened};
 	ux_cleanup(ux_crash_symbolizer_deinit) struct ux_crash_symbolizer s = {
 		.sources = &sources, .demangle = output->demangle, .verbose = options->verbose};
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
 	if (ux_profile_input_sources(&opened, options, &profile, &err) != UX_OK)
 		return ux_print_error(NULL, &err);
+	sources.search = profile.server ? crash_input_find : NULL;
 	profile.progress = NULL; /* a report is short, or its parts are */
 	subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
 	if (crash_input_write(in, &s, output->path, &subject, &err) != UX_OK)

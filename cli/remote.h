@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "demangle.h"
 #include "error.h"
+#include "id.h"
 #include "out.h"
 #include "common_options.h"
 #include "unhex/frame.h"
@@ -50,6 +51,14 @@ struct ux_remote_address {
  */
 enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address *addresses,
 			    size_t n, struct ux_error *err) ux_must;
+
+/*
+ * Finds the modules that have a file with that path, or with that name if it has no slash: writes
+ * the first ID of at most `max`. Codes as of ux_explain_remote().
+ */
+enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const char *file,
+				 struct ux_id *ids, size_t max, size_t *ret_n, struct ux_error *err)
+	ux_must;
 
 /* Parses r->bytes, the answer to a request for n addresses in the compact form. The codes are
  * those of ux_remote_send(). */

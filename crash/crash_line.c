@@ -170,6 +170,14 @@ static void crash_note_signal(struct ux_crash_reader *r, struct ux_crash_line *l
 	r->behind_signal = ux_crash_is_signal_return(f->symbol);
 }
 
+static bool crash_has_digit(struct ux_bytes line)
+{
+	for (size_t i = 0; i < line.size; i++)
+		if (ux_is_digit(line.data[i]))
+			return true;
+	return false;
+}
+
 static void crash_parse(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
 			struct ux_crash_line *ret)
 {
@@ -181,6 +189,12 @@ static void crash_parse(struct ux_crash_reader *r, struct ux_bytes line, struct 
 		ux_crash_read_plain,
 	};
 	struct ux_bytes function = r->function;
+	/* All but a function of Go have a number. */
+	if (!crash_has_digit(line)) {
+		r->function = UX_BYTES_NONE;
+		(void)ux_crash_read_go(r, line, after, ret);
+		return;
+	}
 	for (size_t i = 0; i < ux_countof(readers); i++)
 		if (readers[i](r, line, after, ret))
 			break;

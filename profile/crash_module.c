@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 enum {
-	PAGE = 4096,         /* modules begin at a page */
-	LOW_MOST = 0x10000,  /* files that begin below it are position-independent */
-	SIZE_PADDING = 64,   /* bytes between functions that the kernel counts as the first's */
+	PAGE = 4096,        /* modules begin at a page */
+	LOW_MOST = 0x10000, /* files that begin below it are position-independent */
+	/* Bytes between functions, which the kernel counts as the first one's: what its alignment
+	 * takes, and what is in front of functions for patches and checks. */
+	SIZE_ALIGNMENT = 16,
+	SIZE_PADDING = 64,
 	CANDIDATES_MOST = 8, /* different files of one name */
 	FOLDERS_MOST = 64,   /* folders that are searched for a name */
 };
@@ -26,6 +29,7 @@ const char *ux_crash_how_name(enum ux_crash_how how)
 		[UX_CRASH_BY_ID] = "by the ID in the text",
 		[UX_CRASH_BY_PATH] = "by its path: the text has no ID of it",
 		[UX_CRASH_BY_NAME] = "by its name: the text has neither path nor ID of it",
+		[UX_CRASH_BY_SERVER] = "by its name, which only one build at the server has",
 		[UX_CRASH_BY_CHOICE] = "by --module",
 	};
 	return (unsigned)how < ux_countof(names) ? names[how] : "unknown";
@@ -38,6 +42,7 @@ void ux_crash_file_close(struct ux_crash_file *m)
 	ux_file_unmap(&m->mapping);
 	ux_file_symbols_drop(m->symbols);
 	ux_file_symbols_drop(m->whole);
+	ux_out_deinit(&m->list);
 	free(m->path);
 	free((void *)(uintptr_t)m->name.data);
 	*m = (struct ux_crash_file){0};
@@ -140,17 +145,46 @@ static enum ux_code crash_search_settle(struct crash_search *s, const char *name
 		return UX_OK;
 	}
 	m->why = (struct ux_error)UX_ERROR_INIT;
+	(void)ux_error_set(&m->why, UX_ENOTFOUND, "no file of that name is here");
 	if (s->n == 0)
-		(void)ux_error_set(&m->why, UX_ENOTFOUND,
-				   "no file of that name is here; say which it is by "
-				   "--module %.60s=FILE or =ID",
-				   name);
-	else
-		(void)ux_error_set(&m->why, UX_ENOTFOUND,
-				   "%zu files have that name, such as %.50s and %.50s; say which "
-				   "it is by --module %.40s=FILE or =ID",
-				   s->n, s->paths[0], s->paths[1], name);
+		return UX_OK;
+	ux_out_fmt(&m->list, "%zu files have that name: ", s->n);
+	for (size_t i = 0; i < s->n; i++)
+		ux_out_fmt(&m->list, "%s%s (%s)", i > 0 ? ", " : "", s->paths[i],
+			   s->symbols[i]->id);
+	ux_out_fmt(&m->list, "; say which by --module %s=FILE or =ID", name);
+	UX_TRY(ux_out_status(&m->list, s->err));
 	return UX_OK;
+}
+
+/* Searches the builds of a name on the server. */
+static enum ux_code crash_search_server(struct crash_search *s, const char *name)
+{
+	struct ux_crash_file *m = s->m;
+	struct ux_id ids[UX_CRASH_IDS_MOST];
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ID_TEXT];
+	size_t n = 0;
+	if (!s->sources->search || m->symbols || m->list.size > 0 || *name == 0)
+		return UX_OK;
+	enum ux_code code = s->sources->search(s->sources->search_ctx, name, ids, &n, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(s->err);
+	if (code != UX_OK)
+		m->why = why;
+	if (code != UX_OK || n == 0)
+		return UX_OK;
+	if (n == 1) {
+		m->id = ids[0];
+		m->how = UX_CRASH_BY_SERVER;
+		return UX_OK;
+	}
+	ux_out_fmt(&m->list, "%zu%s builds at the server have that name: ", n,
+		   n == UX_CRASH_IDS_MOST ? " or more" : "");
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(&m->list, "%s%s", i > 0 ? ", " : "", ux_id_format(&ids[i], text));
+	ux_out_fmt(&m->list, "; say which by --module %s=ID", name);
+	return ux_out_status(&m->list, s->err);
 }
 
 /* Searches a name in the folders of libraries and programs of one root. */
@@ -268,8 +302,8 @@ static enum ux_code crash_search_none(struct ux_crash_file *m, const char *why)
 	return UX_OK;
 }
 
-static enum ux_code crash_search_any(struct crash_search *s, const struct ux_crash_frame *f,
-				     struct ux_bytes release)
+static enum ux_code crash_search_here(struct crash_search *s, const struct ux_crash_frame *f,
+				      struct ux_bytes release)
 {
 	struct ux_crash_file *m = s->m;
 	const char *name = (const char *)m->name.data;
@@ -292,6 +326,29 @@ static enum ux_code crash_search_any(struct crash_search *s, const struct ux_cra
 			return crash_search_path(s, path, UX_CRASH_BY_PATH);
 	}
 	return crash_search_name(s, (const char *)ux_crash_base_name(m->name).data);
+}
+
+/* What is not here may be on the server: a path, or else its name. */
+static enum ux_code crash_search_any(struct crash_search *s, const struct ux_crash_frame *f,
+				     struct ux_bytes release)
+{
+	struct ux_crash_file *m = s->m;
+	const char *name = (const char *)m->name.data;
+	UX_TRY(crash_search_here(s, f, release));
+	if (m->id.size > 0 || m->symbols || m->how == UX_CRASH_BY_CHOICE || *name == '[')
+		return UX_OK;
+	if (*name == '/')
+		UX_TRY(crash_search_server(s, name));
+	if (m->id.size == 0)
+		return crash_search_server(s, (const char *)ux_crash_base_name(m->name).data);
+	return UX_OK;
+}
+
+struct ux_bytes ux_crash_file_why(const struct ux_crash_file *m)
+{
+	if (m->list.size > 0)
+		return ux_out_bytes(&m->list);
+	return m->why.code != UX_OK ? ux_bytes_cstr(m->why.text) : UX_STR("");
 }
 
 enum ux_code ux_crash_file_open(struct ux_crash_file *m, const struct ux_crash_frame *f,
@@ -362,14 +419,14 @@ static bool crash_symbol_is(const char *symbol, struct ux_bytes name)
 }
 
 /* Whether a size that the kernel prints, which goes up to the next symbol, may be of this one. */
-static bool crash_size_fits(uint64_t printed, uint64_t size)
+static bool crash_size_fits(uint64_t printed, uint64_t size, uint64_t padding)
 {
-	return printed == 0 || size == 0 || (size <= printed && printed - size < SIZE_PADDING);
+	return printed == 0 || size == 0 || (size <= printed && printed - size < padding);
 }
 
 /* Adds the symbols of a table with that name. */
 static void crash_starts_read(struct ux_crash_starts *s, const struct ux_elf *elf,
-			      const char *section, const struct ux_crash_frame *f)
+			      const char *section, const struct ux_crash_frame *f, uint64_t padding)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
 	struct ux_elf_symbols it;
@@ -377,7 +434,7 @@ static void crash_starts_read(struct ux_crash_starts *s, const struct ux_elf *el
 		return;
 	for (const struct ux_elf_symbol *e; (e = ux_elf_symbols_next(&it));)
 		if (crash_symbol_is(e->name, f->symbol) && ux_elf_symbol_is_code(elf, e) &&
-		    crash_size_fits(f->symbol_size, e->size))
+		    crash_size_fits(f->symbol_size, e->size, padding))
 			crash_starts_add(s, ux_elf_symbol_pc(elf, e) - elf->bias);
 }
 
@@ -408,9 +465,11 @@ static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_c
 	const struct ux_elf *elf = crash_file_elf(m);
 	*ret = (struct ux_crash_starts){0};
 	if (elf) {
-		crash_starts_read(ret, elf, ".symtab", f);
+		crash_starts_read(ret, elf, ".symtab", f, SIZE_ALIGNMENT);
 		if (ret->n == 0)
-			crash_starts_read(ret, elf, ".dynsym", f);
+			crash_starts_read(ret, elf, ".symtab", f, SIZE_PADDING);
+		if (ret->n == 0)
+			crash_starts_read(ret, elf, ".dynsym", f, SIZE_PADDING);
 	}
 	if (ret->n > 0 || !m->path)
 		return UX_OK;

@@ -8,6 +8,7 @@
 #include "file.h"
 #include "file_symbols.h"
 #include "gsym_names.h"
+#include "out.h"
 #include "profile_symbolize.h"
 
 enum {
@@ -21,6 +22,15 @@ struct ux_crash_starts {
 	bool more; /* there are more than UX_CRASH_STARTS_MOST */
 };
 
+enum {
+	UX_CRASH_IDS_MOST = 16, /* builds of one name that a server has */
+};
+
+/* Searches builds whose file has a path, or a name without one, on a server: writes the IDs of at
+ * most UX_CRASH_IDS_MOST. A failure is the reason why there are none. */
+typedef enum ux_code ux_crash_search_fn(void *ctx, const char *name, struct ux_id *ids,
+					size_t *ret_n, struct ux_error *err);
+
 /* Where modules are searched. */
 struct ux_crash_sources {
 	const struct ux_profile_sources *profile;
@@ -28,15 +38,18 @@ struct ux_crash_sources {
 	 * file or an ID. */
 	const char *const *modules;
 	size_t n_modules;
+	ux_crash_search_fn *search; /* NULL: there is no server */
+	void *search_ctx;
 };
 
 /* How the file or the identity of a module was found. */
 enum ux_crash_how {
-	UX_CRASH_HOW_NONE, /* it was not */
-	UX_CRASH_BY_ID,    /* by the ID in the text */
-	UX_CRASH_BY_PATH,  /* by the path in the text; the text has no ID of it */
-	UX_CRASH_BY_NAME,  /* there is one file of that name in the folders that were searched */
-	UX_CRASH_BY_CHOICE /* the user has said it */
+	UX_CRASH_HOW_NONE,  /* it was not */
+	UX_CRASH_BY_ID,     /* by the ID in the text */
+	UX_CRASH_BY_PATH,   /* by the path in the text; the text has no ID of it */
+	UX_CRASH_BY_NAME,   /* there is one file of that name in the folders that were searched */
+	UX_CRASH_BY_SERVER, /* there is one build of that path or name on the server */
+	UX_CRASH_BY_CHOICE  /* the user has said it */
 };
 
 /* "the ID in the text", ...; never NULL. */
@@ -50,6 +63,7 @@ struct ux_crash_file {
 	struct ux_file_symbols *symbols; /* its identity and segments; NULL: no file is here */
 	enum ux_crash_how how;
 	struct ux_error why; /* why there is no file; code UX_OK: there is one */
+	struct ux_out list;  /* instead, if it is long: what the name may mean */
 	/* Opened when they are first needed: */
 	bool elf_read, names_read;
 	struct ux_mapping mapping;
@@ -75,6 +89,9 @@ void ux_crash_file_close(struct ux_crash_file *m);
 enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
 			      const struct ux_crash_sources *sources, uint64_t *ret,
 			      struct ux_error *err) ux_must;
+
+/* Why the module has no file; "" if it has one. */
+struct ux_bytes ux_crash_file_why(const struct ux_crash_file *m);
 
 /* Whether the code at a pc is what the kernel makes signal handlers return to. */
 bool ux_crash_file_is_signal_return(struct ux_crash_file *m, uint64_t pc);

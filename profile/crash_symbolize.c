@@ -251,9 +251,9 @@ static void crash_write_frames(const struct crash_part *p, const struct ux_profi
 static struct ux_bytes crash_part_reason(const struct crash_part *p, const struct crash_item *item)
 {
 	const struct ux_crash_file *m = &p->s->files.data[item->file];
-	if (item->why != 0)
+	if (item->why != 0 && m->list.size == 0)
 		return ux_profile_text(&p->profile, item->why);
-	if (item->location != 0) {
+	if (item->location != 0 && (m->symbols || m->id.size > 0)) {
 		const struct ux_profile_location *l = &p->profile.locations.data[item->location];
 		uint32_t why = p->profile.modules.data[l->module].why;
 		if (why != 0)
@@ -261,7 +261,8 @@ static struct ux_bytes crash_part_reason(const struct crash_part *p, const struc
 		if (m->symbols)
 			return UX_STR("no function is known there");
 	}
-	return m->why.code != UX_OK ? ux_bytes_cstr(m->why.text) : UX_STR("there are no symbols");
+	struct ux_bytes why = ux_crash_file_why(m);
+	return why.size > 0 ? why : UX_STR("there are no symbols");
 }
 
 /* Keeps a text for the report about all parts. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum {
+	FILE_CANDIDATES_MOST = 256, /* uploads of one file name that are looked at */
 	LIST_DEFAULT = 100
 };
 
@@ -87,12 +88,67 @@ static void modules_put_module(const struct ux_request *req, struct ux_json *j,
 	ux_json_array_end(j);
 }
 
+/* The modules that have a file with that path, or with that name if it is none. */
+static enum ux_code modules_of_file(struct ux_request *req, const char *file, size_t limit,
+				    struct ux_json *j)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const struct ux_search what = {
+		.by = UX_SEARCH_FILE, .text = file, .limit = FILE_CANDIDATES_MOST};
+	struct ux_hits hits;
+	size_t n = 0;
+	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
+	int64_t *seen = ux_arena_array(&req->arena, int64_t, hits.n + 1);
+	if (!seen)
+		return ux_arena_fail(&req->arena, &req->err);
+	for (size_t i = 0; i < hits.n && n < limit; i++) {
+		struct ux_module m;
+		size_t k = 0;
+		while (k < n && seen[k] != hits.hits[i].module)
+			k++;
+		if (k < n)
+			continue;
+		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits.hits[i].id,
+						     &req->arena, &m, &req->err);
+		if (code == UX_ENOTFOUND) { /* it was removed in between */
+			req->err = (struct ux_error)UX_ERROR_INIT;
+			continue;
+		}
+		UX_TRY(code);
+		seen[n++] = hits.hits[i].module;
+		modules_put_module(req, j, &m);
+		ux_json_object_end(j);
+	}
+	return UX_OK;
+}
+
+/* The answer for ?file=, which has no further pages. */
+static enum ux_code modules_answer_file(struct ux_request *req, struct ux_response *res,
+					struct ux_bytes file, size_t limit)
+{
+	struct ux_json j = ux_json_make(&req->out);
+	const char *name = ux_arena_strndup(&req->arena, file.data, file.size);
+	if (!name)
+		return ux_arena_fail(&req->arena, &req->err);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "modules");
+	ux_json_array_begin(&j);
+	UX_TRY(modules_of_file(req, name, limit, &j));
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
 enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_bytes file;
 	struct ux_module_list list;
 	uint64_t limit = LIST_DEFAULT, after = 0;
 	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	if (ux_request_query(req, "file", &file) && file.size > 0)
+		return modules_answer_file(req, res, file, (size_t)limit);
 	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
 	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
 				&req->arena, &list, &req->err));

@@ -10,7 +10,10 @@ enum {
 	PAGE_BYTES = 4096,      /* modules begin at a page */
 	LOW_MOST = 0x10000,     /* files that begin below it are position-independent */
 	NAMES_BUDGET = 4 << 20, /* functions whose names are read for one text */
-	SIZE_PADDING = 64,      /* bytes between functions that the kernel counts as the first's */
+	/* Bytes between functions, which the kernel counts as the first one's: what its alignment
+	 * takes, and what is in front of functions for patches and checks. */
+	SIZE_ALIGNMENT = 16,
+	SIZE_PADDING = 64,
 };
 
 const char *ux_paste_how_name(enum ux_paste_how how)
@@ -260,7 +263,7 @@ static uint64_t paste_low(const struct ux_paste_module *k)
 /* Whether a start may be the frame's: modules are moved by whole pages. The size that the kernel
  * prints goes up to the next symbol. */
 static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_crash_frame *f,
-			     uint64_t start)
+			     uint64_t start, uint64_t padding)
 {
 	uint64_t begin = 0, size = 0;
 	if (f->has_address && (start + f->symbol_offset) % PAGE_BYTES != f->address % PAGE_BYTES)
@@ -270,7 +273,7 @@ static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_cr
 			   NULL) != UX_OK ||
 	    size == 0)
 		return true;
-	return size <= f->symbol_size && f->symbol_size - size < SIZE_PADDING;
+	return size <= f->symbol_size && f->symbol_size - size < padding;
 }
 
 static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f)
@@ -288,11 +291,13 @@ static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f
 		return UX_OK;
 	}
 	UX_TRY(code);
-	for (size_t i = 0; i < n; i++)
-		if (paste_start_fits(f->module, &f->text, starts[i])) {
-			fitting = starts[i];
-			n_fit++;
-		}
+	for (uint64_t padding = SIZE_ALIGNMENT; n_fit == 0 && padding <= SIZE_PADDING;
+	     padding += SIZE_PADDING - SIZE_ALIGNMENT)
+		for (size_t i = 0; i < n; i++)
+			if (paste_start_fits(f->module, &f->text, starts[i], padding)) {
+				fitting = starts[i];
+				n_fit++;
+			}
 	if (n == 1 && !more)
 		fitting = starts[0];
 	else if (n_fit != 1 || more) {

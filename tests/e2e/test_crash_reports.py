@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex symbolize: reports of crashes, each by the program that writes it"""
+import os
+import re
+import resource
+import subprocess
+
+import pytest
+
+from crash_reports import CHAIN, Crash, kernel
+from tool import UNHEX, build_id, fails, unhex
+
+
+@pytest.fixture(scope="module")
+def crash(tmp_path_factory):
+    return Crash(tmp_path_factory.mktemp("crash"))
+
+
+def named(crash, text, *options, **more):
+    return unhex("symbolize", "--debug-dir", crash.debug, "--debug-dir", "/usr/lib/debug", *options, "-", stdin=text,
+                 cwd=crash.folder, **more)
+
+
+def counts(result):
+    """(frames with names, all, those whose names were in the text)"""
+    m = re.search(r"unhex: (\d+) of (\d+) frames have names(?:, (\d+) of them)?", result.stderr)
+    return int(m.group(1)), int(m.group(2)), int(m.group(3) or 0)
+
+
+def added(text, out):
+    """The lines that were added; all others must be those of the text."""
+    left, names = text.splitlines(), []
+    for line in out.splitlines():
+        if left and line == left[0]:
+            left.pop(0)
+        else:
+            names.append(line.strip())
+    assert not left, left[:3]
+    return names
+
+
+def has_chain(crash, names, source="prog"):
+    """The functions from the crash to main() follow each other."""
+    expected = [f"{name} at {crash.folder}/{source}.c:{line}" + (" (inlined)" if inlined else "")
+                for name, line, inlined in CHAIN]
+    first = names.index(expected[0])
+    assert names[first:first + len(expected)] == expected, names
+    assert any(name.startswith(f"main at {crash.folder}/{source}.c:") for name in names[first:]), names
+
+
+@pytest.mark.parametrize("kind, least, source", [
+    ("backtrace", 10, "prog"), ("backtrace_fixed", 10, "fixed"), ("sanitizer", 7, "asan"), ("coredump", 8, "prog"),
+    ("rust", 10, "prog"), ("core", 8, "prog")])
+def test_each_frame_of_a_crash_gets_its_name(crash, kind, least, source):
+    text = getattr(crash, kind)()
+    result = named(crash, text)
+    assert result.returncode == 0, result.stderr
+    have, frames, in_text = counts(result)
+    assert have == frames >= least and in_text == 0, (text, result.stdout, result.stderr)
+    has_chain(crash, added(text, result.stdout), source)
+
+
+def test_a_signal_handler_does_not_return_into_the_function_before(crash):
+    """The frame behind it was interrupted at its first instruction: the byte before is another function's."""
+    names = added(text := crash.backtrace(), named(crash, text).stdout)
+    assert "inner" in names[names.index("__restore_rt") + 1], names
+    stripped_libc = unhex("symbolize", "--debug-dir", crash.debug, "-", stdin=text, cwd=crash.folder)
+    names = added(text, stripped_libc.stdout)
+    assert "inner" in names[names.index("<signal handler called>") + 1], names
+
+
+def test_gdbs_frames_get_names_where_the_text_has_mappings(crash):
+    bare = crash.gdb()
+    result = named(crash, bare, "-v")
+    frames = re.findall(r"(?m)^#\d+ .*$", bare)
+    assert counts(result)[1] == len(frames) and "?? (the text does not say in which module" in result.stdout
+    text = crash.gdb("info proc mappings")
+    result = named(crash, text)
+    have, frames, _ = counts(result)
+    assert have == frames, result.stderr
+    has_chain(crash, added(text, result.stdout))
+
+
+def test_a_panic_of_go_keeps_its_names_and_its_signal_has_an_address(crash):
+    text = crash.go()
+    result = named(crash, text)
+    assert result.stdout == text and counts(result)[:1] == counts(result)[2:], result.stderr
+    assert counts(result)[0] >= 3
+    # Its frames are left as they are, since they have all their inlined calls.
+    assert "main.helper(...)" in text
+    pc = int(re.search(r"main\.outer.*\n.* pc=(0x\w+)", crash.go("system")).group(1), 16)
+    text = f"[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc={pc:#x}]\n"
+    result = named(crash, text, "--module", crash.folder / "panic")
+    assert f"main.outer at {crash.folder}/panic.go:4" in added(text, result.stdout)
+
+
+def test_hs_err_has_the_mappings_of_its_process(crash):
+    text = crash.java()
+    result = named(crash, text, "-v")
+    assert result.returncode == 0 and counts(result)[0] == counts(result)[1] >= 2, result.stderr
+    assert "libc.so.6" in result.stderr and added(text, result.stdout)
+
+
+def test_an_oops_is_named_by_its_functions_and_their_sizes(crash, tmp_path):
+    vmlinux, symbols = kernel(tmp_path)
+    padded = {name: [(start, size + 15 & ~15) for start, size in places] for name, places in symbols.items()}
+    (read_at, read_size), = padded["vfs_read"]
+    (first, small), (second, large) = sorted(padded["init"], key=lambda place: place[1])
+    assert small < large and len(symbols["init"]) == 2
+    call = next(int(line.split(":")[0], 16) for line in subprocess.run(
+        ["objdump", "-d", "--disassemble=vfs_read", "--no-show-raw-insn", vmlinux], capture_output=True, text=True,
+        check=True).stdout.split("call")[1].splitlines()[1:2])
+    text = f"""[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000000
+[   12.345680] CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1  Debian 6.1.76-1
+[   12.345681] RIP: 0010:helper+0x2/0x{padded['helper'][0][1]:x}
+[   12.345682] Call Trace:
+[   12.345683]  <TASK>
+[   12.345684]  vfs_read+0x{call - read_at:x}/0x{read_size:x}
+[   12.345685]  ? init+0x1/0x{large:x}
+[   12.345686]  init+0x1/0x{small * 4:x}
+[   12.345687]  absent+0x1/0x10 [nfs]
+"""
+    result = named(crash, text, "--module", f"vmlinux={vmlinux}", "-v")
+    names = added(text, result.stdout)
+    assert f"helper at {tmp_path}/kernel.c:2" in names[0] and f"vfs_read at {tmp_path}/kernel.c:3" in names[1]
+    assert f"init at {tmp_path}/two.c" in names[2], names
+    assert names[3].startswith("?? (") and names[4].startswith("?? ("), names
+    # Without the choice no file of this machine is taken for that kernel.
+    assert "vmlinux" in named(crash, text, "--no-local").stderr
+
+
+def test_a_name_with_several_files_is_not_resolved_by_a_guess(crash, tmp_path):
+    text = crash.coredump().replace(f"({crash.prog} +", "(prog +")
+    text = re.sub(r"(?m)^ *Module prog .*\n", "", text)
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, file in ((one, crash.prog), (two, crash.asan)):
+        folder.mkdir()
+        (folder / "prog").write_bytes(file.read_bytes())
+    found = named(crash, text, "--files", one, "--no-local", "-v")
+    assert "found by its name" in found.stderr and "middle at" in found.stdout
+    both = named(crash, text, "--files", one, "--files", two, "--no-local")
+    assert "2 files have that name" in both.stderr and "--module prog=" in both.stderr
+    assert "middle at" not in both.stdout
+    for choice in (one / "prog", build_id(crash.prog)):
+        chosen = named(crash, text, "--files", two, "--module", f"prog={choice}", "-v")
+        assert "found by --module" in chosen.stderr and "middle at" in chosen.stdout, chosen.stderr
+
+
+def test_a_file_with_another_id_is_not_used(crash):
+    text = f"    #0 0x55 (/{crash.prog}+0x1200) (BuildId: {'ab' * 20})\n"
+    result = named(crash, text, "-v")
+    assert result.returncode == 1 and result.stdout.startswith(text)
+    assert build_id(crash.prog) in result.stderr
+
+
+def test_a_server_names_what_is_not_here(crash, server):
+    assert server.unhex("push", *sorted((crash.folder / "full").iterdir())).returncode == 0
+    text = crash.core()
+    result = unhex("symbolize", "--no-local", "--debug-dir", crash.folder, "-", stdin=text,
+                   env={"UNHEX_URL": server.url})
+    has_chain(crash, added(text, result.stdout))
+
+
+def test_a_server_is_searched_by_name_and_never_guesses(crash, server, tmp_path):
+    assert server.unhex("push", crash.folder / "full/prog").returncode == 0
+    text = re.sub(r"(?m)^ *Module prog .*\n", "", crash.coredump()).replace(f"({crash.prog} +", "(prog +")
+    options = ("--no-local", "--debug-dir", tmp_path, "-v", "-")
+    result = unhex("symbolize", *options, stdin=text, env={"UNHEX_URL": server.url})
+    assert "which only one build at the server has" in result.stderr and "middle at" in result.stdout, result.stderr
+    (tmp_path / "prog").write_bytes((crash.folder / "full/asan").read_bytes())
+    assert server.unhex("push", tmp_path / "prog").returncode == 0
+    result = unhex("symbolize", *options, stdin=text, env={"UNHEX_URL": server.url})
+    assert "2 builds at the server have that name" in result.stderr and "middle at" not in result.stdout
+    assert all(build_id(crash.folder / "full" / name) in result.stderr for name in ("prog", "asan"))
+
+
+def test_output_goes_into_a_file_whole_or_not_at_all(crash, tmp_path):
+    text, out = crash.backtrace(), tmp_path / "out.txt"
+    result = named(crash, text, "-o", out)
+    assert result.stdout == "" and "middle at" in out.read_text()
+    fails(unhex("symbolize", "-", "-o", tmp_path / "no/out.txt", stdin=text), 1, "no/out.txt")
+    bad = named(crash, text, "--to", "pprof")
+    assert bad.returncode == 2 and "no samples" in bad.stderr
+
+
+def test_text_of_any_size_is_passed_on_in_bounded_memory(crash):
+    """126 MB from a pipe, of which one line has 100 MB, in less memory than a part of it takes."""
+    report = crash.backtrace().encode()
+    pieces = [report, b"x" * (100 << 20) + b"\n", b"hello, 12 of 34 are there\n" * (1 << 20), report]
+    feed = subprocess.Popen([UNHEX, "symbolize", "--debug-dir", crash.debug, "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=crash.folder,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20)))
+    if os.fork() == 0:
+        feed.stdout.close()
+        for piece in pieces:
+            feed.stdin.write(piece)
+        feed.stdin.flush()
+        os._exit(0)
+    feed.stdin.close()
+    names, total = 0, 0
+    for line in iter(lambda: feed.stdout.readline(1 << 20), b""):
+        names += b" at " in line
+        total += len(line)
+    os.wait()
+    assert feed.wait(timeout=120) == 0
+    assert names >= 10 and total > sum(map(len, pieces))
+
+
+def test_a_text_that_is_followed_gets_its_names_as_it_comes(crash):
+    feed = subprocess.Popen([UNHEX, "symbolize", "--follow", "--debug-dir", crash.debug, "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=crash.folder)
+    report = crash.backtrace().encode()
+    for _ in range(2):
+        feed.stdin.write(report)
+        feed.stdin.flush()
+        while b"main at" not in feed.stdout.readline():  # the pipe is still open
+            pass
+    feed.stdin.close()
+    feed.stdout.read()
+    assert feed.wait(timeout=60) == 0
