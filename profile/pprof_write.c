@@ -177,24 +177,36 @@ static struct ux_bytes pprof_build_id(const struct ux_id *id, char text[UX_ID_TE
 	return ux_bytes_cstr(colon ? colon + 1 : form);
 }
 
-/* Each module is a mapping without bounds, in which addresses are those of its file. */
+/* A module is a mapping without bounds, in which addresses are those of its file. */
+static void pprof_write_mapping(struct pprof_writer *w, const struct pprof_has *has, size_t i)
+{
+	char text[UX_ID_TEXT];
+	const struct ux_profile_module *m = &w->profile->modules.data[i];
+	struct ux_bytes id = pprof_build_id(&m->id, text);
+	ux_out_reset(&w->message);
+	ux_protobuf_put_uint(&w->message, PPROF_MAPPING_ID, i);
+	ux_protobuf_put_nonzero(&w->message, PPROF_MAPPING_FILENAME,
+				ux_function_table_string(&w->table, m->path));
+	if (id.size > 0)
+		ux_protobuf_put_uint(&w->message, PPROF_MAPPING_BUILD_ID,
+				     ux_function_table_put(&w->table, id));
+	pprof_write_has(&w->message, has[i]);
+	ux_protobuf_put_message(w->out, PPROF_MAPPING, &w->message);
+}
+
+/* The first mapping is that of the program (profile.proto): not the kernel, which may come first.
+ */
 static void pprof_write_mappings(struct pprof_writer *w, const struct pprof_has *has)
 {
 	const struct ux_profile *p = w->profile;
-	for (size_t i = 1; i < p->modules.size; i++) {
-		char text[UX_ID_TEXT];
-		const struct ux_profile_module *m = &p->modules.data[i];
-		struct ux_bytes id = pprof_build_id(&m->id, text);
-		ux_out_reset(&w->message);
-		ux_protobuf_put_uint(&w->message, PPROF_MAPPING_ID, i);
-		ux_protobuf_put_nonzero(&w->message, PPROF_MAPPING_FILENAME,
-					ux_function_table_string(&w->table, m->path));
-		if (id.size > 0)
-			ux_protobuf_put_uint(&w->message, PPROF_MAPPING_BUILD_ID,
-					     ux_function_table_put(&w->table, id));
-		pprof_write_has(&w->message, has[i]);
-		ux_protobuf_put_message(w->out, PPROF_MAPPING, &w->message);
-	}
+	size_t program = 1;
+	while (program < p->modules.size && p->modules.data[program].kind != UX_PROFILE_FILE)
+		program++;
+	if (program < p->modules.size)
+		pprof_write_mapping(w, has, program);
+	for (size_t i = 1; i < p->modules.size; i++)
+		if (i != program)
+			pprof_write_mapping(w, has, i);
 }
 
 static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_error *err)

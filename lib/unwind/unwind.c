@@ -152,15 +152,6 @@ static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row 
 	return true;
 }
 
-/*
- * Sets where the pc is. The instruction in front of a return address may be the last one of its
- * function.
- */
-static void unwind_locate(struct unwind *u)
-{
-	u->place = u->find(u->ctx, u->pc - (u->returns ? 1 : 0));
-}
-
 /* Becomes the caller, if that is code. The stack grows down, so a caller's frame is above: this
  * ends every loop. */
 static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint64_t *registers,
@@ -173,14 +164,18 @@ static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint
 		u->end = pc == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
 		return false;
 	}
+	/* The instruction in front of a return address may be the last one of its function. */
+	struct ux_unwind_place place = u->find(u->ctx, pc - (signal ? 0 : 1));
+	u->end = UX_UNWIND_NO_RULES;
+	if (!place.code)
+		return false;
 	memcpy(u->registers, registers, sizeof(u->registers));
 	u->known = known;
 	unwind_set(u->registers, &u->known, u->sp, sp);
 	u->pc = pc;
 	u->returns = !signal;
-	unwind_locate(u);
-	u->end = UX_UNWIND_NO_RULES;
-	return u->place.code;
+	u->place = place;
+	return true;
 }
 
 static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *known)
@@ -242,13 +237,36 @@ static bool unwind_by_frame_pointer(struct unwind *u)
 		return false;
 	pc = unwind_plain(u, pc);
 	if (pc == 0) {
-		u->end = UX_UNWIND_COMPLETE;
+		u->end = next == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
 		return false;
 	}
 	uint64_t registers[UX_CFI_REGISTERS];
 	memcpy(registers, u->registers, sizeof(registers));
 	registers[u->fp] = next;
 	return unwind_become(u, pc, fp + 2 * WORD, registers, u->known, /* signal: */ false);
+}
+
+/*
+ * Code of run-time compilers without a frame pointer, such as the trampolines by which CPython
+ * gives its functions addresses: it has pushed a word or two, and its caller is code with tables.
+ */
+static bool unwind_by_call(struct unwind *u)
+{
+	enum {
+		WORDS = 3
+	};
+	uint64_t registers[UX_CFI_REGISTERS];
+	memcpy(registers, u->registers, sizeof(registers));
+	for (uint64_t i = 0; i < WORDS; i++) {
+		uint64_t at = u->registers[u->sp] + i * WORD, pc = 0;
+		if (!unwind_word(u, at, &pc) || pc == 0)
+			continue;
+		struct ux_unwind_place place = u->find(u->ctx, pc - 1);
+		if (place.module && ux_unwind_module_is_call(place.module, place.pc + 1))
+			return unwind_become(u, pc, at + WORD, registers, u->known,
+					     /* signal: */ false);
+	}
+	return false;
 }
 
 /* Goes to the caller; false at the end. */
@@ -265,7 +283,10 @@ static bool unwind_step(struct unwind *u)
 	u->end = UX_UNWIND_NO_RULES;
 	if (!u->place.code)
 		return unwind_bad_call(u);
-	return unwind_by_frame_pointer(u);
+	if (unwind_by_frame_pointer(u))
+		return true;
+	bool may_call = u->end == UX_UNWIND_NO_RULES && u->returns && !u->place.module;
+	return may_call && u->thread->machine == UX_UNWIND_X86_64 && unwind_by_call(u);
 }
 
 enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thread *thread,
@@ -289,7 +310,7 @@ enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thre
 		return ux_error_nomem(err);
 	memcpy(u.registers, thread->registers, sizeof(u.registers));
 	*ret_n = 0;
-	unwind_locate(&u);
+	u.place = find(ctx, u.pc);
 	do {
 		u.frame = &frames[(*ret_n)++];
 		*u.frame = (struct ux_unwind_frame){u.pc, u.returns};

@@ -153,6 +153,39 @@ bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_
 	return false;
 }
 
+/* The n bytes in front of a pc. */
+static bool unwind_module_before(const struct ux_unwind_module *m, uint64_t pc, size_t n,
+				 struct ux_bytes *ret)
+{
+	for (size_t i = 0; i < m->segments.size; i++) {
+		const struct ux_object_range *s = &m->segments.data[i];
+		if (s->executable && pc >= s->pc && pc - s->pc >= n &&
+		    ux_bytes_sub(s->bytes, pc - s->pc - n, n, ret))
+			return true;
+	}
+	return false;
+}
+
+bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc)
+{
+	enum {
+		NEAR = 5, /* bytes of a call with a distance */
+		CALL_NEAR = 0xe8,
+		CALL_INDIRECT = 0xff,
+		FIELD = 0x38, /* of the byte behind it: 2 is a call */
+		FIELD_CALL = 0x10,
+	};
+	static const uint8_t indirect[] = {2, 3, 4, 6, 7}; /* bytes, by the form of the operand */
+	struct ux_bytes code;
+	if (unwind_module_before(m, pc, NEAR, &code) && code.data[0] == CALL_NEAR)
+		return true;
+	for (size_t i = 0; i < ux_countof(indirect); i++)
+		if (unwind_module_before(m, pc, indirect[i], &code) &&
+		    code.data[0] == CALL_INDIRECT && (code.data[1] & FIELD) == FIELD_CALL)
+			return true;
+	return false;
+}
+
 /* The function that a pc is in, or NULL. */
 static const struct ux_unwind_entry *unwind_table_find(const struct ux_unwind_table *t, uint64_t pc)
 {

@@ -48,6 +48,9 @@ void ux_unwind_module_free(struct ux_unwind_module *m); /* NULL is fine */
 /* Converts a position in the file to a pc. False: it is not loaded. */
 bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_t *ret);
 
+/* Whether the instruction in front of a pc may be a call of x86-64: by its bytes in the file. */
+bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc);
+
 /*
  * Computes the rules at a pc. *ret_table is the table that has them. UX_ENOTFOUND, with err
  * unchanged: no table describes the pc. UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT.

@@ -24,6 +24,7 @@ enum {
 	STUCK = 0x1400,  /* its frame is that of its caller */
 	BARE = 0x1500,   /* has no rules */
 	BROKEN = 0x1600, /* has rules that cannot be executed */
+	CALLS = 0x1700,  /* begins with a call of 5 bytes, and has one of 2 at 0x10 */
 };
 
 static uint64_t at(uint64_t pc)
@@ -51,6 +52,7 @@ static void make_table(struct make_frames *f)
 		{OUTERMOST, {outermost, sizeof(outermost)}},
 		{STUCK, {stuck, sizeof(stuck)}},
 		{BROKEN, {broken, sizeof(broken)}},
+		{CALLS, UX_BYTES_NONE},
 	};
 	make_frames_init(f, true, false, FRAMES);
 	f->initial = ux_bytes(initial, sizeof(initial));
@@ -68,7 +70,8 @@ static void make_table(struct make_frames *f)
 /* An ELF file with code at CODE and that table, in .eh_frame or in .debug_frame. */
 static struct ux_bytes make_file(struct make_elf *m, bool eh)
 {
-	static const uint8_t code[CODE_SIZE];
+	static const uint8_t code[CODE_SIZE] = {
+		[CALLS - CODE] = 0xe8, [CALLS - CODE + 0x10] = 0xff, [CALLS - CODE + 0x11] = 0xd1};
 	struct make_frames f;
 	make_table(&f);
 	if (!eh) {
@@ -208,6 +211,23 @@ static void code_without_rules_is_unwound_by_frame_pointers(void **state)
 	assert_string_equal(UNWOUND(0x5000, STACK, 0, 0), "5000 complete");
 	assert_string_equal(UNWOUND(0x5000, STACK - 8, 0, at(PLAIN)), "5000 lost");
 	assert_string_equal(UNWOUND(BROKEN, STACK, 0, at(OUTERMOST + 1)), "1600 1201< complete");
+}
+
+/* As CPython's: sub rsp, 8; call; add rsp, 8; ret. The caller's call is in the bytes of the file.
+ */
+static void a_trampoline_without_a_frame_pointer_returns_behind_a_call(void **state)
+{
+	(void)state;
+	/* PLAIN returns to 0x5000, which has no file; rbp is no frame. */
+	assert_string_equal(
+		UNWOUND(PLAIN, 1, at(0x5000), /* padding: */ 7, at(CALLS + 5), at(OUTERMOST + 1)),
+		"1000 5000< 1705< 1201< complete");
+	assert_string_equal(UNWOUND(PLAIN, 1, at(0x5000), 7, at(CALLS + 0x12), at(OUTERMOST + 1)),
+			    "1000 5000< 1712< 1201< complete");
+	/* What is no return address of a call is not taken for one. */
+	assert_string_equal(UNWOUND(PLAIN, 1, at(0x5000), 7, at(CALLS + 6), at(OUTERMOST + 1)),
+			    "1000 5000< lost");
+	assert_string_equal(UNWOUND(0x5000, 1, 7, at(CALLS + 5), at(OUTERMOST + 1)), "5000 lost");
 }
 
 static void a_call_of_no_code_leads_to_its_caller(void **state)
@@ -373,6 +393,7 @@ int main(void)
 		UX_TEST(an_interrupted_function_is_no_caller),
 		UX_TEST(a_frame_that_does_not_grow_ends_the_stack),
 		UX_TEST(code_without_rules_is_unwound_by_frame_pointers),
+		UX_TEST(a_trampoline_without_a_frame_pointer_returns_behind_a_call),
 		UX_TEST(a_call_of_no_code_leads_to_its_caller),
 		UX_TEST(a_caller_that_is_no_code_is_none),
 		UX_TEST(a_stack_of_too_many_frames_is_cut),
