@@ -219,10 +219,10 @@ static enum ux_code flame_run(struct flame_job *job, const char *name, const cha
 }
 
 /* Prepares a recording. False: the command line is invalid. */
-static bool flame_set_record(const struct ux_command *cmd, struct flame_job *job,
-			     const struct ux_args *args, int *ret_status)
+static bool flame_set_record(const struct ux_command *cmd, struct flame_values *v,
+			     struct flame_job *job, const struct ux_args *args, int *ret_status)
 {
-	job->records = ux_record_is_wanted(&job->v->record, args);
+	job->records = ux_record_is_wanted(&v->record, args);
 	if (!job->records) {
 		if (args->n != 1)
 			*ret_status = ux_usage_error(
@@ -231,9 +231,9 @@ static bool flame_set_record(const struct ux_command *cmd, struct flame_job *job
 						    "compares two");
 		return args->n == 1;
 	}
-	if (!ux_record_options_parse(cmd, &job->v->record, args, &job->record, ret_status))
+	if (!ux_record_options_parse(cmd, &v->record, args, &v->profile, &job->record, ret_status))
 		return false;
-	if (!job->output && !job->v->to) {
+	if (!job->output && !v->to) {
 		const char *name = job->record.command ? job->record.command[0] : "flame";
 		(void)snprintf(job->named, sizeof(job->named), "%.200s.html",
 			       flame_base_name(name));
@@ -255,7 +255,7 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 							     .before = UX_PROFILE_INPUT_INIT,
 							     .demangle = UX_DEMANGLE_SHORT,
 							     .file = UX_FILE_NEW_INIT};
-	if (!flame_set_record(cmd, &job, &args, &status))
+	if (!flame_set_record(cmd, &v, &job, &args, &status))
 		return status;
 	if (!flame_set_format(&job))
 		return ux_usage_error(

@@ -123,7 +123,7 @@ static int cmd_record_run(const struct ux_command *cmd, int argc, char **argv)
 							       .recording = UX_DASH_FILE_INIT,
 							       .input = UX_PROFILE_INPUT_INIT,
 							       .file = UX_FILE_NEW_INIT};
-	if (!ux_record_options_parse(cmd, &v.record, &args, &job.options, &status))
+	if (!ux_record_options_parse(cmd, &v.record, &args, &v.profile, &job.options, &status))
 		return status;
 	if (!record_set_format(&job))
 		return ux_usage_error(cmd, "--to %.64s: expected pprof or perf.data", v.to);

@@ -495,7 +495,8 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 				      "--demangle %s: expected full, short, templates-elided "
 				      "or none",
 				      v.demangle);
-	if (records && !ux_record_options_parse(cmd, &v.record, &args, &job.record, &status))
+	if (records &&
+	    !ux_record_options_parse(cmd, &v.record, &args, &v.profile, &job.record, &status))
 		return status;
 	struct ux_error err = UX_ERROR_INIT;
 	const char *name = records ? ux_record_subject(&job.record) : args.items[0];

@@ -5,6 +5,7 @@
 #include "output.h"
 #include "text.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args)
@@ -49,9 +50,45 @@ static bool record_parse_calls(const char *text, struct ux_record_options *o)
 	return bytes > 0 && bytes <= UX_RECORD_STACK_MOST;
 }
 
+/* Whether a process sees the files that we see. */
+static bool record_shares_files(uint64_t pid)
+{
+	char path[64];
+	struct stat ours, theirs;
+	static const char *const links[] = {"ns/mnt", "root"};
+	for (size_t i = 0; i < ux_countof(links); i++) {
+		(void)snprintf(path, sizeof(path), "/proc/self/%s", links[i]);
+		if (stat(path, &ours) != 0)
+			return true;
+		(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/%s", pid, links[i]);
+		if (stat(path, &theirs) == 0 &&
+		    (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
+			return false;
+	}
+	return true;
+}
+
+/* Searches the files of a process in a container below its root. False: memory is short. */
+static bool record_add_root(struct ux_profile_options *v, uint64_t pid)
+{
+	char *files = NULL;
+	if (record_shares_files(pid))
+		return true;
+	if (asprintf(&files, "/proc/%" PRIu64 "/root%s%s", pid, v->files ? ":" : "",
+		     v->files ? v->files : "") < 0) {
+		struct ux_error err = UX_ERROR_INIT;
+		(void)ux_error_nomem(&err);
+		(void)ux_print_error(NULL, &err);
+		return false;
+	}
+	free(v->files);
+	v->files = files;
+	return true;
+}
+
 bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
-			     const struct ux_args *args, struct ux_record_options *ret,
-			     int *ret_status)
+			     const struct ux_args *args, struct ux_profile_options *profile,
+			     struct ux_record_options *ret, int *ret_status)
 {
 	uint64_t pid = 0;
 	int modes = args->ended + (v->pid != NULL) + v->all;
@@ -82,6 +119,8 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 				     "--call-graph is \"%.64s\"; expected fp, dwarf, dwarf,BYTES "
 				     "(at most %d) or none",
 				     v->calls, UX_RECORD_STACK_MOST);
+	else if (pid > 0 && !record_add_root(profile, pid))
+		*ret_status = UX_EXIT_SOME;
 	else
 		*ret_status = UX_EXIT_DONE;
 	ret->pid = (pid_t)pid;

@@ -35,12 +35,13 @@ struct ux_record_values {
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
 
 /*
- * Turns values and operands into options, which refer to both. False: they are invalid, an error
- * was printed, and *ret_status is the exit status.
+ * Turns values and operands into options, which refer to both. Files of a process that sees other
+ * ones than we do, as in a container, are added to those that `profile` selects. False: they are
+ * invalid, an error was printed, and *ret_status is the exit status.
  */
 bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_record_values *v,
-			     const struct ux_args *args, struct ux_record_options *ret,
-			     int *ret_status) ux_must;
+			     const struct ux_args *args, struct ux_profile_options *profile,
+			     struct ux_record_options *ret, int *ret_status) ux_must;
 
 /* Records into a temporary file, and reads that as a profile. Codes as of ux_record(). */
 enum ux_code ux_record_read(const struct ux_record_options *o, const struct ux_profile_options *v,

@@ -200,6 +200,41 @@ def test_a_process_is_recorded_for_a_time(program, tmp_path):
     assert total(stacks, "named", "work", "hot_leaf") > 0.8 * total(stacks) > 50
 
 
+def test_a_process_in_another_mount_namespace_has_its_own_files(program, tmp_path):
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        pytest.skip("another mount namespace is refused here")
+    folder = tmp_path / "over"
+    folder.mkdir()
+    command = ["unshare", "-m", "sh", "-c", f"mount --bind {program.parent} {folder} && exec {folder}/busy 60"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as target:
+        try:
+            wait_for(lambda: pathlib.Path(f"/proc/{target.pid}/comm").read_text() == "busy\n")
+            assert not (folder / "busy").exists()
+            r = unhex("record", "-F", "997", "-p", target.pid, "--duration", "500ms", "-o", tmp_path / "out.pb.gz")
+        finally:
+            target.kill()
+    assert r.returncode == 0, r.stderr
+    stacks = folded(tmp_path / "out.pb.gz")
+    assert total(stacks, "work", "hot_leaf") > 0.8 * total(stacks) > 20
+
+
+def test_lost_records_are_counted_and_told(program, tmp_path):
+    """Copies of whole stacks, faster than one reader among busy programs takes them."""
+    out = tmp_path / "out.data"
+    with subprocess.Popen([UNHEX, "record", "-F", "50000", "--call-graph", "dwarf,65528", "-o", out, "--", program, "60"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
+        wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+        recorder.send_signal(signal.SIGSTOP)  # the rings are full soon
+        time.sleep(0.5)
+        recorder.send_signal(signal.SIGCONT)
+        recorder.send_signal(signal.SIGTERM)
+        _, stderr = recorder.communicate(timeout=120)
+    lost = int(re.search(r"(\d+) samples or other records were lost", stderr)[1])
+    assert lost > 0
+    script = subprocess.run(["perf", "script", "-i", out, "--show-lost-events", "-F", "comm"], capture_output=True, text=True)
+    assert sum(int(n) for n in re.findall(r"PERF_RECORD_LOST.*lost (\d+)", script.stdout)) == lost
+
+
 def test_everything_is_recorded_with_the_kernel(program, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("only root may record all processes")

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from interpreters import pythons
 from live import wait_for
 from tool import UNHEX, unhex
 
@@ -373,3 +374,33 @@ def test_go_is_unwound_to_the_start_of_its_goroutines(tmp_path, flags):
     print(dict(roots))
     assert sum(roots.values()) > 100
     assert right >= 0.95 * sum(roots.values())
+
+
+PYTHON = """
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+def workload():
+    for i in range(300):
+        fibonacci(13)
+workload()
+"""
+
+
+@recorded
+@pytest.mark.parametrize("python", [p for v, p in pythons().items() if v >= (3, 12)], ids=lambda p: p.name)
+def test_pythons_trampolines_are_passed(tmp_path, python):
+    """They are run-time code without tables and, on x86-64, without frame pointers; the perf map names them."""
+    (tmp_path / "script.py").write_text(PYTHON)
+    out = tmp_path / "out.folded"
+    r = unhex("flame", "-F", "997", "--call-graph", "dwarf,32768", "-o", out, "--", python, "-X", "perf",
+              tmp_path / "script.py")
+    assert r.returncode == 0, r.stderr
+    inside = whole = 0
+    for line in out.read_text().splitlines():
+        stack, n = line.rsplit(" ", 1)
+        if "py::fibonacci" in stack:
+            inside += int(n)
+            whole += int(n) * (re.search(r";main.*;py::<module>;.*;py::workload;.*;py::fibonacci;", stack) is not None
+                               or ";Py_BytesMain;" in stack and ";py::workload;" in stack)
+    assert inside > 0
+    assert whole >= 0.9 * inside
