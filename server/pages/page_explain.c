@@ -3,6 +3,7 @@
 #include "modules.h"
 #include "page.h"
 #include "pages.h"
+#include "unhex/frame.h"
 
 static const struct ux_page page = {.title = "Explain - unhex", .section = UX_PAGE_EXPLAIN};
 
@@ -191,8 +192,14 @@ static void page_explain_put_place(struct ux_out *out, struct ux_bytes addr, con
 	const json_t *inner = json_array_get(frames, 0);
 	size_t n = json_array_size(frames);
 	const char *file = page_explain_text_of(inner, "file");
-	UX_HTML(out, "<code>$</code> is in <code>$</code>", addr,
-		page_explain_text_of(inner, "function"));
+	const char *function = page_explain_text_of(inner, "function");
+	if (strcmp(function, UX_NO_NAME) == 0) {
+		UX_HTML(out,
+			"A function is at <code>$</code>, but these symbols do not have its name.",
+			addr);
+		return;
+	}
+	UX_HTML(out, "<code>$</code> is in <code>$</code>", addr, function);
 	if (file[0] != '\0')
 		UX_HTML(out, ", line $ of <code>$</code>",
 			(uint64_t)json_integer_value(json_object_get(inner, "line")), file);
@@ -307,6 +314,9 @@ static void page_explain_put_head(struct ux_request *req, const json_t *doc)
 		ux_page_module_link(out, id);
 	else
 		UX_HTML(out, "<span class=\"id\">$</span>", id);
+	if (ux_page_query(req, "addr").size > 0 && page_explain_chosen(doc))
+		UX_HTML(out, " <a href=\"/frame?id=$&amp;addr=$\">source and code</a>",
+			ux_html_url(id), ux_html_url_bytes(ux_page_query(req, "addr")));
 	ux_out_cstr(out, "</p>\n");
 }
 

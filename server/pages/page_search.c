@@ -357,7 +357,9 @@ static void page_search_put_functions_head(const struct function_search *f)
 		ux_html_count(f->functions), ux_html_count(f->modules),
 		f->modules == 1 ? "module" : "modules");
 	if (f->over && f->s->filter.before == 0)
-		UX_HTML(out, "All $ modules were searched.", ux_html_count(f->total));
+		UX_HTML(out,
+			f->total == 1 ? "$ module was searched." : "All $ modules were searched.",
+			ux_html_count(f->total));
 	else
 		UX_HTML(out, "$ modules were searched, of $, newest first.",
 			ux_html_count(f->searched), ux_html_count(f->total));

@@ -2,9 +2,11 @@
 """The pages for people, in a real Chromium: what they show, what they refuse, and that they load nothing from elsewhere"""
 import html.parser
 import json
+import os
 import pathlib
 import re
 import shlex
+import struct
 import subprocess
 import types
 import urllib.parse
@@ -15,7 +17,7 @@ from browser import LOOKS, PATIENCE, Browser, Wire, checked, narrow
 from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
-from tool import build_id, compile_c, symbol, unhex
+from tool import ROOT, build_id, compile_c, symbol, unhex
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PHONE = {"width": 360, "height": 740, "phone": True}
@@ -344,7 +346,7 @@ def test_functions_are_found_by_a_part_of_their_names_in_any_case(site, reader):
     reader.goto(f"{site.url}/search?q=OUTer&what=functions&in=prog&quality=lines&days=1")
     links = reader.eval("[...document.querySelectorAll('.modules .module')].map(a => a.pathname)")
     assert links == [f"/modules/{site.id}"], links
-    assert "All 1 modules were searched" in reader.text("main")
+    assert "1 module was searched" in reader.text("main")
     assert reader.eval("document.querySelector('#quality').value") == "lines"
     reader.during(lambda: reader.click(".functions a"))
     assert "outer" in reader.text(".chosen")
@@ -709,6 +711,41 @@ def test_files_and_folders_can_be_dropped_on_any_page(site, open_page, tmp_path)
     stranger = open_page(site.url)
     stranger.goto(site.url + "/")
     assert not stranger.eval("document.scripts.length || document.querySelector('.drop')")
+
+
+# Width, whether it is dark, and what is shown in each picture of docs/web.md.
+PICTURES = {"search": (900, False, "/search?q=oute&what=functions&in=prog"),
+            "explain": (900, False, "/explain?id={bare}&addr={address}"),
+            "status": (390, True, "/status")}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_of_the_documents_are_of_pages_as_they_are(site, open_page, tmp_path, name):
+    """UNHEX_PICTURES=write takes them anew."""
+    width, dark, path = PICTURES[name]
+    page = open_page(site.url, width=width, height=500, dark=dark, script=True)
+    page("Emulation.setScrollbarsHidden", hidden=True)
+    for times, digits in ((3, "93ac61ec5a8eb1396f9fbd350e3169a558528a40"), (1, "0123456789abcdef" * 2)):
+        for _ in range(times):
+            site.api("GET", f"/v1/symbolize/gnu:{digits}?addr=0x29d90")
+    page.goto(site.url + path.format(bare=build_id(site.bare), address=hex(symbol(site.prog, "outer")[0])))
+    narrow(page, path)
+    taken = tmp_path / f"{name}.png"
+    page.screenshot(taken)
+    kept = ROOT / f"docs/images/{name}.png"
+    if os.environ.get("UNHEX_PICTURES") == "write":
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(taken.read_bytes())
+
+    def size(png):
+        assert png[:8] == b"\x89PNG\r\n\x1a\n"
+        return struct.unpack(">II", png[16:24])
+
+    # Names and times differ, so that only the shape is compared: a page that looks otherwise has another height.
+    (wide, high), (old_wide, old_high) = size(taken.read_bytes()), size(kept.read_bytes())
+    assert wide == old_wide == width and abs(high - old_high) < 400, (high, old_high)
+    assert kept.stat().st_size < 150_000
+    assert f"images/{name}.png" in (ROOT / "docs/web.md").read_text()
 
 
 # for everybody
