@@ -14,12 +14,16 @@ enum {
 /* Below this, the address of a location in a file is a position in that file. */
 #define SCRIPT_PROCESS (UINT64_C(1) << 40)
 
-/* The line of a location: "ADDRESS SYMBOL+0xOFFSET (DSO)". */
+/* The line of a location: "ADDRESS SYMBOL+0xOFFSET (DSO)", or with `-F +dsoff` "(DSO+0xPOSITION)".
+ */
 struct script_frame {
 	uint64_t address;
-	struct ux_bytes symbol; /* without its offset; empty: unknown */
-	struct ux_bytes dso;    /* empty: unknown */
-	size_t indent;          /* bytes before the address */
+	uint64_t position; /* in the file, if it has one */
+	bool has_position;
+	struct ux_bytes symbol;  /* without its offset; empty: unknown */
+	struct ux_bytes dso;     /* without the position; empty: unknown */
+	struct ux_bytes printed; /* the same with it */
+	size_t indent;           /* bytes before the address */
 };
 
 /* The line of a sample: "COMM PID/TID [CPU] TIME: PERIOD EVENT:". */
@@ -67,17 +71,17 @@ static struct ux_bytes script_behind(struct ux_bytes s, size_t n)
 	return ux_bytes(s.data + n, s.size - n);
 }
 
-/* The symbol without "+0x1d" behind it. */
-static struct ux_bytes script_symbol(struct ux_bytes text)
+/* Splits "TEXT+0x1d"; false, and *text is as it was, where there is no such number. */
+static bool script_split_offset(struct ux_bytes *text, uint64_t *ret)
 {
-	const uint8_t *plus = ux_bytes_find_last(text, '+');
-	uint64_t offset = 0;
-	if (!plus || plus == text.data)
-		return text;
-	struct ux_bytes number = script_behind(text, (size_t)(plus + 1 - text.data));
-	if (ux_bytes_starts(number, UX_STR("0x")) && ux_hex_parse_u64(number, true, &offset))
-		return ux_bytes(text.data, (size_t)(plus - text.data));
-	return text;
+	const uint8_t *plus = ux_bytes_find_last(*text, '+');
+	if (!plus || plus == text->data)
+		return false;
+	struct ux_bytes number = script_behind(*text, (size_t)(plus + 1 - text->data));
+	if (!ux_bytes_starts(number, UX_STR("0x")) || !ux_hex_parse_u64(number, true, ret))
+		return false;
+	*text = ux_bytes(text->data, (size_t)(plus - text->data));
+	return true;
 }
 
 /* Splits "SYMBOL (DSO)". A symbol may have brackets of its own, a path seldom has " (". */
@@ -92,7 +96,11 @@ static void script_split(struct ux_bytes text, struct script_frame *ret)
 			break;
 		}
 	}
-	ret->symbol = script_symbol(ux_trim(text));
+	uint64_t offset = 0;
+	ret->symbol = ux_trim(text);
+	(void)script_split_offset(&ret->symbol, &offset);
+	ret->printed = ret->dso;
+	ret->has_position = script_split_offset(&ret->dso, &ret->position);
 	if (ux_bytes_eq(ret->symbol, UX_STR("[unknown]")))
 		ret->symbol = UX_BYTES_NONE;
 	if (ux_bytes_eq(ret->dso, UX_STR("[unknown]")))
@@ -278,12 +286,13 @@ static enum ux_code script_locate(struct script_reader *r, const struct script_f
 	r->depth++;
 	if (f->symbol.size > 0)
 		return script_named(r, f, module, ret, err);
-	bool in_file = module != 0 && kind == UX_PROFILE_FILE && f->address < SCRIPT_PROCESS;
+	bool in_file = module != 0 && kind == UX_PROFILE_FILE &&
+		       (f->has_position || f->address < SCRIPT_PROCESS);
 	struct ux_profile_place place = {
 		.module = module,
 		.kind = in_file ? UX_PROFILE_OFFSET : UX_PROFILE_ADDRESS,
 		.returns = returns,
-		.address = f->address,
+		.address = in_file && f->has_position ? f->position : f->address,
 	};
 	return ux_profile_locate(r->profile, place, ret, err);
 }
@@ -398,7 +407,7 @@ static void script_write_frames(const struct ux_profile *p, const struct ux_prof
 		if (frame->inlined)
 			ux_out_cstr(out, "inlined");
 		else
-			ux_out_put(out, f->dso.data, f->dso.size);
+			ux_out_put(out, f->printed.data, f->printed.size);
 		ux_out_cstr(out, ")\n");
 	}
 }

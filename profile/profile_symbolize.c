@@ -135,15 +135,6 @@ static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_
 	return lost;
 }
 
-/* A debug file has the segments of its executable, but not their content. */
-static bool symbolize_has_content(const struct ux_file_symbols *s)
-{
-	for (size_t i = 0; i < s->n_loads; i++)
-		if (s->loads[i].exec && s->loads[i].filesz > 0)
-			return true;
-	return false;
-}
-
 static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 				   const struct ux_profile_sources *sources)
 {
@@ -160,7 +151,7 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	struct ux_id id;
 	if (m->id.size == 0 && ux_id_parse(ux_bytes_cstr(s->id), &id, NULL) == UX_OK)
 		m->id = id;
-	if (symbolize_offsets(b, s) > 0 && !symbolize_has_content(s)) {
+	if (symbolize_offsets(b, s) > 0 && !ux_file_symbols_has_content(s)) {
 		(void)ux_error_set(&why, UX_ENOTFOUND,
 				   "a position in the file needs the executable itself, not %s",
 				   path);

@@ -244,7 +244,9 @@ check_debian_13_e2e() {
 		printf '== debian-13-e2e: skipped: debootstrap and chroot need root\n'
 		return
 	}
-	one debian-13-e2e tools/debian.sh trixie ./dev test unit e2e
+	# npm's packages are fetched here, with the configuration of this system, and copied.
+	one debian-13-e2e sh -c 'tools/axe.sh && tools/speedscope.sh && tools/openapi.sh &&
+		tools/debian.sh trixie ./dev test unit e2e'
 }
 
 # Debian packages, on both: built twice with the same bytes, without errors of lintian, installed,

@@ -27,7 +27,7 @@ mkdir -p "$tree/src"
 find "$tree/src" -mindepth 1 -maxdepth 1 ! -name corpus ! -name .peers -exec rm -rf {} +
 tree_sources | tar -x -C "$tree/src"
 # npm's packages are the same in each release.
-for package in axe openapi; do
+for package in axe openapi speedscope; do
 	[ ! -d ".peers/$package" ] || [ -d "$tree/src/.peers/$package" ] || {
 		mkdir -p "$tree/src/.peers"
 		cp -a ".peers/$package" "$tree/src/.peers/"

@@ -232,10 +232,23 @@ enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
+bool ux_file_symbols_has_content(const struct ux_file_symbols *s)
+{
+	size_t executable = 0;
+	for (size_t i = 0; i < s->n_loads; i++) {
+		executable += s->loads[i].exec;
+		if (s->loads[i].exec && s->loads[i].filesz > 0)
+			return true;
+	}
+	return executable == 0;
+}
+
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret)
 {
 	const struct ux_load *best = NULL;
 	unsigned best_rank = 0;
+	if (!ux_file_symbols_has_content(s))
+		return false;
 	for (size_t i = 0; i < s->n_loads; i++) {
 		const struct ux_load *l = &s->loads[i];
 		uint64_t first = l->off & ~(uint64_t)(PAGE - 1);

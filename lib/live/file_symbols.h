@@ -88,9 +88,13 @@ static inline void ux_file_symbols_guard(struct ux_file_symbols **s)
 	ux_file_symbols_drop(*s);
 }
 
+/* False for a debug file: it has the segments of its executable, but not their content, so that
+ * other bytes may lie at an offset of the executable. */
+bool ux_file_symbols_has_content(const struct ux_file_symbols *s);
+
 /* Converts an offset in the file to the pc at which that byte is loaded. Of several segments an
- * executable one is preferred. Returns false when the byte is not loaded. Whole pages are mapped,
- * so the rest of a segment's first and last page is included. */
+ * executable one is preferred. Returns false when the byte is not loaded, or the file is a debug
+ * file. Whole pages are mapped, so the rest of a segment's first and last page is included. */
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret);
 
 /* Whether a pc is in an executable segment. */

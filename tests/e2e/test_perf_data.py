@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tool import UNHEX
+from tool import UNHEX, perfs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRINT = pathlib.Path(UNHEX).resolve().parents[1] / "tests/make/print_perf"
@@ -71,13 +71,6 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
-
-
-def perfs():
-    """The system's perf and, once tools/perf_sid.sh has unpacked it, that of Debian's unstable."""
-    found = ["perf"]
-    r = subprocess.run([ROOT / "tools/perf_sid.sh", "--installed"], capture_output=True, text=True)
-    return found + [r.stdout.strip()] if r.returncode == 0 else found
 
 
 @pytest.fixture(scope="module")
@@ -176,13 +169,15 @@ def same_links(mine, other):
 def same_link(mine, other):
     """
     A memfd has offsets for perf, and addresses for us; without callchains, perf 6.1 prints addresses
-    where it otherwise prints offsets; and perf finds numbers that the unwinder took for return
-    addresses in the program that ran before exec(). The position in the page is always the same.
+    where it otherwise prints offsets; of files that it cannot open, and for 6.12 the vDSO is one, perf prints other
+    offsets or addresses; and perf finds numbers that the unwinder took for return addresses in the program that ran
+    before exec(). The position in the page is always the same.
     """
     stale = not mine[1] and other[1].startswith("/")
     if mine[1] != other[1] and not stale:
         return False
-    loose = stale or mine[1] == "JIT" or other[0] >= 1 << 32 and mine[1].startswith("/")
+    absent = mine[1] == "[vdso]" or mine[1].startswith("/") and not pathlib.Path(mine[1]).exists()
+    loose = stale or absent or mine[1] == "JIT" or other[0] >= 1 << 32 and mine[1].startswith("/")
     return (mine[0] ^ other[0]) & (0xfff if loose else (1 << 64) - 1) == 0
 
 
@@ -203,7 +198,7 @@ def compare(perf, path):
     assert sum(not other[3] for other in theirs) <= len(ours) / 20
     stale = sum(bool(b[1]) and not a[1] for mine, other in zip(ours, theirs)
                 for a, b in zip(mine[3], other[3]))
-    assert stale <= len(ours) / 100
+    assert stale <= len(ours) / 20
     return ours
 
 

@@ -11,7 +11,7 @@ import pytest
 import otlp_message
 from firefox_profile import check
 from pprof_message import Builder, Profile, frames
-from tool import UNHEX, build_id, compile_c, fails, stripped, unhex
+from tool import UNHEX, build_id, compile_c, fails, perfs, stripped, unhex
 
 
 def run(*args, data=None, **environment):
@@ -302,14 +302,21 @@ int main(void)
     return program, bare, folder / "perf.data"
 
 
-def perf_script(data, *options):
-    return subprocess.run(["perf", "script", "-i", data, *options], capture_output=True, text=True, check=True).stdout
+def perf_script(data, *options, perf="perf"):
+    return subprocess.run([perf, "script", "-i", data, *options], capture_output=True, text=True, check=True).stdout
 
 
-def test_the_text_of_perf_script_gets_names_and_keeps_the_rest(busy):
+def perf_positions(data, perf):
+    """perf 6.1 prints positions in files; newer ones print addresses of the process, and positions on request."""
+    newer = subprocess.run([perf, "script", "-i", data, "-F", "+dsoff"], capture_output=True, check=False)
+    return ["-F", "+dsoff"] if newer.returncode == 0 else []
+
+
+@pytest.mark.parametrize("perf", perfs(), ids=["system", "newest"][:len(perfs())])
+def test_the_text_of_perf_script_gets_names_and_keeps_the_rest(busy, perf):
     program, bare, data = busy
-    text = perf_script(data, "--no-inline")
-    assert f"[unknown] ({bare})" in text
+    text = perf_script(data, "--no-inline", *perf_positions(data, perf), perf=perf)
+    assert re.search(rf"\[unknown\] \({re.escape(str(bare))}(\+0x[0-9a-f]+)?\)", text)
     root = program.parent / "root"
     (root / bare.relative_to("/").parent).mkdir(parents=True, exist_ok=True)
     (root / bare.relative_to("/")).unlink(missing_ok=True)
@@ -320,7 +327,7 @@ def test_the_text_of_perf_script_gets_names_and_keeps_the_rest(busy):
     kept = [line for line in text.splitlines() if "[unknown]" not in line or str(bare) not in line]
     assert [line for line in named.splitlines() if line in set(kept)] == kept
     for line in text.splitlines():
-        match = re.match(r"\s+([0-9a-f]+) \[unknown\] \((.*)\)$", line)
+        match = re.match(r"\s+([0-9a-f]+) \[unknown\] \((.*?)(?:\+0x[0-9a-f]+)?\)$", line)
         if match and match[2] == str(bare):
             assert f"{line.split('[')[0]}" in named
     assert re.search(r"^\s+[0-9a-f]+ spin \(inlined\)\n\s+[0-9a-f]+ outer \(" + re.escape(str(bare)), named, re.M)

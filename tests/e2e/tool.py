@@ -92,3 +92,10 @@ def symbol(path, name):
         if len(words) == 4 and words[3] == name:
             return int(words[0], 16), int(words[1], 16)
     raise KeyError(name)
+
+
+def perfs():
+    """The system's perf and, once tools/perf_sid.sh has unpacked it, that of Debian's unstable."""
+    found = ["perf"]
+    r = subprocess.run([ROOT / "tools/perf_sid.sh", "--installed"], capture_output=True, text=True)
+    return found + [r.stdout.strip()] if r.returncode == 0 else found
