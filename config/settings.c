@@ -67,7 +67,8 @@ static const struct ux_setting rows[] = {
 	{NULL, "origins", UX_SETTING_LIST, AT(origins), NULL, 0, 0, UX_SETTING_LIVE, NULL,
 	 "Origins, like https://profiler.example.org, whose pages may send requests with a key; * "
 	 "is any origin. Where reading is open to everyone, pages of every origin may read; where "
-	 "it is open to this machine only, those of https://profiler.firefox.com."},
+	 "it is open to this machine only, those of https://profiler.firefox.com and "
+	 "https://www.speedscope.app."},
 	{NULL, "rate-key", UX_SETTING_COUNT, AT(rate_key), "0", 0, 1000000000, UX_SETTING_LIVE,
 	 NULL,
 	 "Requests a second of one key, unless the key was created with a rate of its own; 0 means "

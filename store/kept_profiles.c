@@ -407,7 +407,7 @@ static enum ux_code kept_slot(struct ux_index *ix, const struct ux_profile_slot 
 			      struct ux_arena *arena, struct ux_kept_profiles *ret,
 			      struct ux_error *err)
 {
-	struct ux_kept_profile of;
+	struct ux_kept_profile of = {0};
 	bool found = false;
 	UX_READER(db, ix, UX_READ_LONG, err);
 	*ret = (struct ux_kept_profiles){0};

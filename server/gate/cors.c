@@ -2,8 +2,9 @@
 /* CORS: which pages of other sites may read answers. */
 #include "auth.h"
 
-/* The usual page to read from a server that is open only to its own machine. */
-static const char profiler[] = "https://profiler.firefox.com";
+/* The usual pages to read from a server that is open only to its own machine. */
+static const char *const cors_viewers[] = {"https://profiler.firefox.com",
+					   "https://www.speedscope.app"};
 
 bool ux_cors_may_read(const struct ux_route *route)
 {
@@ -24,8 +25,11 @@ static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux
 		if (ux_bytes_eq(ux_bytes_cstr(a->origins[i]), origin))
 			return origin;
 	}
-	bool here = openness == UX_OPEN_TO_MACHINE && ux_bytes_eq(origin, ux_bytes_cstr(profiler));
-	return here ? origin : UX_BYTES_NONE;
+	for (size_t i = 0; i < ux_countof(cors_viewers); i++)
+		if (openness == UX_OPEN_TO_MACHINE &&
+		    ux_bytes_eq(origin, ux_bytes_cstr(cors_viewers[i])))
+			return origin;
+	return UX_BYTES_NONE;
 }
 
 /* False: the page cannot read the answer. */

@@ -293,6 +293,46 @@ static void service_put_download(struct service_page *p, const char *format, con
 		ux_html_url(p->service), format, query, text);
 }
 
+/* The URL under which a viewer of another site fetches a file from here, as a part of its own URL.
+ */
+static void service_put_viewer(struct service_page *p, const char *url, struct ux_bytes host,
+			       const char *format, const char *text)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out from = {0}, whole = {0};
+	const struct ux_request *req = p->req;
+	bool https = ux_caller_of(req)->https;
+	ux_out_fmt(&from, "%s://%.*s", https ? "https" : "http", (int)host.size,
+		   (const char *)host.data);
+	ux_out_put(&from, req->prefix.data, req->prefix.size);
+	ux_out_cstr(&from, "/v1/profiles/merged?service=");
+	ux_html_percent(&from, ux_bytes_cstr(p->service));
+	ux_out_fmt(&from, "&format=%s&", format);
+	ux_out_put(&from, p->query.data + 1, p->query.size - 1); /* without its '?' */
+	ux_out_cstr(&whole, url);
+	ux_html_percent(&whole, ux_out_bytes(&from));
+	UX_HTML(&p->req->out, " <a rel=\"noreferrer\" href=\"$\">$</a>", ux_out_bytes(&whole),
+		text);
+}
+
+/*
+ * Viewers of other sites fetch a profile from here without a key, and are told its URL: so there
+ * are links to them only where no key is needed, and none in a path.
+ */
+static void service_put_viewers(struct service_page *p)
+{
+	struct ux_bytes host;
+	if (ux_caller_of(p->req)->openness == UX_OPEN_TO_NONE || p->req->path_token.size > 0 ||
+	    !ux_request_header(p->req, "Host", &host))
+		return;
+	ux_out_cstr(&p->req->out, "</p>\n<p class=\"facts\">Open in");
+	service_put_viewer(p, "https://www.speedscope.app/#profileURL=", host, "speedscope",
+			   "speedscope");
+	service_put_viewer(p, "https://profiler.firefox.com/from-url/", host, "firefox",
+			   "the Firefox Profiler");
+	ux_out_cstr(&p->req->out, "<span class=\"hint\">(other sites, which fetch it from here)"
+				  "</span>");
+}
+
 static void service_put_downloads(struct service_page *p)
 {
 	struct ux_out *out = &p->req->out;
@@ -304,6 +344,7 @@ static void service_put_downloads(struct service_page *p)
 	service_put_download(p, "html", "flame graph (HTML)");
 	service_put_download(p, "speedscope", "for speedscope");
 	service_put_download(p, "firefox", "for the Firefox Profiler");
+	service_put_viewers(p);
 	UX_HTML(out,
 		"</p>\n<p class=\"hint\"><code>go tool pprof "
 		"'http://THIS-SERVER/p/span/pprof/profile?service=$&amp;$'</code></p>\n</section>\n",

@@ -44,6 +44,23 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 	return parse_plain(plain.bytes, p, err);
 }
 
+/* Each location without a name is shown as its module and address, as a text of its own. */
+static enum ux_code bound_places(const struct ux_profile *p, struct ux_error *err)
+{
+	uint64_t sum = 0;
+	for (size_t i = 1; i < p->locations.size; i++) {
+		const struct ux_profile_location *l = &p->locations.data[i];
+		if (l->n == 0)
+			sum += ux_profile_text(p, p->modules.data[l->module].path).size;
+	}
+	if (sum > UX_PROFILE_NAMES_MOST)
+		return ux_error_set(err, UX_ELIMIT,
+				    "the names of modules have over %d bytes, at all locations "
+				    "without a function",
+				    UX_PROFILE_NAMES_MOST);
+	return UX_OK;
+}
+
 enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 {
 	/* Frames of each stack with those of its callers. A stack has a higher number than these.
@@ -52,6 +69,7 @@ enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 	uint64_t sum = 0;
 	if (!frames)
 		return ux_error_nomem(err);
+	UX_TRY(bound_places(p, err));
 	for (size_t i = 0; i < p->frames.size; i++)
 		if (p->frames.data[i].name == 0)
 			p->frames.data[i].name = p->frames.data[i].linkage;
