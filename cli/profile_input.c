@@ -302,6 +302,9 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		{s->unwound_short, "stacks end with their copy: --call-graph dwarf,BYTES copies "
 				   "more"},
 		{s->unwound_lost, "stacks end in code without unwind tables"},
+		{s->unwound_wrong,
+		 "files are not those that were recorded: stacks through them may be "
+		 "wrong"},
 		{s->deferred, "samples have their callers in records that are not read"},
 		{s->late, "records came too late to be put in order"},
 		{s->unkept_mappings, "mappings were too many"},

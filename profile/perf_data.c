@@ -572,6 +572,8 @@ enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *
 		(struct ux_perf_stream){.fill = ux_perf_zstd_fill, .ctx = &d.zstd, .live = &d.live};
 	enum ux_code code = perf_data_read(&d, err);
 	ret->late = d.order.late;
+	if (source.unwind)
+		ret->unwound_wrong = ux_profile_unwind_mistaken(source.unwind, p);
 	ret->unkept_mappings = d.reader.processes.unkept;
 	return code;
 }

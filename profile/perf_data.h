@@ -26,6 +26,7 @@ struct ux_perf_summary {
 	uint64_t not_unwound;   /* samples with a copy of the stack: their leaf alone is kept */
 	uint64_t unwound;       /* samples whose copy of the stack was unwound */
 	uint64_t unwound_short; /* of these: the outermost callers are not in the copy */
+	uint64_t unwound_wrong; /* modules that were unwound by files with other build IDs */
 	uint64_t unwound_lost;  /* of these: they end in code without unwind tables */
 	uint64_t deferred;      /* samples of which the callers are in a record that is not read */
 	uint64_t late;          /* records that came after later ones were used */

@@ -62,8 +62,23 @@ struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 	if (tables->searched)
 		return tables->module;
 	tables->searched = true;
+	tables->unsure = p->modules.data[module].id.size == 0;
 	struct ux_bytes file = profile_tables_file(u, p, &p->modules.data[module], tables);
 	if (file.size > 0 && ux_unwind_module_open(file, &tables->module, NULL) != UX_OK)
 		tables->module = NULL;
 	return tables->module;
+}
+
+uint64_t ux_profile_unwind_mistaken(const struct ux_profile_unwind *u, const struct ux_profile *p)
+{
+	uint64_t n = 0;
+	for (size_t i = 1; i < ux_min(u->list.size, p->modules.size); i++) {
+		const struct ux_profile_tables *t = &u->list.data[i];
+		const struct ux_id *id = &p->modules.data[i].id;
+		if (!t->module || !t->unsure || id->size == 0)
+			continue;
+		struct ux_id found = t->module->object->format->id(t->module->object);
+		n += !ux_id_eq(&found, id);
+	}
+	return n;
 }

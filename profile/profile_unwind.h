@@ -10,6 +10,7 @@
 /* The tables of one module. */
 struct ux_profile_tables {
 	bool searched;
+	bool unsure; /* the recording had no ID of it by then: any file at its path was used */
 	struct ux_mapping file;
 	struct ux_unwind_module *module; /* NULL: there are none */
 };
@@ -32,5 +33,11 @@ void ux_profile_unwind_deinit(struct ux_profile_unwind *u);
  */
 struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 						  const struct ux_profile *p, uint32_t module);
+
+/*
+ * How many modules were unwound by files that are not theirs: perf may write its IDs behind the
+ * samples, so that they can be compared only at the end.
+ */
+uint64_t ux_profile_unwind_mistaken(const struct ux_profile_unwind *u, const struct ux_profile *p);
 
 #endif

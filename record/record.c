@@ -269,12 +269,14 @@ static enum ux_code recording_make(struct recording *r, struct ux_error *err)
 		.clock_ns = ux_clock_ns(),
 	};
 	UX_TRY(ux_record_file_begin(&r->file, &head, err));
+	r->started_ns = ux_clock_ns();
 	if (!r->options->command)
 		ux_record_events_enable(&r->events, true);
 	UX_TRY(recording_add_host(r, err));
-	r->started_ns = ux_clock_ns();
-	if (r->options->command)
+	if (r->options->command) {
+		r->started_ns = ux_clock_ns();
 		UX_TRY(ux_record_command_start(&r->command, err));
+	}
 	UX_TRY(recording_run(r, err));
 	r->result->took_ms = (uint64_t)((ux_clock_ns() - r->started_ns) / UX_CLOCK_NS_IN_MS);
 	ux_record_events_enable(&r->events, false);

@@ -307,6 +307,25 @@ def test_recordings_of_perf_are_unwound_as_perf_does(program, tmp_path):
 
 
 @recorded
+def test_a_file_that_has_changed_since_is_said(program, tmp_path):
+    copy = tmp_path / "copy"
+    copy.write_bytes(program.read_bytes())
+    copy.chmod(0o755)
+    ours = tmp_path / "ours.data"
+    perfs = tmp_path / "perf.data"
+    assert unhex("record", "-F", "997", "--call-graph", "dwarf", "-o", ours, "--", copy, "100").returncode == 0
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-o", perfs, "--",
+                    copy, "100"], check=True, capture_output=True)
+    assert "not those that were recorded" not in unhex("top", perfs).stderr
+    (tmp_path / "other.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-o", copy, tmp_path / "other.c"], check=True)
+    assert "1 files are not those that were recorded" in unhex("top", perfs).stderr
+    r = unhex("top", ours)  # its mappings have their IDs: the other file is not used at all
+    assert "not those that were recorded" not in r.stderr
+    assert re.search(r"\d+ stacks end in code without unwind tables", r.stderr)
+
+
+@recorded
 @pytest.mark.parametrize("stack", ["dwarf", "dwarf,32768"])
 def test_our_recordings_are_unwound_as_perf_does(program, tmp_path, stack):
     path = tmp_path / "out.data"
