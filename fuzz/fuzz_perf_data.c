@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: a perf.data file, read with and without the times of its samples. */
+/* Target: a perf.data file, read with and without the times of its samples. Copies of stacks are
+ * unwound, without the files of this machine: by frame pointers. */
 #include "fuzz.h"
 
 #include "perf_data.h"
+#include "profile_unwind.h"
 
 /* What holds for the tables of every profile. Returns how many samples it has. */
 static uint64_t count_samples(const struct ux_profile *p)
@@ -30,15 +32,30 @@ static uint64_t count_samples(const struct ux_profile *p)
 	return n;
 }
 
+/* A cache in which no module is found. */
+static struct ux_process_cache *fuzz_cache(void)
+{
+	static struct ux_process_cache *cache;
+	struct ux_process_cache_opts opts = {.size = sizeof(opts), .debug_dirs = "/nonexistent"};
+	if (!cache)
+		fuzz_truth(ux_process_cache_create(&opts, &cache, NULL) == UX_OK);
+	return cache;
+}
+
 static uint64_t read_recording(struct ux_bytes bytes, bool keep_times)
 {
 	struct ux_profile p = {0};
 	struct ux_perf_summary s;
 	struct ux_error err = UX_ERROR_INIT;
 	uint64_t n = 0;
+	struct ux_profile_sources sources = {.cache = fuzz_cache(), .no_local = true};
+	struct ux_profile_unwind *unwind = calloc(1, sizeof(*unwind));
+	fuzz_truth(unwind);
+	unwind->sources = &sources;
 	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
 	p.keep_times = keep_times;
-	enum ux_code code = ux_perf_data_read((struct ux_perf_source){bytes, -1}, &p, &s, &err);
+	enum ux_code code =
+		ux_perf_data_read((struct ux_perf_source){bytes, -1, unwind}, &p, &s, &err);
 	fuzz_truths_of_error(code, &err, bytes.size);
 	if (code == UX_OK) {
 		n = count_samples(&p);
@@ -48,6 +65,9 @@ static uint64_t read_recording(struct ux_bytes bytes, bool keep_times)
 		fuzz_truths_of_error(s.damage.code, &s.damage, bytes.size);
 		fuzz_truth(s.damage.code != UX_OK || (s.damaged_records == 0 && !s.truncated));
 	}
+	fuzz_truth(code != UX_OK || s.unwound <= s.samples);
+	ux_profile_unwind_deinit(unwind);
+	free(unwind);
 	ux_profile_deinit(&p);
 	return n;
 }
