@@ -5,6 +5,7 @@
 #include "crash_input.h"
 #include "folded.h"
 #include "gzip.h"
+#include "otlp_sidecar.h"
 #include "output.h"
 #include "perf_script.h"
 #include "profile_input.h"
@@ -20,6 +21,7 @@ struct symbolize_values {
 	const char *value;
 	const char *demangle;
 	struct ux_profile_options profile;
+	struct ux_otlp_values otlp;
 	struct ux_option_each modules; /* of crash reports */
 	bool follow;
 };
@@ -42,6 +44,7 @@ static const struct ux_option symbolize_options[] = {
 	{"follow", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, follow), NULL,
 	 "crash text from a pipe that stays open, as of journalctl -f: write what has come"},
 	UX_PROFILE_OPTIONS(struct symbolize_values, profile),
+	UX_OTLP_OPTIONS(struct symbolize_values, otlp),
 };
 
 /* A format in which any profile can be written. */
@@ -246,6 +249,8 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
+	if (v.otlp.listen && args.n == 0)
+		return ux_otlp_sidecar_run(cmd, &v.otlp, &v.profile);
 	if (args.n != 1)
 		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
 						       : "more than one profile given");
@@ -293,13 +298,16 @@ const struct ux_command ux_cmd_symbolize = {
 		"below each frame stand its functions, the innermost first. Mappings (/proc/PID/maps) in\n"
 		"the text say where modules were. Nothing is guessed: what has several answers is\n"
 		"reported, and --module chooses.",
-	.examples = "  unhex symbolize crash.txt\n"
-		    "  dmesg | unhex symbolize --module vmlinux=vmlinux.debug -\n"
-		    "  unhex symbolize perf.data > perf.folded\n"
-		    "  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
-		    "  unhex symbolize perf.data -o cpu.firefox.json\n"
-		    "  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
-		    "  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -",
+	.examples =
+		"  unhex symbolize crash.txt\n"
+		"  dmesg | unhex symbolize --module vmlinux=vmlinux.debug -\n"
+		"  unhex symbolize perf.data > perf.folded\n"
+		"  unhex symbolize cpu.pb.gz -o named.pb.gz\n"
+		"  unhex symbolize perf.data -o cpu.firefox.json\n"
+		"  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
+		"  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -\n"
+		"  unhex symbolize --otlp-listen 127.0.0.1:4318 --otlp-queue /var/lib/unhex-otlp \\\n"
+		"      --otlp-forward https://profiles.example.com",
 	.options = symbolize_options,
 	.n_options = ux_countof(symbolize_options),
 	.run = cmd_symbolize_run,

@@ -2,6 +2,7 @@
 /* The server's commands in a build that has no server: each says so. */
 #include "commands.h"
 
+#include "otlp_sidecar.h"
 #include "output.h"
 #include "sandbox.h"
 
@@ -26,6 +27,13 @@ static int server_absent_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_serve = ABSENT("serve");
 const struct ux_command ux_cmd_key = ABSENT("key");
 const struct ux_command ux_cmd_store = ABSENT("store");
+
+int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_values *values,
+			struct ux_profile_options *options)
+{
+	(void)values, (void)options;
+	return server_absent_run(cmd, 0, NULL);
+}
 
 /* Only a server starts such a child. */
 int ux_sandbox_main(void)

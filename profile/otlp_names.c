@@ -117,6 +117,9 @@ static enum ux_code otlp_scan_location(struct ux_otlp_names *n, const struct ux_
 		return otlp_dangles(&c, "mapping", mapping, 0, err);
 	if (named || mapping == 0)
 		return UX_OK;
+	if (n->locations.size == UX_OTLP_LOCATIONS_MOST)
+		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&c),
+				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
 	const struct ux_otlp_location l = {
 		.address = address,
 		.mapping = (uint32_t)mapping,
@@ -207,16 +210,18 @@ static enum ux_code otlp_scan_attribute(const struct otlp_scan *s, size_t number
 	return UX_OK;
 }
 
-static enum ux_code otlp_scan_mapping(const struct otlp_scan *s, size_t number, struct ux_id *id,
-				      struct ux_error *err)
+static enum ux_code otlp_scan_mapping(const struct otlp_scan *s, size_t number,
+				      struct ux_otlp_module *module, struct ux_error *err)
 {
+	struct ux_id *id = &module->id;
 	struct ux_cur c = otlp_element(s->names, &s->mappings, number);
 	const size_t n = otlp_table_size(&s->attributes);
 	uint64_t start = 0;
-	*id = (struct ux_id){0};
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
 		if (f.number == OTLP_MAPPING_START)
 			start = f.value;
+		else if (f.number == OTLP_MAPPING_FILENAME)
+			module->path = otlp_string_at(s, f.value);
 		else if (f.number == OTLP_MAPPING_ATTRIBUTES)
 			for (uint64_t a; ux_protobuf_integer(&c, &f, &a);) {
 				if (a >= n)
@@ -239,7 +244,7 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 		struct ux_otlp_module module = {0};
 		uint32_t *number = NULL, none = 0;
 		bool fresh = false;
-		UX_TRY(otlp_scan_mapping(s, i, &module.id, err));
+		UX_TRY(otlp_scan_mapping(s, i, &module, err));
 		number = module.id.size == 0 ? &none
 					     : otlp_id_numbers_insert(&numbers, module.id, &fresh);
 		if (!number || (fresh && !ux_otlp_modules_append(modules, module)))

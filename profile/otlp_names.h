@@ -15,12 +15,15 @@
 
 enum {
 	UX_OTLP_MODULES_MOST = 100000, /* distinct identities in one message */
+	/* locations of one message that lack lines; a message of 64 MiB has about as many */
+	UX_OTLP_LOCATIONS_MOST = 4 << 20,
 };
 
 /* Locations of one module that have no lines. */
 struct ux_otlp_module {
 	struct ux_id id;
-	size_t first, n; /* range of its addresses in ux_otlp_names.addresses */
+	struct ux_bytes path; /* of its first mapping; in the message */
+	size_t first, n;      /* range of its addresses in ux_otlp_names.addresses */
 };
 
 UX_VEC(ux_otlp_modules, struct ux_otlp_module);
@@ -91,6 +94,16 @@ static inline void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, ui
 {
 	n->lines[n->owners[address]] = lines;
 }
+
+struct ux_profile_sources;
+
+/*
+ * Looks up the addresses of all modules, and sets their lines. Codes of ux_profile_symbolize(), and
+ * of ux_otlp_names_status().
+ */
+enum ux_code ux_otlp_names_symbolize(struct ux_otlp_names *n,
+				     const struct ux_profile_sources *sources, struct ux_error *err)
+	ux_must;
 
 /* UX_OK, or the first failure of the functions above. */
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err) ux_must;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex symbolize --otlp-listen: names OpenTelemetry's profiles on their way. */
+#ifndef UX_OTLP_SIDECAR_H
+#define UX_OTLP_SIDECAR_H
+
+#include "profile_input.h"
+
+/* Embed in a command's values and add UX_OTLP_OPTIONS to its table. */
+struct ux_otlp_values {
+	const char *listen;
+	const char *forward;
+	const char *headers;
+	const char *queue;
+	uint64_t queue_bytes; /* 0: the default */
+};
+
+/* clang-format off */
+#define UX_OTLP_OPTIONS(values, member) \
+	{"otlp-listen", 0, UX_OPTION_TEXT, offsetof(values, member.listen), "HOST:PORT", \
+	 "instead of reading PROFILE: take profiles by OTLP/HTTP, until SIGTERM"}, \
+	{"otlp-forward", 0, UX_OPTION_TEXT, offsetof(values, member.forward), "URL", \
+	 "the receiver to pass them on to"}, \
+	{"otlp-headers", 0, UX_OPTION_TEXT, offsetof(values, member.headers), "FILE", \
+	 "headers for the receiver, a line NAME: VALUE each"}, \
+	{"otlp-queue", 0, UX_OPTION_TEXT, offsetof(values, member.queue), "DIR", \
+	 "folder of what waits to be passed on"}, \
+	{"otlp-queue-bytes", 0, UX_OPTION_BYTES, offsetof(values, member.queue_bytes), "SIZE", \
+	 "what these may have on disk [1G]"}
+/* clang-format on */
+
+/*
+ * Takes profiles until SIGTERM or SIGINT. Prints "unhex: taking profiles on http://HOST:PORT" to
+ * stdout when it is ready. Returns the exit status. In a build without a server it says that there
+ * is none.
+ */
+int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_values *values,
+			struct ux_profile_options *options);
+
+#endif
