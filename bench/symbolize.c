@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbolize json|compact GSYM ADDRESSES BATCH [ROUNDS]: the server's handlers without a socket.
- * ADDRESSES is a file of 64-bit numbers. Prints the processor's time of an address: when all are
- * new to the server; of the last fifth of these, when index and names are mostly there; and the
- * best of some rounds when it has seen them (ROUNDS; 0: none, for a profile of new ones). The hash
- * of the first answers tells whether two builds answer the same.
+ * symbolize json|compact|otlp GSYM ADDRESSES BATCH [ROUNDS]: the server's handlers without a
+ * socket. ADDRESSES is a file of 64-bit numbers. Prints the processor's time of an address: when
+ * all are new to the server; of the last fifth of these, when index and names are mostly there; and
+ * the best of some rounds when it has seen them (ROUNDS; 0: none, for a profile of new ones). The
+ * hash of the first answers tells whether two builds answer the same.
  */
 #include "file.h"
 #include "lookup_cases.h"
 #include "gsym_reader.h"
 #include "make_server.h"
+#include "otlp_fields.h"
+#include "protobuf.h"
 #include "wire.h"
 
 #include <malloc.h>
@@ -20,9 +22,17 @@ enum {
 
 static char id[UX_ID_TEXT];
 
+/* A form of requests. */
+struct form {
+	const char *word;
+	const char *target;
+	const char *type; /* content type; NULL: none is sent */
+	void (*write)(const uint64_t *pcs, size_t n, struct ux_out *out);
+};
+
 struct asker {
 	struct make_server server;
-	bool compact;
+	const struct form *form;
 	const uint64_t *pcs;
 	size_t n, batch;
 	uint64_t bytes; /* of the answers of a round */
@@ -49,6 +59,56 @@ static void write_compact(const uint64_t *pcs, size_t n, struct ux_out *out)
 	ux_wire_question_end(out);
 }
 
+/* A message of the OpenTelemetry profiler: locations with an attribute, and a sample for each. */
+static void write_otlp(const uint64_t *pcs, size_t n, struct ux_out *out)
+{
+	static const char *const strings[] = {"", "process.executable.build_id.gnu", "",
+					      "profile.frame.type", "native"};
+	struct ux_out dictionary = {0}, one = {0}, value = {0};
+	ux_protobuf_put_bytes(&dictionary, OTLP_MAPPING_TABLE, UX_BYTES_NONE);
+	ux_protobuf_put_uint(&one, OTLP_MAPPING_START, 4096);
+	ux_protobuf_put_uint(&one, OTLP_MAPPING_ATTRIBUTES, 1);
+	ux_protobuf_put_message(&dictionary, OTLP_MAPPING_TABLE, &one);
+	ux_protobuf_put_bytes(&dictionary, OTLP_LOCATION_TABLE, UX_BYTES_NONE);
+	for (size_t i = 0; i < n; i++) {
+		ux_out_reset(&one);
+		ux_protobuf_put_uint(&one, OTLP_LOCATION_MAPPING, 1);
+		ux_protobuf_put_uint(&one, OTLP_LOCATION_ADDRESS, pcs[i]);
+		ux_protobuf_put_bytes(&one, OTLP_LOCATION_ATTRIBUTES, UX_STR("\x02"));
+		ux_protobuf_put_message(&dictionary, OTLP_LOCATION_TABLE, &one);
+	}
+	for (size_t i = 0; i < ux_countof(strings); i++)
+		ux_protobuf_put_bytes(&dictionary, OTLP_STRING_TABLE,
+				      ux_bytes_cstr(i == 2 ? strchr(id, ':') + 1 : strings[i]));
+	ux_protobuf_put_bytes(&dictionary, OTLP_ATTRIBUTE_TABLE, UX_BYTES_NONE);
+	for (uint64_t key = 1; key <= 3; key += 2) {
+		ux_out_reset(&one);
+		ux_out_reset(&value);
+		ux_protobuf_put_uint(&value, OTLP_VALUE_STRING_INDEX, key + 1);
+		ux_protobuf_put_uint(&one, OTLP_ATTRIBUTE_KEY, key);
+		ux_protobuf_put_message(&one, OTLP_ATTRIBUTE_VALUE, &value);
+		ux_protobuf_put_message(&dictionary, OTLP_ATTRIBUTE_TABLE, &one);
+	}
+	ux_protobuf_put_message(out, OTLP_DICTIONARY, &dictionary);
+	ux_out_deinit(&dictionary);
+	ux_out_deinit(&one);
+	ux_out_deinit(&value);
+}
+
+static const struct form forms[] = {
+	{"json", "/v1/symbolize", NULL, write_json},
+	{"compact", "/v1/symbolize", UX_WIRE_TYPE, write_compact},
+	{"otlp", "/v1/symbolize/otlp", "application/x-protobuf", write_otlp},
+};
+
+static const struct form *form_of(const char *word)
+{
+	for (size_t i = 0; i < ux_countof(forms); i++)
+		if (strcmp(forms[i].word, word) == 0)
+			return &forms[i];
+	return NULL;
+}
+
 /* FNV-1a, whose value does not depend on the process. */
 static uint64_t hash_on(uint64_t hash, struct ux_bytes bytes)
 {
@@ -62,9 +122,9 @@ static double ask(struct asker *a, struct ux_bytes body)
 {
 	double start = lookup_now();
 	struct ux_exchange x;
-	ux_exchange_init(&x, &a->server.app, UX_STR("POST"), UX_STR("/v1/symbolize"));
-	if (a->compact)
-		ux_exchange_header(&x, UX_STR("Content-Type"), UX_STR(UX_WIRE_TYPE));
+	ux_exchange_init(&x, &a->server.app, UX_STR("POST"), ux_bytes_cstr(a->form->target));
+	if (a->form->type)
+		ux_exchange_header(&x, UX_STR("Content-Type"), ux_bytes_cstr(a->form->type));
 	ux_exchange_begin(&x);
 	ux_exchange_data(&x, body);
 	ux_exchange_finish(&x);
@@ -89,10 +149,7 @@ static double time_of(struct asker *a, size_t from, size_t end)
 	for (size_t at = from; at < end; at += a->batch) {
 		struct ux_out body = {0};
 		size_t n = ux_min(a->batch, end - at);
-		if (a->compact)
-			write_compact(a->pcs + at, n, &body);
-		else
-			write_json(a->pcs + at, n, &body);
+		a->form->write(a->pcs + at, n, &body);
 		took += ask(a, ux_out_bytes(&body));
 		ux_out_deinit(&body);
 	}
@@ -160,8 +217,10 @@ static void upload(struct make_server *s, const char *path)
 int main(int argc, char **argv)
 {
 	static struct asker a;
-	if (argc < 5 || argc > 6 || (a.batch = strtoul(argv[4], NULL, 10)) == 0) {
-		fprintf(stderr, "usage: symbolize json|compact GSYM ADDRESSES BATCH [ROUNDS]\n");
+	if (argc < 5 || argc > 6 || (a.batch = strtoul(argv[4], NULL, 10)) == 0 ||
+	    !(a.form = form_of(argv[1]))) {
+		fprintf(stderr,
+			"usage: symbolize json|compact|otlp GSYM ADDRESSES BATCH [ROUNDS]\n");
 		return 2;
 	}
 	/* as in server/run/serve.c */
@@ -171,7 +230,6 @@ int main(int argc, char **argv)
 	make_server_open(&a.server, NULL, /* open_reading= */ true);
 	a.server.app = ux_server_app(&a.server.server, (struct ux_http_limits){0});
 	a.server.app.log = NULL;
-	a.compact = strcmp(argv[1], "compact") == 0;
 	upload(&a.server, argv[2]);
 	a.pcs = lookup_addresses(argv[3], &a.n);
 	a.hashed = true;

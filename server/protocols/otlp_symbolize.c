@@ -37,7 +37,16 @@ static void otlp_work_free(struct otlp_work **w)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The function of a frame in the message, which is appended when it is new there. */
+static bool otlp_has_name(const struct ux_frame_cache *cache, const struct ux_cached_frame *f)
+{
+	return f->function != 0 &&
+	       !ux_bytes_eq(ux_cached_text_bytes(cache, f->function), UX_STR(UX_NO_NAME));
+}
+
+/*
+ * The function of a frame in the message, which is appended when it is new there. 0: bounds of a
+ * function without a name, which are no name.
+ */
 static enum ux_code otlp_put_function(struct otlp_work *w, const struct ux_frame_cache *cache,
 				      const struct ux_cached_frame *f, uint32_t *ret)
 {
@@ -47,7 +56,7 @@ static enum ux_code otlp_put_function(struct otlp_work *w, const struct ux_frame
 						     (uint64_t)f->function << 32 | f->file, &fresh);
 	if (!number)
 		return ux_error_nomem(&w->req->err);
-	if (fresh) {
+	if (fresh && (f->up != 0 || otlp_has_name(cache, f))) {
 		uint32_t name = 0, linkage = 0, file = 0;
 		if (f->function != 0) {
 			const struct ux_cached_text *text = ux_cached_text(cache, f->function);
@@ -64,16 +73,7 @@ static enum ux_code otlp_put_function(struct otlp_work *w, const struct ux_frame
 	return UX_OK;
 }
 
-static bool otlp_has_name(const struct ux_frame_cache *cache, const struct ux_cached_frame *f)
-{
-	return f->function != 0 &&
-	       !ux_bytes_eq(ux_cached_text_bytes(cache, f->function), UX_STR(UX_NO_NAME));
-}
-
-/*
- * The lines of a frame and of those that it is inlined into. Bounds of a function without a name
- * are no name.
- */
+/* The lines of a frame and of those that it is inlined into; 0: it has no name. */
 static enum ux_code otlp_put_lines(struct otlp_work *w, const struct ux_frame_cache *cache,
 				   uint32_t frame, uint32_t *ret)
 {
@@ -92,10 +92,9 @@ static enum ux_code otlp_put_lines(struct otlp_work *w, const struct ux_frame_ca
 		const struct ux_cached_frame *f = ux_cached_frame(cache, chain[left]);
 		uint32_t function = 0;
 		bool fresh = false;
-		if (lines != 0 || (f->up == 0 && otlp_has_name(cache, f))) {
+		if (lines != 0 || f->up == 0)
 			UX_TRY(otlp_put_function(w, cache, f, &function));
-			lines = ux_otlp_names_line(&w->names, function, f->line, lines);
-		}
+		lines = function != 0 ? ux_otlp_names_line(&w->names, function, f->line, lines) : 0;
 		uint32_t *slot = ux_profile_numbers_insert(&w->cached.lines, chain[left], &fresh);
 		if (!slot)
 			return ux_error_nomem(&w->req->err);
@@ -110,6 +109,9 @@ static enum ux_code otlp_put_lines(struct otlp_work *w, const struct ux_frame_ca
 static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *open,
 				 const struct ux_otlp_module *m)
 {
+	enum {
+		AHEAD = 8 /* frames that are prefetched */
+	};
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work};
 	otlp_cached_deinit(&w->cached);
@@ -120,6 +122,8 @@ static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *ope
 			otlp_cached_deinit(&w->cached);
 		for (size_t i = 0; i < done; i++) {
 			uint32_t lines = 0;
+			if (i + AHEAD < done)
+				ux_frame_cache_prefetch(r.cache, w->frames[i + AHEAD]);
 			UX_TRY(otlp_put_lines(w, r.cache, w->frames[i], &lines));
 			ux_otlp_names_set(&w->names, m->first + at + i, lines);
 			w->n[lines != 0 ? UX_OTLP_NAMED : UX_OTLP_NAMELESS]++;
