@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from interpreters import pythons
+from interpreters import cpu_time, pythons
 from live import wait_for
 from tool import UNHEX, unhex
 
@@ -194,7 +194,7 @@ def stops(command, count, wait):
     """Stops a program at many moments, and gives its process each time."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as target:
         try:
-            time.sleep(0.2)
+            wait_for(lambda: cpu_time(target.pid) > 0.05)  # the loader is done
             for i in range(count):
                 time.sleep(wait * (1 + i % 7))
                 target.send_signal(signal.SIGSTOP)
