@@ -277,10 +277,12 @@ static bool json_integer_of_double(struct ux_bytes digits, uint64_t *ret, bool *
 
 bool ux_json_integer(struct ux_bytes digits, uint64_t *ret, bool *ret_negative)
 {
-	bool negative = digits.size > 0 && digits.data[0] == '-';
+	if (digits.size == 0)
+		return false;
+	bool negative = digits.data[0] == '-';
 	uint64_t value = 0;
 	if (!ux_decimal_parse(ux_bytes(digits.data + negative, digits.size - negative), &value))
-		return digits.size > 0 && json_integer_of_double(digits, ret, ret_negative);
+		return json_integer_of_double(digits, ret, ret_negative);
 	if (negative && value > UINT64_C(1) << 63)
 		return false;
 	*ret = negative ? -value : value;
