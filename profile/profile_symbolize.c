@@ -2,9 +2,11 @@
 /* Names for the locations of a profile. */
 #include "profile_symbolize.h"
 
+#include "address_filter.h"
 #include "file.h"
 #include "jit.h"
 #include "out.h"
+#include "process.h"
 #include "profile_file.h"
 
 /* A directory and the name of a file in it, as frames have them: pointers into a GSYM. */
@@ -135,34 +137,36 @@ static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_
 	return lost;
 }
 
-static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
-				   const struct ux_profile_sources *sources)
+/*
+ * Extracts the symbols of the batch's addresses alone, which is quicker than all and takes less
+ * memory: a recording has few addresses of a file.
+ */
+static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *path,
+				      const struct ux_symbol_search *search,
+				      struct ux_file_symbols **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
+	struct ux_symbol_input in = {.path = path, .only = &filter};
+	UX_TRY(ux_file_map(path, &file, err));
+	in.file = file.bytes;
+	if (!ux_address_filter_init(&filter, b->pcs, b->n_pcs))
+		return ux_error_nomem(err);
+	UX_TRY(ux_file_symbols_create(file.bytes, ret, err));
+	return ux_file_symbols_extract(*ret, &in, search, err);
+}
+
+/* Names the batch's addresses with the symbols of a file. */
+static enum ux_code symbolize_with(struct symbolize_batch *b, uint32_t module,
+				   const struct ux_file_symbols *s, const char *path)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
-	ux_cleanup(ux_free_ptr) char *path = NULL;
-	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code =
-		ux_profile_module_find(sources, b->profile, m, UX_SYMBOLS_ALL, &path, &s, &why);
-	if (code == UX_ENOTFOUND)
-		return symbolize_reason(b, module, &why);
-	if (code != UX_OK)
-		return ux_error_set(b->err, code, "%s", why.text);
-	struct ux_id id;
-	if (m->id.size == 0 && ux_id_parse(ux_bytes_cstr(s->id), &id, NULL) == UX_OK)
-		m->id = id;
-	if (symbolize_offsets(b, s) > 0 && !ux_file_symbols_has_content(s)) {
-		(void)ux_error_set(&why, UX_ENOTFOUND,
-				   "a position in the file needs the executable itself, not %s",
-				   path);
-		UX_TRY(symbolize_reason(b, module, &why));
-		why = (struct ux_error)UX_ERROR_INIT;
-	}
-	if (s->built.size == 0)
+	if (s->built.size == 0 && s->why.code != UX_OK)
 		return symbolize_reason(b, module, &s->why);
 	UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err));
 	struct ux_gsym_batch batch = {.pcs = b->pcs, .n = b->n_pcs, .fn = symbolize_take, .ctx = b};
-	code = ux_gsym_batch(&s->gsym, &batch, &why);
+	enum ux_code code = s->built.size > 0 ? ux_gsym_batch(&s->gsym, &batch, &why) : UX_OK;
 	if (b->code != UX_OK)
 		return b->code;
 	if (code == UX_ECORRUPT)
@@ -170,6 +174,40 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	if (code != UX_OK)
 		return ux_error_set(b->err, code, "%s", why.text);
 	return s->lost.code != UX_OK ? symbolize_reason(b, module, &s->lost) : UX_OK;
+}
+
+static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
+				   const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *head = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code =
+		ux_profile_module_find(sources, b->profile, m, UX_SYMBOLS_HEAD, &path, &head, &why);
+	if (code == UX_ENOTFOUND)
+		return symbolize_reason(b, module, &why);
+	if (code != UX_OK)
+		return ux_error_set(b->err, code, "%s", why.text);
+	struct ux_id id;
+	if (m->id.size == 0 && ux_id_parse(ux_bytes_cstr(head->id), &id, NULL) == UX_OK)
+		m->id = id;
+	if (symbolize_offsets(b, head) > 0 && !ux_file_symbols_has_content(head)) {
+		(void)ux_error_set(&why, UX_ENOTFOUND,
+				   "a position in the file needs the executable itself, not %s",
+				   path);
+		UX_TRY(symbolize_reason(b, module, &why));
+		why = (struct ux_error)UX_ERROR_INIT;
+	}
+	code = symbolize_extract(b, path,
+				 ux_symbols_cache_search(ux_process_cache_symbols(sources->cache)),
+				 &s, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	if (code != UX_OK)
+		return symbolize_reason(b, module, &why);
+	return symbolize_with(b, module, s, path);
 }
 
 /* --- a server --------------------------------------------------------------------------------- */
@@ -182,6 +220,7 @@ static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t mo
 	struct ux_error why = UX_ERROR_INIT;
 	if (!sources->server || m->id.size == 0)
 		return UX_OK;
+	symbolize_texts_deinit(&b->texts); /* those of a file are gone */
 	b->n_pcs = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];

@@ -200,6 +200,7 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	struct ux_debug_search here = {.dirs = search->dirs};
 	struct ux_bytes debug = in->debug;
 	options.debug_path = in->debug_path;
+	options.filter = in->only;
 	if (debug.size == 0) {
 		UX_TRY(ux_debug_file_find(&found, in->file, in->path, &here, err));
 		if (!found.path && !s->has_dwarf)
@@ -215,6 +216,8 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	s->has_dwarf = s->has_dwarf || options.debug_path;
 	UX_TRY(ux_extract(in->file, debug, &options, file_symbols_write_gsym, &s->built, &stats,
 			  err));
+	if (s->built.size == 0)
+		return UX_OK;
 	UX_TRY(ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err));
 	return ux_gsym_index_open(&s->gsym, INDEX_MOST, err);
 }

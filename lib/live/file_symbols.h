@@ -60,6 +60,9 @@ struct ux_symbol_input {
 	const char *path;      /* NULL: unknown */
 	struct ux_bytes debug; /* empty: it is unknown and will be searched */
 	const char *debug_path;
+	struct ux_address_filter
+		*only; /* the addresses that are needed; NULL: all of them. If it
+			  has none of them, the symbols are empty without a reason */
 };
 
 /* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
