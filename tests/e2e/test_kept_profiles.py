@@ -301,3 +301,38 @@ def test_neighbours_in_time_become_one_and_nothing_is_counted_twice(own):
     assert alone in numbers(server)
     assert folded(server, service="old") == want
     assert Api(server)("GET", "/v1/profiles/services")[1]["services"][0]["profiles"] == 3
+
+
+def test_pprof_fetches_names_of_addresses_from_here(keeper, tmp_path):
+    program = compile_c(tmp_path, "remote")
+    b = pprof_message.Builder()
+    mapping = b.mapping(str(program), build_id(program).removeprefix("gnu:"))
+    b.sample([b.location(symbol(program, "main")[0] + 4, mapping)], 10)
+    kept = keep(keeper, b.profile.SerializeToString(), service="remote")
+    assert keeper.unhex("push", "--with-debuginfo", program).returncode == 0
+    address = hex(symbol(program, "main")[0] + 4)
+    status, _, names = fetch(keeper, f"/p/{kept['id']}/pprof/symbol", "POST", f"{address}+0x1")
+    assert (status, names.decode()) == (200, f"{address}\tmain\n")
+    program.unlink()  # so that pprof reads no local file
+    result = subprocess.run(["go", "tool", "pprof", "-symbolize=remote:force", "-top",
+                             f"{keeper.url}/p/{kept['id']}/pprof/profile"], capture_output=True, text=True, check=True,
+                            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PPROF_TMPDIR": str(tmp_path)},
+                            timeout=120)
+    assert "main" in result.stdout, result
+    log = keeper.data.with_suffix(".log").read_text()
+    assert f'method=POST path="/p/{kept["id"]}/pprof/symbol" status=200' in log
+
+
+def test_viewers_of_other_sites_have_links_only_where_no_key_is_needed(shop):
+    api = Api(shop, "")
+    api.connection.request("GET", SHOP, headers={"Accept": "text/html"})
+    text = api.connection.getresponse().read().decode()
+    assert "https://www.speedscope.app/#profileURL=http:%2F%2F127.0.0.1" in text
+    api.connection.request("GET", f"/v1/profiles/merged?service=shop/cart&{SPAN}&format=speedscope",
+                           headers={"Origin": "https://www.speedscope.app"})
+    answer = api.connection.getresponse()
+    assert answer.read().startswith(b'{"$schema"')
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://www.speedscope.app"
+    api.connection.request("GET", f"/k/{shop.token}{SHOP}", headers={"Accept": "text/html"})
+    text = api.connection.getresponse().read().decode()
+    assert "speedscope.app" not in text and f"/k/{shop.token}/v1/profiles/merged" in text
