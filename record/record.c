@@ -36,6 +36,7 @@ struct recording {
 	int signal_fd;
 	int64_t started_ns;
 	unsigned interrupts;
+	bool hung_up; /* the thread whose events were opened first has ended */
 	bool done;
 };
 
@@ -218,12 +219,26 @@ static enum ux_code recording_make_polls(struct recording *r, struct ux_error *e
 	return UX_OK;
 }
 
+/* Whether a process has ended whose first thread has: it may be there still, for its parent. */
+static bool recording_process_ended(pid_t pid)
+{
+	char path[64];
+	unsigned n = 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	while (folder && ux_record_next_number(folder) > 0)
+		n++;
+	if (folder)
+		(void)closedir(folder);
+	return n <= 1;
+}
+
 /* Whether what is recorded has ended. An event hangs up when its thread has. */
 static bool recording_has_ended(struct recording *r)
 {
 	if (r->options->command)
 		return ux_record_command_ended(&r->command);
-	return r->options->pid > 0 && kill(r->options->pid, 0) != 0 && errno == ESRCH;
+	return r->options->pid > 0 && r->hung_up && recording_process_ended(r->options->pid);
 }
 
 /* How long to wait for records. */
@@ -247,8 +262,10 @@ static enum ux_code recording_run(struct recording *r, struct ux_error *err)
 			return ux_error_os(err, errno, "cannot wait for records");
 		/* An event whose threads have all ended is always ready: it is not waited for. */
 		for (size_t i = 0; n > 0 && i + 1 < r->polls.size; i++)
-			if ((r->polls.data[i].revents & (POLLHUP | POLLERR)) != 0)
+			if ((r->polls.data[i].revents & (POLLHUP | POLLERR)) != 0) {
 				r->polls.data[i].fd = -1;
+				r->hung_up = true;
+			}
 		recording_read_signals(r);
 		UX_TRY(recording_drain(r, err));
 	}

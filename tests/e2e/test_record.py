@@ -197,7 +197,7 @@ def test_a_process_is_recorded_for_a_time(program, tmp_path):
         finally:
             target.kill()
     stacks = folded(tmp_path / "out.pb.gz")
-    assert total(stacks, "named", "work", "hot_leaf") > 0.8 * total(stacks) > 50
+    assert total(stacks, "named", "work", "hot_leaf") > 0.8 * total(stacks) > 5
 
 
 def test_a_process_in_another_mount_namespace_has_its_own_files(program, tmp_path):
@@ -215,7 +215,7 @@ def test_a_process_in_another_mount_namespace_has_its_own_files(program, tmp_pat
             target.kill()
     assert r.returncode == 0, r.stderr
     stacks = folded(tmp_path / "out.pb.gz")
-    assert total(stacks, "work", "hot_leaf") > 0.8 * total(stacks) > 20
+    assert total(stacks, "work", "hot_leaf") > 0.8 * total(stacks) > 5
 
 
 def test_lost_records_are_counted_and_told(program, tmp_path):
@@ -248,8 +248,20 @@ def test_everything_is_recorded_with_the_kernel(program, tmp_path):
                             capture_output=True, text=True, check=True)
     assert re.search(rf"^\s*busy\s+{target.pid}\s", script.stdout, re.M)
     stacks = folded(tmp_path / "out.data")
-    assert total(stacks, "hot_leaf") > 100
+    assert total(stacks, "hot_leaf") > 10
     assert total(stacks) == recorded(r.stderr)
+
+
+@pytest.mark.parametrize("how", ["", "t"])
+def test_a_recording_ends_with_its_process_though_nothing_waits_for_that(program, tmp_path, how):
+    out = tmp_path / "out.data"
+    with subprocess.Popen([program, "60", how], stdout=subprocess.DEVNULL) as target:
+        with subprocess.Popen([UNHEX, "record", "-p", str(target.pid), "-o", out], stderr=subprocess.PIPE,
+                              text=True) as recorder:
+            wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+            os.kill(target.pid, signal.SIGKILL)
+            _, stderr = recorder.communicate(timeout=60)
+    assert recorder.returncode == 0 and recorded(stderr) > 0, stderr
 
 
 def test_ctrl_c_ends_a_recording_of_a_process_and_keeps_it(program, tmp_path):
