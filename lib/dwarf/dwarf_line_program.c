@@ -239,25 +239,6 @@ static void line_run_standard(struct line_machine *m, struct ux_cur *c, uint8_t 
 	}
 }
 
-/* The address and line advance of a special opcode. */
-struct special {
-	uint16_t pc;
-	int16_t line;
-};
-
-static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
-{
-	unsigned pc = 0, line = 0; /* computed without divisions, since most tables are small */
-	for (unsigned op = h->opcode_base; op < 256; op++) {
-		specials[op] = (struct special){(uint16_t)(pc * h->min_inst_length),
-						(int16_t)(h->line_base + (int)line)};
-		if (++line == h->line_range) {
-			line = 0;
-			pc++;
-		}
-	}
-}
-
 /* Runs one opcode of any kind. */
 static void line_run_one(struct line_machine *m, struct ux_cur *c)
 {
@@ -299,99 +280,210 @@ static void line_run_one(struct line_machine *m, struct ux_cur *c)
 	}
 }
 
-/* Reads an operand of one or two bytes at *p; false for a longer one. */
+/*
+ * Operands of one or two bytes. Which of the two is hardly to be foretold, so both are read without
+ * a branch. False for a longer operand.
+ */
+ux_inline bool line_short_skip(const uint8_t **p)
+{
+	*p += 1 + (**p >> 7);
+	return ux_likely((*p)[-1] < 0x80);
+}
+
 ux_inline bool line_short_uleb(const uint8_t **p, uint32_t *ret)
 {
-	uint32_t v = *(*p)++;
-	if (ux_unlikely(v >= 0x80)) {
-		uint32_t high = *(*p)++;
-		if (ux_unlikely(high >= 0x80))
-			return false;
-		v = (v & 0x7f) | high << 7;
-	}
-	*ret = v;
-	return true;
+	uint32_t low = (*p)[0], high = (*p)[1], two = low >> 7;
+	*ret = (low & 0x7f) | (high << 7 & -two);
+	return line_short_skip(p);
 }
 
 ux_inline bool line_short_sleb(const uint8_t **p, int32_t *ret)
 {
-	int32_t v = *(*p)++;
-	if (ux_unlikely(v >= 0x80)) {
-		int32_t high = *(*p)++;
-		if (ux_unlikely(high >= 0x80))
-			return false;
-		*ret = ((v & 0x7f) | high << 7) - ((high & 0x40) << 8);
-		return true;
+	uint32_t low = (*p)[0], high = (*p)[1], two = low >> 7;
+	uint32_t unused = 32 - 7 - 7 * two; /* bits in front of the number */
+	*ret = (int32_t)(((low & 0x7f) | high << 7) << unused) >> unused;
+	return line_short_skip(p);
+}
+
+/* The address and line advance of a special opcode, in the form of struct line_fast. */
+struct special {
+	uint64_t pc;
+	uint64_t place;
+};
+
+static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
+{
+	unsigned pc = 0, line = 0; /* computed without divisions, since most tables are small */
+	for (unsigned op = h->opcode_base; op < 256; op++) {
+		int64_t by = h->line_base + (int)line;
+		specials[op] =
+			(struct special){(uint64_t)pc * h->min_inst_length, (uint64_t)by << 32};
+		if (++line == h->line_range) {
+			line = 0;
+			pc++;
+		}
 	}
-	*ret = v - ((v & 0x40) << 1);
-	return true;
+}
+
+/*
+ * The registers of the fast path. The previous row is the last one of the vector, since the
+ * sequence has begun.
+ */
+struct line_fast {
+	uint64_t pc;
+	uint64_t place; /* the file, and above 32 bits the line: they are changed and compared at
+			   once */
+	struct ux_code_row *last; /* the last row */
+	struct ux_code_row *end;  /* of the room for rows */
+	bool backward;            /* a row was in front of the one before */
+};
+
+ux_inline uint64_t line_row_place(const struct ux_code_row *row)
+{
+	return row->file | (uint64_t)row->line << 32;
+}
+
+/*
+ * Appends a row unless it repeats the one before; one at the same pc replaces that. Compilers mix
+ * all three cases in ways that branch predictors cannot predict, so the row is always written, and
+ * only the count differs.
+ */
+ux_inline void line_fast_row(struct line_fast *f)
+{
+	uint64_t last_pc = f->last->pc;
+	bool later = last_pc < f->pc;
+	bool idle = later & (line_row_place(f->last) == f->place);
+	struct ux_code_row *at = f->last + (last_pc != f->pc);
+	at->pc = f->pc;
+	at->file = (uint32_t)f->place;
+	at->line = (uint32_t)(f->place >> 32);
+	f->last = at - idle;
+	f->backward |= f->pc < last_pc;
+}
+
+/* Copies the registers to the machine. */
+static void line_fast_leave(const struct line_fast *f, struct line_machine *m)
+{
+	struct line_registers *r = &m->r;
+	r->pc = f->pc;
+	r->file = (uint32_t)f->place;
+	r->line = (uint32_t)(f->place >> 32);
+	if (!r->live)
+		return;
+	r->rows = (size_t)(f->last + 1 - m->lines->rows.data);
+	r->last_pc = f->last->pc;
+	r->last_file = f->last->file;
+	r->last_line = f->last->line;
+	r->sorted &= !f->backward;
+	m->lines->rows.size = r->rows;
+}
+
+enum {
+	LINE_USUAL_MOST = 16, /* bytes that the fast path reads of one opcode, at most */
+};
+
+/*
+ * Runs a common opcode that makes no row; *p is behind it. False when it is another one, or its
+ * operand is long.
+ */
+ux_inline bool line_fast_opcode(struct line_fast *f, uint8_t op, const uint8_t **p, unsigned inst,
+				uint64_t const_pc)
+{
+	uint32_t n = 0;
+	int32_t by = 0;
+	switch (op) {
+	case DW_LNS_set_column:
+		return line_short_skip(p);
+	case DW_LNS_negate_stmt:
+		return true;
+	case DW_LNS_advance_line:
+		if (!line_short_sleb(p, &by))
+			return false;
+		f->place += (uint64_t)(int64_t)by << 32;
+		return true;
+	case DW_LNS_set_file:
+		if (!line_short_uleb(p, &n))
+			return false;
+		f->place = f->place >> 32 << 32 | n;
+		return true;
+	case DW_LNS_const_add_pc:
+		f->pc += const_pc;
+		return true;
+	case DW_LNS_advance_pc:
+		if (!line_short_uleb(p, &n))
+			return false;
+		f->pc += (uint64_t)n * inst;
+		return true;
+	case 0: /* an extended opcode; set_discriminator is skipped */
+		if ((*p)[0] >= LINE_USUAL_MOST - 1 || (*p)[1] <= DW_LNE_define_file)
+			return false;
+		*p += 1 + (*p)[0];
+		return true;
+	default:
+		return false;
+	}
 }
 
 /*
  * The fast path: runs common opcodes with short operands in a sequence that has begun (a kernel has
- * nine million of them). It stops in front of the first other opcode, which line_run_one() handles.
+ * nine million of them). It stops in front of the first other opcode, which line_run_one() handles,
+ * and where rows have no more room; there is room for one when it begins.
  */
-static void line_run_common(struct line_machine *m, struct ux_cur *cur,
-			    const struct special *specials)
+ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, struct line_fast *fast,
+				       const struct special *specials, const uint8_t *p,
+				       const uint8_t *end, bool live)
 {
-	enum {
-		USUAL_MOST = 16, /* bytes that may be read without another check */
-	};
-	const struct ux_dwarf_line_header *h = m->h;
-	struct ux_code_row_vec *rows = &m->lines->rows;
-	struct line_registers r = m->r;
-	const uint8_t *p = cur->pos, *done = p, *end = cur->end;
+	struct line_fast f = *fast;
 	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
 	const uint64_t const_pc = (255u - opcode_base) / h->line_range * inst;
-	for (; end - p >= USUAL_MOST; done = p) {
-		uint32_t n = 0;
-		int32_t by = 0;
+	const uint8_t *done = p, *const stop = end - LINE_USUAL_MOST;
+	for (; p <= stop; done = p) {
 		uint8_t op = *p++;
 		if (op >= opcode_base) {
-			r.pc += specials[op].pc;
-			r.line += (uint32_t)(int32_t)specials[op].line;
-		} else if (op == DW_LNS_set_column) {
-			if (ux_unlikely(!line_short_uleb(&p, &n)))
-				break;
-			continue;
-		} else if (op == DW_LNS_negate_stmt) {
-			continue;
-		} else if (op == DW_LNS_advance_line) {
-			if (ux_unlikely(!line_short_sleb(&p, &by)))
-				break;
-			r.line += (uint32_t)by;
-			continue;
-		} else if (op == DW_LNS_set_file) {
-			if (ux_unlikely(!line_short_uleb(&p, &n)))
-				break;
-			r.file = n;
-			continue;
-		} else if (op == DW_LNS_const_add_pc) {
-			r.pc += const_pc;
-			continue;
-		} else if (op == DW_LNS_advance_pc) {
-			if (ux_unlikely(!line_short_uleb(&p, &n)))
-				break;
-			r.pc += (uint64_t)n * inst;
-			continue;
-		} else if (op == 0 && p[0] < USUAL_MOST - 1 && p[1] > DW_LNE_define_file) {
-			p += 1 + p[0]; /* set_discriminator */
-			continue;
+			f.pc += specials[op].pc;
+			f.place += specials[op].place;
 		} else if (op != DW_LNS_copy) {
-			break;
-		}
-		if (ux_unlikely(!r.live))
+			if (ux_unlikely(!line_fast_opcode(&f, op, &p, inst, const_pc)))
+				break;
 			continue;
-		if (ux_unlikely(!line_put_row(&r, rows))) {
-			m->no_memory = true;
+		}
+		if (!live)
+			continue;
+		line_fast_row(&f);
+		if (ux_unlikely(f.last + 1 >= f.end)) {
+			done = p;
 			break;
 		}
 	}
-	m->r = r;
-	rows->size = r.rows;
-	if (done != cur->pos)
-		cur->prev = cur->pos;
-	cur->pos = done;
+	*fast = f;
+	return done;
+}
+
+static void line_run_common(struct line_machine *m, struct ux_cur *cur,
+			    const struct special *specials)
+{
+	struct ux_code_row_vec *rows = &m->lines->rows;
+	struct line_registers *r = &m->r;
+	if (ux_cur_left(cur) < LINE_USUAL_MOST)
+		return;
+	if (!r->live) {
+		struct line_fast f = {.pc = r->pc, .place = r->file | (uint64_t)r->line << 32};
+		cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, false);
+		line_fast_leave(&f, m);
+		return;
+	}
+	if (!ux_code_row_vec_reserve(rows, r->rows + 2)) {
+		m->no_memory = true;
+		return;
+	}
+	struct line_fast f = {
+		.pc = r->pc,
+		.place = r->file | (uint64_t)r->line << 32,
+		.last = rows->data + r->rows - 1,
+		.end = rows->data + rows->cap,
+	};
+	cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, true);
+	line_fast_leave(&f, m);
 }
 
 static void line_machine_run(struct line_machine *m, struct ux_cur *c)
