@@ -215,6 +215,7 @@ struct ux_module_search {
 	const char *pattern;
 	const char *also; /* another pattern, which the same name matches; only beside `pattern` */
 	const char *base; /* the last component of a file's name equals it; NULL: any name */
+	bool gsym;        /* it has a ready GSYM */
 	enum ux_quality least; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
 	ux_time since;         /* it was created then or later */
 	int64_t before;        /* only modules with lower numbers; 0: all */
@@ -277,7 +278,9 @@ struct ux_index_modules {
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
 	/*
 	 * Lists up to what->limit modules, newest first. *ret_total: how many there are, whatever
-	 * their numbers; 0 when the list is empty. It may look at every name of the namespace.
+	 * their numbers; 0 when the list is empty. It may look at every name of the namespace. With
+	 * ret_total NULL nothing is counted, and without names only as many modules are looked at
+	 * as are needed.
 	 * UX_EINVAL: the pattern is not valid. UX_EUNAVAILABLE: it takes too long.
 	 */
 	enum ux_code (*search_newest)(struct ux_index *ix, const char *ns,

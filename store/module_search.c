@@ -7,50 +7,97 @@
 
 UX_VEC(found_modules, struct ux_module);
 
+#define FILTERS                                                                        \
+	"m.ns = :ns AND m.created >= :since AND (:least < 0 OR EXISTS (SELECT 1 "      \
+	"FROM candidates g WHERE g.module = m.number AND g.kind = 'gsym' AND g.state " \
+	"= 0 AND g.quality >= :least))"
+
 /*
- * The numbers that match are collected once, so that their total takes no second search. Names are
- * read from their index; rows only of those that match.
+ * Names are read from their index; rows only of those that match. instr() is much quicker than a
+ * pattern.
  */
-#define SEARCH_NEWEST(condition)                                                           \
-	"WITH hits AS MATERIALIZED (SELECT m.number FROM modules m WHERE m.ns = :ns AND "  \
-	"m.created >= :since AND (:least = 0 OR EXISTS (SELECT 1 FROM candidates g "       \
-	"WHERE g.module = m.number AND g.kind = 'gsym' AND g.state = 0 "                   \
-	"AND g.quality >= :least))" condition ") SELECT " UX_SQL_MODULE_COLUMNS            \
-	", (SELECT count(*) FROM hits) FROM hits h JOIN modules m ON m.number = h.number " \
+#define NAMED                                                                 \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
+	"(:part = '' OR instr(lower(file_name), :part) > 0) AND "             \
+	"(:text = '' OR ux_glob(:text, lower(file_name))) AND "               \
+	"(:also = '' OR ux_glob(:also, lower(file_name))))"
+
+#define OF_BASE \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND base_name = :text)"
+
+/* The numbers that match are collected once, so that their total takes no second search. */
+#define COUNTED(condition)                                                                   \
+	"WITH hits AS MATERIALIZED (SELECT m.number FROM modules m WHERE " FILTERS condition \
+	") SELECT " UX_SQL_MODULE_COLUMNS ", (SELECT count(*) FROM hits) "                   \
+	"FROM hits h JOIN modules m ON m.number = h.number "                                 \
 	"WHERE h.number < :before ORDER BY h.number DESC LIMIT :limit"
+
+#define UNCOUNTED(condition)                                                          \
+	"SELECT " UX_SQL_MODULE_COLUMNS ", 0 FROM modules m WHERE " FILTERS condition \
+	" AND m.number < :before ORDER BY m.number DESC LIMIT :limit"
 
 enum {
 	COLUMN_TOTAL = 6
 };
 
-UX_SQL(sql_newest_any, SEARCH_NEWEST(""));
+UX_SQL(sql_newest_any, COUNTED(""));
+UX_SQL(sql_newest_named, COUNTED(NAMED));
+UX_SQL(sql_newest_base, COUNTED(OF_BASE));
+UX_SQL(sql_next_any, UNCOUNTED(""));
+UX_SQL(sql_next_named, UNCOUNTED(NAMED));
+UX_SQL(sql_next_base, UNCOUNTED(OF_BASE));
 
-UX_SQL(sql_newest_named,
-       SEARCH_NEWEST(" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns "
-		     "AND ux_glob(:text, lower(file_name)) "
-		     "AND (:also = '' OR ux_glob(:also, lower(file_name))))"));
+static const struct ux_sql *module_search_sql(const struct ux_module_search *what, bool counted)
+{
+	if (what->base)
+		return counted ? &sql_newest_base : &sql_next_base;
+	if (what->pattern)
+		return counted ? &sql_newest_named : &sql_next_named;
+	return counted ? &sql_newest_any : &sql_next_any;
+}
 
-UX_SQL(sql_newest_base, SEARCH_NEWEST(" AND m.number IN (SELECT module FROM candidates "
-				      "WHERE ns = :ns AND base_name = :text)"));
+/* Copies the text that a pattern finds anywhere: that of "*text*". False for any other pattern. */
+static bool module_search_part(const char *pattern, char part[UX_GLOB_BYTES_MOST + 1])
+{
+	size_t n = strlen(pattern);
+	if (n < 3 || n > UX_GLOB_BYTES_MOST || pattern[0] != '*' || pattern[n - 1] != '*' ||
+	    strcspn(pattern + 1, "*?[") != n - 2)
+		return false;
+	memcpy(part, pattern + 1, n - 2);
+	part[n - 2] = '\0';
+	return true;
+}
+
+/* `part` must live as long as the statement is used. */
+static void module_search_bind_names(struct ux_stmt *st, const struct ux_module_search *what,
+				     char part[UX_GLOB_BYTES_MOST + 1])
+{
+	bool literal = module_search_part(what->pattern, part);
+	ux_stmt_bind_text(st, ":part", part);
+	ux_stmt_bind_text(st, ":text", literal ? "" : what->pattern);
+	ux_stmt_bind_text(st, ":also", what->also);
+}
 
 static enum ux_code module_search_read(struct ux_db *db, const char *ns,
 				       const struct ux_module_search *what, struct found_modules *v,
 				       uint64_t *ret_total, struct ux_error *err)
 {
-	const char *text = what->base ? what->base : what->pattern;
+	char part[UX_GLOB_BYTES_MOST + 1] = "";
 	bool row = false;
-	UX_STMT(st, db, what->base ? &sql_newest_base : text ? &sql_newest_named : &sql_newest_any);
+	int64_t least = what->least > UX_QUALITY_NONE ? (int64_t)what->least : what->gsym ? 0 : -1;
+	UX_STMT(st, db, module_search_sql(what, ret_total != NULL));
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":since", what->since);
-	ux_stmt_bind_int(&st, ":least", what->least);
+	ux_stmt_bind_int(&st, ":least", least);
 	ux_stmt_bind_int(&st, ":before", what->before > 0 ? what->before : INT64_MAX);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
-	if (text)
-		ux_stmt_bind_text(&st, ":text", text);
-	if (text && !what->base)
-		ux_stmt_bind_text(&st, ":also", what->also);
+	if (what->base)
+		ux_stmt_bind_text(&st, ":text", what->base);
+	else if (what->pattern)
+		module_search_bind_names(&st, what, part);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	*ret_total = row ? (uint64_t)ux_stmt_get_int(&st, COLUMN_TOTAL) : 0;
+	if (ret_total)
+		*ret_total = row ? (uint64_t)ux_stmt_get_int(&st, COLUMN_TOTAL) : 0;
 	while (row) {
 		if (!found_modules_append(v, ux_module_row_read(&st)))
 			return ux_error_nomem(err);

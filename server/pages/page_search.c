@@ -11,7 +11,7 @@
 enum {
 	PAGE = 50,          /* modules on one page of a list */
 	FEW = 10,           /* modules of a list that is one of several */
-	MODULES_READ = 64,  /* modules whose rows are read at a time */
+	MODULES_READ = 500, /* modules whose rows are read at a time */
 	MODULES_SHOWN = 25, /* modules with functions on one page */
 	PREFIX_LEAST = 2,   /* hex digits that may be the beginning of an ID */
 	DAY_S = 24 * 60 * 60,
@@ -295,8 +295,6 @@ static enum ux_code page_search_module(struct function_search *f, const struct u
 	struct ux_request *req = f->s->req;
 	struct ux_functions_found found;
 	struct ux_gsym g;
-	if (!ux_module_best(m, UX_KIND_GSYM))
-		return UX_OK;
 	UX_TRY(ux_request_work_charge(&f->work, UX_WORK_MODULE, err));
 	if (ux_functions_open(req, m, &file, &g, NULL) != UX_OK) {
 		f->unread++;
@@ -321,10 +319,10 @@ static enum ux_code page_search_batch(struct function_search *f, struct ux_modul
 	struct ux_request *req = f->s->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_module_list list;
-	uint64_t total = 0;
+	bool first = f->searched == 0;
+	UX_TRY(ux_request_work_charge(&f->work, UX_WORK_SEARCH, &req->err));
 	UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, what, &req->arena, &list,
-					 &total, &req->err));
-	f->total = ux_max(f->total, total);
+					 first ? &f->total : NULL, &req->err));
 	*ret_more = list.more;
 	f->over = !list.more;
 	for (size_t i = 0; i < list.n; i++) {
@@ -381,6 +379,7 @@ static enum ux_code page_search_functions(struct function_search *f)
 	struct ux_module_search what = f->s->filter;
 	bool more = true;
 	what.limit = MODULES_READ;
+	what.gsym = true;
 	while (more)
 		UX_TRY(page_search_batch(f, &what, &more));
 	UX_TRY(ux_out_status(&f->list, &req->err));

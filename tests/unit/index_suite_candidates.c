@@ -391,6 +391,16 @@ static void modules_are_searched_newest_first_with_their_total(struct ux_index *
 	some = newest(ix, &arena, (struct ux_module_search){.pattern = "*no such*"}, &total);
 	assert_true(some.n == 0 && total == 0);
 
+	some = newest(ix, &arena, (struct ux_module_search){.pattern = "/opt/?/*", .gsym = true},
+		      &total);
+	assert_true(some.n == 3 && total == 3);
+	some = newest(ix, &arena, (struct ux_module_search){.pattern = "*writer*", .gsym = true},
+		      NULL);
+	assert_newest_first(some);
+	assert_int_equal(some.n, 1);
+	assert_int_equal(newest(ix, &arena, (struct ux_module_search){.limit = 2}, NULL).n, 2);
+	assert_int_equal(newest(ix, &arena, (struct ux_module_search){.base = "writer"}, NULL).n,
+			 1);
 	const struct ux_module_search open = {.pattern = "*[a", .limit = 1};
 	assert_int_equal(
 		ix->modules.search_newest(ix, "newest", &open, &arena, &some, &total, NULL),
