@@ -65,7 +65,7 @@ bool ux_crash_read_go(struct ux_crash_reader *r, struct ux_bytes line, struct ux
 	r->function = UX_BYTES_NONE;
 	ux_crash_set_symbol(f, go_function(function));
 	f->located = f->symbol.size > 0;
-	f->has_symbol_offset = at < rest.size &&
+	f->has_symbol_offset = f->symbol.size > 0 && at < rest.size &&
 			       ux_crash_hex(ux_crash_behind(rest, at + 2), &f->symbol_offset) > 0;
 	f->has_address = go_pc(rest, &f->address);
 	f->returns = true;

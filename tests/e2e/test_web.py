@@ -469,7 +469,7 @@ def test_a_pasted_stack_gets_its_names(site, reader):
     digits = site.id.partition(":")[2]
     stack = f"""==1==ERROR: AddressSanitizer: <b>SEGV</b>
     #0 0x55d5d2a in ?? (/gone/prog+{start:#x}) (BuildId: {digits})
-#1  0x00007f0d9029d90a n/a (prog + {start:#x})
+#1  0x00007f0d9029d90a n/a (prog + {start + 1:#x})
 ./many.so(+{start:#x}) [0x555555555139]
 ./nobody.so(+0x10) [0x555555555139]
 {site.id} {start:#x} {start + 1:#x}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page for stacks, with reports of real crashes: what gets a name, what is offered, and where a frame leads"""
+import re
+import shutil
+import urllib.parse
+
+import pytest
+
+from browser import LOOKS, Browser, checked, narrow
+from conftest import Server
+from crash_reports import CHAIN, Crash, kernel
+from http_api import Api
+from tool import build_id
+
+CHAIN_NAMES = [name for name, _, _ in CHAIN]
+
+
+@pytest.fixture(scope="module")
+def crash(tmp_path_factory):
+    return Crash(tmp_path_factory.mktemp("crash"))
+
+
+@pytest.fixture(scope="module")
+def site(crash, tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("site") / "server").start()
+    files = sorted((crash.folder / "full").iterdir())
+    assert server.unhex("push", *files, "/lib/x86_64-linux-gnu/libc.so.6").returncode == 0
+    assert server.unhex("push", "--with-debuginfo", "--sources", crash.folder / "full/prog").returncode == 0
+    yield server
+    assert server.stop() in (0, None)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    b = Browser(tmp_path_factory.mktemp("chromium"))
+    yield b
+    b.close()
+
+
+def pasted(server, text, **more):
+    """The page for a text."""
+    api = Api(server, token="")
+    api.connection.request("POST", "/symbolize", urllib.parse.urlencode({"text": text, **more}),
+                           {"Accept": "text/html", "Content-Type": "application/x-www-form-urlencoded"})
+    answer = api.connection.getresponse()
+    assert answer.status == 200
+    return answer.read().decode()
+
+
+def counts(page):
+    return tuple(map(int, re.search(r"(\d+) of (\d+) frames? ha", page).groups()))
+
+
+def functions(page):
+    return re.findall(r'<code class="fn">([^<]*)</code>', page)
+
+
+@pytest.mark.parametrize("kind", ["backtrace", "backtrace_fixed", "sanitizer", "coredump", "core", "rust"])
+def test_each_frame_of_a_pasted_crash_gets_its_name(crash, site, kind):
+    text = getattr(crash, kind)()
+    if kind == "sanitizer":  # its own library was not pushed
+        text = re.sub(r"(?m)^.*libasan.*\n", "", text)
+    page = pasted(site, text)
+    named, frames = counts(page)
+    assert named == frames >= 6, page
+    names = functions(page)
+    first = names.index("inner")
+    assert names[first:first + len(CHAIN)] == CHAIN_NAMES and "main" in names[first:]
+    assert "which only one build here has" in page or "by the ID in the text" in page
+
+
+def test_stacks_of_gdb_and_panics_of_go_are_complete(crash, site):
+    for text in (crash.gdb("info proc mappings"), crash.go()):
+        named, frames = counts(pasted(site, text))
+        assert named == frames >= 3
+    named, frames = counts(page := pasted(site, crash.gdb()))
+    assert named < frames and "paste /proc/PID/maps" in page or "in which module" in page
+
+
+def test_an_oops_is_named_by_functions_offsets_and_sizes(site, tmp_path):
+    vmlinux, symbols = kernel(tmp_path)
+    assert site.unhex("push", vmlinux).returncode == 0
+    (start, size), = symbols["vfs_read"]
+    (_, small), (_, large) = sorted(((s, n + 15 & ~15) for s, n in symbols["init"]), key=lambda place: place[1])
+    page = pasted(site, f"CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1\nRIP: 0010:vfs_read+0x1/{size + 15 & ~15:#x}\n"
+                        f" ? init+0x1/{large:#x}\n init+0x1/{small * 4:#x}\n gone+0x1/0x10 [nfs]\n")
+    assert functions(page)[:2] == ["vfs_read", "init"] and "two.c" in page and start > 0
+    assert "functions have that name" in page and "no module here has a file of that name" in page
+
+
+def test_what_is_missing_has_a_command_for_each_module(site):
+    page = pasted(site, "/opt/gone/libgone.so(+0x10) [0x7f0010]\n/opt/gone/libgone.so(+0x20) [0x7f0020]\n"
+                        "/opt/a b;`x`.so(+0x1) [0x1]\n")
+    assert "unhex push /opt/gone/libgone.so" in page and "2</span>" not in page
+    assert "unhex push FILE" in page and "push /opt/a b" not in page
+
+
+def test_a_name_of_several_builds_takes_one_click(crash, browser, tmp_path):
+    server = Server(tmp_path / "server").start()
+    try:
+        older, newer = crash.folder / "full/prog", tmp_path / "prog"
+        shutil.copy(crash.folder / "full/asan", newer)
+        assert all(server.unhex("push", file).returncode == 0 for file in (older, newer))
+        page = browser.page(script=False)
+        page.goto(f"{server.url}/symbolize")
+        page.fill("#text", re.sub(r"(?m)^.*libc\.so.*\n", "", crash.backtrace()))
+        page.during(lambda: page.click("form.paste button.main"))
+        offered = page.eval("[...document.querySelectorAll('.builds li .id')].map(e => e.innerText)")
+        assert offered == [build_id(newer), build_id(older)] and not page.eval("document.querySelector('.fn')")
+        page.during(lambda: page.click(".builds li:nth-child(2) button"))
+        names = page.eval("[...document.querySelectorAll('.fn')].map(e => e.innerText)")
+        assert names[names.index("inner"):][:4] == CHAIN_NAMES and "selected" in page.text(".stack")
+        assert not page.problems
+        page.close()
+    finally:
+        assert server.stop() in (0, None)
+
+
+@pytest.mark.parametrize("look", [{}, {"dark": True, "width": 390, "height": 800, "phone": True}],
+                         ids=["light", "dark-phone"])
+def test_a_stack_has_a_link_and_a_frame_its_source_and_code(crash, site, browser, look):
+    page = browser.page(**look)  # axe needs scripts; the page has none
+    page.goto(f"{site.url}/symbolize")
+    page.fill("#text", crash.backtrace())
+    page.during(lambda: page.click("form.paste button.main"))
+    checked(page, ("stack", look), LOOKS if look else None)
+    narrow(page, ("stack", look))
+    shown = page.eval("[...document.querySelectorAll('.stack .fn')].map(e => e.innerText)")
+    copies = page.eval("[...document.querySelectorAll('.answer details pre')].map(e => e.textContent)")
+    line = dict((name, number) for name, number, _ in CHAIN)["middle"]
+    assert f"    middle at {crash.folder}/prog.c:{line}\n" in copies[0]
+    assert re.search(rf"(?m)^\d+\. `middle` at `{crash.folder}/prog.c:{line}`$", copies[1])
+    link = page.eval("document.querySelector('.sum a').href")
+    frame = page.eval("[...document.querySelectorAll('.stack > li')].find(li => li.innerText.includes('middle'))"
+                      ".querySelector('a[href*=\"/frame\"]').href")
+    page.goto(link)
+    assert page.eval("[...document.querySelectorAll('.stack .fn')].map(e => e.innerText)") == shown
+    assert "/prog.c" not in link and "0x7f" not in link
+    page.goto(frame)
+    checked(page, ("frame", look), LOOKS if look else None)
+    narrow(page, ("frame", look))
+    marks = page.eval("[...document.querySelectorAll('.lines mark')].map(e => e.innerText)")
+    assert "return *p + 1;" in marks[0] and "return inner(p) * 2;" in marks[1] and len(marks) == 3
+    address = re.search(r"addr=(0x\w+)", frame).group(1)
+    assert marks[2].startswith(address) and "mov" in marks[2]
+    assert not page.problems
+    page.close()
+
+
+def test_a_link_is_refused_where_it_is_none(site):
+    for path in ("/symbolize?stack=x", "/symbolize?stack=go:x@zz", "/frame?id=gnu:00", "/frame?id=x&addr=0x1"):
+        api = Api(site, token="")
+        api.connection.request("GET", path, headers={"Accept": "text/html"})
+        answer = api.connection.getresponse()
+        assert answer.status == 400 and "</html>" in answer.read().decode(), path
