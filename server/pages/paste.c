@@ -47,7 +47,7 @@ static int paste_build_newer(const void *x, const void *y)
 	const struct ux_paste_build *a = x, *b = y;
 	if (a->created != b->created)
 		return a->created < b->created ? 1 : -1;
-	return strcmp(a->id, b->id);
+	return (b->number > a->number) - (b->number < a->number);
 }
 
 /* Reads the builds of hits, each once. */
@@ -76,7 +76,8 @@ static enum ux_code paste_read_builds(struct ux_paste *p, struct ux_paste_module
 		if (code != UX_OK || m.n_ids == 0)
 			continue;
 		seen[n] = hits->hits[i].module;
-		all[n++] = (struct ux_paste_build){m.ids[0], hits->hits[i].file_name, m.created};
+		all[n++] = (struct ux_paste_build){hits->hits[i].module, m.ids[0],
+						   hits->hits[i].file_name, m.created};
 	}
 	if (n > 1)
 		qsort(all, n, sizeof(*all), paste_build_newer);

@@ -29,6 +29,7 @@ enum ux_paste_how {
 
 /* A build that a name may mean. */
 struct ux_paste_build {
+	int64_t number; /* of the module: later ones have higher numbers */
 	const char *id;
 	const char *file_name;
 	ux_time created;
