@@ -116,12 +116,9 @@ enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
  * What alone is more than a client may hold is too large at any time; what is too much beside other
  * requests may fit later.
  */
-static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes)
+static enum ux_code answer_take_room(struct ux_request *req, size_t bytes)
 {
-	struct ux_request *req = ux_container_of(q, struct ux_request, answer);
 	size_t all = req->body.size + bytes, most = req->answer_most;
-	if (req->quick && bytes > UX_QUICK_ANSWER)
-		return ux_request_too_long(req);
 	if (req->memory) {
 		size_t share = atomic_load_explicit(&req->memory->most, memory_order_relaxed) / 2;
 		most = ux_min(most, ux_max(share, (size_t)UX_HTTP_SMALL));
@@ -131,6 +128,18 @@ static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes)
 				    "the answer is over the limit of %zu bytes; ask for less",
 				    most);
 	return all > req->held ? ux_request_hold(req, all) : UX_OK;
+}
+
+static enum ux_code answer_may_have(struct ux_out_quota *q, size_t bytes, bool try)
+{
+	struct ux_request *req = ux_container_of(q, struct ux_request, answer);
+	struct ux_error before = req->err;
+	if (req->quick && bytes > UX_QUICK_ANSWER)
+		return try ? UX_ELIMIT : ux_request_too_long(req);
+	enum ux_code code = answer_take_room(req, bytes);
+	if (code != UX_OK && try)
+		req->err = before;
+	return code;
 }
 
 void ux_request_answer_begin(struct ux_request *req)

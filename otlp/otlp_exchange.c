@@ -82,7 +82,8 @@ static enum ux_code otlp_body_inflate(struct ux_request *req, struct ux_otlp_bod
 	UX_TRY(ux_packed_inflate(req->body, (size_t)req->body_most, &b->plain, &req->err));
 	b->message = b->plain.bytes;
 	size_t bytes = req->answer.bytes + b->plain.bytes.size;
-	enum ux_code code = req->answer.may ? req->answer.may(&req->answer, bytes) : UX_OK;
+	enum ux_code code =
+		req->answer.may ? req->answer.may(&req->answer, bytes, /* try= */ false) : UX_OK;
 	if (code != UX_OK)
 		return code;
 	b->quota = &req->answer;

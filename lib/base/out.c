@@ -5,7 +5,13 @@
 #include <stdarg.h>
 
 enum {
-	FIRST_CAP = 256
+	FIRST_CAP = 256,
+	/*
+	 * A buffer that may not have twice its size grows by a half, a quarter or an eighth of it,
+	 * and then by steps: content that fits the quota is never refused for what would be unused.
+	 */
+	SMALLER = 3,
+	STEP = 64 << 10,
 };
 
 void ux_out_deinit(struct ux_out *out)
@@ -39,25 +45,44 @@ enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err)
 	return out->quota && out->quota->code != UX_OK ? out->quota->code : ux_error_nomem(err);
 }
 
-/* Asks the quota for a larger capacity. */
-static bool out_may_have(struct ux_out *out, size_t cap)
+/* Takes a larger capacity from the quota. */
+static bool out_may_have(struct ux_out *out, size_t cap, bool try)
 {
 	struct ux_out_quota *q = out->quota;
-	enum ux_code code = q ? q->may(q, q->bytes - out->cap + cap) : UX_OK;
-	if (code != UX_OK)
+	enum ux_code code = q ? q->may(q, q->bytes - out->cap + cap, try) : UX_OK;
+	if (code != UX_OK && !try)
 		q->code = code;
-	else if (q)
+	else if (code == UX_OK && q)
 		q->bytes += cap - out->cap;
 	return code == UX_OK;
+}
+
+/* Doubles the capacity until it is `want`, or less when the quota refuses that; 0: any of it. */
+static size_t out_take_cap(struct ux_out *out, size_t want)
+{
+	size_t cap = ux_max(out->cap, (size_t)FIRST_CAP);
+	while (cap < want)
+		cap = cap > SIZE_MAX / 2 ? want : cap * 2;
+	if (!out->quota)
+		return cap;
+	if (out_may_have(out, cap, /* try= */ true))
+		return cap;
+	for (unsigned i = 1; i <= SMALLER; i++) {
+		cap = out->cap + (out->cap >> i);
+		if (cap >= want && out_may_have(out, cap, /* try= */ true))
+			return cap;
+	}
+	cap = want > SIZE_MAX - STEP ? want : want + STEP;
+	if (out_may_have(out, cap, /* try= */ true))
+		return cap;
+	return out_may_have(out, want, /* try= */ false) ? want : 0;
 }
 
 bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap)
 {
 	assert(out->cap == 0 && !out->counting);
-	if (out->quota && out->quota->may(out->quota, out->quota->bytes + cap) != UX_OK)
+	if (!out_may_have(out, cap, /* try= */ true))
 		return false;
-	if (out->quota)
-		out->quota->bytes += cap;
 	out->data = data;
 	out->cap = cap;
 	return true;
@@ -74,10 +99,8 @@ bool ux_out_grow(struct ux_out *out, size_t n)
 	size_t want = 0;
 	if (__builtin_add_overflow(out->size, n, &want))
 		goto fail;
-	size_t cap = ux_max(out->cap, (size_t)FIRST_CAP);
-	while (cap < want)
-		cap = cap > SIZE_MAX / 2 ? want : cap * 2;
-	if (!out_may_have(out, cap))
+	size_t cap = out_take_cap(out, want);
+	if (cap == 0)
 		goto fail;
 	uint8_t *data = realloc(out->data, cap);
 	if (!data) {

@@ -10,10 +10,10 @@
 struct ux_out_quota {
 	/*
 	 * May the buffers have `bytes` bytes from now on? Any code but UX_OK is kept in `code`, and
-	 * makes the buffer that wanted to grow fail; the owner keeps the message. Called before a
-	 * buffer grows, which is rare.
+	 * makes the buffer that wanted to grow fail; the owner keeps the message, unless it is only
+	 * tried: then the buffer goes on with less. Called before a buffer grows, which is rare.
 	 */
-	enum ux_code (*may)(struct ux_out_quota *q, size_t bytes);
+	enum ux_code (*may)(struct ux_out_quota *q, size_t bytes, bool try);
 	size_t bytes; /* capacity of all buffers */
 	enum ux_code code;
 };

@@ -96,8 +96,6 @@ static enum ux_code symbolize_expect_answer(struct ux_request *req, size_t n, st
 	if (n < UX_SPARE_ADDRESSES)
 		return UX_OK;
 	ux_spare_memory_take(spare, to);
-	/* The quota may have refused it, which is no error of the request. */
-	req->err = (struct ux_error)UX_ERROR_INIT;
 	return ux_request_keep(req, symbolize_keep_memory, req);
 }
 

@@ -231,9 +231,10 @@ static enum ux_code write_much(void *ctx)
 	return code;
 }
 
-static enum ux_code may_have_4096(struct ux_out_quota *q, size_t bytes)
+static enum ux_code may_have_4096(struct ux_out_quota *q, size_t bytes, bool try)
 {
 	(void)q;
+	(void)try;
 	return bytes <= 4096 ? UX_OK : UX_ELIMIT;
 }
 
@@ -256,6 +257,31 @@ static void writers_share_a_quota_and_give_back_what_they_had(void **state)
 	assert_int_equal(quota.bytes, one.cap);
 	size_t size = 0;
 	free(ux_out_steal(&one, &size));
+	assert_int_equal(quota.bytes, 0);
+}
+
+static enum ux_code may_have_33_mb(struct ux_out_quota *q, size_t bytes, bool try)
+{
+	(void)q;
+	(void)try;
+	return bytes <= 33000000 ? UX_OK : UX_ELIMIT;
+}
+
+static void writer_fills_its_quota_to_the_last_byte(void **state)
+{
+	(void)state;
+	static const char text[1000] = "";
+	struct ux_out_quota quota = {.may = may_have_33_mb};
+	struct ux_out out = {.quota = &quota};
+	for (unsigned i = 0; i < 33000; i++)
+		ux_out_put(&out, text, sizeof(text));
+	assert_int_equal(ux_out_status(&out, NULL), UX_OK);
+	assert_int_equal(out.size, 33000000);
+	assert_int_equal(quota.bytes, out.cap);
+	ux_out_u8(&out, 0);
+	assert_int_equal(ux_out_status(&out, NULL), UX_ELIMIT);
+	assert_int_equal(quota.bytes, out.cap);
+	ux_out_deinit(&out);
 	assert_int_equal(quota.bytes, 0);
 }
 
@@ -678,6 +704,7 @@ int main(void)
 		UX_TEST(text_without_nul_is_a_failure),
 		UX_TEST(align_and_seek_count_from_the_range),
 		UX_TEST(writer_counts_what_it_would_write),
+		UX_TEST(writer_fills_its_quota_to_the_last_byte),
 		UX_TEST(writer_latches_out_of_memory),
 		UX_TEST(writers_share_a_quota_and_give_back_what_they_had),
 		UX_TEST(arena_obeys_its_budget_and_rewinds),

@@ -14,9 +14,10 @@ struct bounded {
 	size_t most;
 };
 
-static enum ux_code bounded_may(struct ux_out_quota *q, size_t bytes)
+static enum ux_code bounded_may(struct ux_out_quota *q, size_t bytes, bool try)
 {
 	const struct bounded *b = ux_container_of(q, struct bounded, quota);
+	(void)try;
 	return bytes <= b->most ? UX_OK : UX_ELIMIT;
 }
 
