@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 enum {
-	FILE_SHOWN = 60 /* bytes from the end of the file's name that a message shows */
+	/* Bytes from the end of the file's name that a message shows: */
+	FILE_SHOWN = 60,        /* beside what is wrong in a line */
+	FILE_SHOWN_ALONE = 100, /* beside the system's reason */
 };
 
 struct parser {
@@ -27,10 +29,10 @@ struct parser {
 	struct ux_error *err;
 };
 
-static const char *config_shown_path(const char *file)
+static const char *config_shown_path(const char *file, size_t most)
 {
 	size_t n = strlen(file);
-	return n > FILE_SHOWN ? file + n - FILE_SHOWN : file;
+	return n > most ? file + n - most : file;
 }
 
 ux_printf(3, 4) static enum ux_code
@@ -41,8 +43,8 @@ ux_printf(3, 4) static enum ux_code
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return ux_error_set(p->err, UX_EINVAL, "%s:%zu: %s", config_shown_path(p->file), line,
-			    text);
+	return ux_error_set(p->err, UX_EINVAL, "%s:%zu: %s", config_shown_path(p->file, FILE_SHOWN),
+			    line, text);
 }
 
 /* Checks that the section that ends here has all required keys. */
@@ -198,21 +200,23 @@ static enum ux_code config_read_file(const char *file, struct ux_out *out, struc
 {
 	ux_cleanup(config_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %s", config_shown_path(file));
+		return ux_error_os(err, errno, "cannot open %s",
+				   config_shown_path(file, FILE_SHOWN_ALONE));
 	while (out->size <= UX_CONFIG_BYTES_MOST) {
 		char piece[4096];
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return ux_error_os(err, errno, "cannot read %s", config_shown_path(file));
+			return ux_error_os(err, errno, "cannot read %s",
+					   config_shown_path(file, FILE_SHOWN_ALONE));
 		if (n == 0)
 			return ux_out_status(out, err);
 		ux_out_put(out, piece, (size_t)n);
 		UX_TRY(ux_out_status(out, err));
 	}
-	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", config_shown_path(file),
-			    UX_CONFIG_BYTES_MOST);
+	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes",
+			    config_shown_path(file, FILE_SHOWN_ALONE), UX_CONFIG_BYTES_MOST);
 }
 
 enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, void *values,

@@ -108,8 +108,6 @@ def test_options_that_make_no_sense_are_named():
     fails(unhex("serve", "--set", "listen"), 2, "--set", "KEY=VALUE")
     fails(unhex("serve", "--set", "nope=1"), 2, 'unknown key "nope"')
     fails(unhex("serve", "--keep-days", "x"), 2, "--keep-days", '"x"')
-    fails(unhex("serve", "--config", "/nonexistent/f"), 1, "/nonexistent/f")
-    fails(unhex("serve", env={"UNHEX_CONFIG": "/nonexistent/f"}), 1, "/nonexistent/f")
 
 
 def test_a_server_takes_its_limits_from_the_file(tmp_path):
