@@ -129,8 +129,9 @@ static bool symbolize_select(const struct symbolize_values *v, const struct symb
 /* Whether a target is what the input is already: then all else is kept. */
 static bool symbolize_is_same(const struct symbolize_job *job)
 {
-	return !job->to || (job->to->write == symbolize_write_packed_pprof &&
-			    job->input.format == UX_PROFILE_FORMAT_PPROF && job->input.packed);
+	return !job->to ||
+	       (job->to->write == symbolize_write_packed_pprof &&
+		job->input.document.format == UX_PROFILE_FORMAT_PPROF && job->input.packed);
 }
 
 /* Writes the format of the input. */
@@ -138,18 +139,19 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 {
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	struct ux_profile_input *in = &job->input;
-	switch (in->format) {
+	switch (in->document.format) {
 	case UX_PROFILE_FORMAT_PPROF:
-		UX_TRY(ux_pprof_rewrite(&in->pprof, &in->profile, &plain, err));
+		UX_TRY(ux_pprof_rewrite(&in->document.pprof, &in->profile, &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_OTLP:
-		UX_TRY(ux_otlp_rewrite(&in->otlp, &in->profile, &plain, err));
+		UX_TRY(ux_otlp_rewrite(&in->document.otlp, &in->profile, &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_OTLP_JSON:
-		UX_TRY(ux_otlp_json_rewrite(&in->otlp, in->file.bytes, &in->profile, &plain, err));
+		UX_TRY(ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile,
+					    &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_FIREFOX:
-		UX_TRY(ux_firefox_rewrite(&in->firefox, &in->profile, &plain, err));
+		UX_TRY(ux_firefox_rewrite(&in->document.firefox, &in->profile, &plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
 		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->options.demangle,
@@ -157,6 +159,7 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 		break;
 	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
+	case UX_PROFILE_FORMAT_NONE:
 		UX_TRY(ux_folded_write(&in->profile, job->options.type, job->options.demangle,
 				       &plain, err));
 		break;
@@ -172,8 +175,9 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 static bool symbolize_is_binary(const struct symbolize_job *job)
 {
 	return job->to ? job->to->binary
-		       : job->input.packed || job->input.format == UX_PROFILE_FORMAT_PPROF ||
-				 job->input.format == UX_PROFILE_FORMAT_OTLP;
+		       : job->input.packed ||
+				 job->input.document.format == UX_PROFILE_FORMAT_PPROF ||
+				 job->input.document.format == UX_PROFILE_FORMAT_OTLP;
 }
 
 static enum ux_code symbolize_pass(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -215,7 +219,7 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 	UX_TRY(ux_profile_input_read(&job->input, input, &v->profile, err));
 	UX_TRY(ux_profile_type_find(&job->input.profile, ux_bytes_cstr(v->value),
 				    &job->options.type, err));
-	if (!job->to && job->input.format == UX_PROFILE_FORMAT_PERF_DATA)
+	if (!job->to && job->input.document.format == UX_PROFILE_FORMAT_PERF_DATA)
 		job->to =
 			&symbolize_targets[v->output && !ux_dash_is(v->output) ? SYMBOLIZE_PPROF
 									       : SYMBOLIZE_FOLDED];

@@ -2,10 +2,8 @@
 /* The profile that a command reads. */
 #include "profile_input.h"
 
-#include "folded.h"
 #include "output.h"
 #include "packed_file.h"
-#include "perf_script.h"
 #include "profile_unwind.h"
 #include "sigbus.h"
 #include "unhex/process.h"
@@ -28,8 +26,7 @@ void ux_profile_input_close(struct ux_profile_input *in)
 {
 	ux_progress_clear(&in->progress);
 	ux_profile_deinit(&in->profile);
-	ux_out_deinit(&in->message);
-	ux_firefox_close(&in->firefox);
+	ux_profile_document_close(&in->document);
 	ux_process_cache_free(in->cache);
 	ux_find_close(&in->finder);
 	ux_sigbus_reading(NULL);
@@ -63,40 +60,6 @@ static enum ux_code profile_input_open_files(struct ux_profile_input *in,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static enum ux_code profile_input_parse(struct ux_profile_input *in, struct ux_error *err)
-{
-	struct ux_bytes bytes = in->file.bytes;
-	if (ux_otlp_json_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_OTLP_JSON;
-		return ux_otlp_json_read(&in->otlp, bytes, UX_OTLP_ALL, &in->message, &in->profile,
-					 err);
-	}
-	if (ux_firefox_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_FIREFOX;
-		in->profile.keep_times = in->keep_times;
-		return ux_firefox_read(&in->firefox, bytes, &in->profile, err);
-	}
-	if (ux_perf_script_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_PERF_SCRIPT;
-		return ux_perf_script_read(bytes, &in->profile, err);
-	}
-	if (ux_folded_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_FOLDED;
-		return ux_folded_read(bytes, &in->profile, err);
-	}
-	if (ux_pprof_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_PPROF;
-		return ux_pprof_read(&in->pprof, bytes, &in->profile, err);
-	}
-	if (ux_otlp_is(bytes)) {
-		in->format = UX_PROFILE_FORMAT_OTLP;
-		return ux_otlp_read(&in->otlp, bytes, UX_OTLP_ALL, &in->profile, err);
-	}
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "not a profile: expected pprof, OTLP, perf.data, the text of "
-			    "perf script, folded stacks, or one of the Firefox Profiler");
-}
-
 /* Reads a recording of perf as a stream: only its profile stays in memory. */
 static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const char *path,
 					    const struct ux_profile_options *v,
@@ -114,10 +77,10 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	ux_file_unmap(&in->file);
-	in->format = UX_PROFILE_FORMAT_PERF_DATA;
+	in->document.format = UX_PROFILE_FORMAT_PERF_DATA;
 	in->profile.keep_times = in->keep_times;
 	struct ux_perf_source source = {.fd = fd, .unwind = unwind};
-	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->perf, err);
+	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->document.perf, err);
 	(void)close(fd);
 	ux_profile_unwind_deinit(unwind);
 	return code;
@@ -135,7 +98,9 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 		return profile_input_read_perf(in, path, v, err);
 	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
 	UX_TRY(ux_packed_open(&in->file, err));
-	return profile_input_parse(in, err);
+	bool has_times = ux_profile_format_of(in->file.bytes) == UX_PROFILE_FORMAT_FIREFOX;
+	in->profile.keep_times = has_times && in->keep_times;
+	return ux_profile_document_read(&in->document, in->file.bytes, &in->profile, err);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -333,8 +298,8 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 	enum ux_code code = ux_profile_share(&in->profile, &share, err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
-	if (in->format == UX_PROFILE_FORMAT_PERF_DATA)
-		profile_input_report_perf(&in->perf, &out);
+	if (in->document.format == UX_PROFILE_FORMAT_PERF_DATA)
+		profile_input_report_perf(&in->document.perf, &out);
 	ux_out_cstr(&out, "unhex: ");
 	profile_input_percent(&out, share.named, share.weight);
 	ux_out_cstr(&out, " of samples named\n");

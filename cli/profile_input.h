@@ -7,10 +7,7 @@
 #include "common_options.h"
 #include "dash_file.h"
 #include "file.h"
-#include "firefox.h"
-#include "otlp_json.h"
-#include "perf_data.h"
-#include "pprof.h"
+#include "profile_document.h"
 #include "profile_symbolize.h"
 #include "remote.h"
 #include "terminal.h"
@@ -38,30 +35,15 @@ struct ux_profile_options {
 
 void ux_profile_options_free(struct ux_profile_options *v);
 
-enum ux_profile_format {
-	UX_PROFILE_FORMAT_PPROF,
-	UX_PROFILE_FORMAT_FOLDED,
-	UX_PROFILE_FORMAT_OTLP,
-	UX_PROFILE_FORMAT_OTLP_JSON,
-	UX_PROFILE_FORMAT_FIREFOX,
-	UX_PROFILE_FORMAT_PERF_SCRIPT,
-	UX_PROFILE_FORMAT_PERF_DATA,
-};
-
 /* An open profile. Zeroed = closed, with UX_PROFILE_INPUT_INIT. */
 struct ux_profile_input {
 	struct ux_dash_file dash;
 	struct ux_bytes head; /* what was read of standard input before, owned by the caller */
 	struct ux_mapping file;
-	enum ux_profile_format format;
 	bool keep_times; /* set before it is read: samples with times stay on their own */
 	bool packed;     /* it was compressed by gzip */
 	struct ux_profile profile;
-	struct ux_pprof pprof;       /* if that is its format */
-	struct ux_otlp otlp;         /* if that is its format, or it in JSON */
-	struct ux_out message;       /* of OTLP in JSON: the same in protobuf */
-	struct ux_firefox firefox;   /* if that is its format */
-	struct ux_perf_summary perf; /* if perf.data is its format */
+	struct ux_profile_document document;
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;

@@ -2,46 +2,22 @@
 /* Profiles as they are received and stored. */
 #include "stored_profile.h"
 
-#include "folded.h"
 #include "gzip.h"
-#include "otlp.h"
 #include "packed_file.h"
-#include "perf_data.h"
-#include "perf_script.h"
-#include "pprof.h"
-
-static enum ux_code parse_plain(struct ux_bytes bytes, struct ux_profile *p, struct ux_error *err)
-{
-	struct ux_perf_summary perf = {0};
-	struct ux_pprof pprof;
-	struct ux_otlp otlp;
-	if (ux_perf_data_is(bytes))
-		return ux_perf_data_read((struct ux_perf_source){.head = bytes, .fd = -1}, p, &perf,
-					 err);
-	if (ux_perf_script_is(bytes))
-		return ux_perf_script_read(bytes, p, err);
-	if (ux_folded_is(bytes))
-		return ux_folded_read(bytes, p, err);
-	if (ux_pprof_is(bytes))
-		return ux_pprof_read(&pprof, bytes, p, err);
-	if (ux_otlp_is(bytes))
-		return ux_otlp_read(&otlp, bytes, UX_OTLP_ALL, p, err);
-	return ux_error_set(
-		err, UX_EUNSUPPORTED,
-		"not a profile: expected pprof, OTLP (protobuf), perf.data, the text of "
-		"perf script, or folded stacks, compressed by gzip or zstd or not");
-}
+#include "profile_document.h"
 
 enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
+	ux_cleanup(ux_profile_document_close) struct ux_profile_document document = {0};
 	if (bytes.size > UX_PROFILE_MESSAGE_MOST)
 		return ux_error_set(err, UX_ELIMIT, "a profile of over %d bytes",
 				    UX_PROFILE_MESSAGE_MOST);
-	if (!ux_packed_is(bytes))
-		return parse_plain(bytes, p, err);
-	UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
-	return parse_plain(plain.bytes, p, err);
+	if (ux_packed_is(bytes)) {
+		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
+		bytes = plain.bytes;
+	}
+	return ux_profile_document_read(&document, bytes, p, err);
 }
 
 /* Each location without a name is shown as its module and address, as a text of its own. */

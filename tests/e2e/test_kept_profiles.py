@@ -6,6 +6,7 @@ import time
 import urllib.parse
 
 import pytest
+from google.protobuf import json_format
 
 import otlp_message
 import pprof_message
@@ -277,6 +278,18 @@ def test_messages_that_pass_are_kept_by_resource(own):
     assert folded(server, service="bill?ing", host="h1", build="v7") == {"main;work": 30}
     status, doc, _ = Api(server)("GET", "/v1/profiles?service=cart")
     assert {(p["host"], p["build"], p["samples"]) for p in doc["profiles"]} == {("h1", "v7", 5)}
+
+
+def test_each_format_that_symbolize_reads_is_kept(keeper):
+    first = keep(keeper, b"main;work 5\nmain;idle 3\n", service="formats")
+    stacks = folded(keeper, id=first["id"])
+    for form in ("folded", "pprof", "firefox"):
+        status, _, data = fetch(keeper, f"/v1/profiles/merged?id={first['id']}&format={form}")
+        assert status == 200
+        assert folded(keeper, id=keep(keeper, data, service=form)["id"]) == stacks, form
+    message = otlp("json", "h", [(["main", "work"], 5), (["main", "idle"], 3)], time.time_ns()).request
+    text = json_format.MessageToJson(message).encode()
+    assert folded(keeper, id=keep(keeper, text, service="json")["id"]) == stacks
 
 
 def fetch_otlp(server, data):

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile in one of the formats that are read: which one is found from the content. */
+#ifndef UX_PROFILE_DOCUMENT_H
+#define UX_PROFILE_DOCUMENT_H
+
+#include "firefox.h"
+#include "otlp_json.h"
+#include "perf_data.h"
+#include "pprof.h"
+
+enum ux_profile_format {
+	UX_PROFILE_FORMAT_NONE,
+	UX_PROFILE_FORMAT_PPROF,
+	UX_PROFILE_FORMAT_FOLDED,
+	UX_PROFILE_FORMAT_OTLP,
+	UX_PROFILE_FORMAT_OTLP_JSON,
+	UX_PROFILE_FORMAT_FIREFOX,
+	UX_PROFILE_FORMAT_PERF_SCRIPT,
+	UX_PROFILE_FORMAT_PERF_DATA,
+};
+
+/* What is known of a profile's bytes after they were read, for those who write them again. Zeroed =
+ * not read. */
+struct ux_profile_document {
+	enum ux_profile_format format;
+	struct ux_pprof pprof;
+	struct ux_otlp otlp;   /* also of OTLP in JSON */
+	struct ux_out message; /* of OTLP in JSON: the same in protobuf */
+	struct ux_firefox firefox;
+	struct ux_perf_summary perf;
+};
+
+/* The format of a whole profile, without compression. */
+enum ux_profile_format ux_profile_format_of(struct ux_bytes bytes) ux_must;
+
+/*
+ * Reads a profile, without compression, into an empty one. The bytes have to live as long as the
+ * document. UX_EUNSUPPORTED: it has no format that is known; the message names those that are.
+ * UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM. The document must be closed in any case.
+ */
+enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,
+				      struct ux_profile *p, struct ux_error *err) ux_must;
+
+void ux_profile_document_close(struct ux_profile_document *d);
+
+#endif
