@@ -362,6 +362,10 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 	if (mode == UX_PERF_MODE_GUEST_KERNEL || mode == UX_PERF_MODE_GUEST_USER)
 		return UX_OK;
 	uint32_t module = 0, thread = 0;
+	/* A process of 32 bits has a vDSO of its own, whose name and ID are not those of the other.
+	 */
+	if (ux_bytes_eq(m.path, UX_STR("[vdso]")) && m.start <= UINT32_MAX)
+		m.path = UX_STR("[vdso32]");
 	enum ux_profile_module_kind kind = perf_path_kind(m.path);
 	if (perf_path_is_jitdump(m.path))
 		kind = UX_PROFILE_JIT;

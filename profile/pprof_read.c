@@ -225,7 +225,8 @@ static void pprof_place(const struct pprof_reader *r, uint64_t mapping,
 		return;
 	const struct pprof_mapping *m = &r->mappings.data[*index];
 	l->module = m->module;
-	if (r->profile->modules.data[m->module].kind != UX_PROFILE_FILE)
+	enum ux_profile_module_kind kind = r->profile->modules.data[m->module].kind;
+	if (kind != UX_PROFILE_FILE && kind != UX_PROFILE_VDSO)
 		return;
 	if (m->limit == 0) {
 		l->kind = UX_PROFILE_PC;

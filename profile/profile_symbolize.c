@@ -3,9 +3,11 @@
 #include "profile_symbolize.h"
 
 #include "address_filter.h"
+#include "clock.h"
 #include "file.h"
 #include "jit.h"
 #include "out.h"
+#include "proc_files.h"
 #include "process.h"
 #include "profile_file.h"
 
@@ -210,6 +212,82 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	return symbolize_with(b, module, s, path);
 }
 
+/* --- the vDSO --------------------------------------------------------------------------------- */
+
+/*
+ * Whether the recording is known to be of the kernel that runs here, by the build ID of the kernel
+ * in it. A vDSO without an ID has that of its kernel: without one of the two it may be any, and
+ * positions in different ones have different names.
+ */
+static enum ux_code symbolize_is_own_kernel(const struct ux_profile *p,
+					    const struct ux_profile_sources *sources, bool *ret,
+					    struct ux_error *err)
+{
+	struct ux_kernel *kernel = NULL;
+	char id[UX_ID_TEXT];
+	UX_TRY(ux_symbols_cache_kernel(ux_process_cache_symbols(sources->cache),
+				       (uint64_t)ux_clock_ns(), 0, &kernel, err));
+	const char *own = kernel->parts.data[0].build_id;
+	*ret = false;
+	for (size_t i = 1; i < p->modules.size && !*ret; i++) {
+		const struct ux_profile_module *m = &p->modules.data[i];
+		*ret = m->kind == UX_PROFILE_KERNEL && m->id.size > 0 &&
+		       ux_bytes_starts(ux_profile_text(p, m->path), UX_STR("[kernel")) &&
+		       strcmp(ux_id_format(&m->id, id), own) == 0;
+	}
+	ux_kernel_drop(kernel);
+	return UX_OK;
+}
+
+/* Sets the symbols of this machine's vDSO, a reference, if it is the recorded one. UX_ENOTFOUND: it
+ * is not, and `why` says so. */
+static enum ux_code symbolize_own_vdso(const struct symbolize_batch *b, uint32_t module,
+				       const struct ux_profile_sources *sources,
+				       struct ux_file_symbols **ret, struct ux_error *why)
+{
+	const struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_bytes image = ux_proc_own_vdso();
+	char id[UX_ID_TEXT];
+	bool is_own = false;
+	if (image.size == 0)
+		return ux_error_set(why, UX_ENOTFOUND, "this machine has no vDSO");
+	UX_TRY(ux_symbols_cache_image(ux_process_cache_symbols(sources->cache), image,
+				      UX_SYMBOLS_ALL, &s, why));
+	if (m->id.size > 0 && strcmp(ux_id_format(&m->id, id), s->build_id) != 0)
+		return ux_error_set(why, UX_ENOTFOUND, "another vDSO is here: %s",
+				    *s->build_id ? s->build_id : "one without an ID");
+	if (m->id.size == 0)
+		UX_TRY(symbolize_is_own_kernel(b->profile, sources, &is_own, why));
+	if (m->id.size == 0 && !is_own)
+		return ux_error_set(why, UX_ENOTFOUND,
+				    "the recording has no ID of it, nor that of the kernel here");
+	*ret = ux_take(&s);
+	return UX_OK;
+}
+
+/* Names code of the vDSO by that of this machine, else by a file with its ID. */
+static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
+				   const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_bytes path = ux_profile_text(b->profile, m->path);
+	if (sources->no_local ||
+	    (!ux_bytes_eq(path, UX_STR("[vdso]")) && !ux_bytes_eq(path, UX_STR("linux-vdso.1.so"))))
+		return symbolize_file(b, module, sources);
+	enum ux_code code = symbolize_own_vdso(b, module, sources, &s, &why);
+	if (code == UX_OK) {
+		(void)symbolize_offsets(b, s);
+		return symbolize_with(b, module, s, "the vDSO of this machine");
+	}
+	if (code != UX_ENOTFOUND)
+		return ux_error_set(b->err, code, "%s", why.text);
+	UX_TRY(symbolize_file(b, module, sources));
+	return m->source == 0 ? symbolize_reason(b, module, &why) : UX_OK;
+}
+
 /* --- a server --------------------------------------------------------------------------------- */
 
 /* Asks the server about the locations that have no names yet. */
@@ -327,8 +405,10 @@ static enum ux_code symbolize_module(struct symbolize_batch *b, uint32_t module,
 	symbolize_texts_deinit(&b->texts);
 	switch (b->profile->modules.data[module].kind) {
 	case UX_PROFILE_FILE:
-	case UX_PROFILE_VDSO:
 		UX_TRY(symbolize_file(b, module, sources));
+		return symbolize_from_server(b, module, sources);
+	case UX_PROFILE_VDSO:
+		UX_TRY(symbolize_vdso(b, module, sources));
 		return symbolize_from_server(b, module, sources);
 	case UX_PROFILE_KERNEL:
 		UX_TRY(symbolize_kernel(b, module, sources));

@@ -3,10 +3,7 @@
 #include "profile_unwind.h"
 
 #include "proc_files.h"
-#include "proc_maps.h"
 #include "profile_file.h"
-
-#include <fcntl.h>
 
 void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
 {
@@ -18,23 +15,6 @@ void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
 	ux_unwinder_deinit(&u->unwinder);
 }
 
-/* The vDSO of this process, which is in memory as long as the process runs. */
-static struct ux_bytes profile_own_vdso(void)
-{
-	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
-	if (ux_proc_read(AT_FDCWD, "/proc/self/maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK ||
-	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
-		return UX_BYTES_NONE;
-	for (size_t i = 0; i < maps.list.size; i++) {
-		const struct ux_proc_map *m = &maps.list.data[i];
-		if (m->kind == UX_PROC_MAP_VDSO)
-			return ux_bytes((const void *)(uintptr_t)m->start,
-					(size_t)(m->end - m->start));
-	}
-	return UX_BYTES_NONE;
-}
-
 /* The file of a module. Empty: it is not here. */
 static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const struct ux_profile *p,
 					   const struct ux_profile_module *m,
@@ -43,7 +23,7 @@ static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const st
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
 	if (m->kind == UX_PROFILE_VDSO)
-		return u->sources->no_local ? UX_BYTES_NONE : profile_own_vdso();
+		return u->sources->no_local ? UX_BYTES_NONE : ux_proc_own_vdso();
 	if (m->kind != UX_PROFILE_FILE ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,
 				 UX_SYMBOLS_HEAD, &path, &symbols, NULL) != UX_OK ||

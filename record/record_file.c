@@ -175,7 +175,8 @@ void ux_record_file_round(struct ux_record_file *f)
 	ux_out_u16(&f->out, WORD);
 }
 
-void ux_record_file_build_id(struct ux_record_file *f, const struct ux_id *id, const char *path)
+void ux_record_file_build_id(struct ux_record_file *f, unsigned mode, const struct ux_id *id,
+			     const char *path)
 {
 	struct ux_out *out = &f->build_ids;
 	size_t at = out->size;
@@ -185,9 +186,9 @@ void ux_record_file_build_id(struct ux_record_file *f, const struct ux_id *id, c
 	memcpy(room, id->bytes, id->size);
 	room[SHA1] = (uint8_t)id->size;
 	ux_out_u32(out, 0); /* type */
-	ux_out_u16(out, UX_PERF_MODE_KERNEL | UX_PERF_MISC_BUILD_ID_SIZE);
+	ux_out_u16(out, (uint16_t)(mode | UX_PERF_MISC_BUILD_ID_SIZE));
 	ux_out_u16(out, 0);
-	ux_out_u32(out, UINT32_MAX); /* process: the kernel */
+	ux_out_u32(out, UINT32_MAX); /* process: none */
 	ux_out_put(out, room, sizeof(room));
 	record_put_text(out, path);
 	ux_out_align(out, WORD);

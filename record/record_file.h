@@ -27,10 +27,11 @@ struct ux_record_head {
 /* A file that is being written. */
 struct ux_record_file {
 	int fd;
-	struct ux_out build_ids; /* the table of build IDs: of the kernel and its modules */
-	struct ux_out out;       /* records that were not written yet */
-	uint64_t data;           /* offset of the records */
-	uint64_t size;           /* bytes of records that were written */
+	struct ux_out
+		build_ids; /* the table of build IDs: of the kernel, its modules and the vDSO */
+	struct ux_out out; /* records that were not written yet */
+	uint64_t data;     /* offset of the records */
+	uint64_t size;     /* bytes of records that were written */
 };
 
 void ux_record_file_deinit(struct ux_record_file *f);
@@ -66,7 +67,9 @@ void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid);
 /* Ends a round over all rings. */
 void ux_record_file_round(struct ux_record_file *f);
 
-/* Adds an entry to the table of build IDs of the kernel and its modules. */
-void ux_record_file_build_id(struct ux_record_file *f, const struct ux_id *id, const char *path);
+/* Adds an entry to the table of build IDs: of the kernel and its modules (mode
+ * UX_PERF_MODE_KERNEL), and of the vDSO (UX_PERF_MODE_USER). */
+void ux_record_file_build_id(struct ux_record_file *f, unsigned mode, const struct ux_id *id,
+			     const char *path);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "kernel.h"
 #include "object.h"
+#include "perf_fields.h"
 #include "proc_files.h"
 #include "text.h"
 
@@ -56,6 +57,17 @@ static struct ux_id record_kernel_id(const char *notes_path)
 	return id;
 }
 
+/* The kernel maps one vDSO into all processes of its own width, and gives no ID of it with their
+ * mappings. */
+static struct ux_id record_vdso_id(void)
+{
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	struct ux_bytes image = ux_proc_own_vdso();
+	if (image.size == 0 || ux_object_open_headers(image, &object, NULL) != UX_OK)
+		return (struct ux_id){0};
+	return object->format->id(object);
+}
+
 static void record_add_module(struct ux_record_host *h, const struct ux_kernel_module *module)
 {
 	char label[NAME_MAX + 3], notes[NAME_MAX + 64];
@@ -72,7 +84,7 @@ static void record_add_module(struct ux_record_host *h, const struct ux_kernel_m
 	};
 	ux_record_file_mapping(h->file, &m);
 	struct ux_id id = record_kernel_id(notes);
-	ux_record_file_build_id(h->file, &id, label);
+	ux_record_file_build_id(h->file, UX_PERF_MODE_KERNEL, &id, label);
 }
 
 static enum ux_code record_add_modules(struct ux_record_host *h, struct ux_error *err)
@@ -91,7 +103,9 @@ enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *er
 {
 	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
 	struct ux_id id = record_kernel_id("/sys/kernel/notes");
-	ux_record_file_build_id(h->file, &id, "[kernel.kallsyms]");
+	ux_record_file_build_id(h->file, UX_PERF_MODE_KERNEL, &id, "[kernel.kallsyms]");
+	id = record_vdso_id();
+	ux_record_file_build_id(h->file, UX_PERF_MODE_USER, &id, "[vdso]");
 	if (ux_proc_read(AT_FDCWD, "/proc/kallsyms", UX_KALLSYMS_MOST, &list, NULL) == UX_ENOMEM)
 		return ux_error_nomem(err);
 	uint64_t text = record_kallsyms_find(list.bytes, " T _text\n");

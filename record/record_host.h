@@ -36,7 +36,8 @@ struct ux_record_host {
 
 void ux_record_host_deinit(struct ux_record_host *h);
 
-/* Adds where the kernel and its modules are, and their build IDs. UX_ENOMEM. */
+/* Adds where the kernel and its modules are, and their build IDs and that of the vDSO. UX_ENOMEM.
+ */
 enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *err) ux_must;
 
 /* Adds a process. UX_ENOTFOUND, UX_EDENIED: it has ended, or its mappings are hidden. UX_ENOMEM. */

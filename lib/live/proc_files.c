@@ -204,6 +204,22 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 	return proc_fill(fd, start, end - start, "memory", ret, err);
 }
 
+struct ux_bytes ux_proc_own_vdso(void)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
+	if (ux_proc_read(AT_FDCWD, "/proc/self/maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK ||
+	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	for (size_t i = 0; i < maps.list.size; i++) {
+		const struct ux_proc_map *m = &maps.list.data[i];
+		if (m->kind == UX_PROC_MAP_VDSO)
+			return ux_bytes((const void *)(uintptr_t)m->start,
+					(size_t)(m->end - m->start));
+	}
+	return UX_BYTES_NONE;
+}
+
 /* Returns the rest of the line that begins with key ("Uid:"); empty when there is none. */
 static struct ux_bytes proc_status_line(struct ux_bytes status, const char *key)
 {

@@ -69,6 +69,10 @@ enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struc
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
 				 struct ux_read *ret, struct ux_error *err) ux_must;
 
+/* The vDSO of this process, an ELF image that is in memory as long as the process runs. Empty: it
+ * has none. */
+struct ux_bytes ux_proc_own_vdso(void);
+
 /*
  * Opens the file of a mapping, which may be deleted and in any mount namespace. It is opened
  * through /proc/PID/map_files (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the

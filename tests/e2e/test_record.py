@@ -130,6 +130,37 @@ def test_a_command_is_recorded_with_its_hot_function_and_its_callers(program, tm
     assert total(stacks, "main", "work", "hot_caller") == total(stacks, "hot_caller")
 
 
+def test_code_of_the_vdso_has_the_name_that_perf_gives_it(tmp_path):
+    (tmp_path / "clock.c").write_text("""
+#include <time.h>
+int main(void)
+{
+	struct timespec t;
+	unsigned long sum = 0;
+	for (long i = 0; i < 20000000; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		sum += t.tv_nsec;
+	}
+	return sum == 1;
+}
+""")
+    subprocess.run(["gcc", "-O1", "-o", "clock", "clock.c"], cwd=tmp_path, check=True)
+    for name in ["out.data", "out.pb.gz"]:
+        r = unhex("record", "-F", "997", "-o", tmp_path / name, "--", tmp_path / "clock")
+        assert r.returncode == 0, r.stderr
+        leaves = {stack[-1]: 0 for stack in folded(tmp_path / name)}
+        assert not [leaf for leaf in leaves if "vdso" in leaf], leaves
+    r = subprocess.run(["perf", "buildid-list", "-i", tmp_path / "out.data"], capture_output=True, text=True, check=True)
+    assert re.search(r"^[0-9a-f]{40} \[vdso\]$", r.stdout, re.M)
+    r = subprocess.run(["perf", "script", "-i", tmp_path / "out.data", "-F", "ip,sym,dso", "-G"], capture_output=True,
+                       text=True, check=True)
+    perf = [line.split()[1] for line in r.stdout.splitlines() if line.endswith("([vdso])")]
+    of_clock = sum("clock_gettime" in name for name in perf)
+    assert len(perf) > 50 and of_clock > 0.9 * len(perf)
+    stacks = folded(tmp_path / "out.data")
+    assert sum(n for stack, n in stacks.items() if "clock_gettime" in stack[-1]) >= of_clock
+
+
 def test_perf_reads_a_recording_as_unhex_does(program, tmp_path):
     data = tmp_path / "perf.data"
     r = unhex("record", "-F", "997", "-o", data, "--", program, "0.5", "t")
