@@ -230,9 +230,21 @@ static void memory_of_the_kernel_for_processes_is_the_vdso(void **state)
 	(void)state;
 	struct recording r;
 	start(&r);
-	map(&r, PID, 0x1000, 0x1000, "[vdso]");
-	sample(&r, PID, PID, 0x1004);
+	map(&r, PID, 0x7fff00001000, 0x1000, "[vdso]");
+	sample(&r, PID, PID, 0x7fff00001004);
 	expect(&r, ":100 14@[vdso]");
+	assert_int_equal(r.p.modules.data[1].kind, UX_PROFILE_VDSO);
+	finish(&r);
+}
+
+static void the_vdso_of_a_process_of_32_bits_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	struct recording r;
+	start(&r);
+	map(&r, PID, 0xf7f01000, 0x1000, "[vdso]");
+	sample(&r, PID, PID, 0xf7f01004);
+	expect(&r, ":100 14@[vdso32]");
 	assert_int_equal(r.p.modules.data[1].kind, UX_PROFILE_VDSO);
 	finish(&r);
 }
@@ -382,6 +394,7 @@ int main(void)
 		UX_TEST(code_made_at_run_time_belongs_to_its_process),
 		UX_TEST(two_builds_at_one_path_are_two_modules),
 		UX_TEST(memory_of_the_kernel_for_processes_is_the_vdso),
+		UX_TEST(the_vdso_of_a_process_of_32_bits_has_a_name_of_its_own),
 		UX_TEST(the_kernel_and_its_modules_are_apart),
 		UX_TEST(programs_in_the_kernel_have_their_names_while_they_are_there),
 		UX_TEST(garbage_among_return_addresses_is_no_change_of_mode),
