@@ -18,8 +18,9 @@ struct profile_file_search {
 	const struct ux_profile_sources *sources;
 	const struct ux_id *id;
 	enum ux_symbols_depth depth;
-	const char *debug_id;            /* known without an ID, or "" */
-	char *path;                      /* malloc'ed: what was found */
+	bool relocatable;     /* it is the file of a kernel module, which has sections alone */
+	const char *debug_id; /* known without an ID, or "" */
+	char *path;           /* malloc'ed: what was found */
 	struct ux_file_symbols *symbols; /* a reference; NULL: nothing was found yet */
 	struct ux_error why;             /* what is wrong with the best file so far */
 };
@@ -79,7 +80,8 @@ static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 	struct ux_file_symbols *symbols = NULL;
 	enum ux_code code = ux_symbols_cache_file(ux_process_cache_symbols(s->sources->cache), fd,
 						  path, UX_SYMBOLS_HEAD, &symbols, err);
-	if (code == UX_OK && symbols->n_loads > 0 && profile_file_is(s, fd, symbols, path)) {
+	if (code == UX_OK && (s->relocatable ? symbols->n_sections : symbols->n_loads) > 0 &&
+	    profile_file_is(s, fd, symbols, path)) {
 		ux_file_symbols_drop(symbols);
 		symbols = NULL;
 		code = ux_symbols_cache_file(ux_process_cache_symbols(s->sources->cache), fd, path,
@@ -199,6 +201,7 @@ enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
 		.id = &m->id,
 		.debug_id = (const char *)ux_profile_text(p, m->debug_id).data,
 		.depth = depth,
+		.relocatable = m->kind == UX_PROFILE_KERNEL,
 		.why = UX_ERROR_INIT,
 	};
 	return profile_file_open(&s, (const char *)ux_profile_text(p, m->path).data, ret_path, ret,

@@ -3,13 +3,12 @@
 #include "profile_symbolize.h"
 
 #include "address_filter.h"
-#include "clock.h"
 #include "file.h"
 #include "jit.h"
 #include "out.h"
-#include "proc_files.h"
 #include "process.h"
 #include "profile_file.h"
+#include "profile_kernel.h"
 
 /* A directory and the name of a file in it, as frames have them: pointers into a GSYM. */
 struct symbolize_text_key {
@@ -214,58 +213,6 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
-/*
- * Whether the recording is known to be of the kernel that runs here, by the build ID of the kernel
- * in it. A vDSO without an ID has that of its kernel: without one of the two it may be any, and
- * positions in different ones have different names.
- */
-static enum ux_code symbolize_is_own_kernel(const struct ux_profile *p,
-					    const struct ux_profile_sources *sources, bool *ret,
-					    struct ux_error *err)
-{
-	struct ux_kernel *kernel = NULL;
-	char id[UX_ID_TEXT];
-	UX_TRY(ux_symbols_cache_kernel(ux_process_cache_symbols(sources->cache),
-				       (uint64_t)ux_clock_ns(), 0, &kernel, err));
-	const char *own = kernel->parts.data[0].build_id;
-	*ret = false;
-	for (size_t i = 1; i < p->modules.size && !*ret; i++) {
-		const struct ux_profile_module *m = &p->modules.data[i];
-		*ret = m->kind == UX_PROFILE_KERNEL && m->id.size > 0 &&
-		       ux_bytes_starts(ux_profile_text(p, m->path), UX_STR("[kernel")) &&
-		       strcmp(ux_id_format(&m->id, id), own) == 0;
-	}
-	ux_kernel_drop(kernel);
-	return UX_OK;
-}
-
-/* Sets the symbols of this machine's vDSO, a reference, if it is the recorded one. UX_ENOTFOUND: it
- * is not, and `why` says so. */
-static enum ux_code symbolize_own_vdso(const struct symbolize_batch *b, uint32_t module,
-				       const struct ux_profile_sources *sources,
-				       struct ux_file_symbols **ret, struct ux_error *why)
-{
-	const struct ux_profile_module *m = &b->profile->modules.data[module];
-	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
-	struct ux_bytes image = ux_proc_own_vdso();
-	char id[UX_ID_TEXT];
-	bool is_own = false;
-	if (image.size == 0)
-		return ux_error_set(why, UX_ENOTFOUND, "this machine has no vDSO");
-	UX_TRY(ux_symbols_cache_image(ux_process_cache_symbols(sources->cache), image,
-				      UX_SYMBOLS_ALL, &s, why));
-	if (m->id.size > 0 && strcmp(ux_id_format(&m->id, id), s->build_id) != 0)
-		return ux_error_set(why, UX_ENOTFOUND, "another vDSO is here: %s",
-				    *s->build_id ? s->build_id : "one without an ID");
-	if (m->id.size == 0)
-		UX_TRY(symbolize_is_own_kernel(b->profile, sources, &is_own, why));
-	if (m->id.size == 0 && !is_own)
-		return ux_error_set(why, UX_ENOTFOUND,
-				    "the recording has no ID of it, nor that of the kernel here");
-	*ret = ux_take(&s);
-	return UX_OK;
-}
-
 /* Names code of the vDSO by that of this machine, else by a file with its ID. */
 static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
 				   const struct ux_profile_sources *sources)
@@ -277,7 +224,7 @@ static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
 	if (sources->no_local ||
 	    (!ux_bytes_eq(path, UX_STR("[vdso]")) && !ux_bytes_eq(path, UX_STR("linux-vdso.1.so"))))
 		return symbolize_file(b, module, sources);
-	enum ux_code code = symbolize_own_vdso(b, module, sources, &s, &why);
+	enum ux_code code = ux_profile_own_vdso(b->profile, module, sources, &s, &why);
 	if (code == UX_OK) {
 		(void)symbolize_offsets(b, s);
 		return symbolize_with(b, module, s, "the vDSO of this machine");
@@ -329,40 +276,101 @@ static void symbolize_answers_guard(struct ux_process_answers **a)
 	ux_process_answers_free(*a);
 }
 
-/* Names addresses of the kernel, if it is the one that runs here. */
-static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
-				     const struct ux_profile_sources *sources)
+/* Names addresses by the running kernel, of which the module is that code. */
+static enum ux_code symbolize_running_kernel(struct symbolize_batch *b, uint32_t module,
+					     const struct ux_profile_sources *sources,
+					     const struct ux_profile_kernel *running)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(symbolize_process_guard) struct ux_process *kernel = NULL;
 	ux_cleanup(symbolize_answers_guard) struct ux_process_answers *answers = NULL;
-	char id[UX_ID_TEXT];
 	const struct ux_process_opts opts = {.size = sizeof(opts), .cache = sources->cache};
-	if (sources->no_kernel)
-		return UX_OK;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
 		if (l->kind == UX_PROFILE_ADDRESS)
-			symbolize_add_pc(b, b->locations[i], l->address);
+			symbolize_add_pc(b, b->locations[i], l->address + running->moved);
 	}
 	UX_TRY(ux_process_open_kernel(&opts, &kernel, b->err));
 	UX_TRY(ux_process_lookup(kernel, b->pcs, b->n_pcs, UX_PROCESS_NOW, 0, &answers, b->err));
-	ux_id_format(&m->id, id);
 	for (size_t i = 0; i < b->n_pcs; i++) {
 		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
-		struct ux_error why = UX_ERROR_INIT;
-		if (*id && *a->build_id && strcmp(id, a->build_id) != 0) {
-			(void)ux_error_set(&why, UX_ENOTFOUND, "another kernel runs here: %s",
-					   a->build_id);
-			return symbolize_reason(b, module, &why);
+		const char *reason = a->reason;
+		if (a->n > 0 && (!running->label || strcmp(a->module, running->label) == 0)) {
+			UX_TRY(symbolize_name(b, b->owners[i], a->frames, a->n));
+			continue;
 		}
 		if (a->n > 0)
-			UX_TRY(symbolize_name(b, b->owners[i], a->frames, a->n));
-		else if (m->why == 0)
-			UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(a->reason), &m->why,
+			reason = "the module has no code there by now";
+		if (m->why == 0)
+			UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(reason), &m->why,
 						 b->err));
 	}
 	return ux_profile_string(b->profile, UX_STR("the running kernel"), &m->source, b->err);
+}
+
+/*
+ * Turns addresses in .text of a kernel module, which begins with it, into pcs of its file. Where
+ * its other sections were loaded depends on the kernel, which has other names by now.
+ */
+static void symbolize_module_text(struct symbolize_batch *b, uint64_t start,
+				  const struct ux_file_symbols *s)
+{
+	const struct ux_code_section *text = s->sections;
+	while (strcmp(text->name, ".text") != 0)
+		text++;
+	for (size_t i = 0; i < b->n; i++) {
+		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		uint64_t inside = l->address - (l->returns && l->address > 0);
+		if (l->kind != UX_PROFILE_ADDRESS || inside < start || inside - start >= text->size)
+			continue;
+		l->kind = UX_PROFILE_PC;
+		l->address = l->address - start + text->pc;
+		symbolize_add_pc(b, b->locations[i], l->address);
+	}
+}
+
+/* Names addresses of a kernel module by its file. UX_ENOTFOUND: that is not here. */
+static enum ux_code symbolize_module_file(struct symbolize_batch *b, uint32_t module,
+					  const struct ux_profile_sources *sources)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *head = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(ux_profile_module_find(sources, b->profile, m, UX_SYMBOLS_HEAD, &path, &head, &why));
+	if (!ux_file_symbols_begins_with_text(head))
+		return UX_ENOTFOUND;
+	symbolize_module_text(b, m->start, head);
+	if (b->n_pcs == 0)
+		return UX_ENOTFOUND;
+	UX_TRY(symbolize_extract(b, path,
+				 ux_symbols_cache_search(ux_process_cache_symbols(sources->cache)),
+				 &s, &why));
+	return symbolize_with(b, module, s, path);
+}
+
+/* Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
+ * else by the module's file. */
+static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
+				     const struct ux_profile_sources *sources)
+{
+	const struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_profile_kernel_deinit) struct ux_profile_kernel running = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	if (sources->no_kernel)
+		return UX_OK;
+	enum ux_code code = ux_profile_kernel_find(b->profile, module, sources, &running, &why);
+	if (code == UX_OK)
+		return symbolize_running_kernel(b, module, sources, &running);
+	if (code != UX_ENOTFOUND)
+		return ux_error_set(b->err, code, "%s", why.text);
+	if (!ux_profile_is_kernel(b->profile, m) && m->start != 0) {
+		code = symbolize_module_file(b, module, sources);
+		if (code == UX_OK || code == UX_ENOMEM)
+			return code == UX_OK ? UX_OK : ux_error_nomem(b->err);
+	}
+	return symbolize_reason(b, module, &why);
 }
 
 /* Names addresses of run-time code by /tmp/perf-PID.map. */

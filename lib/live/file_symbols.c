@@ -268,6 +268,14 @@ bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t 
 	return best != NULL;
 }
 
+bool ux_file_symbols_begins_with_text(const struct ux_file_symbols *s)
+{
+	for (size_t i = 0; i < s->n_sections; i++)
+		if (strncmp(s->sections[i].name, ".init", 5) != 0)
+			return strcmp(s->sections[i].name, ".text") == 0;
+	return false;
+}
+
 bool ux_file_symbols_has_code(const struct ux_file_symbols *s, uint64_t pc)
 {
 	for (size_t i = 0; i < s->n_loads; i++)

@@ -100,6 +100,10 @@ bool ux_file_symbols_has_content(const struct ux_file_symbols *s);
  * file. Whole pages are mapped, so the rest of a segment's first and last page is included. */
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret);
 
+/* Whether the first code section of a kernel module that stays loaded after initialisation is
+ * .text. Only then does the module loader lay out sections like docs/formats/relocatable.md. */
+bool ux_file_symbols_begins_with_text(const struct ux_file_symbols *s);
+
 /* Whether a pc is in an executable segment. */
 bool ux_file_symbols_has_code(const struct ux_file_symbols *s, uint64_t pc);
 

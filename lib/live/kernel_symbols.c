@@ -74,16 +74,6 @@ static int kernel_spans_by_start(const void *a, const void *b)
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-/* Whether the first code section that stays loaded after initialisation is .text. Only then does
- * the module loader lay out sections like docs/formats/relocatable.md. */
-static bool module_begins_with_text(const struct ux_file_symbols *s)
-{
-	for (size_t i = 0; i < s->n_sections; i++)
-		if (strncmp(s->sections[i].name, ".init", 5) != 0)
-			return strcmp(s->sections[i].name, ".text") == 0;
-	return false;
-}
-
 static void kernel_code_locate_module(struct ux_kernel_code *c,
 				      const struct ux_kernel_loaded *loaded)
 {
@@ -91,7 +81,7 @@ static void kernel_code_locate_module(struct ux_kernel_code *c,
 	for (size_t i = 0; i < s->n_sections; i++)
 		kernel_code_add_span(c, module_section_start(loaded, s->sections[i].name),
 				     &s->sections[i]);
-	if (c->n_spans == 0 && loaded->start != 0 && module_begins_with_text(s)) {
+	if (c->n_spans == 0 && loaded->start != 0 && ux_file_symbols_begins_with_text(s)) {
 		c->guessed = true;
 		for (size_t i = 0; i < s->n_sections; i++)
 			if (strncmp(s->sections[i].name, ".init", 5) != 0)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define KERNEL_ID UX_STR("kernel's own build I")
+#define MODULE_ID UX_STR("module's own build I")
 #define OTHER_ID  UX_STR("another one's build ")
 
 /* A machine below a folder, and a profile. */
@@ -54,9 +55,14 @@ static int open_machine(void **state)
 	if (!mkdtemp(t->root))
 		return -1;
 	put_note(t, "sys/kernel/notes", KERNEL_ID);
+	put_note(t, "sys/module/some_module/notes/.note.gnu.build-id", MODULE_ID);
 	put(t, "proc/kallsyms",
 	    UX_STR("ffffffff81000000 T _text\nffffffff81000010 t in_kernel\n"
-		   "ffffffff81000100 T _etext\n"));
+		   "ffffffff81000100 T _etext\nffffffffc0600008 t in_module\t[some_module]\n"
+		   "ffffffffc0700000 t in_other\t[other]\n"));
+	put(t, "proc/modules",
+	    UX_STR("some_module 16384 0 - Live 0xffffffffc0600000\n"
+		   "other 16384 0 - Live 0xffffffffc0700000\n"));
 	struct ux_process_cache_opts opts = {.size = sizeof(opts), .kernel_root = t->root};
 	assert_int_equal(ux_process_cache_create(&opts, &t->cache, NULL), UX_OK);
 	t->sources.cache = t->cache;
@@ -199,6 +205,120 @@ static void the_vdso_of_this_machine_is_not_used_for_other_machines(void **state
 	assert_string_equal(name_of(t, in_narrow), "");
 }
 
+/* --- the kernel and its modules --------------------------------------------------------------- */
+
+#define KERNEL_AT UINT64_C(0xffffffff81000000)
+#define MODULE_AT UINT64_C(0xffffffffc0600000)
+#define OTHER_AT  UINT64_C(0xffffffffc0700000)
+
+static uint32_t add_kernel_module(struct machine *t, const char *path, struct ux_bytes id,
+				  uint64_t start)
+{
+	uint32_t module = add_module(t, UX_PROFILE_KERNEL, path, gnu_id(id));
+	t->profile.modules.data[module].start = start;
+	return module;
+}
+
+static void addresses_of_the_kernel_are_moved_to_where_it_is_after_another_boot(void **state)
+{
+	struct machine *t = *state;
+	uint64_t then = KERNEL_AT + 0x12000000;
+	uint32_t kernel = add_kernel_module(t, "[kernel.kallsyms]", KERNEL_ID, then);
+	uint32_t named = add_location(t, kernel, UX_PROFILE_ADDRESS, then + 0x11);
+	uint32_t unnamed = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x11);
+	symbolize(t);
+	assert_string_equal(name_of(t, named), "in_kernel");
+	assert_string_equal(name_of(t, unnamed), "");
+}
+
+static void another_kernel_than_the_recorded_one_names_nothing(void **state)
+{
+	struct machine *t = *state;
+	uint32_t kernel = add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+	uint32_t module = add_kernel_module(t, "[some_module]", UX_BYTES_NONE, MODULE_AT);
+	uint32_t in_kernel = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x11);
+	uint32_t in_module = add_location(t, module, UX_PROFILE_ADDRESS, MODULE_AT + 9);
+	symbolize(t);
+	assert_string_equal(name_of(t, in_kernel), "");
+	assert_string_equal(name_of(t, in_module), "");
+	assert_non_null(strstr(why_of(t, kernel), "another kernel runs here: gnu:"));
+	assert_non_null(strstr(why_of(t, module), "another kernel runs here: gnu:"));
+}
+
+static void modules_are_named_by_the_running_kernel_wherever_they_were_loaded(void **state)
+{
+	struct machine *t = *state;
+	uint64_t then = MODULE_AT - 0x40000;
+	(void)add_kernel_module(t, "[kernel.kallsyms]", KERNEL_ID, KERNEL_AT);
+	uint32_t here = add_kernel_module(t, "[some_module]", MODULE_ID, MODULE_AT);
+	uint32_t file = add_kernel_module(t, "/lib/modules/6.1/kernel/some-module.ko.xz",
+					  UX_BYTES_NONE, then);
+	uint32_t built_anew = add_kernel_module(t, "[some_module]", OTHER_ID, MODULE_AT);
+	uint32_t absent = add_kernel_module(t, "[absent]", UX_BYTES_NONE, MODULE_AT);
+	uint32_t a = add_location(t, here, UX_PROFILE_ADDRESS, MODULE_AT + 9);
+	uint32_t b = add_location(t, file, UX_PROFILE_ADDRESS, then + 9);
+	uint32_t c = add_location(t, built_anew, UX_PROFILE_ADDRESS, MODULE_AT + 9);
+	uint32_t d = add_location(t, absent, UX_PROFILE_ADDRESS, MODULE_AT + 9);
+	uint32_t e = add_location(t, here, UX_PROFILE_ADDRESS, OTHER_AT + 1);
+	symbolize(t);
+	assert_string_equal(name_of(t, a), "in_module");
+	assert_string_equal(name_of(t, b), "in_module");
+	assert_string_equal(name_of(t, c), "");
+	assert_string_equal(name_of(t, d), "");
+	assert_string_equal(name_of(t, e), "");
+	assert_non_null(strstr(why_of(t, built_anew), "another build of it is loaded here: gnu:"));
+	assert_string_equal(why_of(t, absent), "the kernel here has no such module loaded");
+	assert_string_equal(why_of(t, here), "the module has no code there by now");
+}
+
+/* A file of a module with a function in each of two sections, 8 bytes behind its start. */
+static void put_module(const struct machine *t, const char *name, struct ux_bytes id)
+{
+	static const uint8_t machine_code[0x40];
+	static const char *const names[] = {".init.text", ".text", ".text.unlikely"};
+	static const char *const functions[] = {"in_init", "in_text", "in_unlikely"};
+	struct make_elf m;
+	make_elf_init(&m, 64, false);
+	m.type = ET_REL;
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		uint32_t at = make_elf_section(
+			&m, (struct make_section){.name = names[i],
+						  .flags = SHF_ALLOC | SHF_EXECINSTR,
+						  .align = 16,
+						  .content = {machine_code, sizeof(machine_code)}});
+		make_elf_symbol(&m, (struct make_symbol){.name = functions[i],
+							 .value = 8,
+							 .size = 0x20,
+							 .section = at,
+							 .type = STT_FUNC,
+							 .bind = STB_GLOBAL});
+	}
+	make_elf_note(&m, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID, id);
+	put(t, name, make_elf_finish(&m));
+	make_elf_deinit(&m);
+}
+
+static void modules_of_another_kernel_are_named_by_their_files(void **state)
+{
+	struct machine *t = *state;
+	char path[128];
+	uint64_t start = MODULE_AT + 0x5000;
+	put_module(t, "lib/modules/6.1/a.ko", MODULE_ID);
+	snprintf(path, sizeof(path), "%s/lib/modules/6.1/a.ko", t->root);
+	(void)add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+	uint32_t module = add_kernel_module(t, path, MODULE_ID, start);
+	uint32_t other = add_kernel_module(t, path, OTHER_ID, start);
+	uint32_t in_text = add_location(t, module, UX_PROFILE_ADDRESS, start + 9);
+	uint32_t behind = add_location(t, module, UX_PROFILE_ADDRESS, start + 0x49);
+	uint32_t before = add_location(t, module, UX_PROFILE_ADDRESS, start - 1);
+	uint32_t unnamed = add_location(t, other, UX_PROFILE_ADDRESS, start + 9);
+	symbolize(t);
+	assert_string_equal(name_of(t, in_text), "in_text");
+	assert_string_equal(name_of(t, behind), ""); /* where .text.unlikely is, is not known */
+	assert_string_equal(name_of(t, before), "");
+	assert_string_equal(name_of(t, unnamed), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_machine, close_machine)
 
 int main(void)
@@ -207,6 +327,10 @@ int main(void)
 		TEST(code_of_the_vdso_is_named_by_that_of_this_machine_if_it_has_the_id),
 		TEST(a_vdso_without_an_id_is_that_of_the_recorded_kernel),
 		TEST(the_vdso_of_this_machine_is_not_used_for_other_machines),
+		TEST(addresses_of_the_kernel_are_moved_to_where_it_is_after_another_boot),
+		TEST(another_kernel_than_the_recorded_one_names_nothing),
+		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
+		TEST(modules_of_another_kernel_are_named_by_their_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
