@@ -150,11 +150,18 @@ static void page_status_put_trends(struct ux_request *req)
 
 /* --- modules that are missing ----------------------------------------------------------------- */
 
-static bool page_status_came(struct ux_request *req, const char *id)
+/* Whether a module that was missing is here now. */
+static enum ux_code page_status_came(struct ux_request *req, const char *id, bool *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	int64_t number = 0;
-	return ix->modules.number(ix, ux_caller_of(req)->ns, id, &number, NULL) == UX_OK;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ix->modules.number(ix, ux_caller_of(req)->ns, id, &number, &why);
+	*ret = code == UX_OK;
+	if (code == UX_OK || code == UX_ENOTFOUND)
+		return UX_OK;
+	req->err = why;
+	return code;
 }
 
 static enum ux_code page_status_put_misses(struct ux_request *req)
@@ -169,7 +176,9 @@ static enum ux_code page_status_put_misses(struct ux_request *req)
 		    "<section aria-labelledby=\"misses\">\n<h2 id=\"misses\">Missing modules, the "
 		    "most requested first</h2>\n");
 	for (size_t i = 0; i < n && shown < MISSES_SHOWN; i++) {
-		if (page_status_came(req, ids[i].id))
+		bool came = false;
+		UX_TRY(page_status_came(req, ids[i].id, &came));
+		if (came)
 			continue;
 		ux_out_cstr(out, shown == 0 ? "<ol class=\"misses\">\n" : "");
 		UX_HTML(out,

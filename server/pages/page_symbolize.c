@@ -69,6 +69,7 @@ static void symbolize_put_texts(struct symbolize_answer *a, const struct ux_fram
 		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
 		ux_cleanup(ux_out_deinit) struct ux_out place = {0};
 		symbolize_put_place(&place, &f);
+		a->text.failed |= place.failed; /* no text without the place */
 		ux_out_cstr(&a->text, "    ");
 		ux_out_put(&a->text, f.function.data, f.function.size);
 		ux_out_fmt(&a->markdown, "%u. ", a->number++);
@@ -361,9 +362,10 @@ static enum ux_code symbolize_put_answer(struct ux_paste *p)
 		.text.quota = &req->answer,
 		.markdown.quota = &req->answer,
 	};
+	const struct ux_out *const parts[] = {&lines, &a.text, &a.markdown, &a.link};
 	enum ux_code code = symbolize_put_lines(&a);
-	if (code == UX_OK)
-		code = ux_out_status(&lines, &req->err);
+	for (size_t i = 0; i < ux_countof(parts) && code == UX_OK; i++)
+		code = ux_out_status(parts[i], &req->err);
 	if (code == UX_OK) {
 		a.html = &req->out;
 		ux_out_cstr(a.html, "<section class=\"answer\" aria-labelledby=\"answer\">\n"

@@ -282,11 +282,11 @@ static void open_reading_is_of_the_default_namespace(void **state)
 static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 {
 	struct make_server *s = *state;
-	char body[4096];
+	char body[16384];
 	upload_example(s);
 	int n = snprintf(body, sizeof(body), "{\"modules\":[{\"id\":\"%s\",\"addresses\":[1",
 			 example_id);
-	for (unsigned i = 0; i < 300; i++)
+	for (unsigned i = 0; i < 1500; i++)
 		n += snprintf(body + n, sizeof(body) - (size_t)n, ",4198400");
 	snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
 	json_decref(post(s, "/v1/symbolize", body, 200));
