@@ -135,6 +135,15 @@ static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const
 	return UX_OK;
 }
 
+/* The lowest virtual address of a module, from the server. */
+static enum ux_code profile_input_base(void *ctx, const struct ux_id *id, uint64_t *ret,
+				       struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	char text[UX_ID_TEXT];
+	return ux_remote_image_base(&in->server, ux_id_format(id, text), ret, err);
+}
+
 static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 {
 	struct ux_profile_input *in = ctx;
@@ -156,6 +165,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 		.file_dirs = v->files,
 		.no_local = v->no_local,
 		.server = has_server ? profile_input_query : NULL,
+		.server_base = has_server ? profile_input_base : NULL,
 		.server_ctx = in,
 		.progress = profile_input_on_progress,
 		.progress_ctx = in,

@@ -60,6 +60,14 @@ enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const
 				 struct ux_id *ids, size_t max, size_t *ret_n, struct ux_error *err)
 	ux_must;
 
+/*
+ * Requests the lowest virtual address of the module's image, which the GSYM of the server has:
+ * ux_gsym_image_base(). The codes are those of that, of ux_http_client_call() and of
+ * ux_server_answer().
+ */
+enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
+				  uint64_t *ret, struct ux_error *err) ux_must;
+
 /* Parses r->bytes, the answer to a request for n addresses in the compact form. The codes are
  * those of ux_remote_send(). */
 enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err) ux_must;

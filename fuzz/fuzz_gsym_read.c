@@ -103,11 +103,17 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_gsym g;
 	struct ux_gsym_notes notes = {{0}};
 	struct ux_error err = UX_ERROR_INIT;
+	struct ux_error of_base = UX_ERROR_INIT;
+	uint64_t base = 0;
+	enum ux_code base_code = ux_gsym_image_base(
+		ux_bytes(data, ux_min(size, (size_t)UX_GSYM_BASE_BYTES)), &base, &of_base);
+	fuzz_truths_of_error(base_code, &of_base, size);
 	enum ux_code code = ux_gsym_open(&g, ux_bytes(data, size), &err);
 	fuzz_truths_of_error(code, &err, size);
 	if (code != UX_OK)
 		return 0;
 	fuzz_truth(ux_gsym_is(g.file) && fuzz_inside(g.uuid, g.file));
+	fuzz_truth(base_code != UX_OK || base == g.base);
 	code = ux_gsym_verify(&g, &notes, &err);
 	fuzz_truths_of_error(code, &err, size);
 	bool verified = code == UX_OK;

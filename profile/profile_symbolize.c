@@ -237,14 +237,95 @@ static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
 
 /* --- a server --------------------------------------------------------------------------------- */
 
-/* Asks the server about the locations that have no names yet. */
+/* Adds to what is known of why locations of a module have no names. */
+static enum ux_code symbolize_reason_add(struct symbolize_batch *b, uint32_t module,
+					 const char *text)
+{
+	uint32_t *why = &b->profile->modules.data[module].why;
+	ux_out_reset(&b->path);
+	if (*why != 0) {
+		struct ux_bytes known = ux_profile_text(b->profile, *why);
+		ux_out_put(&b->path, known.data, known.size);
+		ux_out_cstr(&b->path, "; ");
+	}
+	ux_out_cstr(&b->path, text);
+	UX_TRY(ux_out_status(&b->path, b->err));
+	return ux_profile_string(b->profile, ux_out_bytes(&b->path), why, b->err);
+}
+
+/* How many locations without names have an address of that kind. */
+static size_t symbolize_left(const struct symbolize_batch *b, enum ux_profile_address_kind kind)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		n += l->n == 0 && l->kind == kind;
+	}
+	return n;
+}
+
+/* Turns relative addresses into pcs by what the server has of the module, whose file is not here.
+ * What it lacks is the reason why they have no names. */
+static enum ux_code symbolize_server_base(struct symbolize_batch *b, uint32_t module,
+					  const struct ux_profile_sources *sources)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + 256];
+	uint64_t base = 0;
+	enum ux_code code = UX_ENOTFOUND;
+	if (symbolize_left(b, UX_PROFILE_RELATIVE) == 0)
+		return UX_OK;
+	if (sources->server_base)
+		code = sources->server_base(sources->server_ctx,
+					    &b->profile->modules.data[module].id, &base, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	if (code != UX_OK) {
+		(void)snprintf(
+			text, sizeof(text),
+			"addresses relative to the file's start need its executable, or that "
+			"start from the server: %s",
+			*why.text ? why.text : "it has none");
+		return symbolize_reason_add(b, module, text);
+	}
+	for (size_t i = 0; i < b->n; i++) {
+		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		if (l->n == 0 && l->kind == UX_PROFILE_RELATIVE) {
+			l->kind = UX_PROFILE_PC;
+			l->address += base;
+		}
+	}
+	return UX_OK;
+}
+
+/* Says why locations are not in a request to the server. */
+static enum ux_code symbolize_unsent(struct symbolize_batch *b, uint32_t module)
+{
+	const struct ux_profile_module *m = &b->profile->modules.data[module];
+	if (m->source != 0 || m->kind == UX_PROFILE_KERNEL)
+		return UX_OK;
+	if (m->id.size == 0)
+		return symbolize_reason_add(
+			b, module, "the server is queried by build ID, which the recording lacks");
+	if (symbolize_left(b, UX_PROFILE_OFFSET) > 0)
+		return symbolize_reason_add(
+			b, module,
+			"positions in a file need its executable, so the server is not queried");
+	return UX_OK;
+}
+
+/* Queries the server for the locations that have no names yet. */
 static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t module,
 					  const struct ux_profile_sources *sources)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	struct ux_error why = UX_ERROR_INIT;
-	if (!sources->server || m->id.size == 0)
+	if (!sources->server)
 		return UX_OK;
+	UX_TRY(symbolize_unsent(b, module));
+	if (m->id.size == 0)
+		return UX_OK;
+	UX_TRY(symbolize_server_base(b, module, sources));
 	symbolize_texts_deinit(&b->texts); /* those of a file are gone */
 	b->n_pcs = 0;
 	for (size_t i = 0; i < b->n; i++) {

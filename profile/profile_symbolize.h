@@ -17,6 +17,13 @@ typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, con
 					  size_t n, ux_frames_fn *fn, void *fn_ctx,
 					  struct ux_error *err);
 
+/*
+ * Sets the lowest virtual address of a module's image, from which relative addresses count.
+ * UX_ENOTFOUND: the server does not have it. Other codes: it could not be queried.
+ */
+typedef enum ux_code ux_profile_base_fn(void *ctx, const struct ux_id *id, uint64_t *ret,
+					struct ux_error *err);
+
 /* Called after each module, for progress: how many locations of how many were looked up. */
 typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
 
@@ -27,7 +34,8 @@ struct ux_profile_sources {
 				  or in DIR/.build-id; NULL: none */
 	bool no_local;         /* do not read the files to which the recording's paths lead */
 	bool no_kernel;        /* do not use the symbols of the running kernel */
-	ux_profile_server_fn *server; /* NULL: none */
+	ux_profile_server_fn *server;    /* NULL: none */
+	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;

@@ -183,6 +183,28 @@ static enum ux_code reader_open2(struct ux_gsym *g, struct ux_cur *c, struct ux_
 	return ux_cur_status(&table, err);
 }
 
+enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err)
+{
+	struct ux_gsym g = {.file = head};
+	struct ux_cur c = ux_cur_make(head, NULL, false);
+	UX_TRY(reader_open_version(&g, &c, err));
+	ux_cur_skip(&c, 1); /* size of the build ID, or encoding of strings */
+	uint64_t base = ux_cur_u64(&c);
+	uint32_t n_functions = ux_cur_u32(&c);
+	UX_TRY(ux_cur_status(&c, err));
+	bool known = base == 0;
+	if (!known && g.version == 1 && n_functions > 0) {
+		ux_cur_seek(&c, GSYM1_HEADER_SIZE);
+		known = ux_cur_uint(&c, g.addr_size) > 0; /* first function, from the base on */
+		UX_TRY(ux_cur_status(&c, err));
+	}
+	if (!known)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "its symbols do not say where the file's image begins");
+	*ret = base;
+	return UX_OK;
+}
+
 enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err)
 {
 	struct ux_gsym made = {.file = file};

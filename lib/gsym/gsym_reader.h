@@ -45,6 +45,18 @@ struct ux_gsym {
  */
 enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err) ux_must;
 
+enum {
+	UX_GSYM_BASE_BYTES = 64, /* from the start of a GSYM, for ux_gsym_image_base() */
+};
+
+/*
+ * Reads the lowest virtual address of the module's image from the first UX_GSYM_BASE_BYTES of a
+ * GSYM. Writers without the image put the start of the first function in the same place, which says
+ * nothing about where the image begins, but for 0, in front of which is nothing: UX_ENOTFOUND.
+ * UX_EUNSUPPORTED, UX_ECORRUPT.
+ */
+enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
+
 /* True when the file begins with GSYM's magic in either byte order. */
 bool ux_gsym_is(struct ux_bytes file);
 

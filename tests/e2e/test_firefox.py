@@ -95,6 +95,23 @@ def test_addresses_count_from_where_the_file_is_loaded(tmp_path):
         oracle(path, start)
 
 
+@pytest.mark.parametrize("flags", [("-fPIE", "-pie"), ("-no-pie",)])
+def test_a_server_names_what_is_not_here(server, tmp_path, flags):
+    path = compile_c(tmp_path, "served", flags=("-O2", "-g", *flags))
+    start = int([line.split()[0] for line in symbols_of(path) if line.endswith(" main")][0], 16)
+    assert unhex("push", "--url", server.url, "--token", server.token, path).returncode == 0
+    lib = {**entry(path), "path": "/nowhere/served"}
+    b = Builder([lib, {**lib, "codeId": None}])
+    b.thread([[(0, start - (0x400000 if flags == ("-no-pie",) else 0))], [(1, start)]])
+    done = run("-", "--no-local", "--url", server.url, data=json.dumps(b.doc()).encode())
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout)
+    stacks = [stack_frames(got, got["threads"][0], x) for x in got["threads"][0]["samples"]["stack"]]
+    assert [x[2:5] for x in stacks[0]] == oracle(path, start)
+    assert stacks[1][0][2] == hex(start)
+    assert b"the server is queried by build ID, which the recording lacks" in done.stderr
+
+
 def symbols_of(path):
     return subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
 

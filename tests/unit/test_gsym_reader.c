@@ -506,6 +506,33 @@ static void decoding_without_memory_says_so(void **state)
 	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &f, NULL), UX_ELIMIT);
 }
 
+static void image_begins_at_the_base_unless_the_first_function_does(void **state)
+{
+	(void)state;
+	enum {
+		WIDTH_AT = 6,
+		BASE_AT = 8,
+		STARTS_AT = 48
+	};
+	uint8_t head[UX_GSYM_BASE_BYTES];
+	uint64_t base = 0, found = 0x400000;
+	memcpy(head, make_gsym_example, sizeof(head));
+	head[WIDTH_AT] = 2;
+	head[STARTS_AT] = head[STARTS_AT + 1] = 0;
+	assert_int_equal(ux_gsym_image_base(ux_bytes(head, sizeof(head)), &found, NULL),
+			 UX_ENOTFOUND);
+	memcpy(head + BASE_AT, &base, sizeof(base));
+	assert_int_equal(ux_gsym_image_base(ux_bytes(head, sizeof(head)), &found, NULL), UX_OK);
+	assert_int_equal(found, 0);
+	base = 0x400000;
+	memcpy(head + BASE_AT, &base, sizeof(base));
+	head[STARTS_AT + 1] = 0x10;
+	assert_int_equal(ux_gsym_image_base(ux_bytes(head, sizeof(head)), &found, NULL), UX_OK);
+	assert_int_equal(found, 0x400000);
+	for (size_t n = 0; n < STARTS_AT + 2; n++)
+		assert_int_not_equal(ux_gsym_image_base(ux_bytes(head, n), &found, NULL), UX_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +543,7 @@ int main(void)
 		UX_TEST(whole_record_is_decoded),
 		UX_TEST(bad_headers_are_named),
 		UX_TEST(what_is_written_is_read),
+		UX_TEST(image_begins_at_the_base_unless_the_first_function_does),
 		UX_TEST(first_function_with_the_start_that_reaches_answers),
 		UX_TEST(function_without_size_reaches_the_next),
 		UX_TEST(equal_starts_are_found_at_every_place),

@@ -319,6 +319,85 @@ static void modules_of_another_kernel_are_named_by_their_files(void **state)
 	assert_string_equal(name_of(t, unnamed), "");
 }
 
+/* --- a server --------------------------------------------------------------------------------- */
+
+/* A server that has a function at one address of a file whose image begins at a base. */
+struct servant {
+	enum ux_code code; /* of the base */
+	uint64_t base;
+	uint64_t function;
+	size_t n_queried; /* addresses */
+};
+
+static enum ux_code serve_base(void *ctx, const struct ux_id *id, uint64_t *ret,
+			       struct ux_error *err)
+{
+	const struct servant *s = ctx;
+	assert_true(id->size > 0);
+	if (s->code != UX_OK)
+		return ux_error_set(err, s->code, "words of the server");
+	*ret = s->base;
+	return UX_OK;
+}
+
+static enum ux_code serve_names(void *ctx, const struct ux_id *id, const uint64_t *pcs, size_t n,
+				ux_frames_fn *fn, void *fn_ctx, struct ux_error *err)
+{
+	struct servant *s = ctx;
+	(void)id, (void)err;
+	s->n_queried += n;
+	const struct ux_frame frame = {.function = "of_the_server", .dir = "", .base = ""};
+	for (size_t i = 0; i < n; i++)
+		if (pcs[i] == s->function)
+			assert_true(fn(fn_ctx, i, &frame, 1));
+	return UX_OK;
+}
+
+static void relative_addresses_count_from_where_the_server_has_the_start_of_the_file(void **state)
+{
+	struct machine *t = *state;
+	struct servant servant = {.base = 0x400000, .function = 0x401234};
+	t->sources.server = serve_names;
+	t->sources.server_base = serve_base;
+	t->sources.server_ctx = &servant;
+	uint32_t module = add_module(t, UX_PROFILE_FILE, "/nowhere/app", gnu_id(OTHER_ID));
+	uint32_t named = add_location(t, module, UX_PROFILE_RELATIVE, 0x1234);
+	uint32_t unnamed = add_location(t, module, UX_PROFILE_RELATIVE, 0x401234);
+	symbolize(t);
+	assert_string_equal(name_of(t, named), "of_the_server");
+	assert_string_equal(name_of(t, unnamed), "");
+	assert_int_equal(servant.n_queried, 2);
+}
+
+static void what_is_not_sent_to_the_server_has_the_reason(void **state)
+{
+	struct machine *t = *state;
+	struct servant servant = {.code = UX_ENOTFOUND, .function = 0x1234};
+	t->sources.server = serve_names;
+	t->sources.server_base = serve_base;
+	t->sources.server_ctx = &servant;
+	uint32_t relative = add_module(t, UX_PROFILE_FILE, "/nowhere/a", gnu_id(OTHER_ID));
+	uint32_t position = add_module(t, UX_PROFILE_FILE, "/nowhere/b", gnu_id(OTHER_ID));
+	uint32_t unknown = add_module(t, UX_PROFILE_FILE, "/nowhere/c", gnu_id(UX_BYTES_NONE));
+	uint32_t a = add_location(t, relative, UX_PROFILE_RELATIVE, 0x1234);
+	uint32_t b = add_location(t, position, UX_PROFILE_OFFSET, 0x1234);
+	uint32_t c = add_location(t, unknown, UX_PROFILE_PC, 0x1234);
+	symbolize(t);
+	assert_int_equal(servant.n_queried, 0);
+	assert_string_equal(name_of(t, a), "");
+	assert_string_equal(name_of(t, b), "");
+	assert_string_equal(name_of(t, c), "");
+	assert_string_equal(why_of(t, relative),
+			    "no such file is here; addresses relative to the file's start need its "
+			    "executable, or that start from the server: words of the server");
+	assert_string_equal(why_of(t, position),
+			    "no such file is here; positions in a file need its executable, so the "
+			    "server is not queried");
+	assert_string_equal(why_of(t, unknown),
+			    "no such file is here; the server is queried by build ID, which the "
+			    "recording lacks");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_machine, close_machine)
 
 int main(void)
@@ -331,6 +410,8 @@ int main(void)
 		TEST(another_kernel_than_the_recorded_one_names_nothing),
 		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
 		TEST(modules_of_another_kernel_are_named_by_their_files),
+		TEST(relative_addresses_count_from_where_the_server_has_the_start_of_the_file),
+		TEST(what_is_not_sent_to_the_server_has_the_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
