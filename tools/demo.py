@@ -330,7 +330,8 @@ def record(unhex, build, programs):
     profile = build / "demo" / "words.pb.gz"
     args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", "-o", str(profile), "--"]
     with step(f"recording {SECONDS} seconds of {'four' if shutil.which('node') else 'three'} programs"):
-        run = subprocess.run([*args, *workload(programs)], capture_output=True, text=True, check=False)
+        run = subprocess.run([*args, *workload(programs)], capture_output=True, text=True, check=False,
+                             cwd=profile.parent)  # Node.js writes a log where it is
     print(re.sub("^", "    ", run.stderr, flags=re.M).rstrip())
     if run.returncode == 0:
         return profile

@@ -361,9 +361,11 @@ def test_what_is_not_permitted_is_said_with_the_setting(program, tmp_path):
         pytest.skip("only root can become another user")
     paranoid = int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     folder = tmp_path / "free"
-    folder.mkdir()
-    for path in (folder, tmp_path, *list(tmp_path.parents)[:2]):
-        path.chmod(0o777)
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    for path in (tmp_path, *tmp_path.parents):  # the other user goes through them
+        if path.stat().st_mode & 0o001 == 0:
+            path.chmod(0o711)
     if paranoid > 0:
         r = unprivileged("record", "--all", "--duration", "1", "-o", folder / "out.data", cwd=folder)
         fails(r, 1, f"kernel.perf_event_paranoid is {paranoid}", "CAP_PERFMON",

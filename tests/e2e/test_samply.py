@@ -363,4 +363,4 @@ def test_profiles_that_samply_writes_get_the_names_that_it_would_give_them(tmp_p
                     reason = why(mine[2], other.get("function", ""), ())
                     counts[UNKNOWN if reason is None else reason or "the same"] += 1
     print(f"{len(places)} addresses:", dict(counts))
-    assert counts["the same"] > 30 and counts[UNKNOWN] <= sum(counts.values()) // 100
+    assert counts["the same"] > 30 and counts[UNKNOWN] <= 1 + sum(counts.values()) // 100
