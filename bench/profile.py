@@ -1,0 +1,349 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times `unhex symbolize` over a recording of a JVM and a C++ program, beside Debian's `perf script`.
+
+The recording is made once, with its run-time code's names, and kept in BUILD/profile. A ratio is perf's
+processor time divided by ours, of whole processes with their children; ours folds too, perf only prints.
+Leaf functions are compared sample by sample: process, module and address have to be the same and the
+function's name, too, without inlined ones, parameters, suffixes of clones (.isra.0) and symbol versions. Two names that
+a symbol table has for one address are the same function, and are counted.
+"""
+import argparse
+import collections
+import gzip
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "e2e"))
+
+# pylint: disable=wrong-import-position
+from bench import ROOT, Elf, Result, run_once  # noqa: E402
+from pprof_message import Profile  # noqa: E402
+
+RATE = 5000       # samples a second of processor time
+SECONDS = 10      # of processor time, of each program
+LOCATIONS = 1_000_000
+STREAMED = 1 << 30
+SHOWN = 10
+JVM = ["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
+
+
+def show(name, text, goal=None, fine=True):
+    """One line."""
+    verdict = f"  goal {goal}: {'reached' if fine else 'MISSED'}" if goal else ""
+    print(f"{name:34} {text}{verdict}", flush=True)
+
+
+def record(folder, rate):
+    """Both programs at once, each for SECONDS of processor time, whatever else the machine does."""
+    data = folder / "perf.data"
+    if data.exists():
+        return data
+    words = folder / "words"
+    subprocess.run(["g++", "-g", "-O2", "-fno-omit-frame-pointer", "-o", words, ROOT / "docs/examples/words.cc"],
+                   check=True)
+    # The JVM's start and the compiler of its program are recorded as well: they run in libjvm.
+    both = ('ulimit -c 0; java "$@" & jvm=$!; echo $jvm > "$FOLDER/pid"; '
+            '(ulimit -t "$SECONDS"; exec "$FOLDER/words" docs/*.md) & wait $jvm; wait')
+    made = folder / "new.data"
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "-g", "-o", made, "--",
+                    "sh", "-c", both, "sh", *JVM, "bench/profile_load.java", str(SECONDS)], cwd=ROOT, check=True,
+                   env={**os.environ, "FOLDER": str(folder), "SECONDS": str(SECONDS)}, stdout=subprocess.DEVNULL)
+    pid = (folder / "pid").read_text(encoding="ascii").strip()
+    shutil.copy(f"/tmp/perf-{pid}.map", folder / f"perf-{pid}.map")
+    made.rename(data)
+    return data
+
+
+def restore_maps(folder):
+    """Names of run-time code, where perf and unhex look for them."""
+    for path in folder.glob("perf-*.map"):
+        if not Path("/tmp", path.name).exists():
+            shutil.copy(path, "/tmp")
+
+
+def measure(args, rounds):
+    """The figures of a command."""
+    result = Result()
+    for _ in range(rounds):
+        run_once([shutil.which(args[0]), *args[1:]], None, result)
+    return result
+
+
+def cpu_of_group(group):
+    """Processor seconds that the processes of a group have used so far, with the children they waited for."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group:
+            ticks += sum(int(x) for x in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def limited(args, limit):
+    """(processor seconds, whether it ended) of a command that is ended after limit seconds."""
+    with open(os.devnull, "wb") as null:
+        process = subprocess.Popen(args, stdout=null, stderr=null, start_new_session=True)  # pylint: disable=consider-using-with
+        end = time.monotonic() + limit
+        used = 0.0
+        while process.poll() is None and time.monotonic() < end:
+            used = max(used, cpu_of_group(process.pid))
+            time.sleep(0.05)
+        ended = process.poll() is not None
+        if not ended:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return used, ended
+
+
+def bench_recording(options, data):
+    """Time and memory of each, alternating."""
+    folded = [options.unhex, "symbolize", str(data), "--to", "folded"]
+    perf = ["perf", "script", "-i", str(data)]
+    ours, plain, inline = Result(), Result(), Result()
+    for _ in range(options.rounds):
+        for args, result in (folded, ours), ([*perf, "--no-inline"], plain), ([*perf, "--inline"], inline):
+            run_once([shutil.which(args[0]), *args[1:]], None, result)
+    cpu, peak = min(ours.cpu), max(ours.rss) / 1e6
+    show("unhex symbolize --to folded", f"{cpu:8.2f} s of processor time, {peak:.0f} MB "
+         f"({max(ours.anonymous) / 1e6:.0f} MB anonymous)", "200 MB", peak < 200)
+    for name, result, goal in ("--no-inline", plain, 5), ("--inline", inline, 50):
+        ratio = min(result.cpu) / cpu
+        show(f"perf script {name}", f"{min(result.cpu):8.2f} s of processor time, {max(result.rss) / 1e6:.0f} MB: "
+             f"x{ratio:.2f}", f"x{goal}", ratio >= goal)
+    # Only when it prints lines does this perf start addr2line for inlined calls.
+    used, ended = limited([*perf, "--inline", "-F", "comm,pid,time,ip,sym,dso,srcline"], options.limit)
+    show("perf script --inline, and lines", f"{used:8.2f} s of processor time"
+         f"{'' if ended else f', ended after {options.limit} s'}: x{used / cpu:.0f}{'' if ended else ' at least'}",
+         "x50", used >= 50 * cpu)
+
+
+def plain_name(name):
+    """A function's name without the suffixes of clones and the version of the symbol."""
+    name = re.sub(r"(?<=.)@@?[A-Z][\w.]*$", "", name)
+    return re.sub(r"\.(isra|part|constprop|cold|lto_priv|llvm)\b.*$|\.\d+$|\s|\[abi:cxx11\]", "", name)
+
+
+def demangled(names):
+    """{name: the same as binutils shows it, without parameters and the type of what is returned}."""
+    names = sorted(names)
+    done = subprocess.run(["c++filt", "-p"], input="\n".join(names), check=True, capture_output=True, text=True)
+    return dict(zip(names, done.stdout.split("\n")))
+
+
+def module_of(path):
+    """The last part of a module's path; perf and unhex call run-time code differently."""
+    name = os.path.basename(path)
+    return "run-time code" if re.fullmatch(r"perf-\d+\.map|//anon|anon", name) else name
+
+
+class Aliases:
+    """Whether a symbol table has two names for one address."""
+
+    def __init__(self):
+        self.tables = {}
+
+    def table(self, path, build_id):
+        """{name: its addresses} of a file and its debug file."""
+        if path not in self.tables:
+            table = collections.defaultdict(set)
+            identity = build_id.removeprefix("gnu:")
+            for file in path, f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug":
+                if os.path.isfile(file):
+                    for line in subprocess.run(["nm", file], check=False, capture_output=True,
+                                               text=True).stdout.splitlines():
+                        address, _, name = line.rpartition(" ")
+                        table[name].add(address.split(" ")[0])
+            self.tables[path] = table
+        return self.tables[path]
+
+    def same(self, module, one, other):
+        """Two names, of a module that is (path, build ID)."""
+        table = self.table(*module)
+        return bool(table.get(one, set()) & table.get(other, set()) - {""})
+
+
+def perf_leaves(data):
+    """How often perf has each (pid, module, address) innermost, and its name."""
+    counts, names = collections.Counter(), {}
+    with subprocess.Popen(["perf", "script", "--no-inline", "-i", str(data), "-F", "comm,pid,ip,sym,dso"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace") as process:
+        pid = None
+        for line in process.stdout:
+            if not line[0].isspace():
+                pid = int(line.split()[-1])
+            elif pid is not None and line.strip():
+                found = re.match(r"\s+([0-9a-f]+) (.*) \((.*)\)$", line)
+                key = (pid, module_of(found[3]), int(found[1], 16))
+                counts[key] += 1
+                names[key] = found[2]
+                pid = None
+    return counts, names
+
+
+def our_leaves(unhex, data, work):
+    """The same of ours, with linkage names; and {module: (path, build ID)}."""
+    to = work / "leaves.pb"
+    subprocess.run([unhex, "symbolize", str(data), "-o", to], check=True, stderr=subprocess.DEVNULL)
+    profile = Profile()
+    raw = to.read_bytes()
+    profile.ParseFromString(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    texts = list(profile.string_table)
+    functions = {f.id: texts[f.system_name] for f in profile.function}
+    modules = {m.id: module_of(texts[m.filename]) for m in profile.mapping}
+    files = {module_of(texts[m.filename]): (texts[m.filename], texts[m.build_id]) for m in profile.mapping}
+    locations = {}
+    for x in profile.location:
+        name = functions[x.line[-1].function_id] if x.line else None
+        locations[x.id] = (modules.get(x.mapping_id, "[unknown]"), x.address, name)
+    counts, names = collections.Counter(), {}
+    for sample in profile.sample:
+        if sample.location_id:
+            pid = next(label.num for label in sample.label if texts[label.key] == "pid")
+            module, address, name = locations[sample.location_id[0]]
+            counts[pid, module, address] += sample.value[0]
+            names[pid, module, address] = name
+    return counts, names, files
+
+
+def bench_leaves(options, data, work):
+    """Agreement about the innermost function."""
+    theirs, their_names = perf_leaves(data)
+    ours, our_names, files = our_leaves(options.unhex, data, work)
+    total = sum(theirs.values())
+    show("samples", f"{total} of perf, {sum(ours.values())} of unhex", "equal", total == sum(ours.values()))
+    shown = demangled({name for name in our_names.values() if name})
+    same, equal, aliases, differences = 0, 0, Aliases(), collections.Counter()
+    for key, n in theirs.items():
+        name, their = our_names.get(key), their_names[key]
+        both = min(n, ours[key])
+        alike = their == "[unknown]" if name is None else plain_name(their) == plain_name(shown[name])
+        alias = not alike and name and key[1] in files and aliases.same(files[key[1]], their, name)
+        same += both * alike
+        equal += both * bool(alias)
+        if not (alike or alias) or both < n:
+            where = shown[name] if name else "has no name" if key in ours else "has no such address"
+            differences[key[1], their, where] += n - both * bool(alike or alias)
+    show("same leaf function", f"{100 * (same + equal) / max(total, 1):8.3f} % of samples, {equal} by another name of "
+         "its address", "99.9 %", same + equal >= 0.999 * total)
+    print(f"    {sum(differences.values())} samples differ, {len(differences)} ways; the most frequent:")
+    for (module, their, our), n in differences.most_common(SHOWN):
+        print(f"    {n:6} x {module}: perf {their}, unhex {our}")
+
+
+def varint(n):
+    """A number of protobuf."""
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def field(number, value):
+    """A field: a number or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def libjvm():
+    """The library of the java that runs."""
+    found = next(Path(os.path.realpath(shutil.which("java"))).parent.parent.rglob("libjvm.so"), None)
+    if not found:
+        raise FileNotFoundError("java has no libjvm.so")
+    return found
+
+
+def bench_pprof(options, work):
+    """A profile whose locations are all different addresses of libjvm's code."""
+    path = libjvm()
+    build_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", path], check=True, capture_output=True,
+                                                           text=True).stdout)[1]
+    code = max(Elf(path).code, key=lambda span: span[1] - span[0])
+    addresses = random.Random(1).sample(range(*code), LOCATIONS)
+    texts = ["", "samples", "count", str(path), build_id]
+    out = [field(6, text.encode()) for text in texts]
+    out += [field(1, field(1, 1) + field(2, 2)), field(3, field(1, 1) + field(5, 3) + field(6, 4))]
+    out += [field(4, field(1, i + 1) + field(2, 1) + field(3, a)) for i, a in enumerate(addresses)]
+    out += [field(2, field(1, b"".join(varint(i + j + 1) for j in range(10))) + field(2, b"\1"))
+            for i in range(0, LOCATIONS, 10)]
+    for name, write in ("pprof", bytes), ("pprof.gz", lambda raw: gzip.compress(raw, 6)):
+        given = work / f"locations.{name}"
+        given.write_bytes(write(b"".join(out)))
+        result = measure(["taskset", "-c", "0", options.unhex, "symbolize", str(given)], options.rounds)
+        peak = max(result.rss) / 1e6
+        show(f"1 million locations, {name}", f"{min(result.cpu):8.2f} s of processor time", "2 s",
+             min(result.cpu) < 2)
+        show(f"1 million locations, {name}", f"{peak:8.0f} MB ({max(result.anonymous) / 1e6:.0f} MB anonymous)",
+             "200 MB", peak < 200)
+
+
+def repeat(data, to, size):
+    """A recording whose data section is that of another, again and again until it has size bytes."""
+    raw = data.read_bytes()
+    begin, length = struct.unpack_from("<QQ", raw, 40)
+    times = -(-size // length)
+    head = bytearray(raw[:begin])
+    struct.pack_into("<Q", head, 48, length * times)
+    rest = bytearray(raw[begin + length:])
+    flags = int.from_bytes(raw[72:104], "little")
+    for i in range(flags.bit_count()):
+        (offset,) = struct.unpack_from("<Q", rest, 16 * i)
+        struct.pack_into("<Q", rest, 16 * i, offset + length * (times - 1))
+    with open(to, "wb") as file:
+        file.write(head)
+        for _ in range(times):
+            file.write(raw[begin:begin + length])
+        file.write(rest)
+    return times
+
+
+def bench_stream(options, data, work):
+    """A recording much larger than the memory it may take."""
+    large = work / "large.data"
+    times = repeat(data, large, options.stream)
+    result = measure([options.unhex, "symbolize", str(large), "--to", "folded"], 1)
+    peak = max(result.rss) / 1e6
+    show(f"perf.data of {large.stat().st_size / 1e6:.0f} MB", f"{min(result.cpu):8.2f} s of processor time, {peak:.0f} "
+         f"MB ({max(result.anonymous) / 1e6:.0f} MB anonymous), the recording {times} times", "200 MB", peak < 200)
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, type=Path, help="build folder to time")
+    parser.add_argument("--rounds", type=int, default=3, help="measured rounds")
+    parser.add_argument("--rate", type=int, default=RATE, help="samples a second, when it is recorded")
+    parser.add_argument("--limit", type=int, default=120, help="seconds for perf with inlined calls and lines")
+    parser.add_argument("--stream", type=int, default=STREAMED, help="bytes of the large recording")
+    options = parser.parse_args()
+    options.unhex = str((options.build / "cli/unhex").resolve())
+    folder = options.build.resolve() / "profile" / "recording"
+    folder.mkdir(parents=True, exist_ok=True)
+    data = record(folder, options.rate)
+    restore_maps(folder)
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        bench_leaves(options, data, Path(work))
+        bench_recording(options, data)
+        bench_pprof(options, Path(work))
+        bench_stream(options, data, Path(work))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
