@@ -95,18 +95,19 @@ def cpu_of_group(group):
 
 def limited(args, limit):
     """(processor seconds, whether it ended) of a command that is ended after limit seconds."""
-    with open(os.devnull, "wb") as null:
-        process = subprocess.Popen(args, stdout=null, stderr=null, start_new_session=True)  # pylint: disable=consider-using-with
+    # pylint: disable-next=consider-using-with
+    process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
         end = time.monotonic() + limit
         used = 0.0
         while process.poll() is None and time.monotonic() < end:
             used = max(used, cpu_of_group(process.pid))
             time.sleep(0.05)
-        ended = process.poll() is not None
-        if not ended:
+        return used, process.poll() is not None
+    finally:
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    return used, ended
 
 
 def bench_recording(options, data):
@@ -124,11 +125,12 @@ def bench_recording(options, data):
         ratio = min(result.cpu) / cpu
         show(f"perf script {name}", f"{min(result.cpu):8.2f} s of processor time, {max(result.rss) / 1e6:.0f} MB: "
              f"x{ratio:.2f}", f"x{goal}", ratio >= goal)
-    # Only when it prints lines does this perf start addr2line for inlined calls.
+    # Only when it prints lines does this perf start addr2line, for inlined calls as well.
     used, ended = limited([*perf, "--inline", "-F", "comm,pid,time,ip,sym,dso,srcline"], options.limit)
+    fine = used >= 50 * cpu
     show("perf script --inline, and lines", f"{used:8.2f} s of processor time"
          f"{'' if ended else f', ended after {options.limit} s'}: x{used / cpu:.0f}{'' if ended else ' at least'}",
-         "x50", used >= 50 * cpu)
+         "x50" if ended or fine else None, fine)
 
 
 def plain_name(name):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JVM with something to do: run-time code, the collector and the compilers. Ends after ARGUMENT seconds of processor time.
+// A JVM with something to do: run-time code, the collector and the compilers.
+// Ends after ARGUMENT seconds of processor time.
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.HashMap;
