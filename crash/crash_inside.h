@@ -16,7 +16,8 @@ static inline struct ux_bytes ux_crash_behind(struct ux_bytes s, size_t n)
 /* Where `word` begins in s; s.size when it does not. */
 static inline size_t ux_crash_find(struct ux_bytes s, struct ux_bytes word)
 {
-	const uint8_t *at = s.size > 0 ? memmem(s.data, s.size, word.data, word.size) : NULL;
+	const uint8_t *at =
+		s.data && s.size > 0 ? memmem(s.data, s.size, word.data, word.size) : NULL;
 	return at ? (size_t)(at - s.data) : s.size;
 }
 

@@ -213,8 +213,9 @@ static bool plain_is_id(struct ux_bytes s)
 /* A path, or a typical name of a file. A function may have an offset, too. */
 static bool plain_is_file(struct ux_bytes s)
 {
-	return s.size > 0 && (memchr(s.data, '/', s.size) || memmem(s.data, s.size, ".so", 3) ||
-			      memmem(s.data, s.size, ".ko", 3));
+	return s.data && s.size > 0 &&
+	       (memchr(s.data, '/', s.size) || memmem(s.data, s.size, ".so", 3) ||
+		memmem(s.data, s.size, ".ko", 3));
 }
 
 /* The state of one line. */

@@ -32,8 +32,9 @@ void ux_record_host_deinit(struct ux_record_host *h)
 static uint64_t record_kallsyms_find(struct ux_bytes list, const char *line_end)
 {
 	uint64_t v = 0;
-	const uint8_t *at =
-		list.size > 0 ? memmem(list.data, list.size, line_end, strlen(line_end)) : NULL;
+	const uint8_t *at = list.data && list.size > 0
+				    ? memmem(list.data, list.size, line_end, strlen(line_end))
+				    : NULL;
 	if (!at)
 		return 0;
 	const uint8_t *line =
