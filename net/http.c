@@ -86,6 +86,10 @@ static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t mos
 	}
 	size_t more = bytes - req->held;
 	size_t share = atomic_load_explicit(&m->most, memory_order_relaxed) / 2;
+	if (bytes > share)
+		return ux_error_set(&req->err, UX_ELIMIT,
+				    "the request needs over %zu bytes of memory; ask for less",
+				    share);
 	if (!memory_add(memory_of_client(m, req), more, share))
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
 				    "too much of this client is going on at once; ask again later");

@@ -50,11 +50,13 @@ static enum ux_code service_make_query(struct service_page *p)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	const struct ux_profile_request *r = &p->request;
 	struct ux_request *req = p->req;
+	const char *value = NULL;
+	UX_TRY(ux_profile_parameter(req, "value", &value));
 	service_put_number(&out, "from", r->filter.from);
 	service_put_number(&out, "until", r->filter.until);
 	service_put_parameter(&out, "host", r->filter.host);
 	service_put_parameter(&out, "build", r->filter.build);
-	service_put_parameter(&out, "value", ux_profile_parameter(req, "value"));
+	service_put_parameter(&out, "value", value);
 	if (r->compared) {
 		service_put_number(&out, "before_from", r->before.from);
 		service_put_number(&out, "before_until", r->before.until);

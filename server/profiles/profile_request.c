@@ -38,12 +38,14 @@ bool ux_profile_time_parse(struct ux_bytes text, ux_time *ret)
 	return false;
 }
 
-const char *ux_profile_parameter(struct ux_request *req, const char *name)
+enum ux_code ux_profile_parameter(struct ux_request *req, const char *name, const char **ret)
 {
 	struct ux_bytes v;
+	*ret = NULL;
 	if (!ux_request_query(req, name, &v) || v.size == 0)
-		return NULL;
-	return ux_arena_strndup(&req->arena, v.data, v.size);
+		return UX_OK;
+	*ret = ux_arena_strndup(&req->arena, v.data, v.size);
+	return *ret ? UX_OK : ux_arena_fail(&req->arena, &req->err);
 }
 
 /* *ret is unchanged when the parameter is absent. */
@@ -83,7 +85,8 @@ static enum ux_code request_span(struct ux_request *req, const char *from, const
 static enum ux_code request_before(struct ux_request *req, struct ux_profile_request *r)
 {
 	struct ux_bytes v;
-	const char *build = ux_profile_parameter(req, "before_build");
+	const char *build = NULL;
+	UX_TRY(ux_profile_parameter(req, "before_build", &build));
 	bool times = (ux_request_query(req, "before_from", &v) && v.size > 0) ||
 		     (ux_request_query(req, "before_until", &v) && v.size > 0);
 	bool earlier = ux_request_query(req, "compare", &v) && ux_bytes_eq(v, UX_STR("before"));
@@ -110,12 +113,11 @@ enum ux_code ux_profile_request_read(struct ux_request *req, const char *service
 	struct ux_bytes v;
 	const char *ns = ux_caller_of(req)->ns;
 	*ret = (struct ux_profile_request){.value = UX_STR("")};
-	ret->filter = (struct ux_profile_filter){
-		.ns = ns,
-		.service = service ? service : ux_profile_parameter(req, "service"),
-		.host = ux_profile_parameter(req, "host"),
-		.build = ux_profile_parameter(req, "build"),
-	};
+	ret->filter = (struct ux_profile_filter){.ns = ns, .service = service};
+	if (!service)
+		UX_TRY(ux_profile_parameter(req, "service", &ret->filter.service));
+	UX_TRY(ux_profile_parameter(req, "host", &ret->filter.host));
+	UX_TRY(ux_profile_parameter(req, "build", &ret->filter.build));
 	if (!ret->filter.service)
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "no service is named; expected ?service=NAME");

@@ -35,7 +35,8 @@ enum ux_code ux_profile_request_read(struct ux_request *req, const char *service
  */
 bool ux_profile_time_parse(struct ux_bytes text, ux_time *ret) ux_must;
 
-/* A query parameter in the arena; NULL when it is absent or empty, or memory is short. */
-const char *ux_profile_parameter(struct ux_request *req, const char *name);
+/* Sets *ret to a query parameter in the arena, NULL when it is absent or empty. UX_ENOMEM. */
+enum ux_code ux_profile_parameter(struct ux_request *req, const char *name, const char **ret)
+	ux_must;
 
 #endif

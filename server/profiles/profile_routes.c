@@ -138,8 +138,9 @@ enum ux_code ux_handle_profile_services(struct ux_request *req, struct ux_respon
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_profile_services list;
-	const char *after = ux_profile_parameter(req, "after");
+	const char *after = NULL;
 	uint64_t limit = LIST;
+	UX_TRY(ux_profile_parameter(req, "after", &after));
 	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
 	UX_TRY(ix->profiles.services(ix, ux_caller_of(req)->ns, after ? after : "", (size_t)limit,
 				     &req->arena, &list, &req->err));
@@ -167,12 +168,10 @@ static enum ux_code profiles_list_filter(struct ux_request *req, struct ux_profi
 	static const char *const names[] = {"from", "until"};
 	uint64_t limit = LIST, before = 0;
 	ux_time times[] = {0, INT64_MAX};
-	*f = (struct ux_profile_filter){
-		.ns = ux_caller_of(req)->ns,
-		.service = ux_profile_parameter(req, "service"),
-		.host = ux_profile_parameter(req, "host"),
-		.build = ux_profile_parameter(req, "build"),
-	};
+	*f = (struct ux_profile_filter){.ns = ux_caller_of(req)->ns};
+	UX_TRY(ux_profile_parameter(req, "service", &f->service));
+	UX_TRY(ux_profile_parameter(req, "host", &f->host));
+	UX_TRY(ux_profile_parameter(req, "build", &f->build));
 	for (size_t i = 0; i < ux_countof(names); i++) {
 		struct ux_bytes v;
 		if (ux_request_query(req, names[i], &v) && v.size > 0 &&

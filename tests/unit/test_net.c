@@ -321,12 +321,14 @@ static void one_client_holds_at_most_half_of_the_memory(void **state)
 	struct ux_http_memory memory = {.most = 1 << 20};
 	struct ux_route plain = {.body = UX_BODY_LARGE}, probe = {.probe = true};
 	struct ux_request one = {.memory = &memory, .client = 1, .route = &plain};
+	struct ux_request another = {.memory = &memory, .client = 1, .route = &plain};
 	struct ux_request other = {.memory = &memory, .client = 2, .route = &plain};
 	struct ux_request watcher = {.memory = &memory, .client = 1, .route = &probe};
-	one.err = other.err = watcher.err = (struct ux_error)UX_ERROR_INIT;
+	one.err = another.err = other.err = watcher.err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_request_hold(&one, 500 << 10), UX_OK);
-	assert_int_equal(ux_request_hold(&one, 600 << 10), UX_EUNAVAILABLE);
+	assert_int_equal(ux_request_hold(&one, 600 << 10), UX_ELIMIT); /* at any time */
 	assert_int_equal(one.held, 500 << 10);
+	assert_int_equal(ux_request_hold(&another, 100 << 10), UX_EUNAVAILABLE);
 	assert_int_equal(ux_request_hold(&other, 512 << 10), UX_OK);
 	assert_int_equal(memory.used, 1012 << 10);
 	assert_int_equal(ux_request_hold(&watcher, 1 << 30), UX_OK);
