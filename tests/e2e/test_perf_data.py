@@ -54,8 +54,7 @@ int main(int argc, char **argv)
 		work("executed");
 		return 0;
 	}
-	for (int i = 0; i < 3; i++)
-		pthread_create(&threads[i], 0, work, (void *)names[i]);
+	/* Before there are threads: one of them might hold a lock that the child would wait for. */
 	if (fork() == 0) {
 		work("forked");
 		if (fork() == 0) {
@@ -65,6 +64,8 @@ int main(int argc, char **argv)
 		wait(0);
 		_exit(0);
 	}
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], 0, work, (void *)names[i]);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], 0);
 	wait(0);
