@@ -50,9 +50,7 @@ enum ux_code ux_handle_profile_symbol_probe(struct ux_request *req, struct ux_re
 /* The innermost name of each address. */
 UX_MAP(symbol_names, uint64_t, uint32_t, ux_hash_u64, ux_profile_number_eq);
 
-enum {
-	AMBIGUOUS = UINT32_MAX /* in place of a location */
-};
+#define AMBIGUOUS UINT32_MAX /* in place of a location */
 
 /* Whether two locations have the same innermost name. */
 static bool symbols_agree(const struct ux_profile *p, uint32_t a, uint32_t b)
