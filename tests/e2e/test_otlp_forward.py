@@ -194,7 +194,7 @@ def test_two_servers_do_not_share_a_queue(tmp_path):
     server = serve(tmp_path, "http://127.0.0.1:1")
     other = Server(tmp_path / "other", options=("--set", "otlp-forward=http://127.0.0.1:1", "--set",
                                                 f"otlp-queue={tmp_path}/server/otlp-queue"))
-    with pytest.raises(RuntimeError):
+    with pytest.raises((RuntimeError, OSError)):  # it may have ended while its key is looked for
         other.start()
     assert other.process.wait(60) != 0
     assert "another process uses the queue" in (tmp_path / "other.log").read_text()
