@@ -3,26 +3,9 @@
  * Target: profiles of OTLP. Without new names a message is copied byte for byte; a location that
  * gets a name has it when the message is read again.
  */
-#include "fuzz.h"
+#include "fuzz_otlp.h"
 
 #include "otlp.h"
-
-/* Names the first location that has an address and no name; false when there is none. */
-static bool name_one(const struct ux_otlp *f, struct ux_profile *p, uint32_t *ret)
-{
-	for (uint32_t i = 0; i < f->n_locations; i++) {
-		uint32_t number = f->first_location + i;
-		if (p->locations.data[number].n > 0 || p->locations.data[number].named)
-			continue;
-		struct ux_profile_frame frame = {.line = 7};
-		fuzz_truth(ux_profile_string(p, UX_STR("_Z5fuzzyv"), &frame.linkage, NULL) ==
-			   UX_OK);
-		fuzz_truth(ux_profile_name(p, number, &frame, 1, NULL) == UX_OK);
-		*ret = i;
-		return true;
-	}
-	return false;
-}
 
 static void rewrite_truths(struct ux_bytes in, const struct ux_otlp *f, struct ux_profile *p)
 {
@@ -33,7 +16,7 @@ static void rewrite_truths(struct ux_bytes in, const struct ux_otlp *f, struct u
 	fuzz_truth(ux_otlp_rewrite(f, p, &same, NULL) == UX_OK);
 	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
 	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
-	if (!name_one(f, p, &index))
+	if (!fuzz_otlp_name_one(f, p, &index))
 		return;
 	fuzz_truth(ux_otlp_rewrite(f, p, &named, NULL) == UX_OK);
 	fuzz_truth(ux_otlp_read(&again, ux_out_bytes(&named), UX_OTLP_ALL, &q, NULL) == UX_OK);

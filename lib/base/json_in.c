@@ -51,7 +51,7 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Whether all eight bytes stand for themselves: no quote, escape, control character, and ASCII. */
-static bool json_is_plain(const uint8_t *p)
+static bool json_word_is_plain(const uint8_t *p)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
 	uint64_t v;
@@ -95,7 +95,7 @@ struct ux_json_text ux_json_read_text(struct ux_cur *c)
 	}
 	const uint8_t *start = ++c->pos;
 	for (;;) {
-		while (ux_cur_left(c) >= 8 && json_is_plain(c->pos))
+		while (ux_cur_left(c) >= 8 && json_word_is_plain(c->pos))
 			c->pos += 8;
 		if (!ux_cur_has(c, 1))
 			return (struct ux_json_text){0};
@@ -130,7 +130,7 @@ static uint32_t json_unit(const uint8_t *digits)
 }
 
 /* The code point of an escape, which was checked when the text was read; sets its length. */
-static uint32_t json_escape(struct ux_bytes s, size_t *ret_n)
+static uint32_t json_unescape(struct ux_bytes s, size_t *ret_n)
 {
 	static const char letters[] = "bfnrt", values[] = "\b\f\n\r\t";
 	enum {
@@ -166,7 +166,7 @@ void ux_json_unescape(struct ux_json_text text, struct ux_out *out)
 		s = ux_bytes(s.data + n, s.size - n);
 		if (s.size == 0)
 			break;
-		uint32_t point = json_escape(s, &n);
+		uint32_t point = json_unescape(s, &n);
 		char bytes[UX_UTF8_MOST] = {0};
 		size_t size = point == 0 ? 1 : ux_utf8_encode(point, bytes);
 		ux_out_put(out, bytes, size);
@@ -181,7 +181,7 @@ bool ux_json_text_eq(struct ux_json_text text, const char *name)
 	struct ux_bytes s = text.raw;
 	while (s.size > 0 && *name) {
 		size_t n = 1;
-		if ((s.data[0] == '\\' ? json_escape(s, &n) : s.data[0]) != (uint8_t)*name++)
+		if ((s.data[0] == '\\' ? json_unescape(s, &n) : s.data[0]) != (uint8_t)*name++)
 			return false;
 		s = ux_bytes(s.data + n, s.size - n);
 	}

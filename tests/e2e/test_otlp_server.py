@@ -16,7 +16,7 @@ import contract
 import otlp_message
 from conftest import Server
 from http_api import Api
-from tool import build_id, compile_c, symbol, unhex
+from tool import build_id, compile_c, instructions, symbol, unhex
 
 PROTOBUF = "application/x-protobuf"
 TAKE, NAME = "/v1development/profiles", "/v1/symbolize/otlp"
@@ -30,10 +30,7 @@ def program(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pcs(program):
     """Every instruction of outer(), which has inlined calls."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True,
-                          check=True).stdout
-    body = text.split("<outer>:\n")[1].split("\n\n")[0]
-    return [int(line.split(":")[0], 16) for line in body.splitlines()]
+    return instructions(program, "outer")
 
 
 @pytest.fixture(scope="module")

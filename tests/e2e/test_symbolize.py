@@ -11,7 +11,7 @@ import pytest
 import otlp_message
 from firefox_profile import check
 from pprof_message import Builder, Profile, frames
-from tool import UNHEX, build_id, compile_c, fails, perfs, stripped, unhex
+from tool import UNHEX, build_id, compile_c, fails, instructions, perfs, stripped, unhex
 
 
 def run(*args, data=None, **environment):
@@ -43,10 +43,7 @@ def program(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pcs(program):
     """Every instruction of outer(), which has inlined calls."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True,
-                          check=True).stdout
-    body = text.split("<outer>:\n")[1].split("\n\n")[0]
-    return [int(line.split(":")[0], 16) for line in body.splitlines()]
+    return instructions(program, "outer")
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,14 @@ def build_id(path):
     return lines(unhex("id", "--quick", "--json", path))[0]["ids"][0]
 
 
+def instructions(path, function):
+    """Addresses of the instructions of a function, as objdump says."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True,
+                          check=True).stdout
+    body = text.split(f"<{function}>:\n")[1].split("\n\n")[0]
+    return [int(line.split(":")[0], 16) for line in body.splitlines()]
+
+
 def symbol(path, name):
     """Address and size of a function, as nm says."""
     for line in subprocess.run(["nm", "-S", path], check=True, capture_output=True,
