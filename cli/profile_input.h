@@ -18,6 +18,7 @@ struct ux_profile_options {
 	struct ux_server_values server;
 	char *files; /* malloc'ed: all values, joined by ':' */
 	bool no_local;
+	bool no_dwarf;
 	bool verbose;
 };
 
@@ -27,6 +28,8 @@ struct ux_profile_options {
 	 "folder with the binaries of the recorded machine, by path or build ID; may be repeated"}, \
 	{"no-local", 0, UX_OPTION_FLAG, offsetof(values, member.no_local), NULL, \
 	 "do not read this machine's files, kernel and perf maps: the profile is from another one"}, \
+	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(values, member.no_dwarf), NULL, \
+	 "of files, symbol tables and Go's own tables only: quick, without lines and inlined calls"}, \
 	UX_FIND_OPTIONS(values, member.find), \
 	UX_SERVER_OPTIONS(values, member.server), \
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(values, member.verbose), NULL, \

@@ -143,12 +143,14 @@ static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_
  * memory: a recording has few addresses of a file.
  */
 static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *path,
-				      const struct ux_symbol_search *search,
+				      const struct ux_profile_sources *sources,
 				      struct ux_file_symbols **ret, struct ux_error *err)
 {
+	const struct ux_symbol_search *search =
+		ux_symbols_cache_search(ux_process_cache_symbols(sources->cache));
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
-	struct ux_symbol_input in = {.path = path, .only = &filter};
+	struct ux_symbol_input in = {.path = path, .only = &filter, .no_dwarf = sources->no_dwarf};
 	UX_TRY(ux_file_map(path, &file, err));
 	in.file = file.bytes;
 	if (!ux_address_filter_init(&filter, b->pcs, b->n_pcs))
@@ -201,9 +203,7 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 		UX_TRY(symbolize_reason(b, module, &why));
 		why = (struct ux_error)UX_ERROR_INIT;
 	}
-	code = symbolize_extract(b, path,
-				 ux_symbols_cache_search(ux_process_cache_symbols(sources->cache)),
-				 &s, &why);
+	code = symbolize_extract(b, path, sources, &s, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(b->err);
 	if (code != UX_OK)
@@ -425,9 +425,7 @@ static enum ux_code symbolize_module_file(struct symbolize_batch *b, uint32_t mo
 	symbolize_module_text(b, m->start, head);
 	if (b->n_pcs == 0)
 		return UX_ENOTFOUND;
-	UX_TRY(symbolize_extract(b, path,
-				 ux_symbols_cache_search(ux_process_cache_symbols(sources->cache)),
-				 &s, &why));
+	UX_TRY(symbolize_extract(b, path, sources, &s, &why));
 	return symbolize_with(b, module, s, path);
 }
 

@@ -34,6 +34,7 @@ struct ux_profile_sources {
 				  or in DIR/.build-id; NULL: none */
 	bool no_local;         /* do not read the files to which the recording's paths lead */
 	bool no_kernel;        /* do not use the symbols of the running kernel */
+	bool no_dwarf; /* of local files, names of functions alone: symbol tables and Go's tables */
 	ux_profile_server_fn *server;    /* NULL: none */
 	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
 	void *server_ctx;

@@ -125,11 +125,20 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size)
 	return true;
 }
 
+/* Whether the starts ascend already, as those of many tables do. */
+static bool order_starts_ascend(const uint8_t *items, size_t n, size_t size)
+{
+	for (size_t i = 1; i < n; i++)
+		if (order_start(items + (i - 1) * size) > order_start(items + i * size))
+			return false;
+	return true;
+}
+
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare)
 {
 	if (n < 2)
 		return;
-	if (n > FEW && order_sort_starts(items, n, size))
+	if (order_starts_ascend(items, n, size) || (n > FEW && order_sort_starts(items, n, size)))
 		order_sort_ties(items, n, size, compare);
 	else
 		qsort(items, n, size, compare);

@@ -63,6 +63,7 @@ struct ux_symbol_input {
 	struct ux_address_filter
 		*only; /* the addresses that are needed; NULL: all of them. If it
 			  has none of them, the symbols are empty without a reason */
+	bool no_dwarf; /* as in struct ux_extract_options */
 };
 
 /* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:

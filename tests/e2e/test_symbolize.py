@@ -74,6 +74,16 @@ def test_addresses_of_a_pprof_profile_get_the_frames_of_addr2line(program, pcs, 
     assert done.stderr.decode() == "unhex: 100.0 % of samples named\n"
 
 
+def test_without_dwarf_locations_get_the_function_of_the_symbol_table_alone(program, pcs, recorded):
+    done = run("-", "--no-dwarf", data=recorded.SerializeToString())
+    assert done.returncode == 0, done.stderr
+    got = Profile.FromString(done.stdout)
+    assert {tuple(frames(got, i + 2)) for i in range(len(pcs))} == {(("outer", "", 0),)}
+    (mapping,) = got.mapping
+    assert (mapping.has_functions, mapping.has_filenames, mapping.has_line_numbers, mapping.has_inline_frames) == \
+        (True, False, False, False)
+
+
 def test_the_standard_tool_reads_the_answer(recorded, tmp_path):
     (tmp_path / "in.pb.gz").write_bytes(gzip.compress(recorded.SerializeToString()))
     assert run(tmp_path / "in.pb.gz", "-o", tmp_path / "out.pb.gz").returncode == 0

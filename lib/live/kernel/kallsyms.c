@@ -205,8 +205,7 @@ enum ux_code ux_kallsyms_parse(struct ux_bytes list, const struct ux_kernel_modu
 	*ret = (struct ux_kallsyms){0};
 	ux_arena_init(&k.arena, NAMES_BUDGET);
 	UX_TRY(kallsyms_parse_lines(&k, &all, list, err));
-	if (all.size > 1)
-		qsort(all.data, all.size, sizeof(*all.data), kallsyms_by_rank);
+	ux_sort_by_start(all.data, all.size, sizeof(*all.data), kallsyms_by_rank);
 	UX_TRY(kallsyms_add_symbols(&k, &all, modules, err));
 	*ret = k;
 	k = (struct ux_kallsyms){0};
