@@ -27,6 +27,7 @@ esac
 
 passed=0
 failed=0
+failures=
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 python='/usr/bin/python3 -B'
@@ -34,6 +35,7 @@ python='/usr/bin/python3 -B'
 add() {
 	passed=$((passed + $1))
 	failed=$((failed + $2))
+	[ "$2" = 0 ] || failures="$failures $3"
 	printf '== %s: %s passed, %s failed\n' "$3" "$1" "$2"
 }
 
@@ -74,12 +76,24 @@ build() {
 }
 
 # meson_tests NAME DIRECTORY [meson test's options]
+# What failed beside the other programs is run once more, alone: some bound what a test may take.
 meson_tests() {
 	name=$1 dir=$2
 	shift 2
-	rm -f "$dir/meson-logs/$name.json"
+	logs=$dir/meson-logs/$name.json
+	rm -f "$logs" "$dir/meson-logs/$name-again.json"
 	meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name" "$@"
-	tally "$name" meson "$dir/meson-logs/$name.json" $?
+	status=$?
+	# shellcheck disable=SC2086 # an interpreter with its option; one word each
+	if [ $status -ne 0 ] && again=$($python tools/tally.py failed "$logs") && [ -n "$again" ]; then
+		again=$(printf %s "$again" | tr '\n' ' ')
+		printf '== %s: failed, once more and alone: %s\n' "$name" "$again"
+		meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name-again" --num-processes 1 \
+			--timeout-multiplier 5 $again
+		status=$?
+		logs=$logs,$dir/meson-logs/$name-again.json
+	fi
+	tally "$name" meson "$logs" $status
 }
 
 clang_name() {
@@ -291,5 +305,6 @@ for check in $checks; do
 		;;
 	esac
 done
+[ -z "$failures" ] || printf '== failed:%s\n' "$failures"
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

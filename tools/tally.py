@@ -4,9 +4,11 @@
 
 usage: tally.py meson|junit|counts FILE EXIT_STATUS
        tally.py again FIRST.xml SECOND.xml
+       tally.py failed LOG.json
 
 The second prints what a first run of pytest left for its second one: the names of the tests that
-failed in FIRST and passed in SECOND, one a line.
+failed in FIRST and passed in SECOND, one a line. The third prints the names of the programs that
+failed in a log of meson's, as `meson test` takes them.
 """
 import json
 import re
@@ -14,21 +16,31 @@ import sys
 import xml.etree.ElementTree
 
 
-def meson(path):
-    """A testlog.json: one object a line. cmocka programs count as the tests inside them."""
-    passed = failed = 0
+def programs(path):
+    """Of a testlog.json, one object a line: each program's tests that passed, and those that failed.
+
+    A program of cmocka counts as the tests inside it.
+    """
+    results = {}
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
             test = json.loads(line)
             output = (test.get("stdout") or "") + (test.get("stderr") or "")
             inner = len(re.findall(r"^\[       OK \] ", output, re.M))
             if test["result"] in ("OK", "EXPECTEDFAIL"):
-                passed += max(inner, 1)
+                results[test["name"]] = max(inner, 1), 0
                 continue
             named = re.findall(r"(\d+) FAILED TEST\(S\)", output)
-            passed += inner
-            failed += max(1, sum(map(int, named)))
-    return passed, failed
+            results[test["name"]] = inner, max(1, sum(map(int, named)))
+    return results
+
+
+def meson(path):
+    """One log, or "FIRST,SECOND": then the second decides about the programs that it has."""
+    results = {}
+    for one in path.split(","):
+        results.update(programs(one))
+    return tuple(map(sum, zip(*results.values()))) if results else (0, 0)
 
 
 def cases(path):
@@ -39,7 +51,7 @@ def cases(path):
 
 
 def junit(path):
-    """One report, or "FIRST,SECOND": then the second's word counts for the tests that it has."""
+    """One report, or "FIRST,SECOND": then the second decides about the tests that it has."""
     results = {}
     for one in path.split(","):
         results.update(cases(one))
@@ -54,26 +66,34 @@ def again(first, second):
             print(f"{place}::{name}")
 
 
+def failed(path):
+    for name, (_, bad) in programs(path).items():
+        if bad:
+            print(name.rpartition(" / ")[2])
+
+
 def counts(path):
     """Two numbers that a script of ours wrote."""
     with open(path, encoding="ascii") as file:
-        passed, failed = map(int, file.read().split())
-    return passed, failed
+        passed, wrong = map(int, file.read().split())
+    return passed, wrong
 
 
 def main(kind, path, status):
     try:
-        passed, failed = {"meson": meson, "junit": junit, "counts": counts}[kind](path)
+        passed, wrong = {"meson": meson, "junit": junit, "counts": counts}[kind](path)
     except (OSError, ValueError, KeyError, xml.etree.ElementTree.ParseError) as error:
         print(f"tally: {kind} report {path}: {error}", file=sys.stderr)
-        passed, failed = 0, 1
-    if failed == 0 and (status != 0 or passed == 0):
-        failed = 1
-    print(passed, failed)
+        passed, wrong = 0, 1
+    if wrong == 0 and (status != 0 or passed == 0):
+        wrong = 1
+    print(passed, wrong)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "again":
         again(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "failed":
+        failed(sys.argv[2])
     else:
         main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
