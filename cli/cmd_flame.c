@@ -145,6 +145,30 @@ static enum ux_code flame_write(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return ux_file_write(job->file.path ? job->file.fd : STDOUT_FILENO, bytes, err);
 }
 
+/* The server may get a module later than the page was made, and it says so if it has none. */
+static bool flame_has_pages(void *ctx, const struct ux_id *id)
+{
+	(void)ctx;
+	return id->size > 0;
+}
+
+/*
+ * Writes where the server that names were requested from has its pages about frames; nothing if
+ * there is none, or if its URL has a token, which must not be in a file that others get.
+ */
+static enum ux_code flame_put_url(const struct flame_job *job, struct ux_out *out,
+				  struct ux_error *err)
+{
+	struct ux_bytes url = ux_bytes_cstr(job->input.server.url);
+	if (url.size == 0 || strstr(job->input.server.url, "/k/"))
+		return UX_OK;
+	while (url.size > 0 && url.data[url.size - 1] == '/')
+		url.size--;
+	ux_out_put(out, url.data, url.size);
+	ux_out_cstr(out, "/frame");
+	return ux_out_status(out, err);
+}
+
 static enum ux_code flame_put_graph(struct flame_job *job, const char *name, struct ux_error *err)
 {
 	const struct flame_values *v = job->v;
@@ -155,6 +179,12 @@ static enum ux_code flame_put_graph(struct flame_job *job, const char *name, str
 	};
 	if (job->to == FLAME_SVG)
 		options.least = flame_svg_least;
+	ux_cleanup(ux_out_deinit) struct ux_out frame_url = {0};
+	if (job->to == FLAME_HTML)
+		UX_TRY(flame_put_url(job, &frame_url, err));
+	how.frame_url = ux_out_bytes(&frame_url);
+	if (how.frame_url.size > 0)
+		options.has_pages = flame_has_pages;
 	options.most = v->limit ? v->limit : UX_FLAME_NODES_MOST;
 	UX_TRY(ux_call_tree_make(&job->tree, &job->input.profile,
 				 v->diff ? &job->before.profile : NULL, &options, err));

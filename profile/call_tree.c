@@ -13,9 +13,10 @@
 struct call_grown {
 	uint32_t caller;
 	uint32_t function;
-	uint32_t place; /* number in the finished tree; 0: it is left out, or the root */
+	uint32_t place; /* number in the list of places, plus one */
 	uint8_t calls;
-	double weight; /* share in the values, summed over the columns, without their signs */
+	double heaviest; /* weight of the stack that `place` is of */
+	double weight;   /* share in the values, summed over the columns, without their signs */
 };
 
 UX_VEC(call_grown_nodes, struct call_grown);
@@ -34,12 +35,15 @@ struct call_maker {
 	struct ux_profile_numbers stacks;         /* node of (root, stack) */
 	size_t column_of[UX_PROFILE_VALUES_MOST]; /* SIZE_MAX: the value is not compared */
 	struct call_path path;
+	struct ux_call_placer placer;
+	const struct ux_call_options *options;
 };
 
 void ux_call_tree_deinit(struct ux_call_tree *t)
 {
 	ux_functions_deinit(&t->functions);
 	ux_call_nodes_deinit(&t->nodes);
+	ux_call_places_deinit(&t->places);
 	free(t->self);
 	free(t->total);
 	*t = (struct ux_call_tree){0};
@@ -53,6 +57,7 @@ static void call_maker_deinit(struct call_maker *m)
 	ux_frame_functions_deinit(&m->functions);
 	ux_profile_numbers_deinit(&m->stacks);
 	call_path_deinit(&m->path);
+	ux_call_placer_deinit(&m->placer);
 }
 
 static int64_t call_add(int64_t a, int64_t b)
@@ -90,6 +95,17 @@ static enum ux_code call_descend(struct call_maker *m, uint32_t *node, uint32_t 
 	return UX_OK;
 }
 
+/* Gives a node the place of a stack if that weighs more than the one whose place it has. */
+static void call_set_place(struct call_maker *m, uint32_t node, uint32_t stack)
+{
+	uint32_t place = ux_call_placer_at(&m->placer, m->p, stack);
+	struct call_grown *grown = &m->nodes.data[node];
+	if (place == 0 || (grown->place != 0 && m->placer.weights[stack] <= grown->heaviest))
+		return;
+	grown->place = place;
+	grown->heaviest = m->placer.weights[stack];
+}
+
 /* The node of a stack below a root. Stacks are added from the outermost new one inwards. */
 static enum ux_code call_stack_node(struct call_maker *m, uint32_t root, uint32_t stack,
 				    uint32_t *ret, struct ux_error *err)
@@ -112,9 +128,11 @@ static enum ux_code call_stack_node(struct call_maker *m, uint32_t root, uint32_
 		size_t n = 0;
 		const uint32_t *functions =
 			ux_functions_at(p, &m->functions, p->stacks.data[s].location, &n);
-		for (size_t i = n; i-- > 0;)
+		for (size_t i = n; i-- > 0;) {
 			UX_TRY(call_descend(m, &node, functions[i],
 					    i + 1 < n ? UX_CALL_INLINED : UX_CALL_CALLED, err));
+			call_set_place(m, node, s);
+		}
 		bool fresh = false;
 		uint32_t *known =
 			ux_profile_numbers_insert(&m->stacks, (uint64_t)root << 32 | s, &fresh);
@@ -184,6 +202,26 @@ static enum ux_code call_add_samples(struct call_maker *m, bool threads, struct 
 	return UX_OK;
 }
 
+/* Reads the places of the locations of the profile, and what each of its stacks weighs. */
+static enum ux_code call_read_places(struct call_maker *m, struct ux_error *err)
+{
+	const struct ux_profile *p = m->p;
+	if (!m->options->has_pages)
+		return UX_OK;
+	UX_TRY(ux_call_placer_add(&m->placer, p, m->options->has_pages, m->options->has_pages_ctx,
+				  &m->tree->functions.strings, err));
+	for (size_t i = 0; i < p->samples.size; i++) {
+		const struct ux_profile_sample *sample = &p->samples.data[i];
+		const int64_t *values = ux_profile_sample_values(p, sample);
+		for (size_t k = 0; k < p->n_types; k++)
+			if (m->column_of[k] != SIZE_MAX)
+				m->placer.weights[sample->stack] +=
+					call_magnitude(values[k]) * m->scale[m->column_of[k]];
+	}
+	ux_call_placer_sum(&m->placer, p);
+	return UX_OK;
+}
+
 static enum ux_code call_add_profile(struct call_maker *m, const struct ux_profile *p,
 				     size_t first_column, bool threads, struct ux_error *err)
 {
@@ -192,6 +230,7 @@ static enum ux_code call_add_profile(struct call_maker *m, const struct ux_profi
 	ux_frame_functions_deinit(&m->functions);
 	UX_TRY(ux_functions_of_profile(&m->tree->functions, p, &m->functions, err));
 	call_scale(m, first_column);
+	UX_TRY(call_read_places(m, err));
 	return call_add_samples(m, threads, err);
 }
 
@@ -409,6 +448,7 @@ static void call_put_node(struct call_writer *w, uint32_t caller, struct call_ke
 		.depth = place == 0 ? 0 : t->nodes.data[caller].depth + 1,
 		.end = place + 1,
 		.calls = smaller ? UX_CALL_CALLED : grown->calls,
+		.place = smaller ? 0 : grown->place,
 	};
 	w->grown[place] = kept.node;
 	w->next[place] = smaller ? UINT32_MAX : w->first[kept.node];
@@ -481,6 +521,30 @@ static enum ux_code call_finish(struct call_maker *m, const struct call_kept_nod
 	return code;
 }
 
+/* Keeps the places that nodes of the finished tree have, in the order of these. */
+static enum ux_code call_keep_places(struct call_maker *m, struct ux_error *err)
+{
+	struct ux_call_tree *t = m->tree;
+	size_t n = m->placer.list.size;
+	if (n == 0)
+		return UX_OK;
+	ux_cleanup(ux_free_ptr) uint32_t *number_of = calloc(n + 1, sizeof(*number_of));
+	if (!number_of)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < t->nodes.size; i++) {
+		uint32_t *place = &t->nodes.data[i].place;
+		if (*place == 0)
+			continue;
+		if (number_of[*place] == 0) {
+			if (!ux_call_places_append(&t->places, m->placer.list.data[*place - 1]))
+				return ux_error_nomem(err);
+			number_of[*place] = (uint32_t)t->places.size;
+		}
+		*place = number_of[*place];
+	}
+	return UX_OK;
+}
+
 static enum ux_code call_make(struct call_maker *m, const struct ux_profile *p,
 			      const struct ux_profile *other, const struct ux_call_options *options,
 			      struct ux_error *err)
@@ -508,7 +572,7 @@ static enum ux_code call_make(struct call_maker *m, const struct ux_profile *p,
 	if (code == UX_OK)
 		code = call_finish(m, &kept, err);
 	call_kept_nodes_deinit(&kept);
-	return code;
+	return code == UX_OK ? call_keep_places(m, err) : code;
 }
 
 enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *p,
@@ -520,6 +584,7 @@ enum ux_code ux_call_tree_make(struct ux_call_tree *t, const struct ux_profile *
 	if (options->names_most > 0)
 		t->functions.strings.arena.budget = options->names_most;
 	struct call_maker m = {.tree = t,
+			       .options = options,
 			       .grown_most = options->grown_most ? options->grown_most
 								 : UX_CALL_NODES_MOST};
 	enum ux_code code = call_make(&m, p, other, options, err);

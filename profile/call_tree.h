@@ -6,6 +6,7 @@
 #ifndef UX_CALL_TREE_H
 #define UX_CALL_TREE_H
 
+#include "call_place.h"
 #include "functions.h"
 
 enum {
@@ -24,6 +25,7 @@ enum {
 /* The nodes of a tree are in preorder, so that those of a subtree are consecutive. */
 struct ux_call_node {
 	uint32_t function;
+	uint32_t place;  /* number in the tree's places, plus one; 0: none is known */
 	uint32_t caller; /* a node with a lower number; of the root: itself */
 	uint32_t depth;  /* of the root: 0 */
 	uint32_t end;    /* number of the first node behind its subtree */
@@ -48,6 +50,12 @@ struct ux_call_options {
 	size_t names_most;
 	/* Nodes with less than this share of the profile are left out in the same way. */
 	double least;
+	/*
+	 * Nodes in modules that have pages get the place of the location with the largest values
+	 * in them. NULL: no node has one.
+	 */
+	ux_has_pages_fn *has_pages;
+	void *has_pages_ctx;
 };
 
 /*
@@ -57,6 +65,7 @@ struct ux_call_options {
 struct ux_call_tree {
 	struct ux_functions functions;
 	struct ux_call_nodes nodes;
+	struct ux_call_places places; /* in the order of the first nodes that have them */
 	struct ux_profile_type types[UX_PROFILE_VALUES_MOST]; /* strings of `functions` */
 	size_t n_types;
 	size_t n_columns; /* n_types, or twice that */

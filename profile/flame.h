@@ -19,6 +19,11 @@ struct ux_flame_options {
 	size_t type;           /* the value that widths show at first */
 	/* Where a page links to above its title: a path, and what is there. Empty: nowhere. */
 	struct ux_bytes back_url, back_text;
+	/*
+	 * The page about a frame, to which its place is added as "?id=ID&addr=0x...": a path or an
+	 * http URL. Empty: there is none, and nodes have no links. In pages alone.
+	 */
+	struct ux_bytes frame_url;
 };
 
 /*

@@ -4,6 +4,10 @@
 #include "html_escape.h"
 #include "json_out.h"
 
+enum {
+	UX_FLAME_PC = 17, /* an address as text */
+};
+
 /* Functions and strings that the nodes of a tree use, numbered in the order of their first use. */
 struct flame_numbers {
 	uint32_t *of_function; /* for each function, its number plus one */
@@ -53,6 +57,8 @@ static enum ux_code flame_number(const struct ux_call_tree *t, struct flame_numb
 		flame_use_string(n, f->file);
 		flame_use_string(n, f->why);
 	}
+	for (size_t i = 0; i < t->places.size; i++)
+		flame_use_string(n, t->places.data[i].id);
 	return UX_OK;
 }
 
@@ -148,6 +154,39 @@ static enum ux_code flame_put_nodes(const struct ux_call_tree *t, const struct f
 	return UX_OK;
 }
 
+/* The places of nodes, and for each node the number of its one, plus one. */
+static enum ux_code flame_put_places(const struct ux_call_tree *t, const struct flame_numbers *n,
+				     struct ux_json *j, struct ux_stream *s, struct ux_error *err)
+{
+	char text[UX_FLAME_PC];
+	ux_json_key(j, "places");
+	ux_json_object_begin(j);
+	ux_json_key(j, "id");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < t->places.size; i++) {
+		ux_json_u64(j, n->of_string[t->places.data[i].id] - 1);
+		UX_TRY(ux_stream_pass(s, err));
+	}
+	ux_json_array_end(j);
+	ux_json_key(j, "pc"); /* as text: a number of JavaScript has 53 bits */
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < t->places.size; i++) {
+		(void)snprintf(text, sizeof(text), "%" PRIx64, t->places.data[i].pc);
+		ux_json_cstr(j, text);
+		UX_TRY(ux_stream_pass(s, err));
+	}
+	ux_json_array_end(j);
+	ux_json_key(j, "of_node");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < t->nodes.size; i++) {
+		ux_json_u64(j, t->nodes.data[i].place);
+		UX_TRY(ux_stream_pass(s, err));
+	}
+	ux_json_array_end(j);
+	ux_json_object_end(j);
+	return UX_OK;
+}
+
 static enum ux_code flame_put_data(const struct ux_call_tree *t,
 				   const struct ux_flame_options *options,
 				   const struct flame_numbers *n, struct ux_stream *s,
@@ -174,6 +213,10 @@ static enum ux_code flame_put_data(const struct ux_call_tree *t,
 	ux_json_array_end(&j);
 	UX_TRY(flame_put_functions(t, n, &j, s, err));
 	UX_TRY(flame_put_nodes(t, n, &j, s, err));
+	if (options->frame_url.size > 0 && t->places.size > 0) {
+		ux_json_key_str(&j, "frame_url", options->frame_url);
+		UX_TRY(flame_put_places(t, n, &j, s, err));
+	}
 	ux_json_object_end(&j);
 	return UX_OK;
 }
@@ -223,9 +266,11 @@ static const char flame_controls[] =
 	"<div id=\"current\" role=\"treeitem\" aria-selected=\"true\"></div></div>\n"
 	"<p id=\"legend\" class=\"soft\"></p>\n"
 	"<section id=\"about\" aria-label=\"Frame\"><p id=\"name\"></p><p id=\"facts\"></p>"
-	"<p id=\"why\"></p></section>\n"
+	"<p id=\"why\"></p><p id=\"link\" hidden><a id=\"source\" rel=\"noreferrer\">Source and machine "
+	"code</a></p></section>\n"
 	"<p id=\"keys\" class=\"soft\">Click or Enter: zoom. Arrow keys: callee, caller, neighbours. "
-	"Escape: zoom out. Italic: inlined. Hatched: no name.</p>\n"
+	"Escape: zoom out.<span id=\"open\" hidden> O: source and machine code of the frame.</span> "
+	"Italic: inlined. Hatched: no name.</p>\n"
 	"<h2>Functions</h2>\n"
 	"<div class=\"controls\"><label>Order<select id=\"order\"><option value=\"self\">self"
 	"</option><option value=\"total\">total</option></select></label></div>\n"

@@ -50,15 +50,19 @@ static void top_maker_deinit(struct top_maker *m)
 	free(m->inside);
 }
 
-static enum ux_code top_row(struct top_maker *m, struct top_key key, uint32_t *ret,
-			    struct ux_error *err)
+/* Finds or adds a row; `location` is one that it has. */
+static enum ux_code top_row(struct top_maker *m, struct top_key key, uint32_t location,
+			    uint32_t *ret, struct ux_error *err)
 {
 	bool fresh = false;
 	uint32_t *number = top_numbers_insert(&m->numbers, key, &fresh);
 	if (!number)
 		return ux_error_nomem(err);
 	if (fresh) {
-		struct ux_top_row row = {key.function, key.file, key.line, 0, 0};
+		struct ux_top_row row = {.function = key.function,
+					 .file = key.file,
+					 .line = key.line,
+					 .location = location};
 		*number = (uint32_t)m->top->rows.size;
 		if (!ux_top_rows_append(&m->top->rows, row))
 			return ux_error_nomem(err);
@@ -75,13 +79,13 @@ static enum ux_code top_rows(struct top_maker *m, enum ux_top_level level, struc
 	for (size_t i = 1; i < p->locations.size; i++) {
 		const struct ux_profile_location *l = &p->locations.data[i];
 		if (l->n == 0)
-			UX_TRY(top_row(m, (struct top_key){m->of.of_location[i], 0, 0},
+			UX_TRY(top_row(m, (struct top_key){m->of.of_location[i], 0, 0}, (uint32_t)i,
 				       &m->of.of_location[i], err));
 		for (uint32_t k = l->first; k < l->first + l->n; k++) {
 			const struct ux_profile_frame *f = &p->frames.data[k];
 			struct top_key key = {m->of.of_frame[k], lines ? f->file : 0,
 					      lines ? f->line : 0};
-			UX_TRY(top_row(m, key, &m->of.of_frame[k], err));
+			UX_TRY(top_row(m, key, (uint32_t)i, &m->of.of_frame[k], err));
 		}
 	}
 	return UX_OK;
@@ -108,6 +112,11 @@ static void top_weigh(struct top_maker *m, size_t type)
 			ux_functions_at(p, &m->of, p->stacks.data[sample->stack].location, &n);
 		struct ux_top_row *row = &m->top->rows.data[rows[0]];
 		row->self = top_add(row->self, value);
+		uint64_t weight = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+		if (weight > row->heaviest) {
+			row->heaviest = weight;
+			row->location = p->stacks.data[sample->stack].location;
+		}
 	}
 	for (size_t i = p->stacks.size; i-- > 1;) {
 		uint32_t caller = p->stacks.data[i].caller;

@@ -12,6 +12,8 @@ struct ux_top_row {
 	uint32_t line;     /* 0: unknown, or the row is of a whole function */
 	int64_t self;      /* of samples that were taken in it */
 	int64_t total; /* of samples in whose stacks it is; those of a recursive one count once */
+	uint32_t location; /* where it was measured with the largest value, else any that it has */
+	uint64_t heaviest; /* that value, without its sign */
 };
 
 UX_VEC(ux_top_rows, struct ux_top_row);

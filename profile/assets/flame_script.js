@@ -62,6 +62,7 @@
 		fn: Int32Array.from(data.nodes.function),
 		depth: Int32Array.from(data.nodes.depth),
 		calls: data.nodes.calls,
+		place: data.places ? data.places.of_node : null,
 		self: data.self.map(column => Float64Array.from(column)),
 	});
 
@@ -69,13 +70,24 @@
 	// one that it is compared with. Groups are of nodes whose callers are not told apart yet.
 	function inverse(column) {
 		const self = plain.self, all = plain.width[column][0];
-		const made = {fn: [], depth: [], calls: "", self: self.map(() => [])};
+		const made = {fn: [], depth: [], calls: "", place: plain.place && [], self: self.map(() => [])};
 		const calls = [];
 		const leaves = [];
 		let steps = 0;
 		for (let i = 1; i < plain.fn.length; i++)
 			if (self.some(values => values[i] !== 0))
 				leaves.push(i);
+		// The place of the node from which most comes.
+		const heaviest = (group, column) => {
+			let best = 0;
+			group.at.forEach((node, k) => {
+				if (!plain.place[group.at[best]] ||
+					Math.abs(self[column][group.from[k]]) > Math.abs(self[column][group.from[best]]) &&
+					plain.place[node])
+					best = k;
+			});
+			return plain.place[group.at[best]];
+		};
 		const weight = sources => {
 			let sum = 0;
 			for (const s of sources)
@@ -109,6 +121,8 @@
 			made.fn.push(group.fn);
 			made.depth.push(group.depth);
 			calls.push(how || 1);
+			if (plain.place)
+				made.place.push(group.depth ? heaviest(group, column) : 0);
 			own.forEach((v, c) => made.self[c].push(v));
 			const list = [...under.values()];
 			list.forEach(g => g.weight = weight(g.from));
@@ -383,6 +397,17 @@
 		$("facts").textContent = about(i).join(" \u00b7 ");
 		$("why").textContent = names[tree.fn[i]] === SMALLER
 			? "Frames that are too small to be in this file." : why(tree.fn[i]);
+		$("link").hidden = !link(i);
+		$("source").href = link(i);
+	}
+
+	// The page about the place of a node; "": there is none.
+	function link(i) {
+		const place = tree.place ? tree.place[i] : 0;
+		if (!place)
+			return "";
+		const id = data.strings[data.places.id[place - 1]];
+		return `${data.frame_url}?id=${encodeURIComponent(id)}&addr=0x${data.places.pc[place - 1]}`;
 	}
 
 	// Makes a node the current one, for the keyboard and for a screen reader.
@@ -462,6 +487,8 @@
 			enlarge(current);
 		} else if (event.key === "Escape") {
 			enlarge(0);
+		} else if (event.key === "o" && link(current)) {
+			location.assign(link(current));
 		} else {
 			return;
 		}
@@ -620,6 +647,7 @@
 		$("color").value = "change";
 		$("order").value = "change";
 	}
+	$("open").hidden = !data.frame_url;
 	if (types < 2)
 		$("type").parentNode.hidden = true;
 	for (const id of ["view", "type", "side"])

@@ -91,13 +91,16 @@ static enum ux_code service_put_graph(struct ux_request *req, struct ux_response
 				      enum ux_profile_output format)
 {
 	ux_cleanup(service_page_deinit) struct service_page p = {0};
-	ux_cleanup(ux_out_deinit) struct ux_out back = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out back = {0}, frame = {0};
 	UX_TRY(service_page_open(req, &p));
 	ux_out_put(&back, req->prefix.data, req->prefix.size);
 	ux_out_cstr(&back, "/profiles/");
 	ux_html_percent(&back, ux_bytes_cstr(p.service));
 	ux_out_put(&back, p.query.data, p.query.size);
 	UX_TRY(ux_out_status(&back, &req->err));
+	ux_out_put(&frame, req->prefix.data, req->prefix.size);
+	ux_out_cstr(&frame, "/frame");
+	UX_TRY(ux_out_status(&frame, &req->err));
 	const struct ux_profile_output_options o = {
 		.format = format,
 		.profile = &p.span->profile,
@@ -106,7 +109,9 @@ static enum ux_code service_put_graph(struct ux_request *req, struct ux_response
 		.flame = {.title = ux_bytes_cstr(p.service),
 			  .other = UX_STR("before"),
 			  .back_url = ux_out_bytes(&back),
-			  .back_text = UX_STR("Table, other spans and hosts")},
+			  .back_text = UX_STR("Table, other spans and hosts"),
+			  .frame_url =
+				  format == UX_OUTPUT_HTML ? ux_out_bytes(&frame) : UX_BYTES_NONE},
 	};
 	ux_request_answer_most(req, ANSWER_MOST);
 	return ux_profile_output_put(req, res, &o);

@@ -4,6 +4,7 @@
 
 #include "order.h"
 #include "page.h"
+#include "profile_output.h"
 #include "profile_text.h"
 #include "stored_profile.h"
 
@@ -16,6 +17,7 @@ struct table_row {
 UX_VEC(table_rows, struct table_row);
 
 struct table {
+	struct ux_request *req;
 	const struct ux_profile_table *what;
 	struct ux_top now, then;
 	size_t type, type_then;
@@ -138,6 +140,23 @@ static void table_put_change(const struct table_row *row, struct ux_out *out)
 	UX_HTML(out, "<td class=\"num\"><b>$</b></td>", text);
 }
 
+/* Writes a function's name, with a link to the page about a frame of it if its module has one. */
+static void table_put_name(struct table *t, const struct ux_profile *p, uint32_t location,
+			   struct ux_bytes name)
+{
+	struct ux_out *out = &t->req->out;
+	const struct ux_profile_location *l = &p->locations.data[location];
+	const struct ux_id *id = &p->modules.data[l->module].id;
+	char text[UX_ID_TEXT];
+	if (l->kind != UX_PROFILE_PC || id->size == 0 || !ux_profile_output_has_pages(t->req, id)) {
+		UX_HTML(out, "<code class=\"fn\">$</code>", name);
+		return;
+	}
+	UX_HTML(out, "<a href=\"/frame?id=$&amp;addr=$\"><code class=\"fn\">$</code></a>",
+		ux_html_url(ux_id_format(id, text)),
+		ux_html_hex(l->address - (l->returns && l->address > 0)), name);
+}
+
 static void table_put_row(struct table *t, const struct table_row *row, struct ux_out *out)
 {
 	bool gone = row->now == SIZE_MAX;
@@ -151,7 +170,8 @@ static void table_put_row(struct table *t, const struct table_row *row, struct u
 		table_put_change(row, out);
 	table_put_value(t, gone ? 0 : r->self, out);
 	table_put_value(t, gone ? 0 : r->total, out);
-	UX_HTML(out, "<td><code class=\"fn\">$</code>", ux_strings_get(texts, f->name));
+	ux_out_cstr(out, "<td>");
+	table_put_name(t, p, r->location, ux_strings_get(texts, f->name));
 	if (t->what->level == UX_TOP_LINES && r->file != 0)
 		UX_HTML(out, " <span class=\"where\">$:$</span>", ux_profile_text(p, r->file),
 			r->line);
@@ -160,7 +180,7 @@ static void table_put_row(struct table *t, const struct table_row *row, struct u
 
 enum ux_code ux_profile_table_put(struct ux_request *req, const struct ux_profile_table *what)
 {
-	ux_cleanup(table_deinit) struct table t = {.what = what};
+	ux_cleanup(table_deinit) struct table t = {.req = req, .what = what};
 	struct ux_out *out = &req->out;
 	UX_TRY(table_make(&t, &req->err));
 	UX_TRY(ux_request_check(req));

@@ -3,6 +3,7 @@
 #include "profile_output.h"
 
 #include "folded.h"
+#include "server.h"
 #include "profile_viewers.h"
 #include "stored_profile.h"
 
@@ -37,6 +38,16 @@ bool ux_profile_output_parse(struct ux_bytes name, enum ux_profile_output *ret)
 	return false;
 }
 
+bool ux_profile_output_has_pages(void *ctx, const struct ux_id *id)
+{
+	const struct ux_request *req = ctx;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	char text[UX_ID_TEXT];
+	int64_t number = 0;
+	return ix->modules.number(ix, ux_caller_of(req)->ns, ux_id_format(id, text), &number,
+				  NULL) == UX_OK;
+}
+
 static enum ux_code output_pass(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_request *req = ctx;
@@ -55,6 +66,8 @@ static enum ux_code output_put_graph(struct ux_request *req,
 		.grown_most = UX_OUTPUT_GROWN_MOST,
 		.names_most = UX_PROFILE_NAMES_MOST,
 		.least = picture ? output_svg_least : 0,
+		.has_pages = o->flame.frame_url.size > 0 ? ux_profile_output_has_pages : NULL,
+		.has_pages_ctx = req,
 	};
 	struct ux_flame_options flame = o->flame;
 	UX_TRY(ux_call_tree_make(&tree, o->profile, o->before, &options, &req->err));

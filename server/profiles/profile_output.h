@@ -35,6 +35,9 @@ struct ux_profile_output_options {
 /* Finds a format by its name: pprof, folded, speedscope, firefox, html, svg. */
 bool ux_profile_output_parse(struct ux_bytes name, enum ux_profile_output *ret) ux_must;
 
+/* Whether the request may see a module with that ID; ctx is the request. */
+bool ux_profile_output_has_pages(void *ctx, const struct ux_id *id);
+
 /*
  * Makes a profile the answer. UX_ENOTFOUND: it has no such value. UX_EINVAL: the two have no values
  * in common. UX_ELIMIT, UX_ENOMEM.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles that the server keeps: uploads, spans of time, differences, tables, pages, retention."""
 import gzip
+import html
+import re
 import subprocess
 import time
 import urllib.parse
@@ -14,7 +16,7 @@ from browser import LOOKS, Browser, checked, narrow
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import build_id, compile_c, symbol
+from tool import build_id, compile_c, lines, symbol, unhex
 
 KEEP = ("--keep-profiles", "7d")
 
@@ -189,6 +191,74 @@ def test_the_graph_of_a_span_is_one_click_away(shop, tmp_path):
         assert page.text("h1") == "shop/cart"
     finally:
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def measured(keeper, tmp_path_factory):
+    """A service with samples of a program in a call that is inlined; its symbols, sources and code are here."""
+    program = compile_c(tmp_path_factory.mktemp("measured"))
+    assert keeper.unhex("push", "--with-debuginfo", "--sources", program).returncode == 0
+    found = lines(unhex("lookup", program, "--json", *map(hex, range(*[symbol(program, "outer")[0] + n for n in (
+        0, symbol(program, "outer")[1])]))))
+    inside = next(int(f["address"], 16) for f in found if len(f["frames"]) == 3)
+    b = pprof_message.Builder()
+    mapping = b.mapping(str(program), build_id(program).removeprefix("gnu:"))
+    elsewhere = b.mapping("/lib/libelse.so", "ab" * 20)
+    outer = b.location(symbol(program, "main")[0] + 4, mapping)
+    b.sample([b.location(inside, mapping), outer], 7_000_000)
+    b.sample([b.location(0x1234, elsewhere), outer], 1_000_000)
+    data = b.profile.SerializeToString()
+    keep(keeper, data, service="measured", time=1_795_000_000)
+    program.with_suffix(".pb").write_bytes(data)
+    return program, inside
+
+
+@pytest.mark.parametrize("from_file", [False, True], ids=["server", "file"])
+def test_a_frame_of_the_graph_opens_its_source_and_its_code(keeper, measured, tmp_path, from_file):
+    """Open, search, zoom, read a known function and its inlined callee, click through to the source."""
+    program, inside = measured
+    url = f"{keeper.url}/profiles/measured/flame?from=1794990000&until=1795010000"
+    if from_file:
+        out = tmp_path / "cpu.html"
+        done = unhex("flame", program.with_suffix(".pb"), "--url", keeper.url, "-o", out)
+        assert done.returncode == 0 and "87.5 % of samples named" in done.stderr, done.stderr
+        url = out.as_uri()
+    browser = Browser(tmp_path)
+    try:
+        page = browser.page(width=390, height=800, phone=True) if from_file else browser.page()
+        page.goto(url)
+        page.wait("document.documentElement.dataset.ready")
+        page.fill("#query", "inner")
+        page.eval("document.getElementById('query').dispatchEvent(new Event('input'))")
+        page.wait("document.querySelector('#found').textContent.includes('87.5')")
+        page.eval("document.getElementById('graph').focus()")
+        keys = ["ArrowDown"] * 4 + ["Enter"]  # main, outer, middle, inner
+        for name in keys:
+            page("Input.dispatchKeyEvent", type="keyDown", key=name)
+        assert page.text("#name") == "inner" and f"{program}.c:" in page.text("#facts")
+        assert page.text("#about a") == "Source and machine code"
+        narrow(page, "graph")
+        page.during(lambda: page.click("#source"))
+        assert page.eval("location.pathname + location.search") == \
+            f"/frame?id={urllib.parse.quote(build_id(program), safe='')}&addr={inside:#x}"
+        marks = page.eval("[...document.querySelectorAll('.lines mark')].map(e => e.innerText)")
+        assert len(marks) == 4 and marks[-1].startswith(f"{inside:#x} "), marks
+        assert page.eval("[...document.querySelectorAll('.fn')].map(e => e.innerText)")[:3] == \
+            ["inner", "middle", "outer"]
+        assert not page.problems
+    finally:
+        browser.close()
+
+
+def test_functions_of_modules_that_are_here_lead_to_their_code(keeper, measured):
+    program, inside = measured
+    _, _, page = fetch(keeper, "/profiles/measured?from=1794990000&until=1795010000", accept="text/html")
+    links = re.findall(r'<td><a href="([^"]*)"><code class="fn">([^<]*)</code></a>', page.decode())
+    there = {name: html.unescape(url) for url, name in links}
+    assert set(there) == {"inner", "middle", "outer", "main"}
+    assert urllib.parse.unquote(there["inner"]) == f"/frame?id={build_id(program)}&addr={inside:#x}"
+    assert "<td><code class=\"fn\">libelse.so+0x1234</code>" in page.decode()
+    assert all(fetch(keeper, url, accept="text/html")[0] == 200 for url in there.values())
 
 
 def numbers(server, path="/v1/profiles?limit=1000"):

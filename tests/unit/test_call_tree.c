@@ -202,10 +202,66 @@ static void a_deep_stack_is_no_recursion(void **state)
 	ux_profile_deinit(&p);
 }
 
+static bool not_of_b(void *ctx, const struct ux_id *id)
+{
+	(void)ctx;
+	return id->bytes[0] != 'b';
+}
+
+/* Gives each module an ID that begins with the letter of its name. */
+static void give_ids(struct ux_profile *p)
+{
+	for (size_t i = 1; i < p->modules.size; i++) {
+		struct ux_bytes path = ux_profile_text(p, p->modules.data[i].path);
+		p->modules.data[i].id = (struct ux_id){
+			.type = UX_ID_GNU, .size = 2, .bytes = {path.data[path.size - 1], 1}};
+	}
+}
+
+static void frames_have_the_place_where_most_was_measured(void **state)
+{
+	(void)state;
+	struct ux_profile p;
+	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree t = {0};
+	const struct ux_call_options options = {.has_pages = not_of_b, .most = 3};
+	make_profile(&p, "samples/count");
+	make_profile_sample(&p, "a!main;b@50", 0, 6, 0);
+	make_profile_sample(&p, "a!main;a!f|in", 0, 2, 0);
+	make_profile_sample(&p, "a!main;c!f", 0, 1, 0);
+	give_ids(&p);
+	/* Two more places in main, one of them a call, of which the first is in most samples. */
+	uint32_t main_at = p.stacks.data[1].location, stack = 0, location = 0;
+	struct ux_profile_frame frame = p.frames.data[p.locations.data[main_at].first];
+	for (int64_t i = 0; i < 2; i++) {
+		struct ux_profile_place place = {.module = p.locations.data[main_at].module,
+						 .kind = UX_PROFILE_PC,
+						 .address = 0x9000 + (uint64_t)i,
+						 .returns = i == 0};
+		int64_t value = 20 - i;
+		assert_int_equal(ux_profile_locate(&p, place, &location, NULL), UX_OK);
+		assert_int_equal(ux_profile_name(&p, location, &frame, 1, NULL), UX_OK);
+		assert_int_equal(ux_profile_push(&p, 0, location, &stack, NULL), UX_OK);
+		assert_int_equal(ux_profile_add_sample(&p, 0, stack, 0, &value, NULL), UX_OK);
+	}
+	assert_int_equal(ux_call_tree_make(&t, &p, NULL, &options, NULL), UX_OK);
+	/* all, main, the address in b, (smaller) */
+	assert_int_equal(t.nodes.size, 4);
+	assert_int_equal(t.nodes.data[0].place, 0);
+	assert_int_equal(t.nodes.data[1].place, 1);
+	assert_int_equal(t.nodes.data[2].place, 0);
+	assert_int_equal(t.nodes.data[3].place, 0);
+	assert_int_equal(t.places.size, 1);
+	assert_int_equal(t.places.data[0].pc, 0x8fff);
+	assert_string_equal(
+		(const char *)ux_strings_get(&t.functions.strings, t.places.data[0].id).data,
+		"gnu:6101");
+	ux_profile_deinit(&p);
+}
+
 static enum ux_code alloc_tree(void *ctx)
 {
 	const struct ux_profile *p = ctx;
-	struct ux_call_options options = {.most = 5, .threads = true};
+	struct ux_call_options options = {.most = 5, .threads = true, .has_pages = not_of_b};
 	ux_cleanup(ux_call_tree_deinit) struct ux_call_tree t = {0};
 	return ux_call_tree_make(&t, p, p, &options, NULL);
 }
@@ -218,6 +274,7 @@ static void a_failed_allocation_is_an_error(void **state)
 	make_profile_sample(&p, "a!main;a!big|in;a!deep;b@12", 0, 60, 1);
 	make_profile_sample(&p, "a!main;a!mid", 0, 30, 0);
 	make_profile_sample(&p, "a!main;a!tiny", 0, 1, 0);
+	give_ids(&p);
 	assert_true(each_failed_alloc(alloc_tree, &p, false) > 20);
 	ux_profile_deinit(&p);
 }
@@ -232,6 +289,7 @@ int main(void)
 		UX_TEST(negative_and_missing_values_are_sums_too),
 		UX_TEST(names_are_what_people_read),
 		UX_TEST(a_deep_stack_is_no_recursion),
+		UX_TEST(frames_have_the_place_where_most_was_measured),
 		UX_TEST(a_failed_allocation_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

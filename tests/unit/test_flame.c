@@ -26,6 +26,12 @@ enum form {
 	FORMS
 };
 
+static bool has_pages(void *ctx, const struct ux_id *id)
+{
+	(void)ctx;
+	return id->size > 0;
+}
+
 static enum ux_code write_form(const struct ux_profile *p, const struct ux_profile *other,
 			       enum form form, struct ux_out *to, struct ux_error *err)
 {
@@ -33,12 +39,17 @@ static enum ux_code write_form(const struct ux_profile *p, const struct ux_profi
 	ux_cleanup(ux_stream_deinit) struct ux_stream s = {.write = keep, .ctx = to};
 	struct ux_flame_options how = {.title = UX_STR("<now> & " HOSTILE),
 				       .other = UX_STR("<before>")};
+	struct ux_call_options options = {0};
 	struct ux_viewer_options viewer = {.title = UX_STR("now")};
 	if (form == SPEEDSCOPE)
 		return ux_speedscope_write(p, &viewer, &s, err);
 	if (form == FIREFOX)
 		return ux_firefox_write(p, &viewer, &s, err);
-	UX_TRY(ux_call_tree_make(&t, p, other, &(struct ux_call_options){0}, err));
+	if (p->modules.size > 1 && p->modules.data[1].id.size > 0) {
+		options.has_pages = has_pages;
+		how.frame_url = UX_STR("/n/</script>/frame");
+	}
+	UX_TRY(ux_call_tree_make(&t, p, other, &options, err));
 	return form == HTML ? ux_flame_html(&t, &how, &s, err) : ux_flame_svg(&t, &how, &s, err);
 }
 
@@ -138,6 +149,36 @@ static void a_page_has_the_tree_and_no_foreign_markup(void **state)
 	assert_string_equal(string_at(doc, "name", (size_t)at(fn, 4)), "libc.so+0x1f0");
 	assert_string_equal(string_at(doc, "why", (size_t)at(fn, 4)), "no symbols anywhere <b>");
 	assert_string_equal(string_at(doc, "name", (size_t)at(fn, 5)), HOSTILE);
+	json_decref(doc);
+	ux_profile_deinit(&p);
+}
+
+static void frames_lead_to_the_pages_of_their_places(void **state)
+{
+	(void)state;
+	struct ux_profile p;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	make_example(&p);
+	p.modules.data[1].id = (struct ux_id){.type = UX_ID_GNU, .size = 2, .bytes = {0xab, 0xcd}};
+	write_text(&p, NULL, HTML, &out);
+	assert_int_equal(count((const char *)out.data, "</script>"), 2);
+	json_t *doc = page_data((const char *)out.data);
+	const json_t *places = json_object_get(doc, "places");
+	const json_t *of_node = json_object_get(places, "of_node");
+	assert_string_equal(json_string_value(json_object_get(doc, "frame_url")),
+			    "/n/</script>/frame");
+	assert_int_equal(json_array_size(of_node), 7);
+	assert_int_equal(at(of_node, 0), 0);
+	assert_int_equal(at(of_node, 4), 0); /* in libc.so, whose ID is unknown */
+	assert_int_equal(at(of_node, 2), at(of_node, 3));
+	size_t place = (size_t)at(of_node, 3) - 1;
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(doc, "strings"),
+						 (size_t)at(json_object_get(places, "id"), place))),
+		"gnu:abcd");
+	const char *pc = json_string_value(json_array_get(json_object_get(places, "pc"), place));
+	assert_int_equal(strtoull(pc, NULL, 16),
+			 p.locations.data[p.stacks.data[2].location].address);
 	json_decref(doc);
 	ux_profile_deinit(&p);
 }
@@ -356,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_page_has_the_tree_and_no_foreign_markup),
+		UX_TEST(frames_lead_to_the_pages_of_their_places),
 		UX_TEST(a_compared_page_has_both_values),
 		UX_TEST(a_picture_has_right_widths_and_elided_names),
 		UX_TEST(speedscope_gets_a_profile_for_each_value_and_thread),
