@@ -38,10 +38,8 @@ enum ux_code ux_call_placer_add(struct ux_call_placer *c, const struct ux_profil
 		return ux_error_nomem(err);
 	UX_TRY(placer_read_ids(p, has_pages, ctx, strings, ids, err));
 	for (size_t i = 1; i < p->locations.size; i++) {
-		const struct ux_profile_location *l = &p->locations.data[i];
-		struct ux_call_place place = {.id = ids[l->module],
-					      .pc = l->address - (l->returns && l->address > 0)};
-		if (l->kind != UX_PROFILE_PC || place.id == 0)
+		struct ux_call_place place = {.id = ids[p->locations.data[i].module]};
+		if (!ux_call_place_pc(p, (uint32_t)i, &place.pc) || place.id == 0)
 			continue;
 		if (c->list.size >= UINT32_MAX - 1)
 			return ux_error_set(err, UX_ELIMIT, "there are more than %u places",

@@ -15,6 +15,14 @@ struct ux_call_place {
 
 UX_VEC(ux_call_places, struct ux_call_place);
 
+/* The address by which a location's code is found. False: it has none, or no module with an ID. */
+static inline bool ux_call_place_pc(const struct ux_profile *p, uint32_t location, uint64_t *ret)
+{
+	const struct ux_profile_location *l = &p->locations.data[location];
+	*ret = l->address - (l->returns && l->address > 0);
+	return l->kind == UX_PROFILE_PC && p->modules.data[l->module].id.size > 0;
+}
+
 /* The places of the locations of one profile after another. Zeroed: they have none. */
 struct ux_call_placer {
 	struct ux_call_places list;

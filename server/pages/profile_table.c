@@ -2,6 +2,7 @@
 /* A table of functions, or of lines, of a profile. */
 #include "profile_table.h"
 
+#include "call_place.h"
 #include "order.h"
 #include "page.h"
 #include "profile_output.h"
@@ -145,16 +146,15 @@ static void table_put_name(struct table *t, const struct ux_profile *p, uint32_t
 			   struct ux_bytes name)
 {
 	struct ux_out *out = &t->req->out;
-	const struct ux_profile_location *l = &p->locations.data[location];
-	const struct ux_id *id = &p->modules.data[l->module].id;
+	const struct ux_id *id = &p->modules.data[p->locations.data[location].module].id;
 	char text[UX_ID_TEXT];
-	if (l->kind != UX_PROFILE_PC || id->size == 0 || !ux_profile_output_has_pages(t->req, id)) {
+	uint64_t pc = 0;
+	if (!ux_call_place_pc(p, location, &pc) || !ux_profile_output_has_pages(t->req, id)) {
 		UX_HTML(out, "<code class=\"fn\">$</code>", name);
 		return;
 	}
 	UX_HTML(out, "<a href=\"/frame?id=$&amp;addr=$\"><code class=\"fn\">$</code></a>",
-		ux_html_url(ux_id_format(id, text)),
-		ux_html_hex(l->address - (l->returns && l->address > 0)), name);
+		ux_html_url(ux_id_format(id, text)), ux_html_hex(pc), name);
 }
 
 static void table_put_row(struct table *t, const struct table_row *row, struct ux_out *out)
