@@ -4,6 +4,7 @@
 
 #include "output.h"
 #include "packed_file.h"
+#include "profile_jit.h"
 #include "profile_unwind.h"
 #include "sigbus.h"
 #include "unhex/process.h"
@@ -73,16 +74,18 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 	if (!owned)
 		return ux_error_nomem(err);
 	unwind->sources = &sources;
+	struct ux_profile_jit jit = {.sources = &sources};
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	ux_file_unmap(&in->file);
 	in->document.format = UX_PROFILE_FORMAT_PERF_DATA;
 	in->profile.keep_times = in->keep_times;
-	struct ux_perf_source source = {.fd = fd, .unwind = unwind};
+	struct ux_perf_source source = {.fd = fd, .unwind = unwind, .jit = &jit};
 	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->document.perf, err);
 	(void)close(fd);
 	ux_profile_unwind_deinit(unwind);
+	ux_profile_jit_deinit(&jit);
 	return code;
 }
 
@@ -281,6 +284,9 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		{s->unwound_wrong,
 		 "files are not those that were recorded: stacks through them may be "
 		 "wrong"},
+		{s->untimed,
+		 "addresses have the name of the last run-time code there: the recording has no "
+		 "times of the jitdump's clock (perf record -k mono)"},
 		{s->deferred, "samples have their callers in records that are not read"},
 		{s->late, "records came too late to be put in order"},
 		{s->unkept_mappings, "mappings were too many"},

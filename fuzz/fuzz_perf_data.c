@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "perf_data.h"
+#include "profile_jit.h"
 #include "profile_unwind.h"
 
 /* What holds for the tables of every profile. Returns how many samples it has. */
@@ -52,10 +53,11 @@ static uint64_t read_recording(struct ux_bytes bytes, bool keep_times)
 	struct ux_profile_unwind *unwind = calloc(1, sizeof(*unwind));
 	fuzz_truth(unwind);
 	unwind->sources = &sources;
+	struct ux_profile_jit jit = {.sources = &sources};
 	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
 	p.keep_times = keep_times;
 	enum ux_code code =
-		ux_perf_data_read((struct ux_perf_source){bytes, -1, unwind}, &p, &s, &err);
+		ux_perf_data_read((struct ux_perf_source){bytes, -1, unwind, &jit}, &p, &s, &err);
 	fuzz_truths_of_error(code, &err, bytes.size);
 	if (code == UX_OK) {
 		n = count_samples(&p);
@@ -67,6 +69,7 @@ static uint64_t read_recording(struct ux_bytes bytes, bool keep_times)
 	}
 	fuzz_truth(code != UX_OK || s.unwound <= s.samples);
 	ux_profile_unwind_deinit(unwind);
+	ux_profile_jit_deinit(&jit);
 	free(unwind);
 	ux_profile_deinit(&p);
 	return n;

@@ -561,6 +561,7 @@ enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *
 		.reader = {.profile = p,
 			   .summary = ret,
 			   .unwind = source.unwind,
+			   .jit = source.jit,
 			   .processes = {.profile = p}},
 		.source = source,
 	};
@@ -574,6 +575,8 @@ enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *
 	ret->late = d.order.late;
 	if (source.unwind)
 		ret->unwound_wrong = ux_profile_unwind_mistaken(source.unwind, p);
+	if (source.jit)
+		ret->untimed = source.jit->untimed;
 	ret->unkept_mappings = d.reader.processes.unkept;
 	return code;
 }

@@ -8,6 +8,7 @@
 
 #include "profile.h"
 
+struct ux_profile_jit;
 struct ux_profile_unwind;
 
 /* Where the bytes come from. They are read once, from the first to the last. */
@@ -15,6 +16,7 @@ struct ux_perf_source {
 	struct ux_bytes head; /* bytes that the caller has read already, or all of them */
 	int fd;               /* what follows, at its position; not closed here; -1: nothing */
 	struct ux_profile_unwind *unwind; /* unwinds copies of stacks; NULL: their leaf is kept */
+	struct ux_profile_jit *jit;       /* reads recorded jitdumps; NULL: they are not read */
 };
 
 /* What a user should know about a recording beside its profile. */
@@ -28,6 +30,8 @@ struct ux_perf_summary {
 	uint64_t unwound_short; /* of these: the outermost callers are not in the copy */
 	uint64_t unwound_wrong; /* modules that were unwound by files with other build IDs */
 	uint64_t unwound_lost;  /* of these: they end in code without unwind tables */
+	uint64_t untimed;       /* addresses of run-time code, where the last code there is taken:
+				   the recording has no times of the jitdump's clock */
 	uint64_t deferred;      /* samples of which the callers are in a record that is not read */
 	uint64_t late;          /* records that came after later ones were used */
 	uint64_t unkept_mappings; /* beyond the limit of mappings */
@@ -58,7 +62,8 @@ bool ux_perf_data_is(struct ux_bytes head);
  *
  * Address kinds: files and the vdso UX_PROFILE_OFFSET; the kernel, its modules and JIT code
  * UX_PROFILE_ADDRESS. BPF programs are named. For a recorded jitdump there is a module of kind
- * UX_PROFILE_JIT with its path and process, which has no locations.
+ * UX_PROFILE_JIT with its path and process; its locations are named, by what was at their address
+ * at the time of the sample.
  *
  * UX_ECORRUPT, UX_EUNSUPPORTED: it has no valid header. UX_EIO, UX_ENOMEM, UX_ELIMIT.
  */

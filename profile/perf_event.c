@@ -6,7 +6,9 @@
 #define SECTION_SAMPLE "sample"
 
 enum {
-	WORD = 8,         /* bytes of most fields */
+	WORD = 8,      /* bytes of most fields */
+	CLOCK_AT = 92, /* offset of clockid in an attr, 4 bytes */
+	CLOCK_BYTES = 4,
 	BRANCH_BYTES = 24 /* of an entry of a branch stack */
 };
 
@@ -18,6 +20,18 @@ static uint64_t perf_reverse_bits(uint64_t v)
 	for (unsigned i = 0; i < 64; i++)
 		r |= (v >> i & 1) << (63 - i);
 	return r;
+}
+
+/* The clock of an event's times, or -1 when it is not one that the recording names. */
+static int32_t perf_attr_clock(struct ux_bytes bytes, const struct ux_perf_attr *attr, bool swap)
+{
+	struct ux_bytes field;
+	if ((attr->flags >> UX_PERF_ATTR_USE_CLOCKID & 1) == 0 ||
+	    CLOCK_AT + CLOCK_BYTES > attr->size ||
+	    !ux_bytes_sub(bytes, CLOCK_AT, CLOCK_BYTES, &field))
+		return -1;
+	struct ux_cur c = ux_cur_make(field, SECTION_ATTR, swap);
+	return (int32_t)ux_cur_u32(&c);
 }
 
 enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf_attr *ret,
@@ -53,6 +67,7 @@ enum ux_code ux_perf_attr_parse(struct ux_bytes bytes, bool swap, struct ux_perf
 		struct ux_cur f = ux_cur_make(field, SECTION_ATTR, swap);
 		*later[i].field = ux_cur_u64(&f);
 	}
+	ret->clock = perf_attr_clock(bytes, ret, swap);
 	return UX_OK;
 }
 

@@ -18,6 +18,7 @@ struct ux_perf_attr {
 	uint64_t flags; /* bit n is flag number n, in either byte order */
 	uint64_t branch_type;
 	uint64_t registers; /* mask of those in a sample */
+	int32_t clock;      /* of times, as clock_gettime(2) numbers them; -1: perf's own */
 };
 
 struct ux_perf_event {

@@ -92,6 +92,7 @@ enum {
 enum {
 	UX_PERF_ATTR_FREQ = 10,
 	UX_PERF_ATTR_SAMPLE_ID_ALL = 18,
+	UX_PERF_ATTR_USE_CLOCKID = 25,
 };
 
 /* Types of events, and software events. */

@@ -10,6 +10,7 @@ static void perf_process_clear(struct ux_perf_processes *p, struct ux_perf_proce
 {
 	ux_perf_space_release(&p->spaces, &process->space);
 	ux_perf_space_release(&p->spaces, &process->before);
+	process->dump = process->dump_read = 0;
 }
 
 void ux_perf_processes_deinit(struct ux_perf_processes *p)
@@ -122,6 +123,7 @@ static enum ux_code perf_read_comm(struct ux_perf_processes *p, struct ux_cur c,
 	if ((misc & UX_PERF_MISC_COMM_EXEC) != 0 && process->space) {
 		ux_perf_space_release(&p->spaces, &process->before);
 		process->before = ux_take(&process->space);
+		process->dump = process->dump_read = 0;
 	}
 	return UX_OK;
 }
@@ -152,7 +154,9 @@ static enum ux_code perf_read_fork(struct ux_perf_processes *p, struct ux_cur c,
 	perf_process_clear(p, process);
 	if ((misc & UX_PERF_MISC_FORK_EXEC) != 0)
 		return UX_OK;
-	process->space = p->processes.data[p->threads.data[parent].process].space;
+	const struct ux_perf_process *origin = &p->processes.data[p->threads.data[parent].process];
+	process->space = origin->space;
+	process->dump = origin->dump; /* it has the code of its parent */
 	if (process->space)
 		process->space->users++;
 	return UX_OK;
@@ -373,7 +377,12 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 		kind = UX_PROFILE_FILE; /* a program in memory, such as one executed from a memfd */
 	UX_TRY(perf_module(p, kind, m.path, m.pid, &m.id, &module, err));
 	UX_TRY(perf_thread_find(p, m.pid, m.tid, &thread, err));
-	return perf_space_keep(p, &p->processes.data[p->threads.data[thread].process].space,
+	struct ux_perf_process *process = &p->processes.data[p->threads.data[thread].process];
+	if (perf_path_is_jitdump(m.path)) {
+		process->dump = module;
+		process->dump_read = 0;
+	}
+	return perf_space_keep(p, &process->space,
 			       (struct ux_perf_mapping){
 				       .start = m.start,
 				       .end = m.start + m.length,

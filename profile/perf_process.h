@@ -14,6 +14,8 @@ struct ux_perf_process {
 	 */
 	struct ux_perf_space *before;
 	uint32_t threads; /* that are known and have not ended */
+	uint32_t dump;    /* module of the profile: the jitdump that it writes; 0: none is known */
+	uint32_t dump_read; /* events of the jitdump that were before the last sample */
 };
 
 struct ux_perf_thread {

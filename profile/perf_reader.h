@@ -5,6 +5,7 @@
 
 #include "perf_data.h"
 #include "perf_process.h"
+#include "profile_jit.h"
 #include "profile_unwind.h"
 
 /* An entry of the table of build IDs. */
@@ -53,6 +54,9 @@ struct ux_perf_reader {
 	struct ux_profile *profile;
 	struct ux_perf_summary *summary;
 	struct ux_profile_unwind *unwind; /* NULL: copies of stacks are not unwound */
+	struct ux_profile_jit *jit;       /* NULL: jitdumps are not read */
+	uint64_t jit_time; /* of the sample that is being read, by the clock of jitdumps; 0: its
+			      time is of another clock */
 	struct ux_perf_events events;
 	struct ux_perf_processes processes;
 	struct ux_perf_file_ids ids;

@@ -2,6 +2,8 @@
 /* Samples and their callchains, as samples and stacks of the profile. */
 #include "perf_reader.h"
 
+#include <time.h>
+
 enum {
 	BRANCH_FROM = 0, /* offsets in an entry of a branch stack */
 	BRANCH_TO = 8,
@@ -303,6 +305,13 @@ static enum ux_code perf_reader_locate(struct ux_perf_reader *r,
 		m = ux_perf_space_find(process->space, inside);
 	if (link->mode == UX_PERF_MODE_USER && !m && !link->returns)
 		m = ux_perf_space_find(process->before, inside);
+	if (r->jit && process->dump != 0 && link->mode == UX_PERF_MODE_USER &&
+	    (!m || r->profile->modules.data[m->module].kind == UX_PROFILE_JIT)) {
+		UX_TRY(ux_profile_jit_locate(r->jit, r->profile, process->dump, place, r->jit_time,
+					     ret, err));
+		if (*ret != 0)
+			return UX_OK;
+	}
 	link->unmapped += !m;
 	if (m) {
 		place.module = m->module;
@@ -400,6 +409,24 @@ static void perf_reader_note_time(struct ux_perf_reader *r, uint64_t time)
 	r->last_time = ux_max(r->last_time, time);
 }
 
+/* Forgets what was found for addresses of a process whose run-time code is another one by now. */
+static enum ux_code perf_reader_refresh_code(struct ux_perf_reader *r,
+					     const struct ux_perf_event *event, uint64_t time,
+					     uint32_t process, struct ux_error *err)
+{
+	const struct ux_jitdump *dump = NULL;
+	struct ux_perf_process *of = &r->processes.processes.data[process];
+	r->jit_time = event->attr.clock == CLOCK_MONOTONIC ? time : 0;
+	if (!r->jit || of->dump == 0 || r->jit_time == 0)
+		return UX_OK;
+	UX_TRY(ux_profile_jit_open(r->jit, r->profile, of->dump, &dump, err));
+	uint32_t read = dump ? ux_code_history_count(&dump->history, r->jit_time) : 0;
+	if (read != of->dump_read)
+		ux_perf_space_touch(&r->processes.spaces, of->space);
+	of->dump_read = read;
+	return UX_OK;
+}
+
 enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_perf_event *event,
 				   const struct ux_perf_record *record, struct ux_error *err)
 {
@@ -416,6 +443,7 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 	UX_TRY(perf_reader_links(r, event, &sample, &r->processes.processes.data[thread->process],
 				 record->misc & UX_PERF_MISC_MODE, err));
 	uint32_t number = thread->number;
+	UX_TRY(perf_reader_refresh_code(r, event, sample.time, thread->process, err));
 	UX_TRY(perf_reader_stack(r, thread, &stack, err));
 	perf_reader_note_time(r, sample.time);
 	values[r->one_value ? 0 : event->value] = 1;

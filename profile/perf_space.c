@@ -108,6 +108,12 @@ static enum ux_code perf_space_replace(struct ux_perf_spaces *all, struct ux_per
 	return UX_OK;
 }
 
+void ux_perf_space_touch(struct ux_perf_spaces *all, struct ux_perf_space *space)
+{
+	if (space)
+		space->version = ++all->versions;
+}
+
 enum ux_code ux_perf_space_map(struct ux_perf_spaces *all, struct ux_perf_space **space,
 			       struct ux_perf_mapping mapping, struct ux_error *err)
 {

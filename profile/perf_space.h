@@ -47,6 +47,9 @@ enum ux_code ux_perf_space_map(struct ux_perf_spaces *all, struct ux_perf_space 
 enum ux_code ux_perf_space_unmap(struct ux_perf_spaces *all, struct ux_perf_space **space,
 				 uint64_t start, uint64_t end, struct ux_error *err) ux_must;
 
+/* Gives *space a new version, because what is at its addresses has changed without a mapping. */
+void ux_perf_space_touch(struct ux_perf_spaces *all, struct ux_perf_space *space);
+
 /* The mapping with that address, or NULL. space may be NULL. */
 const struct ux_perf_mapping *ux_perf_space_find(const struct ux_perf_space *space,
 						 uint64_t address);

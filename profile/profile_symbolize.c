@@ -457,6 +457,7 @@ static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	char path[64];
+	char text[128];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_perf_map_deinit) struct ux_perf_map map;
 	struct ux_error why = UX_ERROR_INIT;
@@ -480,7 +481,8 @@ static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module)
 				       &size))
 			UX_TRY(symbolize_name(b, b->locations[i], &frame, 1));
 	}
-	return ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err);
+	(void)snprintf(text, sizeof(text), "%s as it ended: it has no times", path);
+	return ux_profile_string(b->profile, ux_bytes_cstr(text), &m->source, b->err);
 }
 
 /* --- the whole profile ------------------------------------------------------------------------ */

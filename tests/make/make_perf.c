@@ -2,6 +2,8 @@
 /* An assembler of perf.data. */
 #include "make_perf.h"
 
+#include <time.h>
+
 enum {
 	FILE_HEADER = 104,
 	DATA_SIZE_AT = 48, /* offsets in the header */
@@ -20,6 +22,9 @@ static void make_perf_attr(struct ux_out *out, const struct make_perf_event *e)
 			 << (big ? 63 - UX_PERF_ATTR_SAMPLE_ID_ALL : UX_PERF_ATTR_SAMPLE_ID_ALL);
 	if (e->freq)
 		flags |= (uint64_t)1 << (big ? 63 - UX_PERF_ATTR_FREQ : UX_PERF_ATTR_FREQ);
+	if (e->monotonic)
+		flags |= (uint64_t)1
+			 << (big ? 63 - UX_PERF_ATTR_USE_CLOCKID : UX_PERF_ATTR_USE_CLOCKID);
 	ux_out_u32(out, e->type);
 	ux_out_u32(out, ATTR_BYTES);
 	ux_out_u64(out, e->config);
@@ -31,6 +36,8 @@ static void make_perf_attr(struct ux_out *out, const struct make_perf_event *e)
 		ux_out_u64(out, 0);
 	ux_out_u64(out, e->branch_type);
 	ux_out_u64(out, e->registers);
+	ux_out_u32(out, 0); /* bytes of a copied stack */
+	ux_out_u32(out, e->monotonic ? CLOCK_MONOTONIC : 0);
 	while (out->size < at + ATTR_BYTES && !out->failed)
 		ux_out_u64(out, 0);
 }

@@ -16,7 +16,8 @@ struct make_perf_event {
 	uint64_t branch_type;
 	uint64_t registers;
 	uint64_t read_format;
-	bool freq; /* period is a frequency */
+	bool freq;      /* period is a frequency */
+	bool monotonic; /* times are of CLOCK_MONOTONIC */
 };
 
 /* The sample_type of most tests. */

@@ -72,6 +72,10 @@ static void a_time_has_the_code_that_lived_then(void **state)
 	make_jit_load(&out, (struct make_jit_load){100, 0x1000, 0x100, 1, "old", 0});
 	make_jit_load(&out, (struct make_jit_load){200, 0x1080, 0x100, 2, "young", 0});
 	struct ux_jitdump d = read_dump(&out);
+	assert_int_equal(ux_code_history_count(&d.history, 99), 0);
+	assert_int_equal(ux_code_history_count(&d.history, 100), 1);
+	assert_int_equal(ux_code_history_count(&d.history, 199), 1);
+	assert_int_equal(ux_code_history_count(&d.history, UINT64_MAX), 2);
 	assert_nothing(&d, 0x1000, 99);
 	assert_frame(&d, 0x1080, 199, "old", "", 0);
 	assert_frame(&d, 0x1080, 200, "young", "", 0);

@@ -242,3 +242,21 @@ const struct ux_code_event *ux_code_history_find(const struct ux_code_history *h
 	}
 	return best && best->code != UX_CODE_NONE ? best : NULL;
 }
+
+uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < h->n_levels; i++) {
+		const struct ux_code_level *l = &h->levels[i];
+		size_t low = 0, high = l->n;
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+			if (l->events[mid].time <= time)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		count += low;
+	}
+	return (uint32_t)count;
+}

@@ -56,6 +56,10 @@ void ux_code_history_deinit(struct ux_code_history *h);
 const struct ux_code_event *ux_code_history_find(const struct ux_code_history *h, uint64_t pc,
 						 uint64_t time);
 
+/* How many events there are at or before `time`. Between two times with the same count each address
+ * has the same code. */
+uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time);
+
 enum {
 	UX_JIT_NAME_MOST = 64 << 10, /* bytes of a name; the rest is dropped */
 };

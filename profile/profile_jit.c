@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens jitdumps, and makes locations of the code in them. */
+#include "profile_jit.h"
+
+#include "file.h"
+
+void ux_profile_jit_deinit(struct ux_profile_jit *j)
+{
+	for (size_t i = 0; i < j->list.size; i++)
+		if (j->list.data[i].opened)
+			ux_jitdump_deinit(&j->list.data[i].dump);
+	ux_profile_dump_list_deinit(&j->list);
+	ux_profile_codes_deinit(&j->locations);
+}
+
+/* Sets one of a module's texts to what an error says. */
+static enum ux_code profile_jit_reason(struct ux_profile *p, uint32_t module,
+				       const struct ux_error *found, struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 64];
+	uint32_t why = 0;
+	ux_error_format(found, text, sizeof(text));
+	UX_TRY(ux_profile_string(p, ux_bytes_cstr(text), &why, err));
+	p->modules.data[module].why = why;
+	return UX_OK;
+}
+
+/* Maps the file at `path` below each folder of a list, "DIR:DIR", then on this machine. *ret_path
+ * is where it was. */
+static enum ux_code profile_jit_map(const struct ux_profile_sources *sources, const char *path,
+				    struct ux_mapping *ret, char **ret_path, struct ux_error *err)
+{
+	for (const char *dir = sources->file_dirs; dir && *dir && *path == '/';) {
+		size_t n = strcspn(dir, ":");
+		ux_cleanup(ux_free_ptr) char *below = NULL;
+		if (asprintf(&below, "%.*s%s", (int)n, dir, path) < 0) {
+			below = NULL;
+			return ux_error_nomem(err);
+		}
+		if (ux_file_map(below, ret, NULL) == UX_OK) {
+			*ret_path = ux_take(&below);
+			return UX_OK;
+		}
+		dir += n + (dir[n] == ':');
+	}
+	if (sources->no_local || *path != '/')
+		return ux_error_set(err, UX_ENOTFOUND, "the jitdump is not here");
+	UX_TRY(ux_file_map(path, ret, err));
+	*ret_path = strdup(path);
+	return *ret_path ? UX_OK : ux_error_nomem(err);
+}
+
+/* Reads the file of a jitdump as far as it can be read. Its end may be missing: the program may run
+ * still, or was killed. */
+static enum ux_code profile_jit_read(struct ux_profile_dump *d,
+				     const struct ux_profile_sources *sources, const char *path,
+				     char **ret_path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	size_t used = 0, need = 0;
+	UX_TRY(profile_jit_map(sources, path, &file, ret_path, err));
+	enum ux_code code = ux_jitdump_feed(&d->dump, file.bytes, &used, &need, err);
+	d->usable = d->dump.has_header && code != UX_ENOMEM;
+	return code;
+}
+
+enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				 const struct ux_jitdump **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	struct ux_error found = UX_ERROR_INIT;
+	uint32_t source = 0;
+	while (j->list.size <= module)
+		if (!ux_profile_dump_list_append(&j->list, (struct ux_profile_dump){0}))
+			return ux_error_nomem(err);
+	struct ux_profile_dump *d = &j->list.data[module];
+	*ret = d->usable ? &d->dump : NULL;
+	if (d->opened)
+		return UX_OK;
+	d->opened = true;
+	ux_jitdump_init(&d->dump);
+	const char *recorded = (const char *)ux_profile_text(p, p->modules.data[module].path).data;
+	enum ux_code code = profile_jit_read(d, j->sources, recorded, &path, &found);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK)
+		UX_TRY(profile_jit_reason(p, module, &found, err));
+	if (!d->usable)
+		return UX_OK;
+	UX_TRY(ux_profile_string(p, ux_bytes_cstr(path), &source, err));
+	p->modules.data[module].source = source;
+	*ret = &d->dump;
+	return UX_OK;
+}
+
+/* The path of a frame's file as one string of the profile. */
+static enum ux_code profile_jit_path(struct ux_profile *p, const struct ux_frame *f, uint32_t *ret,
+				     struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	bool joined = f->dir && *f->dir;
+	const char *slash = joined && f->dir[strlen(f->dir) - 1] != '/' ? "/" : "";
+	if (asprintf(&path, "%s%s%s", joined ? f->dir : "", slash, f->base) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	return ux_profile_string(p, ux_bytes_cstr(path), ret, err);
+}
+
+/* Adds the location of a frame. */
+static enum ux_code profile_jit_add(struct ux_profile *p, struct ux_profile_place place,
+				    const struct ux_frame *f, uint32_t *ret, struct ux_error *err)
+{
+	struct ux_profile_location location = {
+		.module = place.module,
+		.kind = UX_PROFILE_ADDRESS,
+		.returns = place.returns,
+		.address = place.address,
+	};
+	struct ux_profile_frame frame = {.line = f->line};
+	UX_TRY(ux_profile_string(p, ux_bytes_cstr(f->function), &frame.linkage, err));
+	if (*f->base)
+		UX_TRY(profile_jit_path(p, f, &frame.file, err));
+	UX_TRY(ux_profile_add_location(p, location, ret, err));
+	return ux_profile_name(p, *ret, &frame, 1, err);
+}
+
+enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				   struct ux_profile_place place, uint64_t time, uint32_t *ret,
+				   struct ux_error *err)
+{
+	const struct ux_jitdump *dump = NULL;
+	struct ux_frame frame;
+	bool fresh = false;
+	*ret = 0;
+	UX_TRY(ux_profile_jit_open(j, p, module, &dump, err));
+	if (!dump)
+		return UX_OK;
+	uint64_t inside = place.address - (place.returns && place.address > 0);
+	uint64_t when = time == 0 || dump->other_clock ? UINT64_MAX : time;
+	const struct ux_code_event *event = ux_code_history_find(&dump->history, inside, when);
+	if (!event || !ux_jitdump_lookup(dump, inside, when, &frame, NULL))
+		return UX_OK;
+	place.module = module;
+	struct ux_profile_code key = {place.address, module, event->code, place.returns};
+	uint32_t *number = ux_profile_codes_insert(&j->locations, key, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	if (fresh)
+		UX_TRY(profile_jit_add(p, place, &frame, number, err));
+	j->untimed += fresh && when == UINT64_MAX;
+	*ret = *number;
+	return UX_OK;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code that recorded processes have made at run time, by the jitdumps that they have left: which
+ * function was at an address when a sample was taken. */
+#ifndef UX_PROFILE_JIT_H
+#define UX_PROFILE_JIT_H
+
+#include "jit.h"
+#include "profile_symbolize.h"
+
+/* Code at an address: what a location of a jitdump is identified by. */
+struct ux_profile_code {
+	uint64_t address;
+	uint32_t module; /* the jitdump */
+	uint32_t code;   /* as the jitdump numbers it */
+	bool returns;
+};
+
+ux_inline uint64_t ux_profile_code_hash(struct ux_profile_code c)
+{
+	return ux_hash_mix(ux_hash_u64(c.address), (uint64_t)c.code << 32 |
+							   (uint64_t)c.module << 1 | c.returns |
+							   UINT64_C(1) << 63);
+}
+
+ux_inline bool ux_profile_code_eq(struct ux_profile_code a, struct ux_profile_code b)
+{
+	return a.address == b.address && a.module == b.module && a.code == b.code &&
+	       a.returns == b.returns;
+}
+
+UX_MAP(ux_profile_codes, struct ux_profile_code, uint32_t, ux_profile_code_hash,
+       ux_profile_code_eq);
+
+/* The jitdump that a module is. */
+struct ux_profile_dump {
+	bool opened;
+	bool usable; /* it was read, at least its beginning */
+	struct ux_jitdump dump;
+};
+
+UX_VEC(ux_profile_dump_list, struct ux_profile_dump);
+
+/* Zeroed but for the sources. One thread at a time. */
+struct ux_profile_jit {
+	const struct ux_profile_sources *sources;
+	struct ux_profile_dump_list list;  /* by number of the module; may be shorter */
+	struct ux_profile_codes locations; /* of the profile */
+	uint64_t untimed;                  /* addresses that were looked up without a time */
+};
+
+void ux_profile_jit_deinit(struct ux_profile_jit *j);
+
+/*
+ * The jitdump at the path of a module, below a folder of --files or on this machine. The module's
+ * source, or the reason why there is none, is set. *ret is NULL when there is none, and valid until
+ * another one is opened. UX_ENOMEM, UX_ELIMIT of the profile.
+ */
+enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				 const struct ux_jitdump **ret, struct ux_error *err) ux_must;
+
+/*
+ * The named location of an address at a time of CLOCK_MONOTONIC. 0: the time is not of that clock,
+ * and the last code there is taken; that is counted. *ret is 0 when the jitdump has no code there.
+ * Errors as above.
+ */
+enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				   struct ux_profile_place place, uint64_t time, uint32_t *ret,
+				   struct ux_error *err) ux_must;
+
+#endif
