@@ -148,9 +148,10 @@ const struct ux_command ux_cmd_record = {
 	.text = "Samples a command, a process or the whole machine until it ends, for --duration, or\n"
 		"until Ctrl-C, and writes a profile with names, or a recording that perf reads. unhex\n"
 		"flame and unhex top do the same and show it at once. Where the machine has no counter\n"
-		"of cycles, as in most virtual ones, a timer is used. Callers are found by frame\n"
-		"pointers; for programs without them, --call-graph dwarf copies stacks, which are then\n"
-		"unwound by the tables that exceptions need.\n"
+		"of cycles, as in most virtual ones, a timer is used. The top of each\n"
+		"stack is copied, and unwound by the tables that exceptions need. --call-graph fp\n"
+		"follows frame pointers instead, for programs that have them; --all does so unless\n"
+		"--call-graph is given, since the copies of many processors are large.\n"
 		"\n"
 		"The exit status is that of the command. What the machine does not permit is said with\n"
 		"the setting that would allow it.",

@@ -275,7 +275,8 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		const char *what;
 	} counts[] = {
 		{s->lost_records, "records were lost while it was recorded"},
-		{s->unmapped, "addresses are in no mapping"},
+		{s->unmapped, "addresses are in no mapping: what follows frame pointers finds such "
+			      "callers in code that keeps none; --call-graph dwarf does not"},
 		{s->not_unwound, "samples have a copy of their stack, which is not unwound: their "
 				 "innermost location alone is kept"},
 		{s->unwound_short, "stacks end with their copy: --call-graph dwarf,BYTES copies "

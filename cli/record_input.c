@@ -92,7 +92,12 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 {
 	uint64_t pid = 0;
 	int modes = args->ended + (v->pid != NULL) + v->all;
-	*ret = (struct ux_record_options){.all = v->all, .frequency = v->frequency};
+	*ret = (struct ux_record_options){
+		.all = v->all,
+		.frequency = v->frequency,
+		/* Copies of the stacks of all processors may be too many bytes a second. */
+		.calls = v->all ? UX_RECORD_FRAME_POINTERS : UX_RECORD_DWARF,
+	};
 	*ret_status = UX_EXIT_USAGE;
 	if (modes != 1)
 		(void)ux_usage_error(cmd, modes == 0 ? "nothing to record: expected -- COMMAND, "

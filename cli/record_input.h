@@ -27,8 +27,8 @@ struct ux_record_values {
 	{"duration", 0, UX_OPTION_TEXT, offsetof(values, member.duration), "TIME", \
 	 "how long to record: 10, 500ms, 5m [until the command ends, or Ctrl-C]"}, \
 	{"call-graph", 0, UX_OPTION_TEXT, offsetof(values, member.calls), "HOW", \
-	 "find callers by fp (frame pointers), dwarf (unwind tables; dwarf,BYTES of each stack " \
-	 "[8192]) or none [fp]", "fp dwarf none"}
+	 "find callers by dwarf (unwind tables, in copies of stacks; dwarf,BYTES of each " \
+	 "[8192]), fp (frame pointers) or none [dwarf; of all processes fp]", "fp dwarf none"}
 /* clang-format on */
 
 /* Whether the command line wants a recording: a command behind "--", a process, or all of them. */
