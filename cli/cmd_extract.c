@@ -259,7 +259,6 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.gpu = v->gpu,
 		.spill = getenv("TMPDIR"),
 		.place = extract_write_at,
-		.mapped = true,
 		.path = input,
 		.debug_path = v->debug,
 	};
@@ -280,6 +279,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 	if (job->files.debug.path)
 		how.debug_path = job->files.debug.path;
 	struct ux_bytes debug = v->debug ? job->debug.bytes : job->files.debug.file.bytes;
+	how.mapped = !job->exe.unpacked && !job->debug.unpacked;
 	*ret_subject = output;
 	UX_TRY(extract_open_output(job, output, err));
 	int fd = ux_dash_is(output) ? job->stdout_file.fd : job->file.fd;

@@ -225,6 +225,7 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 		.gpu = choice->gpu,
 		.alternatives = choice->alternatives,
 		.without = choice->without,
+		.mapped = !s->file.unpacked,
 		.columns = choice->columns ? &s->columns : NULL,
 	};
 	/* A cubin needs no other files. For all other inputs missing files are not a failure;

@@ -150,7 +150,8 @@ static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *pat
 		ux_symbols_cache_search(ux_process_cache_symbols(sources->cache));
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
-	struct ux_symbol_input in = {.path = path, .only = &filter, .no_dwarf = sources->no_dwarf};
+	struct ux_symbol_input in = {
+		.path = path, .only = &filter, .no_dwarf = sources->no_dwarf, .mapped = true};
 	UX_TRY(ux_file_map(path, &file, err));
 	in.file = file.bytes;
 	if (!ux_address_filter_init(&filter, b->pcs, b->n_pcs))

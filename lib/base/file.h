@@ -11,6 +11,7 @@ struct ux_mapping {
 	struct ux_bytes bytes;
 	uint64_t dev, ino; /* device and inode of the file */
 	int64_t mtime_ns;
+	bool unpacked; /* the bytes are no pages of the file, but what was decompressed from it */
 };
 
 /*

@@ -43,8 +43,8 @@ struct ux_extract_options {
 	const char *gpu;
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 if 1 cannot hold it */
 	uint64_t gsym1_most;   /* size up to which version 1 is used; 0: up to what it can hold */
-	bool mapped; /* exe and debug were mapped by ux_file_map(), so that pages may be given back
-			while other work is done */
+	bool mapped; /* exe and debug were mapped by ux_file_map(), so that pages are given back
+			when they were read, or while other work is done */
 	bool alternatives;   /* include other names of the same ranges */
 	bool no_dwarf;       /* ignore DWARF: read only symbol tables and Go's tables */
 	bool allow_mismatch; /* accept a debug file with another build ID */

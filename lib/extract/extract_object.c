@@ -51,6 +51,7 @@ static enum ux_code extraction_open(struct ux_extraction *x, struct ux_bytes exe
 	struct ux_object_choice choice = {.arch = options->arch, .debug = debug};
 	x->steps = extraction_steps(format);
 	UX_TRY(format->open(exe, &choice, &x->exe, err));
+	x->exe->mapped = options->mapped;
 	if (debug.size == 0 && x->steps->find_debug) {
 		UX_TRY(x->steps->find_debug(x, err));
 		debug = x->found.bytes;
@@ -59,6 +60,7 @@ static enum ux_code extraction_open(struct ux_extraction *x, struct ux_bytes exe
 		return UX_OK;
 	choice.exe = x->exe;
 	UX_TRY(format->open(debug, &choice, &x->debug, err));
+	x->debug->mapped = options->mapped;
 	return options->allow_mismatch ? UX_OK : format->check_pair(x->exe, x->debug, err);
 }
 

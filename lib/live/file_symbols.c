@@ -202,6 +202,7 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	options.debug_path = in->debug_path;
 	options.filter = in->only;
 	options.no_dwarf = in->no_dwarf;
+	options.mapped = in->mapped;
 	if (debug.size == 0) {
 		UX_TRY(ux_debug_file_find(&found, in->file, in->path, &here, err));
 		if (!found.path && !s->has_dwarf)

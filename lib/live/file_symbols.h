@@ -64,6 +64,7 @@ struct ux_symbol_input {
 		*only; /* the addresses that are needed; NULL: all of them. If it
 			  has none of them, the symbols are empty without a reason */
 	bool no_dwarf; /* as in struct ux_extract_options */
+	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files are in any case */
 };
 
 /* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:

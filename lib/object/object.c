@@ -72,7 +72,9 @@ bool ux_object_section_find(const struct ux_object *object, const char *name,
 enum ux_code ux_section_bytes(const struct ux_object *object, const struct ux_section *section,
 			      struct ux_section_bytes *ret, struct ux_error *err)
 {
-	return object->format->section_bytes(object, section, ret, err);
+	UX_TRY(object->format->section_bytes(object, section, ret, err));
+	ret->mapped = object->mapped;
+	return UX_OK;
 }
 
 enum ux_code ux_section_load(const struct ux_object *object, const struct ux_section *section,

@@ -30,6 +30,7 @@ struct ux_object {
 	bool versioned;   /* names of symbols may end with a version, after an @ */
 	bool no_sections; /* the file has no section table */
 	bool encrypted;   /* the code is encrypted */
+	bool mapped;      /* as in struct ux_section_bytes; the caller sets it after opening */
 	uint64_t base;    /* lowest pc of the module's image, or UX_OBJECT_NO_BASE */
 	uint64_t bias; /* how much higher pcs are here than those that users see (elf_file.h); else
 			  0 */

@@ -303,6 +303,7 @@ enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err)
 		UX_TRY(formats[i].unpack(file->bytes, &r, err));
 		struct ux_mapping unpacked = *file;
 		unpacked.bytes = packed_room_steal(&r);
+		unpacked.unpacked = true;
 		ux_file_unmap(file);
 		*file = unpacked;
 		return UX_OK;

@@ -4,6 +4,7 @@
 
 #include "cursor.h"
 #include "elf_defs.h"
+#include "file.h"
 #include "region.h"
 
 #include <libdeflate.h>
@@ -196,6 +197,8 @@ enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t ma
 	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? content_inflate_zlib(&p, made.owned, err)
 					  : content_inflate_zstd(&p, made.owned, err));
 	made.bytes.size = p.size;
+	if (section->mapped)
+		ux_file_release(p.stream);
 	*ret = made;
 	made = (struct ux_content){0};
 	return UX_OK;
@@ -231,13 +234,16 @@ void ux_content_free(struct ux_content *content)
 #ifdef UX_HAVE_ISAL
 
 enum {
-	CHUNK_MOST = 1 << 30, /* ISA-L counts bytes in 32 bits */
+	CHUNK_MOST = 1 << 30,   /* ISA-L counts bytes in 32 bits */
+	CHUNK_MAPPED = 1 << 20, /* bytes whose pages are given back together */
 };
 
 struct ux_section_stream {
 	struct packed packed;
-	struct ux_bytes in; /* input that was not passed to ISA-L yet */
-	uint64_t left;      /* bytes that are still to be returned */
+	struct ux_bytes in;    /* input that was not passed to ISA-L yet */
+	struct ux_bytes chunk; /* input that was passed to it last */
+	bool mapped;           /* as in struct ux_section_bytes */
+	uint64_t left;         /* bytes that are still to be returned */
 	struct inflate_state state;
 };
 
@@ -256,7 +262,10 @@ enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint
 	struct ux_section_stream *s = malloc(sizeof(*s));
 	if (!s)
 		return ux_error_nomem(err);
-	*s = (struct ux_section_stream){.packed = packed, .in = packed.stream, .left = packed.size};
+	*s = (struct ux_section_stream){.packed = packed,
+					.in = packed.stream,
+					.mapped = section->mapped,
+					.left = packed.size};
 	isal_inflate_init(&s->state);
 	s->state.crc_flag = ISAL_ZLIB;
 	*ret = s;
@@ -293,7 +302,11 @@ static void stream_feed(struct ux_section_stream *s)
 		stream_begin_next(&s->state);
 	if (s->state.avail_in > 0 || s->in.size == 0)
 		return;
-	size_t n = ux_min(s->in.size, (size_t)CHUNK_MOST);
+	/* A stream that begins anew may go back into the chunk, which maps its pages again. */
+	if (s->mapped)
+		ux_file_release(s->chunk);
+	size_t n = ux_min(s->in.size, (size_t)(s->mapped ? CHUNK_MAPPED : CHUNK_MOST));
+	s->chunk = ux_bytes(s->in.data, n);
 	s->state.next_in = (uint8_t *)(uintptr_t)s->in.data; /* it is only read */
 	s->state.avail_in = (uint32_t)n;
 	s->in = ux_bytes(s->in.data + n, s->in.size - n);

@@ -34,6 +34,9 @@ struct ux_section_bytes {
 	enum ux_packing packing;
 	bool is64; /* the file's class, which decides the layout of a Chdr */
 	bool swap; /* its byte order is not the machine's */
+	/* It was mapped by ux_file_map(): pages of compressed content are given back as soon as it
+	 * is decompressed. */
+	bool mapped;
 };
 
 /* Content of a section: a slice of the file, or allocated memory when it had to be decompressed. */

@@ -3,7 +3,12 @@
 #include "sweep.h"
 
 #include "elf_file.h"
+#include "file.h"
 #include "make_elf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum {
 	LENGTH = 70000, /* over two windows of deflate */
@@ -217,6 +222,83 @@ static void other_sections_are_no_streams(void **state)
 	make_elf_deinit(&m);
 }
 
+/* How many bytes of a mapping are in this process' page tables. */
+static size_t resident(const void *mapping)
+{
+	char line[512], head[40];
+	size_t kib = 0;
+	bool found = false;
+	FILE *f = fopen("/proc/self/smaps", "r");
+	assert_non_null(f);
+	snprintf(head, sizeof(head), "%" PRIxPTR "-", (uintptr_t)mapping);
+	while (fgets(line, sizeof(line), f)) {
+		found |= strncmp(line, head, strlen(head)) == 0;
+		if (found && sscanf(line, "Rss: %zu kB", &kib) == 1)
+			break;
+	}
+	fclose(f);
+	assert_true(found);
+	return kib << 10;
+}
+
+static void pages_of_a_mapped_file_are_given_back_while_it_is_inflated(void **state)
+{
+	enum {
+		BYTES = 5 << 20, /* that do not compress: several parts whose pages go together */
+		PART = 100000,
+		LEFT_MOST = 5 << 19,
+	};
+	(void)state;
+	uint8_t *noise = malloc(BYTES), *got = malloc(PART);
+	assert_non_null(noise);
+	assert_non_null(got);
+	uint64_t dice = 1;
+	for (size_t i = 0; i < BYTES; i++) {
+		dice = dice * 6364136223846793005u + 1442695040888963407u;
+		noise[i] = (uint8_t)(dice >> 56);
+	}
+	struct make_elf m;
+	make_elf_init(&m, 64, false);
+	make_elf_packed(
+		&m, (struct make_section){.name = ".debug_info", .content = ux_bytes(noise, BYTES)},
+		MAKE_ZLIB, BYTES);
+	struct ux_bytes made = make_elf_finish(&m);
+	char path[] = "/tmp/ux-elf-stream-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(ux_file_write(fd, made, NULL), UX_OK);
+	for (int mapped = 0; mapped < 2; mapped++) {
+		struct ux_mapping file = {0};
+		struct ux_elf elf;
+		struct ux_section_bytes stored;
+		struct ux_section_stream *stream = NULL;
+		uint64_t size = 0;
+		assert_int_equal(ux_file_map_fd(fd, &file, NULL), UX_OK);
+		assert_int_equal(ux_elf_open(&elf, file.bytes, NULL), UX_OK);
+		assert_int_equal(ux_elf_section_bytes(&elf,
+						      ux_elf_section_find(&elf, ".debug_info"),
+						      &stored, NULL),
+				 UX_OK);
+		stored.mapped = mapped;
+		assert_int_equal(ux_section_stream_open(&stored, UINT64_MAX, &stream, &size, NULL),
+				 UX_OK);
+		for (size_t at = 0; at < size; at += PART) {
+			size_t n = ux_min((size_t)PART, size - at);
+			assert_int_equal(ux_section_stream_read(stream, got, n, NULL), UX_OK);
+			assert_memory_equal(got, noise + at, n);
+		}
+		assert_int_equal(resident(file.bytes.data) > LEFT_MOST, !mapped);
+		ux_section_stream_close(stream);
+		ux_elf_close(&elf);
+		ux_file_unmap(&file);
+	}
+	close(fd);
+	unlink(path);
+	make_elf_deinit(&m);
+	free(noise);
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +308,7 @@ int main(void)
 		UX_TEST(streams_behind_one_header_are_one),
 		UX_TEST(want_of_memory_is_said),
 		UX_TEST(other_sections_are_no_streams),
+		UX_TEST(pages_of_a_mapped_file_are_given_back_while_it_is_inflated),
 	};
 	return cmocka_run_group_tests_name("elf_stream", tests, NULL, NULL);
 }
