@@ -2,11 +2,6 @@
 /* Reading modules from object files and from the GPU code in them. */
 #include "push_module.h"
 
-#include "cubin.h"
-#include "cubin_crc.h"
-#include "debug_sections.h"
-#include "fatbin_list.h"
-#include "fatbin_unpack.h"
 #include "id.h"
 #include "packed_file.h"
 
@@ -35,58 +30,36 @@ enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_err
 	return code;
 }
 
-/* The best that a file with these contents can be good for, as a server will measure it. */
-static enum ux_quality module_claim(const struct ux_object *object)
+/* Fills *m with the facts of one module of the file at path. */
+static enum ux_code module_init(struct ux_push_module *m, const char *path,
+				const struct ux_module_facts *f, struct ux_error *err)
 {
-	unsigned has = object->format->contents(object);
-	if (has & UX_OBJECT_SUPPLEMENTARY)
-		return UX_QUALITY_NONE;
-	if (has & UX_OBJECT_HAS_DWARF)
-		return ux_debug_sections_promise(object);
-	if (has & (UX_OBJECT_HAS_SYMTAB | UX_OBJECT_HAS_INNER))
-		return UX_QUALITY_SYMTAB;
-	return has & UX_OBJECT_HAS_DYNSYM ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
-}
-
-/* With -lineinfo a cubin has lines and inlined calls but no DWARF entries. */
-static enum ux_quality cubin_claim(const struct ux_elf *elf)
-{
-	for (size_t i = 1; i < elf->n_sections; i++)
-		if (ux_cubin_section_name(&elf->sections[i]) && elf->sections[i].size > 0)
-			return ux_elf_section_stored(elf, ".debug_line") ? UX_QUALITY_INLINES
-									 : UX_QUALITY_SYMTAB;
-	return UX_QUALITY_NONE;
-}
-
-static enum ux_code module_read_ids(const struct ux_object *object, bool debug_only,
-				    struct ux_id_set *ret, struct ux_error *err)
-{
-	UX_TRY(object->format->ids(object, ret, err));
-	if (debug_only && ret->size > 0)
-		return UX_OK;
-	struct ux_id id = ux_file_id(object->file);
-	return ux_id_set_add(ret, &id, err);
-}
-
-/* Fills *m from a slice of the file at path, or from a cubin in it. */
-static enum ux_code module_read(struct ux_push_module *m, const char *path,
-				const struct ux_object_slice *slice, struct ux_error *err)
-{
-	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
-	bool cubin = ux_cubin_is(slice->bytes);
-	UX_TRY(ux_object_open_headers(slice->bytes, &object, err));
-	m->format = object->format;
-	UX_TRY(m->format->check_loadable(object, err));
-	m->claim = cubin ? cubin_claim(ux_elf_of(object)) : module_claim(object);
-	unsigned has = m->format->contents(object);
-	m->supplementary = (has & UX_OBJECT_SUPPLEMENTARY) != 0;
-	m->debug_only = m->supplementary || (has & UX_OBJECT_CODE_ELSEWHERE) != 0;
-	memcpy(m->arch, slice->arch, sizeof(m->arch));
-	UX_TRY(module_read_ids(object, m->debug_only, &m->ids, err));
-	if (cubin)
-		m->alias = ux_id_of_cubin_crc(ux_cubin_crc(slice->bytes));
+	*m = (struct ux_push_module){
+		.ids = f->ids,
+		.format = f->macho ? &ux_object_macho : &ux_object_elf,
+		.alias = f->alias,
+		.gpu = f->gpu,
+		.claim = f->claim,
+		.debug_only = f->debug_only,
+		.supplementary = f->supplementary,
+		.strippable = f->strippable,
+	};
+	memcpy(m->arch, f->arch, sizeof(m->arch));
 	m->path = strdup(path);
 	return m->path ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_push_modules_add(struct ux_push_modules *v, const char *path,
+				 const struct ux_module_facts_vec *facts, struct ux_error *err)
+{
+	for (size_t i = 0; i < facts->size; i++) {
+		ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
+		UX_TRY(module_init(&m, path, &facts->data[i], err));
+		if (!ux_push_modules_append(v, m))
+			return ux_error_nomem(err);
+		m = (struct ux_push_module){0};
+	}
+	return UX_OK;
 }
 
 /* Is it named as distributions name compressed kernel modules and debug files? */
@@ -109,18 +82,11 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, b
 				  struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
+	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
 	UX_TRY(named || module_name_is_packed(path) ? ux_push_map(path, &file, err)
 						    : ux_file_map(path, &file, err));
-	UX_TRY(ux_object_slices(file.bytes, &slices, err));
-	for (size_t i = 0; i < slices.size; i++) {
-		ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
-		UX_TRY(module_read(&m, path, &slices.data[i], err));
-		if (!ux_push_modules_append(v, m))
-			return ux_error_nomem(err);
-		m = (struct ux_push_module){0};
-	}
-	return UX_OK;
+	UX_TRY(ux_module_facts_read(file.bytes, &facts, err));
+	return ux_push_modules_add(v, path, &facts, err);
 }
 
 /* Accepts files without an identity or with a damaged one, since nothing proves a difference. */
@@ -153,7 +119,7 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 	ux_cleanup(ux_free_ptr) char *copy = strdup(path);
 	if (!copy)
 		return ux_error_nomem(err);
-	enum ux_quality claim = module_claim(debug);
+	enum ux_quality claim = ux_module_claim(debug);
 	m->claim = ux_max(m->claim, claim);
 	free(m->debug);
 	m->debug = ux_take(&copy);
@@ -220,40 +186,11 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	return true;
 }
 
-/* Appends the cubin as a module, unless it has no functions. */
-static enum ux_code module_add_cubin(const char *path, unsigned number, struct ux_bytes cubin,
-				     struct ux_push_modules *ret, struct ux_error *err)
-{
-	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.gpu = number};
-	struct ux_error why = UX_ERROR_INIT;
-	const struct ux_object_slice whole = {.bytes = cubin};
-	enum ux_code code = module_read(&m, path, &whole, &why);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (code != UX_OK || m.claim == UX_QUALITY_NONE)
-		return UX_OK;
-	if (!ux_push_modules_append(ret, m))
-		return ux_error_nomem(err);
-	m = (struct ux_push_module){0};
-	return UX_OK;
-}
-
 enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
+	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
 	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(ux_fatbin_list_read(file.bytes, &list, err));
-	for (size_t i = 0; i < list.entries.size; i++) {
-		ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
-		struct ux_error why = UX_ERROR_INIT;
-		if (list.entries.data[i].kind != UX_FATBIN_CUBIN)
-			continue;
-		enum ux_code code = ux_fatbin_unpack(&list.entries.data[i], &content, &why);
-		if (code == UX_ENOMEM)
-			return ux_error_nomem(err);
-		if (code == UX_OK)
-			UX_TRY(module_add_cubin(path, (unsigned)i + 1, content.bytes, ret, err));
-	}
-	return UX_OK;
+	UX_TRY(ux_module_facts_read_gpu(file.bytes, &facts, err));
+	return ux_push_modules_add(ret, path, &facts, err);
 }

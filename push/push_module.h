@@ -4,7 +4,7 @@
 #define UX_PUSH_MODULE_H
 
 #include "debug_file.h"
-#include "elf_ids.h"
+#include "module_facts.h"
 #include "object.h"
 #include "unhex/quality.h"
 #include "vec.h"
@@ -27,6 +27,7 @@ struct ux_push_module {
 	bool named;            /* named on the command line rather than found in a folder */
 	bool debug_only;       /* path is a separate debug file without code */
 	bool supplementary;    /* path is the file that dwz made; other modules' symbols need it */
+	bool strippable;       /* path has code, and symbols that strip would remove */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
 	char lost[UX_ERROR_TEXT]; /* what its symbols lack because a file is not here; "": nothing
 				   */
@@ -50,6 +51,11 @@ void ux_push_modules_free(struct ux_push_modules *v);
  */
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
 				  struct ux_error *err) ux_must;
+
+/* Appends modules of the file at path, which have these facts. UX_ENOMEM. */
+enum ux_code ux_push_modules_add(struct ux_push_modules *v, const char *path,
+				 const struct ux_module_facts_vec *facts, struct ux_error *err)
+	ux_must;
 
 /* How a debug file was chosen. */
 enum ux_debug_origin {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the headers of a file tell of the modules in it. */
+#include "module_facts.h"
+
+#include "cubin.h"
+#include "cubin_crc.h"
+#include "debug_sections.h"
+#include "elf_file.h"
+#include "elf_ids.h"
+#include "fatbin_list.h"
+#include "fatbin_unpack.h"
+
+enum ux_quality ux_module_claim(const struct ux_object *object)
+{
+	unsigned has = object->format->contents(object);
+	if (has & UX_OBJECT_SUPPLEMENTARY)
+		return UX_QUALITY_NONE;
+	if (has & UX_OBJECT_HAS_DWARF)
+		return ux_debug_sections_promise(object);
+	if (has & (UX_OBJECT_HAS_SYMTAB | UX_OBJECT_HAS_INNER))
+		return UX_QUALITY_SYMTAB;
+	return has & UX_OBJECT_HAS_DYNSYM ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+}
+
+/* With -lineinfo a cubin has lines and inlined calls but no DWARF entries. */
+static enum ux_quality cubin_claim(const struct ux_elf *elf)
+{
+	for (size_t i = 1; i < elf->n_sections; i++)
+		if (ux_cubin_section_name(&elf->sections[i]) && elf->sections[i].size > 0)
+			return ux_elf_section_stored(elf, ".debug_line") ? UX_QUALITY_INLINES
+									 : UX_QUALITY_SYMTAB;
+	return UX_QUALITY_NONE;
+}
+
+static enum ux_code facts_read_ids(const struct ux_object *object, bool debug_only,
+				   struct ux_id_set *ret, struct ux_error *err)
+{
+	UX_TRY(object->format->ids(object, ret, err));
+	if (debug_only && ret->size > 0)
+		return UX_OK;
+	struct ux_id id = ux_file_id(object->file);
+	return ux_id_set_add(ret, &id, err);
+}
+
+/* Fills *f from a slice of a file, or from a cubin. */
+static enum ux_code facts_read_slice(const struct ux_object_slice *slice,
+				     struct ux_module_facts *f, struct ux_error *err)
+{
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	bool cubin = ux_cubin_is(slice->bytes);
+	UX_TRY(ux_object_open_headers(slice->bytes, &object, err));
+	UX_TRY(object->format->check_loadable(object, err));
+	f->macho = object->format == &ux_object_macho;
+	f->claim = cubin ? cubin_claim(ux_elf_of(object)) : ux_module_claim(object);
+	unsigned has = object->format->contents(object);
+	f->supplementary = (has & UX_OBJECT_SUPPLEMENTARY) != 0;
+	f->debug_only = f->supplementary || (has & UX_OBJECT_CODE_ELSEWHERE) != 0;
+	f->strippable = !f->debug_only && !cubin &&
+			(has & (UX_OBJECT_HAS_DWARF | UX_OBJECT_HAS_SYMTAB)) != 0;
+	memcpy(f->arch, slice->arch, sizeof(f->arch));
+	UX_TRY(facts_read_ids(object, f->debug_only, &f->ids, err));
+	if (cubin)
+		f->alias = ux_id_of_cubin_crc(ux_cubin_crc(slice->bytes));
+	return UX_OK;
+}
+
+enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
+	UX_TRY(ux_object_slices(file, &slices, err));
+	for (size_t i = 0; i < slices.size; i++) {
+		struct ux_module_facts f = {0};
+		UX_TRY(facts_read_slice(&slices.data[i], &f, err));
+		if (!ux_module_facts_vec_append(ret, f))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* Appends the facts of a cubin, unless it has no functions. */
+static enum ux_code facts_add_cubin(unsigned number, struct ux_bytes cubin,
+				    struct ux_module_facts_vec *ret, struct ux_error *err)
+{
+	struct ux_module_facts f = {.gpu = number};
+	struct ux_error why = UX_ERROR_INIT;
+	const struct ux_object_slice whole = {.bytes = cubin};
+	enum ux_code code = facts_read_slice(&whole, &f, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK || f.claim == UX_QUALITY_NONE)
+		return UX_OK;
+	return ux_module_facts_vec_append(ret, f) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_module_facts_vec *ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
+	UX_TRY(ux_fatbin_list_read(file, &list, err));
+	for (size_t i = 0; i < list.entries.size; i++) {
+		ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+		struct ux_error why = UX_ERROR_INIT;
+		if (list.entries.data[i].kind != UX_FATBIN_CUBIN)
+			continue;
+		enum ux_code code = ux_fatbin_unpack(&list.entries.data[i], &content, &why);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (code == UX_OK)
+			UX_TRY(facts_add_cubin((unsigned)i + 1, content.bytes, ret, err));
+	}
+	return UX_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the headers of a file tell of the modules in it: their IDs, and what their symbols can be. */
+#ifndef UX_MODULE_FACTS_H
+#define UX_MODULE_FACTS_H
+
+#include "bytes.h"
+#include "error.h"
+#include "id.h"
+#include "object.h"
+#include "unhex/quality.h"
+#include "vec.h"
+
+/*
+ * One module of a file. It has no pointers, so that a confined child can return it.
+ */
+struct ux_module_facts {
+	/* GNU, Go and File IDs, UUID; results are reported under the first one */
+	struct ux_id_set ids;
+	/*
+	 * cubin-crc ID of a cubin, size 0: none. Other cubins may have the same one, so it is sent
+	 * with uploads and never queried.
+	 */
+	struct ux_id alias;
+	char arch[UX_OBJECT_ARCH_TEXT]; /* slice of a Mach-O file; "" for other formats */
+	unsigned gpu;                   /* number of the GPU code object; 0: the file itself */
+	enum ux_quality claim; /* the best quality that its sections make possible */
+	bool macho;            /* it is a Mach-O file; otherwise ELF */
+	bool debug_only;       /* a separate debug file without code */
+	bool supplementary;    /* the file that dwz made; other modules' symbols need it */
+	bool strippable;       /* code, and symbols that strip would remove */
+};
+
+UX_VEC(ux_module_facts_vec, struct ux_module_facts);
+
+/*
+ * Appends the facts of the ELF or Mach-O file, or of all slices of a universal file.
+ * UX_EUNSUPPORTED: it has another format, or is no module (struct ux_object_format,
+ * check_loadable). A debug file on its own has no File ID. Any thread.
+ */
+enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
+				  struct ux_error *err) ux_must;
+
+/*
+ * Appends the facts of each cubin with functions in a program or fat binary. Unreadable cubins and
+ * PTX are skipped; finding no cubin is not an error. Codes: UX_ENOMEM.
+ */
+enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_module_facts_vec *ret,
+				      struct ux_error *err) ux_must;
+
+/* The best quality that a file with these contents can have, as an extraction will measure it. */
+enum ux_quality ux_module_claim(const struct ux_object *object);
+
+#endif
