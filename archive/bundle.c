@@ -163,16 +163,22 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err)
 			    "no archive of sources; expected tar (zstd, gzip, xz) or zip");
 }
 
-static enum ux_code unpacking_fail(const struct unpacking *u)
+enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct archive *archive,
+				struct ux_error *err)
 {
-	const char *why = u->calls->archive_error_string(u->archive);
+	const char *why = calls->archive_error_string(archive);
 	char clean[100];
 	size_t n = 0;
 	for (; why && why[n] != '\0' && n + 1 < sizeof(clean); n++)
 		clean[n] = why[n] >= ' ' && why[n] <= '~' ? why[n] : '?';
 	clean[n] = '\0';
-	return ux_error_set(u->err, UX_ECORRUPT, "the archive is damaged: %s",
+	return ux_error_set(err, UX_ECORRUPT, "the archive is damaged: %s",
 			    n > 0 ? clean : "libarchive gives no reason");
+}
+
+static enum ux_code unpacking_fail(const struct unpacking *u)
+{
+	return ux_archive_failure(u->calls, u->archive, u->err);
 }
 
 static enum ux_code unpacking_copy(const struct unpacking *u)

@@ -23,6 +23,7 @@
 	X(archive_entry_clear)                     \
 	X(archive_entry_filetype)                  \
 	X(archive_entry_free)                      \
+	X(archive_entry_hardlink)                  \
 	X(archive_entry_new)                       \
 	X(archive_entry_pathname)                  \
 	X(archive_entry_pathname_utf8)             \
@@ -36,9 +37,15 @@
 	X(archive_read_new)                        \
 	X(archive_read_next_header)                \
 	X(archive_read_open_memory)                \
+	X(archive_read_support_filter_bzip2)       \
 	X(archive_read_support_filter_gzip)        \
+	X(archive_read_support_filter_lz4)         \
+	X(archive_read_support_filter_lzma)        \
+	X(archive_read_support_filter_rpm)         \
 	X(archive_read_support_filter_xz)          \
 	X(archive_read_support_filter_zstd)        \
+	X(archive_read_support_format_ar)          \
+	X(archive_read_support_format_cpio)        \
 	X(archive_read_support_format_tar)         \
 	X(archive_read_support_format_zip)         \
 	X(archive_write_add_filter_zstd)           \
@@ -63,6 +70,10 @@ struct ux_archive_calls {
  * thread.
  */
 enum ux_code ux_archive_load(struct ux_archive_calls *ret, struct ux_error *err) ux_must;
+
+/* Sets UX_ECORRUPT with libarchive's reason, without bytes that a terminal would act on. */
+enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct archive *archive,
+				struct ux_error *err);
 
 /* Writes a tar file that is compressed by zstd. A zeroed writer is closed. */
 struct ux_bundle_writer {

@@ -28,6 +28,7 @@ struct push_values {
 	bool dry_run;
 	bool allow_mismatch;
 	bool no_gpu;
+	bool no_archives;
 	bool with_debuginfo;
 	bool sources;
 	char *prefixes;
@@ -54,6 +55,8 @@ static const struct ux_option push_options[] = {
 	 "with --sources: what lay in FROM when it was compiled is here in TO"},
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
+	{"no-archives", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_archives), NULL,
+	 "do not look into packages, wheels and other archives"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct push_values, description), "TEXT",
 	 "kept with the symbols: a release, a commit"},
 	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
@@ -262,6 +265,7 @@ static int push_run(struct push *push, const struct ux_args *args, struct push_v
 		.dry_run = v->dry_run,
 		.allow_mismatch = v->allow_mismatch,
 		.no_gpu = v->no_gpu,
+		.no_archives = v->no_archives,
 		.with_debuginfo = v->with_debuginfo,
 		.sources = v->sources,
 		.prefixes = v->prefixes,

@@ -14,22 +14,6 @@ enum {
 	COPY_BYTES = 1 << 16
 };
 
-/* Makes a file that disappears with its descriptor. */
-static enum ux_code dash_file_make(struct ux_dash_file *f, struct ux_error *err)
-{
-	const char *folder = getenv("TMPDIR");
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/unhex.XXXXXX",
-			 folder && *folder ? folder : "/tmp");
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return ux_error_set(err, UX_EINVAL, "TMPDIR is too long");
-	f->fd = mkostemp(path, O_CLOEXEC);
-	if (f->fd < 0)
-		return ux_error_os(err, errno, "cannot create %s", path);
-	(void)unlink(path);
-	return UX_OK;
-}
-
 static enum ux_code dash_file_copy(int from, int to, struct ux_error *err)
 {
 	uint8_t buf[COPY_BYTES];
@@ -57,7 +41,7 @@ enum ux_code ux_dash_file_read(struct ux_dash_file *f, const char *name, struct 
 				    "standard input is a terminal; expected a file or a pipe");
 	int fd = STDIN_FILENO;
 	if (head.size > 0 || fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) {
-		UX_TRY(dash_file_make(f, err));
+		UX_TRY(ux_file_temporary(&f->fd, err));
 		UX_TRY(ux_file_write(f->fd, head, err));
 		UX_TRY(dash_file_copy(STDIN_FILENO, f->fd, err));
 		fd = f->fd;
@@ -72,12 +56,12 @@ enum ux_code ux_dash_file_create(struct ux_dash_file *f, struct ux_error *err)
 	if (isatty(STDOUT_FILENO))
 		return ux_error_set(err, UX_EINVAL,
 				    "standard output is a terminal; expected a file or a pipe");
-	return dash_file_make(f, err);
+	return ux_file_temporary(&f->fd, err);
 }
 
 enum ux_code ux_dash_file_temporary(struct ux_dash_file *f, struct ux_error *err)
 {
-	UX_TRY(dash_file_make(f, err));
+	UX_TRY(ux_file_temporary(&f->fd, err));
 	snprintf(f->path, sizeof(f->path), "/proc/self/fd/%d", f->fd);
 	return UX_OK;
 }

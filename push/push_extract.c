@@ -51,11 +51,14 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 			  err);
 }
 
-enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
+enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_out *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err)
 {
+	const struct ux_push_options *o = p->o;
 	struct ux_error why = UX_ERROR_INIT;
+	if (m->part.size > 0 || m->debug_part.size > 0)
+		return ux_push_archive_extract(p, m, gsym, stats, err);
 	enum ux_code code = push_extract_pair(o, m, m->debug, gsym, stats, &why);
 	if (code != UX_OK && m->debug && m->debug_found) {
 		why = (struct ux_error)UX_ERROR_INIT;

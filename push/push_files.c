@@ -47,15 +47,29 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
 	return UX_PUSH_DONE_FAILED;
 }
 
+/* Maps a file, or the pack that a member is in. */
+static enum ux_code push_map_part(const char *path, const struct ux_sandbox_part *part,
+				  struct ux_mapping *file, struct ux_bytes *ret,
+				  struct ux_error *err)
+{
+	UX_TRY(part->size > 0 ? ux_file_map_fd(part->fd, file, err) : ux_push_map(path, file, err));
+	*ret = file->bytes;
+	if (part->size > 0 && !ux_bytes_sub(file->bytes, part->off, part->size, ret))
+		return ux_error_set(err, UX_ECORRUPT, "the member is not in its archive");
+	return UX_OK;
+}
+
 /* Sends one file. A local failure is reported in the answer. */
 static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_module *m,
-				   const char *path, const char *kind, struct ux_push_answer *ret,
-				   uint64_t *size, struct ux_error *err)
+				   const char *path, const struct ux_sandbox_part *part,
+				   const char *kind, struct ux_push_answer *ret, uint64_t *size,
+				   struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_error why = UX_ERROR_INIT;
+	struct ux_bytes bytes = UX_BYTES_NONE;
 	ux_push_reading(p->o, path);
-	enum ux_code code = ux_push_map(path, &file, &why);
+	enum ux_code code = push_map_part(path, part, &file, &bytes, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
@@ -67,7 +81,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	const struct ux_push_upload upload = {
 		.ids = &m->ids,
 		.quality = m->claim,
-		.bytes = file.bytes,
+		.bytes = bytes,
 		.kind = kind,
 		.description = p->o->description ? p->o->description : "",
 		.file = ux_push_listed_path(path, &arena),
@@ -76,7 +90,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	if (!upload.file)
 		return ux_error_nomem(err);
 	UX_TRY(ux_push_upload(&p->client, &upload, ret, err));
-	*size += ret->verdict == UX_PUSH_UPLOADED ? file.bytes.size : 0;
+	*size += ret->verdict == UX_PUSH_UPLOADED ? bytes.size : 0;
 	return UX_OK;
 }
 
@@ -85,10 +99,11 @@ static enum ux_code push_send_package(struct ux_push_work *p, const struct ux_pu
 				      struct ux_push_answer *ret, uint64_t *size,
 				      struct ux_error *err)
 {
+	const struct ux_sandbox_part none = {0};
 	char path[PATH_MAX];
-	if (!ux_split_package_path(m->debug, m->path, path))
+	if (m->part.size > 0 || !ux_split_package_path(m->debug, m->path, path))
 		return UX_OK;
-	return push_send_file(p, m, path, "dwp", ret, size, err);
+	return push_send_file(p, m, path, &none, "dwp", ret, size, err);
 }
 
 /*
@@ -101,10 +116,11 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe, package = exe;
 	uint64_t size = 0;
 	UX_TRY(push_send_package(p, m, &package, &size, err));
-	UX_TRY(push_send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe,
-			      &size, err));
+	UX_TRY(push_send_file(p, m, m->path, &m->part, m->debug_only ? "debuginfo" : "executable",
+			      &exe, &size, err));
 	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
-		UX_TRY(push_send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
+		UX_TRY(push_send_file(p, m, m->debug, &m->debug_part, "debuginfo", &debug, &size,
+				      err));
 	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
 	const struct ux_push_answer *answer = m->debug && second ? &debug : &exe;
 	if (answer->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)

@@ -62,8 +62,7 @@ enum ux_code ux_push_modules_add(struct ux_push_modules *v, const char *path,
 	return UX_OK;
 }
 
-/* Is it named as distributions name compressed kernel modules and debug files? */
-static bool module_name_is_packed(const char *path)
+bool ux_push_name_is_packed(const char *path)
 {
 	static const char *const inner[] = {".ko", ".debug"};
 	static const char *const outer[] = {".xz", ".zst", ".gz"};
@@ -83,8 +82,8 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, b
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
-	UX_TRY(named || module_name_is_packed(path) ? ux_push_map(path, &file, err)
-						    : ux_file_map(path, &file, err));
+	UX_TRY(named || ux_push_name_is_packed(path) ? ux_push_map(path, &file, err)
+						     : ux_file_map(path, &file, err));
 	UX_TRY(ux_module_facts_read(file.bytes, &facts, err));
 	return ux_push_modules_add(v, path, &facts, err);
 }
@@ -132,6 +131,8 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
+	if (m->part.size > 0) /* debug files of members are members, with the same build ID */
+		return UX_OK;
 	if (m->arch[0] != '\0')
 		return ux_push_macho_find_debug(m, err);
 	struct ux_debug_search search = {.dirs = dirs};
@@ -153,7 +154,8 @@ enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const 
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug = {0}, file = {0};
 	const char *from = m->debug ? m->debug : m->path;
 	char path[PATH_MAX];
-	if (m->format != &ux_object_elf || m->claim < UX_QUALITY_LINES || m->gpu != 0)
+	if (m->format != &ux_object_elf || m->claim < UX_QUALITY_LINES || m->gpu != 0 ||
+	    (m->debug ? m->debug_part : m->part).size > 0)
 		return UX_OK;
 	UX_TRY(ux_push_map(from, &debug, err));
 	UX_TRY(ux_supplementary_find_path(debug.bytes, from, dirs, path, &file, err));
@@ -181,6 +183,7 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	if (other->claim <= m->claim || m->debug)
 		return m->ids.size > aliases;
 	m->debug = ux_take(&other->path);
+	m->debug_part = other->part;
 	m->debug_found = true;
 	m->claim = other->claim;
 	return true;

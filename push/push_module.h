@@ -6,6 +6,7 @@
 #include "debug_file.h"
 #include "module_facts.h"
 #include "object.h"
+#include "sandbox.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
@@ -13,6 +14,13 @@
 struct ux_push_module {
 	char *path;  /* the file with the module's identity */
 	char *debug; /* the file with the symbols; NULL: path */
+	/*
+	 * Members of archives: the bytes of the two files, whose paths only name them. They are
+	 * untrusted and read in a confined child. size 0: the file is at its path.
+	 */
+	struct ux_sandbox_part part;
+	struct ux_sandbox_part debug_part;
+	bool packed; /* the part is compressed as a whole */
 	/* GNU, Go and File IDs, UUID; results are reported under the first one */
 	struct ux_id_set ids;
 	char arch[UX_OBJECT_ARCH_TEXT];        /* slice of a Mach-O file; "" for other formats */
@@ -37,6 +45,9 @@ void ux_push_module_deinit(struct ux_push_module *m);
 
 /* Maps a file, decompressed if it is a compressed one (packed_file.h). */
 enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
+
+/* Is it named as distributions name compressed kernel modules and debug files? */
+bool ux_push_name_is_packed(const char *path);
 
 UX_VEC(ux_push_modules, struct ux_push_module);
 

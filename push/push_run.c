@@ -26,11 +26,11 @@ static void push_work_deinit(struct ux_push_work *p)
 	ux_push_modules_free(&p->modules);
 	ux_push_by_id_deinit(&p->known);
 	ux_push_client_close(&p->client);
+	ux_push_archives_close(p);
 }
 
 /* Reports a file that was rejected before it became a module. */
-static void push_report_left_out(void *ctx, const char *path, bool named,
-				 const struct ux_error *err)
+void ux_push_report_left_out(void *ctx, const char *path, bool named, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	bool harmless = err->code == UX_EINVAL || err->code == UX_EUNSUPPORTED;
@@ -124,6 +124,10 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_push_reading(p->o, file->path);
+	if (!p->o->no_archives && ux_push_archive_is(file->path)) {
+		UX_TRY(ux_push_archive_read(p, file->path, file->named, &v, err));
+		return push_add_modules(p, &v, /* named= */ false, err);
+	}
 	enum ux_code code = ux_push_modules_read(&v, file->path, file->named, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -133,7 +137,7 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	if (code == UX_OK)
 		UX_TRY(push_add_modules(p, &v, file->named && gpu.size == 0, err));
 	else if (gpu.size == 0)
-		push_report_left_out(p, file->path, file->named, &why);
+		ux_push_report_left_out(p, file->path, file->named, &why);
 	return push_add_modules(p, &gpu, file->named, err);
 }
 
@@ -159,7 +163,7 @@ static enum ux_code push_pair_module(struct ux_push_work *p, struct ux_push_modu
 		push_report_module(p, m, UX_PUSH_DONE_FAILED,
 				   ux_error_format(&why, text, sizeof(text)));
 	else
-		push_report_left_out(p, p->o->debug, /* named= */ true, &why);
+		ux_push_report_left_out(p, p->o->debug, /* named= */ true, &why);
 	return UX_OK;
 }
 
@@ -173,7 +177,7 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
-		push_report_left_out(p, p->o->exe, /* named= */ true, &why);
+		ux_push_report_left_out(p, p->o->exe, /* named= */ true, &why);
 	for (size_t i = 0; i < v.size; i++)
 		UX_TRY(push_pair_module(p, &v.data[i], err));
 	return UX_OK;
@@ -284,7 +288,7 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, &why);
+	enum ux_code code = ux_push_extract(p, m, gsym, &stats, &why);
 	/* function bounds alone give no names */
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
 		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
@@ -301,7 +305,7 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 /* A module inside a file, such as a slice, has no file of its own to send. */
 static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
-	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
+	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0 && !m->packed;
 }
 
 /*
@@ -317,7 +321,7 @@ static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module 
 	UX_TRY(ux_push_files(p, m, &there, err));
 	if (there >= m->claim)
 		return UX_OK;
-	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, NULL);
+	enum ux_code code = ux_push_extract(p, m, gsym, &stats, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	return code == UX_OK && stats.quality > there ? push_send_gsym(p, m, gsym, &stats, err)
@@ -399,7 +403,7 @@ static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = UX_OK;
 	if (gsym->size == 0)
-		code = ux_push_extract(p->o, m, gsym, &stats, &why);
+		code = ux_push_extract(p, m, gsym, &stats, &why);
 	if (code == UX_OK)
 		code = ux_push_sources_collect(ux_out_bytes(gsym), p->o, &s, &why);
 	if (code == UX_ENOMEM)
@@ -507,7 +511,7 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 {
 	ux_cleanup(push_work_deinit) struct ux_push_work p = {.o = options, .summary = ret};
 	*ret = (struct ux_push_summary){0};
-	p.scan.left_out = push_report_left_out;
+	p.scan.left_out = ux_push_report_left_out;
 	p.scan.ctx = &p;
 	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->cacert,
 				   options->timeout_ms, err));

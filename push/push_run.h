@@ -69,8 +69,9 @@ struct ux_push_options {
 	 * ux_push_sources_collect()); NULL: none
 	 */
 	const char *prefixes;
-	bool no_gpu;  /* skip the GPU code in programs */
-	bool dry_run; /* query, but extract and send nothing */
+	bool no_gpu;      /* skip the GPU code in programs */
+	bool no_archives; /* archives are not unpacked */
+	bool dry_run;     /* query, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */
 	ux_push_result_fn *result;

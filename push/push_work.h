@@ -155,6 +155,9 @@ static inline bool ux_push_id_eq(struct ux_id a, struct ux_id b)
 /* Index of a module by each of its IDs. */
 UX_MAP(ux_push_by_id, struct ux_id, size_t, ux_push_id_hash, ux_push_id_eq);
 
+/* Descriptors of unnamed files with the members of archives. */
+UX_VEC(ux_push_packs, int);
+
 struct ux_push_work {
 	const struct ux_push_options *o;
 	struct ux_push_summary *summary;
@@ -163,6 +166,8 @@ struct ux_push_work {
 	struct ux_push_by_id known;
 	struct ux_push_client client;
 	struct ux_push_progress progress;
+	struct ux_push_packs packs;
+	struct ux_fork_server *forks; /* of the children that read members; NULL: not started */
 };
 
 /* Counts a result and reports it. */
@@ -184,6 +189,25 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err) ux_must;
 
+/* True for a file that is an archive, judging by its first bytes and its name. */
+bool ux_push_archive_is(const char *path);
+
+/*
+ * Unpacks an archive, and the archives in it, and appends the modules in it. What cannot be read is
+ * reported, and the others are still found. Codes: UX_ENOMEM.
+ */
+enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
+				  struct ux_push_modules *ret, struct ux_error *err) ux_must;
+void ux_push_archives_close(struct ux_push_work *p);
+
+/* Extracts a module that has parts, in a confined child. Codes: those of ux_sandbox_symbols(). */
+enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
+				     struct ux_out *gsym, struct ux_extract_stats *stats,
+				     struct ux_error *err) ux_must;
+
+/* Reports a file that was rejected before it became a module. ctx: struct ux_push_work. */
+void ux_push_report_left_out(void *ctx, const char *path, bool named, const struct ux_error *err);
+
 /* Calls o->reading, if set, before path is mapped. */
 void ux_push_reading(const struct ux_push_options *o, const char *path);
 
@@ -192,7 +216,7 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
  * damaged: then it is dropped, and the file is extracted alone. Codes: those of ux_extract() and
  * ux_file_map().
  */
-enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
+enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_out *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err) ux_must;
 

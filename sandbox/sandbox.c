@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "extract.h"
 #include "file.h"
+#include "packed_file.h"
 #include "sandbox_child.h"
 
 #include <errno.h>
@@ -465,4 +466,102 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	return sandbox_run_task(files, limits, program, &request, &found, err);
+}
+
+static enum ux_code sandbox_run_parts(const struct ux_sandbox_part *parts, size_t n, int out,
+				      const struct ux_sandbox_limits *limits, const char *program,
+				      struct ux_sandbox_request *request,
+				      struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	int files[UX_SANDBOX_FILE_COUNT] = UX_SANDBOX_NO_FILES;
+	for (size_t i = 0; i < n; i++) {
+		if (parts[i].size == 0)
+			continue;
+		files[i] = parts[i].fd;
+		request->parts[i].off = parts[i].off;
+		request->parts[i].size = parts[i].size;
+	}
+	files[UX_SANDBOX_GSYM] = out;
+	return sandbox_run_task(files, limits, program, request, ret, err);
+}
+
+enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, bool all_names, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_error *err)
+{
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_MEMBERS, .flag = all_names};
+	struct ux_sandbox_found found;
+	return sandbox_run_parts(archive, 1, out, limits, program, &request, &found, err);
+}
+
+/*
+ * The IDs of a file are what the file claims, and a hostile one can claim any. Its File ID is a
+ * property of its bytes, and is computed again where it is that of the part as it stands.
+ */
+static bool facts_clean(struct ux_module_facts *f, struct ux_bytes part)
+{
+	struct ux_id want = ux_file_id(part);
+	const struct ux_id *file = ux_id_set_find(&f->ids, UX_ID_FILE);
+	bool whole = f->arch[0] == '\0' && f->gpu == 0 && !ux_packed_is(part);
+	f->arch[sizeof(f->arch) - 1] = '\0';
+	return f->ids.size > 0 && reply_clean_ids(&f->ids) &&
+	       (f->alias.size == 0 || reply_clean_id(&f->alias)) &&
+	       (unsigned)f->claim < UX_QUALITY_COUNT && (!file || !whole || ux_id_eq(file, &want));
+}
+
+static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
+			       struct ux_module_facts_vec *ret, struct ux_error *err)
+{
+	struct ux_module_facts f;
+	if (bytes.size % sizeof(f) != 0 || bytes.size / sizeof(f) > UX_SANDBOX_FACTS_MOST)
+		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+	for (size_t at = 0; at < bytes.size; at += sizeof(f)) {
+		/* a bool that is neither 0 nor 1 must not be read as one */
+		for (size_t i = offsetof(struct ux_module_facts, macho);
+		     i <= offsetof(struct ux_module_facts, strippable); i++)
+			if (bytes.data[at + i] > 1)
+				return ux_error_set(err, UX_ECORRUPT,
+						    "reading it gave no sensible answer");
+		memcpy(&f, bytes.data + at, sizeof(f));
+		if (!facts_clean(&f, part))
+			return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		if (!ux_module_facts_vec_append(ret, f))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_sandbox_facts(const struct ux_sandbox_part *file, bool no_gpu, int scratch,
+			      const struct ux_sandbox_limits *limits, const char *program,
+			      struct ux_module_facts_vec *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping whole = {0}, facts = {0};
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_FACTS, .flag = no_gpu};
+	struct ux_sandbox_found found;
+	struct ux_bytes part;
+	UX_TRY(sandbox_run_parts(file, 1, scratch, limits, program, &request, &found, err));
+	UX_TRY(ux_file_map_fd(file->fd, &whole, err));
+	UX_TRY(ux_file_map_fd(scratch, &facts, err));
+	if (!ux_bytes_sub(whole.bytes, file->off, file->size, &part))
+		return ux_error_set(err, UX_EINVAL, "the part is not in its file");
+	return facts_take(facts.bytes, part, ret, err);
+}
+
+enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	const struct ux_sandbox_part parts[] = {
+		[UX_SANDBOX_EXE] = what->exe,
+		[UX_SANDBOX_DEBUG] = what->debug,
+		[UX_SANDBOX_SUPPLEMENTARY] = what->supplementary,
+	};
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_SYMBOLS,
+					     .gpu = what->gpu,
+					     .flag = what->allow_mismatch,
+					     .no_supplementary = what->no_supplementary};
+	if (what->arch)
+		snprintf(request.arch, sizeof(request.arch), "%s", what->arch);
+	return sandbox_run_parts(parts, ux_countof(parts), out, limits, program, &request, ret,
+				 err);
 }

@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "id.h"
+#include "module_facts.h"
 #include "source_hash.h"
 #include "unhex/quality.h"
 
@@ -127,6 +128,55 @@ enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md
  */
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err) ux_must;
+
+/* --- files inside of other files: members of archives ----------------------------------------- */
+
+/* A part of an open file, which may be compressed. size 0: none. */
+struct ux_sandbox_part {
+	int fd;
+	uint64_t off;
+	uint64_t size;
+};
+
+/*
+ * Unpacks the members of an archive in a confined child into the empty file out, as
+ * ux_members_unpack() does. limits->output bounds the size of the pack. Codes: those of
+ * ux_members_unpack(), and as of ux_sandbox_extract(). The pack is untrusted.
+ */
+enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, bool all_names, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_error *err) ux_must;
+
+enum {
+	UX_SANDBOX_FACTS_MOST = 4096 /* modules of one file: slices, and cubins of a program */
+};
+
+/*
+ * Reads the facts about the modules in a file in a confined child, and, unless no_gpu, about the
+ * GPU code in it. scratch is an empty file. The facts are checked as far as this can be done
+ * without reading the file. Codes: those of ux_module_facts_read(), and as of ux_sandbox_extract().
+ */
+enum ux_code ux_sandbox_facts(const struct ux_sandbox_part *file, bool no_gpu, int scratch,
+			      const struct ux_sandbox_limits *limits, const char *program,
+			      struct ux_module_facts_vec *ret, struct ux_error *err) ux_must;
+
+struct ux_sandbox_symbols {
+	struct ux_sandbox_part exe;
+	struct ux_sandbox_part debug;         /* the file with the symbols; size 0: exe */
+	struct ux_sandbox_part supplementary; /* see ux_sandbox_extract() */
+	bool no_supplementary;                /* there is none: names in it are lost */
+	const char *arch;                     /* slice of a Mach-O file; NULL: none */
+	unsigned gpu;                         /* number of the GPU code object; 0: exe itself */
+	bool allow_mismatch;
+};
+
+/*
+ * Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but of *ret
+ * only quality, counts, lost, supplementary and needs_supplementary are set.
+ */
+enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /* A range of machine code in an ELF file. */
 struct ux_code_range {

@@ -8,6 +8,9 @@
 #include "extract.h"
 #include "file.h"
 #include "id.h"
+#include "members.h"
+#include "module_facts.h"
+#include "packed_file.h"
 #include "path_canonical.h"
 
 #include <errno.h>
@@ -20,7 +23,8 @@ enum {
 
 struct task {
 	struct ux_sandbox_request request;
-	struct ux_mapping files[UX_SANDBOX_GSYM];
+	struct ux_mapping files[UX_SANDBOX_GSYM]; /* bytes: only the requested part */
+	uint64_t mapped;                          /* bytes of all of them */
 	struct ux_sandbox_reply reply;
 	struct ux_archive_calls archive; /* library functions for UX_SANDBOX_UNPACK */
 	struct ux_capstone_calls capstone;
@@ -51,21 +55,27 @@ static enum ux_code task_pwrite(void *ctx, uint64_t off, struct ux_bytes bytes,
 
 static enum ux_code task_map_files(struct task *t, struct ux_error *err)
 {
-	for (int i = 0; i < UX_SANDBOX_GSYM; i++)
-		if (task_has_file(t, (enum ux_sandbox_file)i))
-			UX_TRY(ux_file_map_fd(UX_SANDBOX_FILES + i, &t->files[i], err));
+	for (int i = 0; i < UX_SANDBOX_GSYM; i++) {
+		struct ux_mapping *file = &t->files[i];
+		if (!task_has_file(t, (enum ux_sandbox_file)i))
+			continue;
+		UX_TRY(ux_file_map_fd(UX_SANDBOX_FILES + i, file, err));
+		t->mapped += file->bytes.size;
+		if (t->request.parts[i].size > 0 &&
+		    !ux_bytes_sub(file->bytes, t->request.parts[i].off, t->request.parts[i].size,
+				  &file->bytes))
+			return ux_error_set(err, UX_EINVAL, "part %d is not in its file", i);
+	}
 	return UX_OK;
 }
 
 static enum ux_code task_confine(struct task *t, struct ux_error *err)
 {
 	struct ux_confine_limits l = {
-		.address_space = t->request.memory + OWN_MEMORY,
+		.address_space = t->request.memory + OWN_MEMORY + t->mapped,
 		.file_size = t->request.output,
 		.cpu_seconds = t->request.seconds,
 	};
-	for (int i = 0; i < UX_SANDBOX_GSYM; i++)
-		l.address_space += t->files[i].bytes.size;
 	return ux_confine(&l, err);
 }
 
@@ -174,10 +184,13 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_EXTRACT:
 	case UX_SANDBOX_INSPECT:
 	case UX_SANDBOX_SOURCE:
+	case UX_SANDBOX_FACTS:
+	case UX_SANDBOX_SYMBOLS:
 		return UX_OK;
 	case UX_SANDBOX_FORKS:
 		break;
 	case UX_SANDBOX_UNPACK:
+	case UX_SANDBOX_MEMBERS:
 		/* libarchive converts UTF-8 names to the character set of the locale. */
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 		return ux_archive_load(&t->archive, err);
@@ -195,6 +208,76 @@ static enum ux_code task_unpack(struct task *t, struct ux_error *err)
 	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
 	uint64_t most = t->request.output > table ? t->request.output - table : 0;
 	return ux_bundle_unpack(&t->archive, archive, most, &packer, err);
+}
+
+static enum ux_code task_members(struct task *t, struct ux_error *err)
+{
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
+	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
+	uint64_t most = t->request.output > table ? t->request.output - table : 0;
+	return ux_members_unpack(&t->archive, t->files[UX_SANDBOX_EXE].bytes, most, t->request.flag,
+				 &packer, err);
+}
+
+/* Members of archives may be compressed once more, as kernel modules are. */
+static enum ux_code task_open_packed(struct task *t, struct ux_error *err)
+{
+	for (int i = 0; i < UX_SANDBOX_SPLIT; i++)
+		if (task_has_file(t, (enum ux_sandbox_file)i) && ux_packed_is(t->files[i].bytes)) {
+			/* the mapping of the packed bytes stays: the process ends soon */
+			UX_TRY(ux_packed_open(&t->files[i], err));
+		}
+	return UX_OK;
+}
+
+static enum ux_code task_facts(struct task *t, struct ux_error *err)
+{
+	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0}, gpu = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(task_open_packed(t, err));
+	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
+	enum ux_code code = ux_module_facts_read(file, &facts, &why);
+	/* a fat binary is no object file, and damaged GPU code costs only itself */
+	if ((code == UX_OK || code == UX_EUNSUPPORTED) && !t->request.flag &&
+	    ux_module_facts_read_gpu(file, &gpu, NULL) == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK && gpu.size == 0) {
+		*err = why;
+		return code;
+	}
+	if (facts.size + gpu.size > UX_SANDBOX_FACTS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "over %d modules in one file",
+				    UX_SANDBOX_FACTS_MOST);
+	UX_TRY(task_sink(t, ux_bytes(facts.data, facts.size * sizeof(*facts.data)), err));
+	return task_sink(t, ux_bytes(gpu.data, gpu.size * sizeof(*gpu.data)), err);
+}
+
+static enum ux_code task_symbols(struct task *t, struct ux_error *err)
+{
+	char gpu[16];
+	struct ux_extract_stats stats = {0};
+	struct ux_sandbox_found *found = &t->reply.found;
+	snprintf(gpu, sizeof(gpu), "%u", t->request.gpu);
+	t->request.arch[sizeof(t->request.arch) - 1] = '\0';
+	UX_TRY(task_open_packed(t, err));
+	const struct ux_extract_options how = {
+		.threads = 1, /* the child cannot create threads */
+		.allow_mismatch = t->request.flag,
+		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
+		.arch = t->request.arch[0] != '\0' ? t->request.arch : NULL,
+		.gpu = t->request.gpu != 0 ? gpu : NULL,
+		.place = task_pwrite,
+	};
+	if (task_needs_supplementary(t) && !t->request.no_supplementary)
+		return UX_OK;
+	found->needs_supplementary = false;
+	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
+			  task_sink, NULL, &stats, err));
+	found->quality = stats.quality;
+	found->counts = stats.counts;
+	found->gsym_bytes = stats.gsym_bytes;
+	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
+	return UX_OK;
 }
 
 static enum ux_code task_disassemble(struct task *t, struct ux_error *err)
@@ -248,6 +331,12 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 		return task_look_at(t, err);
 	case UX_SANDBOX_SOURCE:
 		return task_check_source(t, err);
+	case UX_SANDBOX_MEMBERS:
+		return task_members(t, err);
+	case UX_SANDBOX_FACTS:
+		return task_facts(t, err);
+	case UX_SANDBOX_SYMBOLS:
+		return task_symbols(t, err);
 	case UX_SANDBOX_EXTRACT:
 	case UX_SANDBOX_FORKS: /* task_load_library() has refused it */
 		break;

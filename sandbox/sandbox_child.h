@@ -7,6 +7,7 @@
 #include "elf_file.h"
 #include "error.h"
 #include "id.h"
+#include "object.h"
 #include "out.h"
 #include "path_canonical.h"
 #include "sandbox.h"
@@ -25,6 +26,9 @@ enum ux_sandbox_task {
 	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM is the output */
 	UX_SANDBOX_DISASSEMBLE, /* disassemble code of EXE */
 	UX_SANDBOX_SOURCE,      /* compare a source file with the line tables of EXE */
+	UX_SANDBOX_MEMBERS,     /* EXE is an archive, GSYM is the output */
+	UX_SANDBOX_FACTS,       /* facts about the modules in EXE; GSYM is the output */
+	UX_SANDBOX_SYMBOLS,     /* extract, for a push */
 	UX_SANDBOX_FORKS,       /* fork children for requests: ux_fork_server_loop() */
 };
 
@@ -40,6 +44,14 @@ struct ux_sandbox_request {
 	/* for UX_SANDBOX_SOURCE: canonical path and MD5 of the file */
 	char source[UX_PATH_BYTES];
 	uint8_t md5[UX_MD5_BYTES];
+	/* the parts of the files that are meant; size 0: the whole file */
+	struct {
+		uint64_t off, size;
+	} parts[UX_SANDBOX_GSYM];
+	char arch[UX_OBJECT_ARCH_TEXT];
+	uint32_t gpu;
+	bool flag; /* all_names, no_gpu or allow_mismatch */
+	bool no_supplementary;
 };
 
 /* The input may have taken control of the child, so the parent checks every field. */

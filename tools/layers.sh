@@ -24,7 +24,7 @@ BEGIN {
 	allow["net"] = allow["config"] = allow["archive"] = allow["store"] = "base"
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
-	allow["push"] = "base id object cubin gsym extract net archive"
+	allow["push"] = "base id object gsym extract live net archive sandbox"
 	allow["crash"] = "base id live"
 	allow["profile"] = "crash base id names object unwind gsym extract live live/jit live/kernel"
 	allow["record"] = "base id object live live/kernel profile"

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -59,6 +60,22 @@ enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_err
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	return ux_file_map_fd(fd, ret, err);
+}
+
+enum ux_code ux_file_temporary(int *ret, struct ux_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/unhex.XXXXXX",
+			 folder && *folder ? folder : "/tmp");
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return ux_error_set(err, UX_EINVAL, "TMPDIR is too long");
+	int fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot create %.100s", path);
+	(void)unlink(path);
+	*ret = fd;
+	return UX_OK;
 }
 
 void ux_file_unmap(struct ux_mapping *m)

@@ -33,6 +33,9 @@ void ux_file_unmap(struct ux_mapping *m);
  */
 void ux_file_release(struct ux_bytes part);
 
+/* Opens an empty file in TMPDIR or /tmp, which disappears with its descriptor. */
+enum ux_code ux_file_temporary(int *ret, struct ux_error *err) ux_must;
+
 /*
  * A new file that replaces `path` atomically: it is written under a temporary name beside path,
  * then renamed. Initialize it with UX_FILE_NEW_INIT. When path is a symbolic link, the file that it

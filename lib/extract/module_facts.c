@@ -43,8 +43,8 @@ static enum ux_code facts_read_ids(const struct ux_object *object, bool debug_on
 }
 
 /* Fills *f from a slice of a file, or from a cubin. */
-static enum ux_code facts_read_slice(const struct ux_object_slice *slice,
-				     struct ux_module_facts *f, struct ux_error *err)
+static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct ux_module_facts *f,
+				     struct ux_error *err)
 {
 	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
 	bool cubin = ux_cubin_is(slice->bytes);

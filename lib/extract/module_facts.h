@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the headers of a file tell of the modules in it: their IDs, and what their symbols can be. */
+/* What the headers of a file tell of the modules in it: their IDs, and what their symbols can be.
+ */
 #ifndef UX_MODULE_FACTS_H
 #define UX_MODULE_FACTS_H
 
@@ -23,11 +24,12 @@ struct ux_module_facts {
 	struct ux_id alias;
 	char arch[UX_OBJECT_ARCH_TEXT]; /* slice of a Mach-O file; "" for other formats */
 	unsigned gpu;                   /* number of the GPU code object; 0: the file itself */
-	enum ux_quality claim; /* the best quality that its sections make possible */
-	bool macho;            /* it is a Mach-O file; otherwise ELF */
-	bool debug_only;       /* a separate debug file without code */
-	bool supplementary;    /* the file that dwz made; other modules' symbols need it */
-	bool strippable;       /* code, and symbols that strip would remove */
+	enum ux_quality claim;          /* the best quality that its sections make possible */
+	/* the bools stay together: the reader of a child's answer checks their bytes */
+	bool macho;         /* it is a Mach-O file; otherwise ELF */
+	bool debug_only;    /* a separate debug file without code */
+	bool supplementary; /* the file that dwz made; other modules' symbols need it */
+	bool strippable;    /* code, and symbols that strip would remove */
 };
 
 UX_VEC(ux_module_facts_vec, struct ux_module_facts);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The members of an archive that can have symbols, read by libarchive. */
+#include "members.h"
+
+#include "path_canonical.h"
+
+enum {
+	PIECE = 256 << 10,
+	ALIGN = 64, /* readers of object files like aligned tables */
+	TAR_MAGIC = 257,
+	JAVA_FIRST = 45, /* first version of Java's classes */
+};
+
+static const char *const kind_folders[UX_MEMBER_KIND_COUNT] = {
+	[UX_MEMBER_OTHER] = "/other",     [UX_MEMBER_OBJECT] = "/object",
+	[UX_MEMBER_PACKED] = "/packed",   [UX_MEMBER_GSYM] = "/gsym",
+	[UX_MEMBER_ARCHIVE] = "/archive", [UX_MEMBER_LINK] = "/link",
+};
+
+static bool member_name_ends(const char *name, const char *ending)
+{
+	size_t n = strlen(name), e = strlen(ending);
+	return n > e && strcasecmp(name + n - e, ending) == 0;
+}
+
+/* Is a compressed file of this name an archive? */
+static bool member_name_is_archive(const char *name)
+{
+	static const char *const endings[] = {".tgz",     ".txz",     ".tzst",    ".tbz",
+					      ".tbz2",    ".apk",     ".crate",   ".tlz",
+					      ".cpio.gz", ".cpio.xz", ".cpio.zst"};
+	static const char *const packers[] = {".gz", ".xz", ".zst", ".bz2", ".lzma", ".lz4"};
+	char ending[16];
+	for (size_t i = 0; i < ux_countof(endings); i++)
+		if (member_name_ends(name, endings[i]))
+			return true;
+	for (size_t i = 0; i < ux_countof(packers); i++) {
+		snprintf(ending, sizeof(ending), ".tar%s", packers[i]);
+		if (member_name_ends(name, ending))
+			return true;
+	}
+	return false;
+}
+
+/* A universal Mach-O file. A class of Java begins with the same bytes, and a version above 44. */
+static bool member_is_universal(struct ux_bytes head)
+{
+	static const uint8_t magic[] = {0xca, 0xfe, 0xba};
+	return head.size >= 8 && ux_bytes_starts(head, ux_bytes(magic, sizeof(magic))) &&
+	       (head.data[3] == 0xbe || head.data[3] == 0xbf) && head.data[4] == 0 &&
+	       head.data[5] == 0 && head.data[6] == 0 && head.data[7] < JAVA_FIRST;
+}
+
+enum ux_member_kind ux_member_kind(struct ux_bytes head, const char *name)
+{
+	static const struct {
+		size_t off, size;
+		uint8_t bytes[16];
+		enum ux_member_kind kind;
+	} known[] = {
+		{0, 4, {0x7f, 'E', 'L', 'F'}, UX_MEMBER_OBJECT},
+		{0, 4, {0xcf, 0xfa, 0xed, 0xfe}, UX_MEMBER_OBJECT}, /* Mach-O, 64 bits */
+		{0, 4, {0xce, 0xfa, 0xed, 0xfe}, UX_MEMBER_OBJECT}, /* 32 bits */
+		{0, 4, {0xfe, 0xed, 0xfa, 0xcf}, UX_MEMBER_OBJECT},
+		{0, 4, {0xfe, 0xed, 0xfa, 0xce}, UX_MEMBER_OBJECT},
+		{0, 4, {0x50, 0xed, 0x55, 0xba}, UX_MEMBER_OBJECT}, /* fat binary of CUDA */
+		{0, 4, {0x4d, 0x59, 0x53, 0x47}, UX_MEMBER_GSYM},
+		{0, 4, {0x47, 0x53, 0x59, 0x4d}, UX_MEMBER_GSYM},
+		{0, 4, {'P', 'K', 3, 4}, UX_MEMBER_ARCHIVE},
+		{0, 4, {0xed, 0xab, 0xee, 0xdb}, UX_MEMBER_ARCHIVE},       /* rpm */
+		{0, 6, {'0', '7', '0', '7', '0', '1'}, UX_MEMBER_ARCHIVE}, /* cpio */
+		{8,
+		 13,
+		 {'d', 'e', 'b', 'i', 'a', 'n', '-', 'b', 'i', 'n', 'a', 'r', 'y'},
+		 UX_MEMBER_ARCHIVE},
+		{TAR_MAGIC, 5, {'u', 's', 't', 'a', 'r'}, UX_MEMBER_ARCHIVE},
+		{0, 3, {0x1f, 0x8b, 8}, UX_MEMBER_PACKED},               /* gzip */
+		{0, 6, {0xfd, '7', 'z', 'X', 'Z', 0}, UX_MEMBER_PACKED}, /* xz */
+		{0, 4, {0x28, 0xb5, 0x2f, 0xfd}, UX_MEMBER_PACKED},      /* zstd */
+		{0, 3, {'B', 'Z', 'h'}, UX_MEMBER_PACKED},
+		{0, 4, {0x04, 0x22, 0x4d, 0x18}, UX_MEMBER_PACKED}, /* lz4 */
+		{0, 3, {0x5d, 0, 0}, UX_MEMBER_PACKED},             /* lzma */
+	};
+	for (size_t i = 0; i < ux_countof(known); i++) {
+		struct ux_bytes at = UX_BYTES_NONE;
+		if (!ux_bytes_sub(head, known[i].off, known[i].size, &at) ||
+		    memcmp(at.data, known[i].bytes, at.size) != 0)
+			continue;
+		bool packed = known[i].kind == UX_MEMBER_PACKED;
+		return packed && member_name_is_archive(name) ? UX_MEMBER_ARCHIVE : known[i].kind;
+	}
+	return member_is_universal(head) ? UX_MEMBER_OBJECT : UX_MEMBER_OTHER;
+}
+
+bool ux_member_of_path(const char *path, enum ux_member_kind *ret, const char **ret_name)
+{
+	for (unsigned kind = 0; kind < UX_MEMBER_KIND_COUNT; kind++) {
+		size_t n = strlen(kind_folders[kind]);
+		if (strncmp(path, kind_folders[kind], n) != 0 || path[n] != '/')
+			continue;
+		*ret = (enum ux_member_kind)kind;
+		*ret_name = path + n;
+		return true;
+	}
+	return false;
+}
+
+struct members {
+	const struct ux_archive_calls *calls;
+	struct archive *archive;
+	struct ux_source_packer *packer;
+	uint64_t most;
+	bool all_names;
+	uint8_t *piece;
+	struct ux_error *err;
+};
+
+static void members_deinit(struct members *m)
+{
+	if (m->archive)
+		(void)m->calls->archive_read_free(m->archive);
+	free(m->piece);
+}
+
+static enum ux_code members_put(const struct members *m, const void *data, size_t n)
+{
+	if (m->packer->size + n > m->most)
+		return ux_error_set(m->err, UX_ELIMIT,
+				    "what is in the archive is over %" PRIu64 " bytes", m->most);
+	return ux_source_packer_put(m->packer, ux_bytes(data, n), m->err);
+}
+
+/* Writes zeros up to where a content may begin. */
+static enum ux_code members_align(const struct members *m)
+{
+	static const uint8_t zeros[ALIGN];
+	size_t n = -m->packer->size & (ALIGN - 1);
+	return n > 0 ? members_put(m, zeros, n) : UX_OK;
+}
+
+/* Ends a member whose content began at off. name is canonical. */
+static enum ux_code members_name(const struct members *m, enum ux_member_kind kind,
+				 const char *name, uint64_t off, struct ux_arena *arena)
+{
+	size_t folder = strlen(kind_folders[kind]), n = strlen(name);
+	char *path = ux_arena_array(arena, char, folder + n + 1);
+	if (!path)
+		return ux_arena_fail(arena, m->err);
+	memcpy(path, kind_folders[kind], folder);
+	memcpy(path + folder, name, n + 1);
+	if (folder + n >= UX_PATH_BYTES)
+		return ux_error_set(m->err, UX_ELIMIT, "a name in the archive has %zu bytes", n);
+	return ux_source_packer_name(m->packer, path, off, m->err);
+}
+
+/*
+ * Reads until the piece is full or the member ends, since its kind shows only in some hundred
+ * bytes. Returns the number of bytes, or -1.
+ */
+static ssize_t members_read_piece(const struct members *m)
+{
+	size_t have = 0;
+	while (have < PIECE) {
+		la_ssize_t n =
+			m->calls->archive_read_data(m->archive, m->piece + have, PIECE - have);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+static enum ux_code members_content(const struct members *m, const char *name,
+				    struct ux_arena *arena)
+{
+	ssize_t n = members_read_piece(m);
+	if (n < 0)
+		return ux_archive_failure(m->calls, m->archive, m->err);
+	enum ux_member_kind kind = ux_member_kind(
+		ux_bytes(m->piece, ux_min((size_t)n, (size_t)UX_MEMBERS_HEAD)), name);
+	if (kind == UX_MEMBER_OTHER)
+		return m->all_names ? members_name(m, kind, name, m->packer->size, arena) : UX_OK;
+	UX_TRY(members_align(m));
+	uint64_t off = m->packer->size;
+	while (n > 0) {
+		UX_TRY(members_put(m, m->piece, (size_t)n));
+		n = members_read_piece(m);
+	}
+	if (n < 0)
+		return ux_archive_failure(m->calls, m->archive, m->err);
+	return members_name(m, kind, name, off, arena);
+}
+
+/* A hard link: the same file under another name. */
+static enum ux_code members_link(const struct members *m, const char *name, const char *target,
+				 struct ux_arena *arena)
+{
+	const char *path = NULL;
+	UX_TRY(ux_path_of_source(ux_bytes_cstr(target), arena, &path, m->err));
+	uint64_t off = m->packer->size;
+	UX_TRY(members_put(m, path, strlen(path)));
+	return members_name(m, UX_MEMBER_LINK, name, off, arena);
+}
+
+static enum ux_code members_add(const struct members *m, struct archive_entry *entry)
+{
+	UX_ARENA(arena, 8 * UX_PATH_BYTES);
+	const char *path = NULL, *target = m->calls->archive_entry_hardlink(entry);
+	bool folder = m->calls->archive_entry_filetype(entry) == AE_IFDIR;
+	bool regular = m->calls->archive_entry_filetype(entry) == AE_IFREG;
+	if (folder || (!regular && !target && !m->all_names))
+		return UX_OK;
+	const char *name = m->calls->archive_entry_pathname(entry);
+	name = name ? name : m->calls->archive_entry_pathname_utf8(entry);
+	if (!name)
+		return ux_error_set(m->err, UX_ECORRUPT, "a member of the archive has no name");
+	UX_TRY(ux_path_of_source(ux_bytes_cstr(name), &arena, &path, m->err));
+	if (target)
+		return m->all_names ? members_link(m, path, target, &arena) : UX_OK;
+	if (regular)
+		return members_content(m, path, &arena);
+	return members_name(m, UX_MEMBER_OTHER, path, m->packer->size, &arena);
+}
+
+static enum ux_code members_all(const struct members *m)
+{
+	struct archive_entry *entry = NULL;
+	for (unsigned n = 0;; n++) {
+		int r = m->calls->archive_read_next_header(m->archive, &entry);
+		if (r == ARCHIVE_EOF)
+			return ux_source_packer_end(m->packer, m->err);
+		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
+			return ux_archive_failure(m->calls, m->archive, m->err);
+		if (n == UX_MEMBERS_MOST)
+			return ux_error_set(m->err, UX_ELIMIT, "the archive has over %u members",
+					    n);
+		UX_TRY(members_add(m, entry));
+	}
+}
+
+static bool members_set_up(const struct members *m, struct ux_bytes file)
+{
+	const struct ux_archive_calls *c = m->calls;
+	int (*const supports[])(struct archive *) = {
+		c->archive_read_support_filter_bzip2, c->archive_read_support_filter_gzip,
+		c->archive_read_support_filter_lz4,   c->archive_read_support_filter_lzma,
+		c->archive_read_support_filter_rpm,   c->archive_read_support_filter_xz,
+		c->archive_read_support_filter_zstd,  c->archive_read_support_format_ar,
+		c->archive_read_support_format_cpio,  c->archive_read_support_format_tar,
+		c->archive_read_support_format_zip,
+	};
+	for (size_t i = 0; i < ux_countof(supports); i++)
+		if (supports[i](m->archive) != ARCHIVE_OK)
+			return false;
+	return c->archive_read_open_memory(m->archive, file.data, file.size) == ARCHIVE_OK;
+}
+
+enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
+			       uint64_t most, bool all_names, struct ux_source_packer *packer,
+			       struct ux_error *err)
+{
+	ux_cleanup(members_deinit) struct members m = {
+		.calls = calls, .packer = packer, .most = most, .all_names = all_names, .err = err};
+	m.archive = calls->archive_read_new();
+	m.piece = malloc(PIECE);
+	if (!m.archive || !m.piece)
+		return ux_error_nomem(err);
+	return members_set_up(&m, file) ? members_all(&m)
+					: ux_archive_failure(calls, m.archive, err);
+}

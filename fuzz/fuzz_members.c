@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Archives that are pushed: whatever libarchive reads, the pack is readable, its members are inside
+ * of it and of a known kind, and no more comes out than is allowed.
+ */
+#include "fuzz.h"
+
+#include "members.h"
+
+enum {
+	OUT_MOST = 1 << 20
+};
+
+static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+static void check_pack(struct ux_bytes pack, bool all_names)
+{
+	UX_ARENA(arena, 64 << 20);
+	struct ux_packed_source *list = NULL;
+	size_t n = 0;
+	/* A name that is only a slash is not canonical behind the folder of its kind. */
+	if (ux_source_pack_read(pack, &arena, &list, &n, NULL) != UX_OK)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		enum ux_member_kind kind = UX_MEMBER_OTHER;
+		const char *name = NULL;
+		struct ux_bytes content = UX_BYTES_NONE;
+		fuzz_truth(ux_member_of_path(list[i].path, &kind, &name));
+		fuzz_truth(name[0] == '/' && !strstr(name, "/../"));
+		fuzz_truth(ux_bytes_sub(pack, list[i].off, list[i].size, &content));
+		fuzz_truth(kind != UX_MEMBER_OTHER || (all_names && list[i].size == 0));
+		fuzz_truth(kind != UX_MEMBER_LINK || all_names);
+	}
+}
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	static struct ux_archive_calls calls;
+	static bool loaded;
+	if (!loaded)
+		fuzz_truth(ux_archive_load(&calls, NULL) == UX_OK);
+	loaded = true;
+	if (size == 0)
+		return 0;
+	bool all_names = (data[0] & 1) != 0;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = collect,
+									      .ctx = &out};
+	(void)ux_member_kind(ux_bytes(data + 1, ux_min(size - 1, (size_t)UX_MEMBERS_HEAD)),
+			     "a.tar.gz");
+	enum ux_code code = ux_members_unpack(&calls, ux_bytes(data + 1, size - 1), OUT_MOST,
+					      all_names, &packer, NULL);
+	fuzz_truth(packer.size <= OUT_MOST);
+	if (code == UX_OK)
+		check_pack(ux_out_bytes(&out), all_names);
+	return 0;
+}

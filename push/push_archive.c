@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Modules in archives. An archive is unpacked by a confined child into an unnamed file, and what is
+ * in it is read by further children: archives come from anywhere, and so does what they contain.
+ */
+#include "push_work.h"
+
+#include "clock.h"
+#include "file.h"
+#include "members.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	DEPTH_MOST = 8,            /* archives inside each other */
+	NESTED_MOST = 10000,       /* archives inside of one */
+	RATIO_MOST = 200,          /* bytes that come out for each byte of the archive... */
+	FREE_SIZE = 256 << 20,     /* ...and in addition */
+	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
+	UNPACK_SECONDS = 600,      /* of processor time */
+	FACTS_SECONDS = 60,
+	SYMBOLS_SECONDS = 1800,
+	NAMES_MOST = 256 << 20, /* bytes of memory for the names of one archive */
+};
+
+#define UNPACKED_MOST  (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
+#define SYMBOLS_MEMORY (UINT64_C(2) << 30)  /* bytes, beside the mapped files */
+#define GSYM_MOST      (UINT64_C(4) << 30)
+
+static void archive_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+bool ux_push_archive_is(const char *path)
+{
+	uint8_t head[UX_MEMBERS_HEAD];
+	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+	return n > 0 && ux_member_kind(ux_bytes(head, (size_t)n), path) == UX_MEMBER_ARCHIVE;
+}
+
+void ux_push_archives_close(struct ux_push_work *p)
+{
+	for (size_t i = 0; i < p->packs.size; i++)
+		close(p->packs.data[i]);
+	ux_push_packs_deinit(&p->packs);
+	ux_fork_server_stop(p->forks);
+	p->forks = NULL;
+}
+
+/* Limits of a child, which ends when the time for the whole push is over. */
+static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uint64_t memory,
+					       uint64_t output, unsigned seconds)
+{
+	int64_t left = (p->client.deadline_ms - ux_clock_ms()) / 1000 + 1;
+	return (struct ux_sandbox_limits){
+		.memory = memory,
+		.output = output,
+		.seconds = (unsigned)ux_max(ux_min(left, (int64_t)seconds), INT64_C(1)),
+		.forks = p->forks,
+	};
+}
+
+/* Reading one archive that was named, with those in it. */
+struct archive_walk {
+	struct ux_push_work *p;
+	struct ux_push_modules *ret;
+	uint64_t left; /* bytes that may still come out */
+	unsigned nested;
+	bool named;
+	int scratch; /* output of children that read facts */
+};
+
+/* Reports what cannot be read. UX_ENOMEM is the only failure. */
+static enum ux_code archive_leave_out(struct archive_walk *w, const char *name, bool named,
+				      const struct ux_error *why, struct ux_error *err)
+{
+	if (why->code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	ux_push_report_left_out(w->p, name, named, why);
+	return UX_OK;
+}
+
+static enum ux_code archive_add_object(struct archive_walk *w, const char *name,
+				       const struct ux_sandbox_part *part, bool packed,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
+	const struct ux_sandbox_limits limits =
+		archive_limits(w->p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
+	struct ux_error why = UX_ERROR_INIT;
+	if (lseek(w->scratch, 0, SEEK_SET) != 0 || ftruncate(w->scratch, 0) != 0)
+		return ux_error_os(err, errno, "cannot use a temporary file");
+	enum ux_code code =
+		ux_sandbox_facts(part, w->p->o->no_gpu, w->scratch, &limits, NULL, &facts, &why);
+	if (code != UX_OK)
+		return archive_leave_out(w, name, /* named= */ false, &why, err);
+	size_t before = w->ret->size;
+	UX_TRY(ux_push_modules_add(w->ret, name, &facts, err));
+	for (size_t i = before; i < w->ret->size; i++) {
+		w->ret->data[i].part = *part;
+		w->ret->data[i].packed = packed;
+	}
+	return UX_OK;
+}
+
+static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
+				   const struct ux_sandbox_part *archive, unsigned depth,
+				   struct ux_error *err);
+
+/* Reads an archive inside of another one. */
+static enum ux_code archive_read_nested(struct archive_walk *w, const char *name,
+					const struct ux_sandbox_part *part, unsigned depth,
+					struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (depth == DEPTH_MOST)
+		ux_error_set(&why, UX_ELIMIT, "over %d archives inside each other", DEPTH_MOST);
+	else if (w->nested == NESTED_MOST)
+		ux_error_set(&why, UX_ELIMIT, "over %d archives inside of one", NESTED_MOST);
+	if (why.code != UX_OK)
+		return archive_leave_out(w, name, /* named= */ true, &why, err);
+	w->nested++;
+	return archive_unpack(w, name, part, depth + 1, err);
+}
+
+static enum ux_code archive_add_member(struct archive_walk *w, const char *archive, int pack,
+				       const struct ux_packed_source *member, unsigned depth,
+				       struct ux_error *err)
+{
+	enum ux_member_kind kind = UX_MEMBER_OTHER;
+	const char *inside = NULL;
+	ux_cleanup(ux_free_ptr) char *name = NULL;
+	const struct ux_sandbox_part part = {pack, member->off, member->size};
+	if (!ux_member_of_path(member->path, &kind, &inside) || member->size == 0)
+		return UX_OK;
+	if (asprintf(&name, "%s%s", archive, inside) < 0) {
+		name = NULL;
+		return ux_error_nomem(err);
+	}
+	switch (kind) {
+	case UX_MEMBER_OBJECT:
+		return archive_add_object(w, name, &part, /* packed= */ false, err);
+	case UX_MEMBER_PACKED: /* as in a folder, others are not worth decompressing */
+		return ux_push_name_is_packed(name)
+			       ? archive_add_object(w, name, &part, /* packed= */ true, err)
+			       : UX_OK;
+	case UX_MEMBER_ARCHIVE:
+		return archive_read_nested(w, name, &part, depth, err);
+	case UX_MEMBER_GSYM:
+	case UX_MEMBER_LINK:
+	case UX_MEMBER_OTHER:
+	case UX_MEMBER_KIND_COUNT:
+		break;
+	}
+	return UX_OK;
+}
+
+static enum ux_code archive_add_members(struct archive_walk *w, const char *name, int pack,
+					unsigned depth, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_packed_source *list = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	size_t n = 0;
+	UX_ARENA(arena, NAMES_MOST);
+	enum ux_code code = ux_file_map_fd(pack, &file, &why);
+	if (code == UX_OK)
+		code = ux_source_pack_read(file.bytes, &arena, &list, &n, &why);
+	if (code != UX_OK)
+		return archive_leave_out(w, name, /* named= */ true, &why, err);
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(archive_add_member(w, name, pack, &list[i], depth, err));
+	return UX_OK;
+}
+
+/* Unpacks an archive and adds what is in it. */
+static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
+				   const struct ux_sandbox_part *archive, unsigned depth,
+				   struct ux_error *err)
+{
+	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + PATH_MAX;
+	const struct ux_sandbox_limits limits =
+		archive_limits(w->p, UNPACK_MEMORY, w->left + table, UNPACK_SECONDS);
+	struct ux_error why = UX_ERROR_INIT;
+	struct stat st;
+	int pack = -1;
+	UX_TRY(ux_file_temporary(&pack, err));
+	if (!ux_push_packs_append(&w->p->packs, pack)) {
+		close(pack);
+		return ux_error_nomem(err);
+	}
+	enum ux_code code =
+		ux_sandbox_members(archive, /* all_names= */ false, pack, &limits, NULL, &why);
+	if (code == UX_OK && fstat(pack, &st) != 0)
+		code = ux_error_os(&why, errno, "cannot read the unpacked archive");
+	if (code != UX_OK)
+		return archive_leave_out(w, name, w->named || depth > 0, &why, err);
+	w->left -= ux_min(w->left, (uint64_t)st.st_size);
+	return archive_add_members(w, name, pack, depth, err);
+}
+
+static enum ux_code archive_read_fd(struct archive_walk *w, const char *path, int fd,
+				    struct ux_error *err)
+{
+	struct stat st;
+	struct ux_error why = UX_ERROR_INIT;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		ux_error_set(&why, UX_EINVAL, "is no regular file");
+		return archive_leave_out(w, path, w->named, &why, err);
+	}
+	if (!w->p->forks && ux_fork_server_start(&w->p->forks, NULL, &why) != UX_OK)
+		return archive_leave_out(w, path, w->named, &why, err);
+	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
+	w->left = ux_min((uint64_t)FREE_SIZE + whole.size * RATIO_MOST, UNPACKED_MOST);
+	return archive_unpack(w, path, &whole, 0, err);
+}
+
+enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
+				  struct ux_push_modules *ret, struct ux_error *err)
+{
+	struct archive_walk w = {.p = p, .ret = ret, .named = named, .scratch = -1};
+	struct ux_error why = UX_ERROR_INIT;
+	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		ux_error_os(&why, errno, "cannot open");
+		return archive_leave_out(&w, path, named, &why, err);
+	}
+	UX_TRY(ux_file_temporary(&w.scratch, err));
+	enum ux_code code = archive_read_fd(&w, path, fd, err);
+	close(w.scratch);
+	return code;
+}
+
+/* --- extraction ------------------------------------------------------------------------------- */
+
+/* The bytes of a file: its part, or the whole file at its path, which *fd keeps open. */
+static enum ux_code archive_part_of(const char *path, const struct ux_sandbox_part *part, int *fd,
+				    struct ux_sandbox_part *ret, struct ux_error *err)
+{
+	struct stat st;
+	*ret = *part;
+	if (part->size > 0)
+		return UX_OK;
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0 || fstat(*fd, &st) != 0)
+		return ux_error_os(err, errno, "cannot open");
+	*ret = (struct ux_sandbox_part){*fd, 0, (uint64_t)st.st_size};
+	return UX_OK;
+}
+
+/* Finds the supplementary file among the modules; none is an answer too. */
+static void archive_find_supplementary(const struct ux_push_work *p, const struct ux_id *id,
+				       struct ux_sandbox_symbols *what)
+{
+	const size_t *number = ux_push_by_id_find(&p->known, *id);
+	if (number)
+		what->supplementary = p->modules.data[*number].part;
+	what->no_supplementary = what->supplementary.size == 0;
+}
+
+static enum ux_code archive_take_gsym(int out, struct ux_out *gsym, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	UX_TRY(ux_file_map_fd(out, &file, err));
+	ux_out_reset(gsym);
+	ux_out_put(gsym, file.bytes.data, file.bytes.size);
+	return ux_out_status(gsym, err);
+}
+
+enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
+				     struct ux_out *gsym, struct ux_extract_stats *stats,
+				     struct ux_error *err)
+{
+	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, out = -1;
+	const struct ux_sandbox_limits limits =
+		archive_limits(p, SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
+	struct ux_sandbox_symbols what = {
+		.arch = m->arch[0] != '\0' ? m->arch : NULL,
+		.gpu = m->gpu,
+		.allow_mismatch = p->o->allow_mismatch,
+	};
+	struct ux_sandbox_found found = {0};
+	UX_TRY(archive_part_of(m->path, &m->part, &exe, &what.exe, err));
+	if (m->debug)
+		UX_TRY(archive_part_of(m->debug, &m->debug_part, &debug, &what.debug, err));
+	UX_TRY(ux_file_temporary(&out, err));
+	UX_TRY(ux_sandbox_symbols(&what, out, &limits, NULL, &found, err));
+	if (found.needs_supplementary) {
+		archive_find_supplementary(p, &found.supplementary, &what);
+		UX_TRY(ux_sandbox_symbols(&what, out, &limits, NULL, &found, err));
+	}
+	stats->quality = found.quality;
+	stats->counts = found.counts;
+	return archive_take_gsym(out, gsym, err);
+}
