@@ -2,6 +2,7 @@
 /* The modules of a crash report: which file each is, and the pcs of frames in it. */
 #include "crash_module.h"
 
+#include "dsym.h"
 #include "elf_symbols.h"
 #include "profile_file.h"
 #include "text.h"
@@ -29,6 +30,7 @@ const char *ux_crash_how_name(enum ux_crash_how how)
 		[UX_CRASH_BY_ID] = "by the ID in the text",
 		[UX_CRASH_BY_PATH] = "by its path: the text has no ID of it",
 		[UX_CRASH_BY_NAME] = "by its name: the text has neither path nor ID of it",
+		[UX_CRASH_BY_RELEASE] = "by its name and the release of the kernel in the text",
 		[UX_CRASH_BY_SERVER] = "by its name, which only one build at the server has",
 		[UX_CRASH_BY_CHOICE] = "by --module",
 	};
@@ -252,6 +254,19 @@ static enum ux_code crash_search_kernel(struct crash_search *s, struct ux_bytes 
 	return crash_search_settle(s, "vmlinux");
 }
 
+/* A module of the kernel of a release: by the ID in the text, or else the only one of its name. */
+static enum ux_code crash_search_module(struct crash_search *s, struct ux_bytes release)
+{
+	struct ux_crash_file *m = s->m;
+	enum ux_crash_how how = m->id.size > 0 ? UX_CRASH_BY_ID : UX_CRASH_BY_RELEASE;
+	enum ux_code code =
+		ux_profile_ko_find(s->sources->profile, release, (const char *)m->name.data, &m->id,
+				   UX_SYMBOLS_HEAD, &m->path, &m->symbols, &m->why);
+	if (code == UX_OK)
+		m->how = how;
+	return code == UX_ENOMEM ? ux_error_nomem(s->err) : UX_OK;
+}
+
 /* What the user has said about a module: the text behind "NAME=", or "". */
 static struct ux_bytes crash_choice(const struct ux_crash_sources *sources, struct ux_bytes name)
 {
@@ -310,11 +325,16 @@ static enum ux_code crash_search_here(struct crash_search *s, const struct ux_cr
 	struct ux_bytes choice = crash_choice(s->sources, m->name);
 	if (choice.size > 0)
 		return crash_search_choice(s, choice);
-	if (f->id.size > 0 && ux_id_parse(f->id, &m->id, NULL) == UX_OK)
+	bool is_kernel = f->form == UX_CRASH_KERNEL && m->name.size > 0;
+	bool is_module = is_kernel && !ux_bytes_eq(m->name, UX_STR("vmlinux"));
+	bool has_id = f->id.size > 0 && ux_id_parse(f->id, &m->id, NULL) == UX_OK;
+	if (is_module)
+		return crash_search_module(s, release);
+	if (has_id)
 		return crash_search_path(s, name, UX_CRASH_BY_ID);
 	if (m->name.size == 0)
 		return crash_search_none(m, "the text does not say in which module that is");
-	if (f->form == UX_CRASH_KERNEL && ux_bytes_eq(m->name, UX_STR("vmlinux")))
+	if (is_kernel)
 		return crash_search_kernel(s, release);
 	if (*name == '/')
 		return crash_search_path(s, name, UX_CRASH_BY_PATH);
@@ -388,7 +408,7 @@ static const struct ux_elf *crash_file_elf(struct ux_crash_file *m)
 {
 	if (!m->elf_read) {
 		m->elf_read = true;
-		if (m->path && ux_file_map(m->path, &m->mapping, NULL) == UX_OK &&
+		if (m->path && ux_dsym_map(m->path, UX_BYTES_NONE, &m->mapping, NULL) == UX_OK &&
 		    ux_elf_open(&m->elf, m->mapping.bytes, NULL) != UX_OK)
 			ux_file_unmap(&m->mapping);
 	}

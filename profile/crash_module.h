@@ -44,12 +44,13 @@ struct ux_crash_sources {
 
 /* How the file or the identity of a module was found. */
 enum ux_crash_how {
-	UX_CRASH_HOW_NONE,  /* it was not */
-	UX_CRASH_BY_ID,     /* by the ID in the text */
-	UX_CRASH_BY_PATH,   /* by the path in the text; the text has no ID of it */
-	UX_CRASH_BY_NAME,   /* there is one file of that name in the folders that were searched */
-	UX_CRASH_BY_SERVER, /* there is one build of that path or name on the server */
-	UX_CRASH_BY_CHOICE  /* the user has said it */
+	UX_CRASH_HOW_NONE,   /* it was not */
+	UX_CRASH_BY_ID,      /* by the ID in the text */
+	UX_CRASH_BY_PATH,    /* by the path in the text; the text has no ID of it */
+	UX_CRASH_BY_NAME,    /* there is one file of that name in the folders that were searched */
+	UX_CRASH_BY_RELEASE, /* it is the module of that name of the kernel of that release */
+	UX_CRASH_BY_SERVER,  /* there is one build of that path or name on the server */
+	UX_CRASH_BY_CHOICE   /* the user has said it */
 };
 
 /* "the ID in the text", ...; never NULL. */

@@ -573,6 +573,7 @@ enum ux_code ux_perf_data_read(struct ux_perf_source source, struct ux_profile *
 		(struct ux_perf_stream){.fill = ux_perf_zstd_fill, .ctx = &d.zstd, .live = &d.live};
 	enum ux_code code = perf_data_read(&d, err);
 	ret->late = d.order.late;
+	p->release = ret->os_release;
 	if (source.unwind)
 		ret->unwound_wrong = ux_profile_unwind_mistaken(source.unwind, p);
 	if (source.jit)

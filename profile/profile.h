@@ -184,7 +184,8 @@ struct ux_profile {
 	uint64_t duration_ns;
 	struct ux_profile_type period_type;
 	int64_t period;
-	bool keep_times; /* each sample stays on its own; set before the first one is added */
+	uint32_t release; /* string: of the recorded kernel, as uname -r prints it; 0: unknown */
+	bool keep_times;  /* each sample stays on its own; set before the first one is added */
 	/*
 	 * Limit of the memory of all tables, those of a reader included, set before the first
 	 * element is added; 0: that of each table alone (UX_PROFILE_BYTES_MOST). `charged` is what

@@ -5,6 +5,9 @@
 #include "debug_file.h"
 #include "debug_id.h"
 #include "file.h"
+#include "kernel.h"
+#include "module_tree.h"
+#include "packed_file.h"
 #include "process.h"
 #include "text.h"
 
@@ -13,14 +16,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+	PACKED_HEAD = 8, /* bytes by which a compressed file is known */
+};
+
 /* The search for one module. */
 struct profile_file_search {
 	const struct ux_profile_sources *sources;
 	const struct ux_id *id;
 	enum ux_symbols_depth depth;
-	bool relocatable;     /* it is the file of a kernel module, which has sections alone */
-	const char *debug_id; /* known without an ID, or "" */
-	char *path;           /* malloc'ed: what was found */
+	bool relocatable;        /* it is the file of a kernel module, which has sections alone */
+	struct ux_bytes release; /* of the kernel whose module it is; empty: unknown */
+	const char *debug_id;    /* known without an ID, or "" */
+	char *path;              /* malloc'ed: what was found */
 	struct ux_file_symbols *symbols; /* a reference; NULL: nothing was found yet */
 	struct ux_error why;             /* what is wrong with the best file so far */
 };
@@ -62,6 +70,40 @@ static bool profile_file_is(struct profile_file_search *s, int fd, const struct 
 	return false;
 }
 
+/* Opens a file by its descriptor: a compressed one in memory, any other by the cache. */
+static enum ux_code profile_file_symbols(struct profile_file_search *s, int fd, const char *path,
+					 enum ux_symbols_depth depth, struct ux_file_symbols **ret,
+					 struct ux_error *err)
+{
+	struct ux_symbols_cache *cache = ux_process_cache_symbols(s->sources->cache);
+	uint8_t head[PACKED_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	if (n <= 0 || !ux_packed_is(ux_bytes(head, (size_t)n)))
+		return ux_symbols_cache_file(cache, fd, path, depth, ret, err);
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_map_fd(fd, &file, &why);
+	if (code == UX_OK)
+		code = ux_packed_open(&file, &why);
+	struct ux_symbol_input in = {.file = file.bytes, .path = path};
+	if (code == UX_OK && depth == UX_SYMBOLS_ALL)
+		return ux_symbols_cache_input(cache, &file, &in, ret, err);
+	if (code == UX_OK)
+		code = ux_file_symbols_create(file.bytes, ret, &why);
+	if (code == UX_OK)
+		return UX_OK;
+	*ret = code != UX_ENOMEM ? ux_file_symbols_create_empty(&why) : NULL;
+	return *ret ? UX_OK : ux_error_nomem(err);
+}
+
+/* Whether a file may be the module's: it has segments, or as a kernel module has sections. */
+static bool profile_file_has_code(const struct profile_file_search *s,
+				  const struct ux_file_symbols *f, const char *path)
+{
+	bool is_ko = s->relocatable || ux_module_path_plain(ux_bytes_cstr(path)).size > 0;
+	return (!s->relocatable && f->n_loads > 0) || (is_ko && f->n_sections > 0);
+}
+
 /* Uses the file at a path if it is the one; takes over the path. */
 static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 				     struct ux_error *err)
@@ -78,14 +120,14 @@ static enum ux_code profile_file_try(struct profile_file_search *s, char *path,
 		return UX_OK;
 	}
 	struct ux_file_symbols *symbols = NULL;
-	enum ux_code code = ux_symbols_cache_file(ux_process_cache_symbols(s->sources->cache), fd,
-						  path, UX_SYMBOLS_HEAD, &symbols, err);
-	if (code == UX_OK && (s->relocatable ? symbols->n_sections : symbols->n_loads) > 0 &&
+	enum ux_code code = profile_file_symbols(s, fd, path, UX_SYMBOLS_HEAD, &symbols, err);
+	if (code == UX_OK && profile_file_has_code(s, symbols, path) &&
 	    profile_file_is(s, fd, symbols, path)) {
-		ux_file_symbols_drop(symbols);
-		symbols = NULL;
-		code = ux_symbols_cache_file(ux_process_cache_symbols(s->sources->cache), fd, path,
-					     s->depth, &symbols, err);
+		if (s->depth != UX_SYMBOLS_HEAD) {
+			ux_file_symbols_drop(symbols);
+			symbols = NULL;
+			code = profile_file_symbols(s, fd, path, s->depth, &symbols, err);
+		}
 		s->symbols = symbols;
 		s->path = owned;
 		owned = NULL;
@@ -146,19 +188,76 @@ static enum ux_code profile_file_try_dirs(struct profile_file_search *s, const c
 	return UX_OK;
 }
 
+/* Tries a kernel module at its path below a folder: a distribution may compress it, and a recording
+ * have the path of another build. */
+static enum ux_code profile_file_try_module(struct profile_file_search *s, const char *dir,
+					    size_t n, const char *path, struct ux_error *err)
+{
+	static const char *const endings[] = {"", ".xz", ".zst", ".gz", ".debug"};
+	struct ux_bytes plain = ux_module_path_plain(ux_bytes_cstr(path));
+	for (size_t i = 0; plain.size > 0 && i < ux_countof(endings); i++)
+		UX_TRY(profile_file_try_fmt(s, err, "%.*s%.*s%s", (int)n, dir, (int)plain.size,
+					    path, endings[i]));
+	return UX_OK;
+}
+
+/* Tries the modules of a release below a folder, for one that is known by its name. */
+static enum ux_code profile_file_try_release(struct profile_file_search *s, const char *dir,
+					     size_t n, const char *path, struct ux_error *err)
+{
+	char name[UX_MODULE_NAME_MOST];
+	char *found = NULL;
+	if (s->symbols || !ux_module_name(ux_bytes_cstr(path), name))
+		return UX_OK;
+	enum ux_code code = ux_module_tree_find(ux_bytes(dir, n), s->release, name, &found, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	return code == UX_OK ? profile_file_try(s, found, err) : UX_OK;
+}
+
+/* Tries the places of a kernel module: below the folders of a list, "DIR:DIR". */
+static enum ux_code profile_file_try_modules(struct profile_file_search *s, const char *dirs,
+					     const char *path, struct ux_error *err)
+{
+	for (const char *dir = dirs; dir && *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (*path == '/')
+			UX_TRY(profile_file_try_module(s, dir, n, path, err));
+		UX_TRY(profile_file_try_release(s, dir, n, path, err));
+		dir += n + (dir[n] == ':');
+	}
+	return UX_OK;
+}
+
+/* All places of a kernel module, in order of precedence. */
+static enum ux_code profile_file_search_module(struct profile_file_search *s, const char *path,
+					       const char *debug_dirs, struct ux_error *err)
+{
+	UX_TRY(profile_file_try_modules(s, s->sources->file_dirs, path, err));
+	if (!s->sources->no_local && *path == '/')
+		UX_TRY(profile_file_try_module(s, "", 0, path, err));
+	if (!s->sources->no_local)
+		UX_TRY(profile_file_try_release(s, "", 0, path, err));
+	return profile_file_try_modules(s, debug_dirs, path, err);
+}
+
 /* All places, in order of precedence: those that the caller named, then those of this machine. */
 static enum ux_code profile_file_search(struct profile_file_search *s, const char *path,
 					struct ux_error *err)
 {
 	const char *debug_dirs =
 		ux_symbols_cache_search(ux_process_cache_symbols(s->sources->cache))->dirs;
+	char name[UX_MODULE_NAME_MOST];
+	if (!debug_dirs)
+		debug_dirs = UX_DEBUG_DIRS_DEFAULT;
 	UX_TRY(profile_file_try_dirs(s, s->sources->file_dirs, path, err));
 	if (!s->sources->no_local && *path == '/')
 		UX_TRY(profile_file_try(s, strdup(path), err));
+	if (ux_module_name(ux_bytes_cstr(path), name))
+		UX_TRY(profile_file_search_module(s, path, debug_dirs, err));
 	if (s->id->size == 0)
 		return UX_OK;
-	UX_TRY(profile_file_try_dirs(s, debug_dirs ? debug_dirs : UX_DEBUG_DIRS_DEFAULT, NULL,
-				     err));
+	UX_TRY(profile_file_try_dirs(s, debug_dirs, NULL, err));
 	return s->sources->no_local ? UX_OK : profile_file_try_perf(s, err);
 }
 
@@ -191,6 +290,23 @@ enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, cons
 	return profile_file_open(&s, path, ret_path, ret, err);
 }
 
+enum ux_code ux_profile_ko_find(const struct ux_profile_sources *sources, struct ux_bytes release,
+				const char *name, const struct ux_id *id,
+				enum ux_symbols_depth depth, char **ret_path,
+				struct ux_file_symbols **ret, struct ux_error *err)
+{
+	char path[UX_MODULE_NAME_MOST + 2];
+	struct profile_file_search s = {.sources = sources,
+					.id = id,
+					.depth = depth,
+					.relocatable = true,
+					.release = release,
+					.why = UX_ERROR_INIT};
+	if (snprintf(path, sizeof(path), "[%s]", name) >= (int)sizeof(path))
+		return ux_error_set(err, UX_ENOTFOUND, "no module has a name of that length");
+	return profile_file_open(&s, path, ret_path, ret, err);
+}
+
 enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
 				    const struct ux_profile *p, const struct ux_profile_module *m,
 				    enum ux_symbols_depth depth, char **ret_path,
@@ -202,6 +318,7 @@ enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
 		.debug_id = (const char *)ux_profile_text(p, m->debug_id).data,
 		.depth = depth,
 		.relocatable = m->kind == UX_PROFILE_KERNEL,
+		.release = ux_profile_text(p, p->release),
 		.why = UX_ERROR_INIT,
 	};
 	return profile_file_open(&s, (const char *)ux_profile_text(p, m->path).data, ret_path, ret,

@@ -20,6 +20,16 @@ enum ux_code ux_profile_file_find(const struct ux_profile_sources *sources, cons
 				  char **ret_path, struct ux_file_symbols **ret,
 				  struct ux_error *err) ux_must;
 
+/*
+ * The same for a module of a kernel that is known by its name in the kernel, "ext4", and by the
+ * kernel's release, below /lib/modules of each folder and of this machine. *release may be empty:
+ * then it is found by its build ID alone.
+ */
+enum ux_code ux_profile_ko_find(const struct ux_profile_sources *sources, struct ux_bytes release,
+				const char *name, const struct ux_id *id,
+				enum ux_symbols_depth depth, char **ret_path,
+				struct ux_file_symbols **ret, struct ux_error *err) ux_must;
+
 /* The same for a module of a profile, which may be known by its debug ID alone. */
 enum ux_code ux_profile_module_find(const struct ux_profile_sources *sources,
 				    const struct ux_profile *p, const struct ux_profile_module *m,

@@ -3,12 +3,9 @@
 #include "profile_kernel.h"
 
 #include "clock.h"
+#include "module_tree.h"
 #include "proc_files.h"
 #include "process.h"
-
-enum {
-	MODULE_NAME_MOST = 64, /* bytes; MODULE_NAME_LEN of Linux, include/linux/moduleparam.h */
-};
 
 static void profile_kernel_drop(struct ux_kernel **k)
 {
@@ -50,36 +47,14 @@ static const struct ux_profile_module *profile_kernel_recorded(const struct ux_p
 	return NULL;
 }
 
-/* The name that the kernel has for a module "[NAME]" or ".../NAME.ko.xz". False: it has none. */
-static bool profile_module_name(struct ux_bytes path, char name[static MODULE_NAME_MOST])
-{
-	const uint8_t *slash = ux_bytes_find_last(path, '/');
-	struct ux_bytes s = path;
-	if (slash)
-		s = ux_bytes(slash + 1, path.size - (size_t)(slash + 1 - path.data));
-	const uint8_t *end = s.size > 0 ? memmem(s.data, s.size, ".ko", 3) : NULL;
-	if (end)
-		s.size = (size_t)(end - s.data);
-	else if (s.size > 2 && s.data[0] == '[' && s.data[s.size - 1] == ']')
-		s = ux_bytes(s.data + 1, s.size - 2);
-	else
-		return false;
-	if (s.size == 0 || s.size >= MODULE_NAME_MOST)
-		return false;
-	for (size_t i = 0; i < s.size; i++)
-		name[i] = s.data[i] == '-' ? '_' : (char)s.data[i];
-	name[s.size] = 0;
-	return true;
-}
-
 /* The same for a module that is not the kernel itself. */
 static enum ux_code profile_kernel_find_module(const struct ux_profile *p,
 					       const struct ux_profile_module *m,
 					       struct ux_profile_kernel *k, struct ux_error *err)
 {
-	char name[MODULE_NAME_MOST] = "";
+	char name[UX_MODULE_NAME_MOST] = "";
 	const struct ux_kernel_part *part = NULL;
-	if (profile_module_name(ux_profile_text(p, m->path), name))
+	if (ux_module_name(ux_profile_text(p, m->path), name))
 		part = ux_kernel_part_find(k->kernel, name);
 	if (!part || strcmp(part->name, name) != 0)
 		return ux_error_set(err, UX_ENOTFOUND, "the kernel here has no such module loaded");

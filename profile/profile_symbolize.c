@@ -6,6 +6,7 @@
 #include "file.h"
 #include "jit.h"
 #include "out.h"
+#include "packed_file.h"
 #include "process.h"
 #include "profile_file.h"
 #include "profile_kernel.h"
@@ -150,9 +151,10 @@ static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *pat
 		ux_symbols_cache_search(ux_process_cache_symbols(sources->cache));
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
-	struct ux_symbol_input in = {
-		.path = path, .only = &filter, .no_dwarf = sources->no_dwarf, .mapped = true};
+	struct ux_symbol_input in = {.path = path, .only = &filter, .no_dwarf = sources->no_dwarf};
 	UX_TRY(ux_file_map(path, &file, err));
+	in.mapped = !ux_packed_is(file.bytes); /* what was unpacked is no file's */
+	UX_TRY(ux_packed_open(&file, err));
 	in.file = file.bytes;
 	if (!ux_address_filter_init(&filter, b->pcs, b->n_pcs))
 		return ux_error_nomem(err);

@@ -2,6 +2,7 @@
 /* Opens the unwind tables of modules as they are needed. */
 #include "profile_unwind.h"
 
+#include "dsym.h"
 #include "proc_files.h"
 #include "profile_file.h"
 
@@ -27,7 +28,7 @@ static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const st
 	if (m->kind != UX_PROFILE_FILE ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,
 				 UX_SYMBOLS_HEAD, &path, &symbols, NULL) != UX_OK ||
-	    ux_file_map(path, &tables->file, NULL) != UX_OK)
+	    ux_dsym_map(path, UX_BYTES_NONE, &tables->file, NULL) != UX_OK)
 		return UX_BYTES_NONE;
 	return tables->file.bytes;
 }

@@ -129,6 +129,73 @@ def test_an_oops_is_named_by_its_functions_and_their_sizes(crash, tmp_path):
     assert "vmlinux" in named(crash, text, "--no-local").stderr
 
 
+MODULE = """
+__attribute__((noinline)) int helper(int x) { return x * 3; }
+__attribute__((noinline)) int module_function(int x) { return helper(x) + helper(x + 1); }
+"""
+
+
+@pytest.fixture(scope="module")
+def ko(tmp_path_factory):
+    """some-fs.ko, and an oops in it."""
+    folder = tmp_path_factory.mktemp("ko")
+    (folder / "x.c").write_text(MODULE)
+    subprocess.run(["gcc", "-c", "-O1", "-g", "x.c", "-o", "x.o"], cwd=folder, check=True)
+    subprocess.run(["ld", "-r", "--build-id", "-o", "some-fs.ko", "x.o"], cwd=folder, check=True)
+    size = {}
+    for line in subprocess.run(["nm", "-S", "some-fs.ko"], cwd=folder, capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        size[line.split()[-1]] = int(line.split()[1], 16)
+    text = f"""[   12.345680] CPU: 1 PID: 7 Comm: cat Tainted: G  OE  6.1.0-18-amd64 #1  Debian 6.1.76-1
+[   12.345681] RIP: 0010:helper+0x1/0x{size["helper"]:x} [some_fs]
+[   12.345684]  module_function+0x9/0x{size["module_function"]:x} [some_fs]
+"""
+    return folder / "some-fs.ko", text
+
+
+PACKED = {"": ["cat"], ".xz": ["xz", "-c"], ".zst": ["zstd", "-q", "-c"], ".gz": ["gzip", "-c"]}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+@pytest.mark.parametrize("way", ["depmod", "unpacked", "debug", "chosen"])
+def test_an_oops_in_a_module_is_named_by_its_file(crash, ko, tmp_path, ending, way):
+    module, text = ko
+    folder = tmp_path / "lib/modules/6.1.0-18-amd64"
+    (folder / "kernel/fs").mkdir(parents=True)
+    file = folder / f"kernel/fs/some-fs.ko{ending}"
+    with open(file, "wb") as out, open(module, "rb") as content:
+        subprocess.run(PACKED[ending], stdin=content, stdout=out, check=True)
+    options = ["--files", tmp_path]
+    if way == "depmod":
+        (folder / "modules.dep").write_text(f"kernel/fs/some-fs.ko{ending}:\n")
+    elif way == "debug":
+        options = ["--debug-dir", tmp_path]
+    elif way == "chosen":
+        options = ["--module", f"some_fs={file}"]
+    result = named(crash, text, *options, "-v")
+    names = added(text, result.stdout)
+    source = module.parent / "x.c"
+    assert names == [f"helper at {source}:2", f"module_function at {source}:3"], (names, result.stderr)
+    how = "--module" if way == "chosen" else "by its name and the release of the kernel in the text"
+    assert how in result.stderr
+    # A module of another kernel is not used.
+    other = text.replace("6.1.0-18", "6.1.0-19")
+    if way != "chosen":
+        assert "helper at" not in named(crash, other, *options).stdout
+
+
+def test_a_module_of_another_build_is_not_used(crash, ko, tmp_path):
+    module, text = ko
+    folder = tmp_path / "usr/lib/modules/6.1.0-18-amd64"
+    folder.mkdir(parents=True)
+    (folder / "some-fs.ko").write_bytes(module.read_bytes())
+    own = build_id(module).removeprefix("gnu:")
+    for written, found in ((own, True), ("00" * 20, False)):
+        result = named(crash, text.replace("[some_fs]", f"[some_fs {written}]"), "--files", tmp_path, "-v")
+        assert ("helper at" in result.stdout) == found, result.stderr
+        assert found or f"some-fs.ko is gnu:{own}" in result.stdout
+
+
 def test_a_name_with_several_files_is_not_resolved_by_a_guess(crash, tmp_path):
     text = crash.coredump().replace(f"({crash.prog} +", "(prog +")
     text = re.sub(r"(?m)^ *Module prog .*\n", "", text)

@@ -319,6 +319,55 @@ static void modules_of_another_kernel_are_named_by_their_files(void **state)
 	assert_string_equal(name_of(t, unnamed), "");
 }
 
+static void compress(const struct machine *t, const char *name)
+{
+	char command[256];
+	snprintf(command, sizeof(command), "gzip %s/%s", t->root, name);
+	assert_int_equal(system(command), 0);
+}
+
+static void modules_are_found_where_a_distribution_compresses_them(void **state)
+{
+	struct machine *t = *state;
+	char path[128], packed_path[136];
+	uint64_t start = MODULE_AT + 0x5000;
+	put_module(t, "lib/modules/6.1/a.ko", MODULE_ID);
+	compress(t, "lib/modules/6.1/a.ko");
+	snprintf(path, sizeof(path), "%s/lib/modules/6.1/a.ko", t->root);
+	(void)add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+	uint32_t plain = add_kernel_module(t, path, MODULE_ID, start);
+	uint32_t other = add_kernel_module(t, path, OTHER_ID, start);
+	snprintf(packed_path, sizeof(packed_path), "%s.gz", path);
+	uint32_t packed = add_kernel_module(t, packed_path, MODULE_ID, start);
+	uint32_t in_plain = add_location(t, plain, UX_PROFILE_ADDRESS, start + 9);
+	uint32_t in_packed = add_location(t, packed, UX_PROFILE_ADDRESS, start + 9);
+	uint32_t unnamed = add_location(t, other, UX_PROFILE_ADDRESS, start + 9);
+	symbolize(t);
+	assert_string_equal(name_of(t, in_plain), "in_text");
+	assert_string_equal(name_of(t, in_packed), "in_text");
+	assert_string_equal(name_of(t, unnamed), "");
+}
+
+static void modules_without_a_path_are_found_by_the_release_of_the_kernel(void **state)
+{
+	struct machine *t = *state;
+	uint64_t start = MODULE_AT + 0x5000;
+	put_module(t, "usr/lib/modules/6.1/kernel/fs/some-fs.ko", MODULE_ID);
+	compress(t, "usr/lib/modules/6.1/kernel/fs/some-fs.ko");
+	put_module(t, "usr/lib/modules/6.2/kernel/fs/some-fs.ko", OTHER_ID);
+	t->sources.file_dirs = t->root;
+	t->sources.no_local = true;
+	t->profile.release = make_profile_string(&t->profile, "6.1");
+	(void)add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+	uint32_t module = add_kernel_module(t, "[some_fs]", UX_BYTES_NONE, start);
+	uint32_t absent = add_kernel_module(t, "[other_fs]", UX_BYTES_NONE, start);
+	uint32_t named = add_location(t, module, UX_PROFILE_ADDRESS, start + 9);
+	uint32_t unnamed = add_location(t, absent, UX_PROFILE_ADDRESS, start + 9);
+	symbolize(t);
+	assert_string_equal(name_of(t, named), "in_text");
+	assert_string_equal(name_of(t, unnamed), "");
+}
+
 /* --- a server --------------------------------------------------------------------------------- */
 
 /* A server that has a function at one address of a file whose image begins at a base. */
@@ -410,6 +459,8 @@ int main(void)
 		TEST(another_kernel_than_the_recorded_one_names_nothing),
 		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
 		TEST(modules_of_another_kernel_are_named_by_their_files),
+		TEST(modules_are_found_where_a_distribution_compresses_them),
+		TEST(modules_without_a_path_are_found_by_the_release_of_the_kernel),
 		TEST(relative_addresses_count_from_where_the_server_has_the_start_of_the_file),
 		TEST(what_is_not_sent_to_the_server_has_the_reason),
 	};

@@ -123,9 +123,9 @@ struct ux_bytes ux_module_path_plain(struct ux_bytes path)
 	return UX_BYTES_NONE;
 }
 
-/* Whether the file name is that of the module. The kernel writes "_" for a "-" in the file name. */
-static bool modules_dep_is_module(struct ux_bytes path, struct ux_bytes name)
+bool ux_module_path_is(struct ux_bytes path, const char *module)
 {
+	struct ux_bytes name = ux_bytes_cstr(module);
 	struct ux_bytes plain = ux_module_path_plain(path);
 	size_t suffix = sizeof(".ko") - 1;
 	if (plain.size < name.size + suffix)
@@ -141,15 +141,14 @@ static bool modules_dep_is_module(struct ux_bytes path, struct ux_bytes name)
 
 struct ux_bytes ux_modules_dep_find(struct ux_bytes list, const char *name)
 {
-	struct ux_bytes module = ux_bytes_cstr(name);
-	while (module.size > 0 && list.size > 0) {
+	while (*name && list.size > 0) {
 		const uint8_t *end = memchr(list.data, '\n', list.size);
 		size_t n = end ? (size_t)(end - list.data) : list.size;
 		const uint8_t *colon = memchr(list.data, ':', n);
 		struct ux_bytes path =
 			colon ? ux_bytes(list.data, (size_t)(colon - list.data)) : UX_BYTES_NONE;
 		if (path.size > 0 && !memchr(path.data, 0, path.size) &&
-		    modules_dep_is_module(path, module))
+		    ux_module_path_is(path, name))
 			return path;
 		n = ux_min(n + 1, list.size);
 		list = ux_bytes(list.data + n, list.size - n);
