@@ -40,6 +40,9 @@ static const struct ux_setting rows[] = {
 	 "without a key of scope metrics. open: everyone; keyed: no one; auto: requests of this "
 	 "machine where \"reading\" is auto and the server listens on a loopback address only, "
 	 "otherwise no one."},
+	{NULL, "speedscope", UX_SETTING_TEXT, AT(speedscope), NULL, 0, 0, 0, NULL,
+	 "The folder dist/release of the npm package speedscope, a viewer that pages of kept "
+	 "profiles then lead to. Not set: the one that was installed with unhex, if there is one."},
 	/* TLS */
 	{NULL, "tls-certificate", UX_SETTING_TEXT, AT(tls_certificate), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,

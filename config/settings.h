@@ -34,9 +34,10 @@ struct ux_settings {
 	struct ux_arena arena; /* memory of its strings and sections */
 
 	const char *listen;
-	const char *data; /* NULL: ux_store_default_dir() */
-	unsigned reading; /* enum ux_reading */
-	unsigned metrics; /* enum ux_reading: of the counters of the whole server */
+	const char *data;       /* NULL: ux_store_default_dir() */
+	unsigned reading;       /* enum ux_reading */
+	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */
+	const char *speedscope; /* folder of its files; NULL: that of the package, if it is there */
 
 	const char *tls_certificate; /* PEM files; both or neither */
 	const char *tls_key;

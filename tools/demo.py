@@ -31,6 +31,8 @@ INPUT = [ROOT / "LICENSE", ROOT / "README.md"]
 STARTED = int(os.environ.get("DEV_STARTED") or time.time())  # of `./dev`, which builds first
 SECONDS = 10  # of the recording
 SERVICE = "words"
+# A viewer that the page of the service leads to, where tests or tools/speedscope.sh have fetched it.
+SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
 # A function of each program of the recording, as its frame is named there; (the JIT's mark says how it was compiled).
 RECORDED = {"C++": r"words::count", "Go": r"main\.count", "Python": r"_PyEval_EvalFrameDefault",
             "JavaScript": r"JS:[*^~]\w+"}
@@ -92,7 +94,8 @@ class Server:
             # pylint: disable-next=consider-using-with
             self.child = subprocess.Popen(
                 [unhex, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(self.data / "store"),
-                 "--keep-profiles", "7d"],
+                 "--keep-profiles", "7d",
+                 *(("--set", f"speedscope={SPEEDSCOPE}") if SPEEDSCOPE.exists() else ())],
                 stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
         for line in self.child.stdout:
             if match := re.match(r"unhex: serving on (\S+)", line):

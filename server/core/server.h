@@ -121,6 +121,7 @@ struct ux_server {
 	/* what serves this; NULL until it does, set with release */
 	_Atomic(struct ux_http_server *) http;
 	struct ux_profile_keeper *profiles; /* NULL: profiles are neither kept nor shown */
+	struct ux_viewer *viewer;           /* speedscope; NULL: it is not here */
 	struct ux_metrics metrics;
 	struct ux_trends trends;  /* noted by the thread that does periodic work */
 	struct ux_misses *misses; /* NULL: IDs that are not found are not counted */

@@ -104,6 +104,9 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	if (page_has_script(req, page))
 		UX_HTML(out, "<script type=\"module\" src=\"/assets/upload.js?v=$\"></script>\n",
 			ux_asset_upload.tag);
+	if (page->viewer)
+		UX_HTML(out, "<script src=\"/assets/viewer.js?v=$\"></script>\n",
+			ux_asset_viewer.tag);
 	ux_out_cstr(out,
 		    page_takes_drops(req) ? "</head>\n<body data-upload>\n" : "</head>\n<body>\n");
 	ux_out_cstr(out, "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
@@ -125,10 +128,16 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 static const char policy_plain[] = POLICY_SHARED;
 static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
 
-static void page_put_fields(struct ux_response *res, bool script)
+static const char policy_viewer[] =
+	POLICY_SHARED "; script-src 'self'; connect-src 'self'; frame-src 'self'";
+
+static void page_put_fields(const struct ux_request *req, struct ux_response *res,
+			    const struct ux_page *page)
 {
-	ux_response_field(res, "Content-Security-Policy",
-			  ux_bytes_cstr(script ? policy_script : policy_plain));
+	const char *policy = page->viewer                 ? policy_viewer
+			     : page_has_script(req, page) ? policy_script
+							  : policy_plain;
+	ux_response_field(res, "Content-Security-Policy", ux_bytes_cstr(policy));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
 }
@@ -167,7 +176,7 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 		    "</p>\n</footer>\n</body>\n</html>\n");
 	if (req->prefix.size > 0)
 		UX_TRY(page_put_prefix(req));
-	page_put_fields(res, page_has_script(req, page));
+	page_put_fields(req, res, page);
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 

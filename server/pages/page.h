@@ -151,6 +151,7 @@ struct ux_page {
 	const char *title;
 	enum ux_page_section section;
 	bool script;       /* our script may run and send requests to this server */
+	bool viewer;       /* so may the one that hands a profile to the frame of a viewer */
 	const char *query; /* contents of the search field; NULL: empty */
 };
 
@@ -245,6 +246,7 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 
 /* --- assets, embedded by tools/embed_assets.py ------------------------------------------------ */
 
-extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon;
+extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon, ux_asset_viewer,
+	ux_asset_viewer_frame;
 
 #endif

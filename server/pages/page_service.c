@@ -327,17 +327,25 @@ static void service_put_viewer(struct service_page *p, const char *url, struct u
  */
 static void service_put_viewers(struct service_page *p)
 {
+	bool here = ux_server_of(p->req)->viewer != NULL;
 	struct ux_bytes host;
+	if (here)
+		UX_HTML(&p->req->out,
+			"</p>\n<p class=\"facts\">Open in <a href=\"/profiles/$/speedscope$\">speedscope"
+			"</a>",
+			ux_html_url(p->service), p->query);
 	if (ux_caller_of(p->req)->openness == UX_OPEN_TO_NONE || p->req->path_token.size > 0 ||
 	    !ux_request_header(p->req, "Host", &host))
 		return;
 	ux_out_cstr(&p->req->out, "</p>\n<p class=\"facts\">Open in");
-	service_put_viewer(p, "https://www.speedscope.app/#profileURL=", host, "speedscope",
-			   "speedscope");
+	if (!here)
+		service_put_viewer(p, "https://www.speedscope.app/#profileURL=", host, "speedscope",
+				   "speedscope");
 	service_put_viewer(p, "https://profiler.firefox.com/from-url/", host, "firefox",
 			   "the Firefox Profiler");
-	ux_out_cstr(&p->req->out, "<span class=\"hint\">(other sites, which fetch it from here)"
-				  "</span>");
+	ux_out_cstr(&p->req->out,
+		    here ? "<span class=\"hint\">(another site, which fetches it from here)</span>"
+			 : "<span class=\"hint\">(other sites, which fetch it from here)</span>");
 }
 
 static void service_put_downloads(struct service_page *p)
@@ -356,6 +364,37 @@ static void service_put_downloads(struct service_page *p)
 		"</p>\n<p class=\"hint\"><code>go tool pprof "
 		"'http://THIS-SERVER/p/span/pprof/profile?service=$&amp;$'</code></p>\n</section>\n",
 		ux_html_url(p->service), ux_bytes(p->query.data + 1, p->query.size - 1));
+}
+
+/* --- speedscope ------------------------------------------------------------------------------- */
+
+enum ux_code ux_web_service_speedscope(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(service_page_deinit) struct service_page p = {0};
+	const struct ux_page page = {
+		.title = "speedscope - unhex", .section = UX_PAGE_PROFILES, .viewer = true};
+	if (!ux_server_of(req)->viewer)
+		return ux_error_set(&req->err, UX_ENOTFOUND,
+				    "speedscope is not installed here (the setting speedscope)");
+	UX_TRY(service_page_open(req, &p));
+	ux_page_begin(req, &page);
+	UX_HTML(&req->out, "<h1>$ in speedscope</h1>\n", p.service);
+	UX_HTML(&req->out,
+		"<p class=\"facts\"><a href=\"/profiles/$$\">Table, other spans and hosts</a> "
+		"<a id=\"viewer-profile\" "
+		"href=\"/v1/profiles/merged?service=$&amp;format=speedscope&amp;download=1&amp;$\">"
+		"The file for speedscope</a> <span id=\"viewer-state\" role=\"status\"></span></p>\n",
+		ux_html_url(p.service), p.query, ux_html_url(p.service),
+		ux_bytes(p.query.data + 1, p.query.size - 1)); /* without its '?' */
+	ux_out_cstr(&req->out,
+		    "<noscript><p class=\"why\">speedscope is a script; the file opens in "
+		    "any copy of it.</p></noscript>\n");
+	UX_HTML(&req->out,
+		"<iframe id=\"viewer\" class=\"viewer\" title=\"$\" "
+		"src=\"/viewers/speedscope/frame.html\" sandbox=\"allow-scripts "
+		"allow-downloads\"></iframe>\n",
+		p.service);
+	return ux_page_end(req, res, &page);
 }
 
 enum ux_code ux_web_service(struct ux_request *req, struct ux_response *res)

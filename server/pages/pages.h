@@ -38,6 +38,10 @@ ux_handler_fn ux_web_frame;
  * picture. */
 ux_handler_fn ux_web_profiles, ux_web_service, ux_web_service_flame, ux_web_service_picture;
 
+/* GET /profiles/{service}/speedscope: a span in that viewer; /viewers/speedscope/{name}: its files.
+ */
+ux_handler_fn ux_web_service_speedscope, ux_web_viewer;
+
 /* GET /uploads: open and recent uploads, and the form to send files. */
 ux_handler_fn ux_web_uploads;
 

@@ -135,6 +135,8 @@ const struct ux_route ux_server_routes[] = {
 	 "its flame graph", true, .works = true},
 	{UX_METHOD_GET, "/profiles/{service}/picture", ux_web_service_picture, NULL, UX_SCOPE_READ,
 	 "the same as a picture", true, .works = true},
+	{UX_METHOD_GET, "/profiles/{service}/speedscope", ux_web_service_speedscope, NULL,
+	 UX_SCOPE_READ, "the same in speedscope", true, .works = true},
 	{UX_METHOD_GET, "/explain", ux_handle_page_explain, NULL, UX_SCOPE_READ,
 	 "why an address has, or lacks, a name", true, .works = true},
 	{UX_METHOD_GET, "/uploads", ux_web_uploads, NULL, UX_SCOPE_READ, "uploads and jobs", true,
@@ -154,6 +156,8 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/sign-out", ux_web_sign_out, NULL, 0, "end the session", true,
 	 .body = UX_BODY_FORM},
 	{UX_METHOD_GET, "/assets/{name}", ux_web_asset, NULL, 0, "style, script, icon", true},
+	{UX_METHOD_GET, "/viewers/speedscope/{name}", ux_web_viewer, NULL, 0,
+	 "speedscope, where it is installed", true},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");

@@ -21,6 +21,7 @@
 #include "tls.h"
 #include "watch.h"
 #include "pages.h"
+#include "viewer.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -288,6 +289,17 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	return code;
 }
 
+/* A viewer that is configured must be there; the one of the package need not. */
+static enum ux_code serve_open_viewer(struct ux_server *s, const struct ux_settings *settings,
+				      struct ux_error *err)
+{
+	struct ux_error absent = UX_ERROR_INIT;
+	if (settings->speedscope)
+		return ux_viewer_open(settings->speedscope, &s->viewer, err);
+	enum ux_code code = ux_viewer_open(UX_SPEEDSCOPE_DIR, &s->viewer, &absent);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
 static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
 			       struct ux_error *err)
 {
@@ -314,6 +326,8 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	if (code == UX_OK)
 		code = ux_forwarding_open(s, r->settings, dir, err);
 	if (code == UX_OK)
+		code = serve_open_viewer(s, r->settings, err);
+	if (code == UX_OK)
 		code = ux_watch_open(&s->watch, set, err);
 	if (code == UX_OK)
 		code = serve_until_signal(r, fd, dir, err);
@@ -323,6 +337,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	ux_extractor_stop(s->extractor);
 	ux_gate_destroy(s->gate);
 	ux_profile_keeper_destroy(s->profiles);
+	ux_viewer_close(ux_take(&s->viewer));
 	ux_module_cache_destroy(s->cache);
 	ux_misses_destroy(ux_take(&s->misses));
 	ux_store_close(s->store);

@@ -73,7 +73,8 @@ NO_MODULE = {"/", "/healthz", "/readyz", "/metrics", "/v1/uploads", "/v1/uploads
              "/sign-out", "/assets/{name}", "/v1/keys", "/v1/keys/{id}", "/v1/keys/{id}/rotate", "/keys",
              "/keys/{id}/rotate", "/keys/{id}/revoke", "/v1/profiles", "/v1/profiles/services", "/v1/profiles/{id}",
              "/v1/profiles/merged", "/p/{id}/pprof/profile", "/p/{id}/pprof/symbol", "/profiles",
-             "/profiles/{service}", "/profiles/{service}/flame", "/profiles/{service}/picture"}
+             "/profiles/{service}", "/profiles/{service}/flame", "/profiles/{service}/picture",
+             "/profiles/{service}/speedscope", "/viewers/speedscope/{name}"}
 
 
 def test_each_route_is_listed_here():

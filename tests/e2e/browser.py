@@ -230,6 +230,22 @@ class Page:
             assert time.monotonic() < end, "no page was loaded"
             self.browser.pump(1)
 
+    def frame(self, part):
+        """Evaluates in a frame of another origin, which is a process of its own, by a part of its URL."""
+        end = time.monotonic() + PATIENCE
+        while not (found := [t["targetId"] for t in self.browser.call("Target.getTargets")["targetInfos"]
+                             if t["type"] == "iframe" and part in t["url"]]):
+            assert time.monotonic() < end, f"there is no frame {part}"
+            self.browser.pump(0.1)
+        session = self.browser.call("Target.attachToTarget", targetId=found[0], flatten=True)["sessionId"]
+
+        def evaluate(expression):
+            answer = self.browser.call("Runtime.evaluate", session, expression=expression, returnByValue=True,
+                                       awaitPromise=True)
+            assert "exceptionDetails" not in answer, (expression, answer["exceptionDetails"])
+            return answer["result"].get("value")
+        return evaluate
+
     def eval(self, expression):
         answer = self("Runtime.evaluate", expression=expression, returnByValue=True,
                       awaitPromise=True)

@@ -16,9 +16,10 @@ from browser import LOOKS, Browser, checked, narrow
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import build_id, compile_c, lines, symbol, unhex
+from tool import ROOT, build_id, compile_c, lines, symbol, unhex
 
 KEEP = ("--keep-profiles", "7d")
+SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
 
 
 def fetch(server, path, method="GET", body=None, accept=None, token=None):
@@ -404,6 +405,50 @@ def test_pprof_fetches_names_of_addresses_from_here(keeper, tmp_path):
     assert "main" in result.stdout, result
     log = keeper.data.with_suffix(".log").read_text()
     assert f'method=POST path="/p/{kept["id"]}/pprof/symbol" status=200' in log
+
+
+def test_speedscope_is_served_from_here_and_reaches_nothing_of_this_server(tmp_path):
+    """Also where reading needs a key: the page around it has the session, and the viewer has the profile alone."""
+    server = Server(tmp_path / "server", options=(*KEEP, "--set", f"speedscope={SPEEDSCOPE}", "--set",
+                                                  "reading=keyed")).start()
+    browser = Browser(tmp_path)
+    try:
+        keep(server, cpu_profile((["main", "serve", "work<int>"], 5_000_000), (["main", "idle"], 3_000_000)),
+             service="shop & co", time=1_795_000_000)
+        page = browser.page(width=390, height=800, phone=True)
+        page.goto(f"{server.url}/sign-in")
+        page.fill("input[name=token]", server.token)
+        page.during(lambda: page.click("main form button"))
+        page.goto(f"{server.url}/profiles/shop%20%26%20co?{SPAN}")
+        assert "speedscope.app" not in page.eval("document.body.innerHTML")
+        page.goto(page.eval("[...document.querySelectorAll('a')].find(a => a.innerText === 'speedscope').href"))
+        narrow(page, "speedscope")
+        inside = page.frame("/viewers/speedscope/frame.html")
+        wait_for(lambda: "Sandwich" in inside("document.body.innerText"))
+        assert "shop & co" in inside("document.body.innerText")
+        inside("[...document.querySelectorAll('div')].filter(e => e.innerText.endsWith('Sandwich')).pop().click()")
+        wait_for(lambda: "work<int>" in inside("document.body.innerText"))
+        assert "5.00ms (63%)" in inside("document.body.innerText")
+        assert page.text("#viewer-state") == "" and inside("origin") == "null"
+        assert inside("fetch('/v1/whoami').then(() => 'read', () => 'refused')") == "refused"
+        for secret in ("document.cookie", "parent.document.body", "localStorage.__proto__ === Storage.prototype"):
+            assert inside(f"(() => {{ try {{ return Boolean({secret}) }} catch (e) {{ return e.name }} }})()") in \
+                ("SecurityError", False), secret
+        hosts = {urllib.parse.urlsplit(u).netloc for u in page.requests if u.startswith("http")}
+        assert hosts == {urllib.parse.urlsplit(server.url).netloc}
+        assert not page.problems
+        checked(page, "speedscope", LOOKS)
+    finally:
+        browser.close()
+        assert server.stop() in (0, None)
+
+
+def test_a_viewer_that_is_not_here_is_a_clear_word(shop, tmp_path):
+    status, _, page = fetch(shop, "/profiles/shop%2Fcart/speedscope", accept="text/html")
+    assert status == 404 and b"speedscope is not installed here" in page
+    assert fetch(shop, "/viewers/speedscope/frame.html")[0] == 404
+    done = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data", "--set", f"speedscope={tmp_path}")
+    assert done.returncode == 2 and "expected one speedscope-*.js" in done.stderr, done.stderr
 
 
 def test_viewers_of_other_sites_have_links_only_where_no_key_is_needed(shop):

@@ -6,6 +6,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "profile_keeper.h"
+#include "viewer.h"
 
 #include <jansson.h>
 
@@ -20,6 +21,7 @@ static int64_t fixed_clock(void *ctx)
 }
 
 struct world {
+	struct ux_viewer viewer; /* without files */
 	struct make_server s;
 	int64_t now_ns;
 	struct ux_access access;
@@ -154,6 +156,7 @@ static int open_world(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 	assert_non_null(w);
 	make_server_open(&w->s, NULL, /* open_reading= */ true);
+	w->s.server.viewer = &w->viewer;
 	w->access = ux_access_default;
 	w->now_ns = INT64_C(1000000000000);
 	w->s.server.access = &w->access;
@@ -255,6 +258,8 @@ static const struct recipe {
 	{UX_METHOD_GET, "/profiles/{service}", "/profiles/svc", "", "/profiles/svc/flame"},
 	{UX_METHOD_GET, "/profiles/{service}/flame", "/profiles/svc/flame", "", "_start"},
 	{UX_METHOD_GET, "/profiles/{service}/picture", "/profiles/svc/picture", "", "_start"},
+	{UX_METHOD_GET, "/profiles/{service}/speedscope", "/profiles/svc/speedscope", "",
+	 "svc in speedscope"},
 	{UX_METHOD_GET, "/modules", "/modules", "", "1b700ab5"},
 	{UX_METHOD_GET, "/modules/{id}", "/modules/" ID, "", secret},
 	{UX_METHOD_GET, "/modules/{id}/functions", "/modules/" ID "/functions", "", "_start"},
@@ -282,6 +287,7 @@ static const struct recipe {
 	{UX_METHOD_POST, "/sign-in", NULL, "", NULL},
 	{UX_METHOD_POST, "/sign-out", NULL, "", NULL},
 	{UX_METHOD_GET, "/assets/{name}", NULL, "", NULL},
+	{UX_METHOD_GET, "/viewers/speedscope/{name}", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/audit", "/v1/audit", "", ID}, /* of admins */
 	{UX_METHOD_DELETE, "/v1/modules/{id}/pins/{label}", "/v1/modules/" ID "/pins/very-secret",
 	 "", NULL},
