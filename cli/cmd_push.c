@@ -7,20 +7,25 @@
 #include "interrupt.h"
 #include "json_out.h"
 #include "output.h"
+#include "path_list.h"
 #include "push_run.h"
 #include "sigbus.h"
 #include "terminal.h"
+#include "text.h"
 
 #include <pthread.h>
 
 enum {
-	TIMEOUT_S = 600
+	TIMEOUT_S = 600,
+	PATHS_MOST = 512 << 20, /* bytes of memory for the paths of --files-from */
 };
 
 struct push_values {
 	struct ux_server_values server;
 	const char *exe;
 	const char *debug;
+	struct ux_option_each pids;
+	const char *files_from;
 	char *debug_dir;
 	const char *description;
 	unsigned timeout_s;
@@ -42,6 +47,10 @@ static const struct ux_option push_options[] = {
 	 "push this file, which gives the identity"},
 	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct push_values, debug), "DEBUG",
 	 "with -e: take the symbols from this unstripped or .debug file"},
+	{"pid", 'p', UX_OPTION_EACH, offsetof(struct push_values, pids), "PID",
+	 "push the files that this process has mapped; may be repeated"},
+	{"files-from", 0, UX_OPTION_TEXT, offsetof(struct push_values, files_from), "FILE",
+	 "push the paths in this file (- for standard input), one a line or ended by NUL"},
 	UX_DEBUG_DIR_OPTION(struct push_values, debug_dir),
 	{"force", 'f', UX_OPTION_FLAG, offsetof(struct push_values, force), NULL,
 	 "upload also what is there already"},
@@ -97,6 +106,8 @@ static void push_result_json(struct ux_out *out, const struct ux_push_result *r)
 		ux_json_key_cstr(&j, "id", ux_id_format(r->id, id));
 	ux_json_key_cstr(&j, "status", ux_push_status_name(r->status));
 	ux_json_key_cstr(&j, "reason", r->reason);
+	if (r->warning)
+		ux_json_key_cstr(&j, "warning", r->warning);
 	if (r->debug)
 		ux_json_key_cstr(&j, "debug", r->debug);
 	if (r->is_sources) {
@@ -184,6 +195,8 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 		push_result_json(&push->out, r);
 	else
 		push_result_text(&push->out, r);
+	if (r->warning && !push->values->json)
+		ux_print_message("%s: %s", r->path, r->warning);
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_flush(&push->out, &err) != UX_OK && !push->broken) {
 		ux_print_error("standard output", &err);
@@ -244,7 +257,49 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-static int push_run(struct push *push, const struct ux_args *args, struct push_values *v)
+/* What is pushed: operands and what is listed, and processes. */
+struct push_inputs {
+	struct ux_arena arena;
+	struct ux_path_list paths;
+	pid_t pids[UX_OPTION_EACH_MOST];
+	size_t n_pids;
+};
+
+static void push_inputs_deinit(struct push_inputs *in)
+{
+	ux_path_list_deinit(&in->paths);
+	ux_arena_deinit(&in->arena);
+}
+
+/* False: a message was printed, and *ret_status is the exit status. */
+static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args *args,
+			     const struct push_values *v, struct push_inputs *in, int *ret_status)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	ux_arena_init(&in->arena, PATHS_MOST);
+	for (size_t i = 0; i < v->pids.n; i++) {
+		uint64_t pid = 0;
+		if (!ux_decimal_parse(ux_bytes_cstr(v->pids.items[i]), &pid) || pid == 0 ||
+		    pid > INT_MAX) {
+			*ret_status = ux_usage_error(cmd, "--pid: \"%s\" is no process ID",
+						     v->pids.items[i]);
+			return false;
+		}
+		in->pids[in->n_pids++] = (pid_t)pid;
+	}
+	for (size_t i = 0; i < args->n; i++)
+		if (!ux_path_list_append(&in->paths, args->items[i]))
+			ux_error_nomem(&err);
+	if (err.code != UX_OK || (v->files_from && ux_path_list_read(&in->paths, v->files_from,
+								     &in->arena, &err) != UX_OK)) {
+		ux_print_error(v->files_from, &err);
+		*ret_status = err.code == UX_ENOMEM ? UX_EXIT_SOME : UX_EXIT_USAGE;
+		return false;
+	}
+	return true;
+}
+
+static int push_run(struct push *push, const struct push_inputs *in, struct push_values *v)
 {
 	static struct ux_server_selection server;
 	struct ux_error err = UX_ERROR_INIT;
@@ -261,6 +316,8 @@ static int push_run(struct push *push, const struct ux_args *args, struct push_v
 		.description = v->description,
 		.exe = v->exe,
 		.debug = v->debug,
+		.pids = in->pids,
+		.n_pids = in->n_pids,
 		.force = v->force,
 		.dry_run = v->dry_run,
 		.allow_mismatch = v->allow_mismatch,
@@ -277,7 +334,7 @@ static int push_run(struct push *push, const struct ux_args *args, struct push_v
 	};
 	ux_progress_init(&push->progress, v->dry_run ? "push (dry run)" : "push");
 	ux_interrupt_begin(push_on_interrupt, push);
-	enum ux_code code = ux_push_run(&how, args->items, args->n, &summary, &err);
+	enum ux_code code = ux_push_run(&how, in->paths.data, in->paths.size, &summary, &err);
 	(void)push_lock(push);
 	ux_progress_clear(&push->progress);
 	(void)pthread_mutex_unlock(&push->lock);
@@ -319,11 +376,14 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 						   "the paths of their files");
 	if (v.prefixes && !v.sources)
 		return ux_usage_error(cmd, "--source-prefix needs --sources");
-	if (args.n == 0 && !v.exe)
+	if (args.n == 0 && !v.exe && v.pids.n == 0 && !v.files_from)
 		return ux_usage_error(cmd, "no file or folder given");
+	ux_cleanup(push_inputs_deinit) struct push_inputs in = {0};
+	if (!push_inputs_read(cmd, &args, &v, &in, &status))
+		return status;
 	ux_cleanup(cmd_push_deinit) struct push push = {.values = &v,
 							.lock = PTHREAD_MUTEX_INITIALIZER};
-	return push_run(&push, &args, &v);
+	return push_run(&push, &in, &v);
 }
 
 const struct ux_command ux_cmd_push = {

@@ -49,6 +49,8 @@ void ux_push_archives_close(struct ux_push_work *p)
 	for (size_t i = 0; i < p->packs.size; i++)
 		close(p->packs.data[i]);
 	ux_push_packs_deinit(&p->packs);
+	archive_close_fd(&p->scratch);
+	p->scratch = -1;
 	ux_fork_server_stop(p->forks);
 	p->forks = NULL;
 }
@@ -73,7 +75,6 @@ struct archive_walk {
 	uint64_t left; /* bytes that may still come out */
 	unsigned nested;
 	bool named;
-	int scratch; /* output of children that read facts */
 };
 
 /* Reports what cannot be read. UX_ENOMEM is the only failure. */
@@ -86,27 +87,41 @@ static enum ux_code archive_leave_out(struct archive_walk *w, const char *name, 
 	return UX_OK;
 }
 
+/* Starts what reading in children needs. */
+static enum ux_code archive_begin(struct ux_push_work *p, struct ux_error *err)
+{
+	if (!p->forks)
+		UX_TRY(ux_fork_server_start(&p->forks, NULL, err));
+	return p->scratch < 0 ? ux_file_temporary(&p->scratch, err) : UX_OK;
+}
+
+enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
+			       const struct ux_sandbox_part *part, bool packed,
+			       struct ux_push_modules *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
+	UX_TRY(archive_begin(p, err));
+	const struct ux_sandbox_limits limits =
+		archive_limits(p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
+	if (lseek(p->scratch, 0, SEEK_SET) != 0 || ftruncate(p->scratch, 0) != 0)
+		return ux_error_os(err, errno, "cannot use a temporary file");
+	UX_TRY(ux_sandbox_facts(part, p->o->no_gpu, p->scratch, &limits, NULL, &facts, err));
+	size_t before = ret->size;
+	UX_TRY(ux_push_modules_add(ret, name, &facts, err));
+	for (size_t i = before; i < ret->size; i++) {
+		ret->data[i].part = *part;
+		ret->data[i].packed = packed;
+	}
+	return UX_OK;
+}
+
 static enum ux_code archive_add_object(struct archive_walk *w, const char *name,
 				       const struct ux_sandbox_part *part, bool packed,
 				       struct ux_error *err)
 {
-	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
-	const struct ux_sandbox_limits limits =
-		archive_limits(w->p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
 	struct ux_error why = UX_ERROR_INIT;
-	if (lseek(w->scratch, 0, SEEK_SET) != 0 || ftruncate(w->scratch, 0) != 0)
-		return ux_error_os(err, errno, "cannot use a temporary file");
-	enum ux_code code =
-		ux_sandbox_facts(part, w->p->o->no_gpu, w->scratch, &limits, NULL, &facts, &why);
-	if (code != UX_OK)
-		return archive_leave_out(w, name, /* named= */ false, &why, err);
-	size_t before = w->ret->size;
-	UX_TRY(ux_push_modules_add(w->ret, name, &facts, err));
-	for (size_t i = before; i < w->ret->size; i++) {
-		w->ret->data[i].part = *part;
-		w->ret->data[i].packed = packed;
-	}
-	return UX_OK;
+	enum ux_code code = ux_push_part_read(w->p, name, part, packed, w->ret, &why);
+	return code == UX_OK ? UX_OK : archive_leave_out(w, name, /* named= */ false, &why, err);
 }
 
 static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
@@ -145,6 +160,7 @@ static enum ux_code archive_add_member(struct archive_walk *w, const char *archi
 	}
 	switch (kind) {
 	case UX_MEMBER_OBJECT:
+	case UX_MEMBER_GSYM:
 		return archive_add_object(w, name, &part, /* packed= */ false, err);
 	case UX_MEMBER_PACKED: /* as in a folder, others are not worth decompressing */
 		return ux_push_name_is_packed(name)
@@ -152,7 +168,6 @@ static enum ux_code archive_add_member(struct archive_walk *w, const char *archi
 			       : UX_OK;
 	case UX_MEMBER_ARCHIVE:
 		return archive_read_nested(w, name, &part, depth, err);
-	case UX_MEMBER_GSYM:
 	case UX_MEMBER_LINK:
 	case UX_MEMBER_OTHER:
 	case UX_MEMBER_KIND_COUNT:
@@ -214,7 +229,7 @@ static enum ux_code archive_read_fd(struct archive_walk *w, const char *path, in
 		ux_error_set(&why, UX_EINVAL, "is no regular file");
 		return archive_leave_out(w, path, w->named, &why, err);
 	}
-	if (!w->p->forks && ux_fork_server_start(&w->p->forks, NULL, &why) != UX_OK)
+	if (archive_begin(w->p, &why) != UX_OK)
 		return archive_leave_out(w, path, w->named, &why, err);
 	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
 	w->left = ux_min((uint64_t)FREE_SIZE + whole.size * RATIO_MOST, UNPACKED_MOST);
@@ -224,17 +239,14 @@ static enum ux_code archive_read_fd(struct archive_walk *w, const char *path, in
 enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
 				  struct ux_push_modules *ret, struct ux_error *err)
 {
-	struct archive_walk w = {.p = p, .ret = ret, .named = named, .scratch = -1};
+	struct archive_walk w = {.p = p, .ret = ret, .named = named};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		ux_error_os(&why, errno, "cannot open");
 		return archive_leave_out(&w, path, named, &why, err);
 	}
-	UX_TRY(ux_file_temporary(&w.scratch, err));
-	enum ux_code code = archive_read_fd(&w, path, fd, err);
-	close(w.scratch);
-	return code;
+	return archive_read_fd(&w, path, fd, err);
 }
 
 /* --- extraction ------------------------------------------------------------------------------- */

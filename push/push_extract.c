@@ -4,6 +4,7 @@
 
 #include "dsym.h"
 #include "debug_file.h"
+#include "gsym_inspect.h"
 
 void ux_push_reading(const struct ux_push_options *o, const char *path)
 {
@@ -51,12 +52,31 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 			  err);
 }
 
+/* Reads symbols that were extracted before. They were verified when the file was found. */
+static enum ux_code push_read_gsym(const struct ux_push_module *m, struct ux_out *gsym,
+				   struct ux_extract_stats *stats, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_bytes bytes;
+	struct ux_gsym g;
+	UX_TRY(ux_push_map_part(m->path, &m->part, &file, &bytes, err));
+	ux_out_reset(gsym);
+	ux_out_put(gsym, bytes.data, bytes.size);
+	UX_TRY(ux_out_status(gsym, err));
+	UX_TRY(ux_gsym_open(&g, ux_out_bytes(gsym), err));
+	UX_TRY(ux_gsym_measure(&g, &stats->counts, err));
+	stats->quality = m->claim;
+	return UX_OK;
+}
+
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_out *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err)
 {
 	const struct ux_push_options *o = p->o;
 	struct ux_error why = UX_ERROR_INIT;
+	if (m->gsym)
+		return push_read_gsym(m, gsym, stats, err);
 	if (m->part.size > 0 || m->debug_part.size > 0)
 		return ux_push_archive_extract(p, m, gsym, stats, err);
 	enum ux_code code = push_extract_pair(o, m, m->debug, gsym, stats, &why);

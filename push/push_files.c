@@ -47,18 +47,6 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
 	return UX_PUSH_DONE_FAILED;
 }
 
-/* Maps a file, or the pack that a member is in. */
-static enum ux_code push_map_part(const char *path, const struct ux_sandbox_part *part,
-				  struct ux_mapping *file, struct ux_bytes *ret,
-				  struct ux_error *err)
-{
-	UX_TRY(part->size > 0 ? ux_file_map_fd(part->fd, file, err) : ux_push_map(path, file, err));
-	*ret = file->bytes;
-	if (part->size > 0 && !ux_bytes_sub(file->bytes, part->off, part->size, ret))
-		return ux_error_set(err, UX_ECORRUPT, "the member is not in its archive");
-	return UX_OK;
-}
-
 /* Sends one file. A local failure is reported in the answer. */
 static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_module *m,
 				   const char *path, const struct ux_sandbox_part *part,
@@ -69,7 +57,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	ux_push_reading(p->o, path);
-	enum ux_code code = push_map_part(path, part, &file, &bytes, &why);
+	enum ux_code code = ux_push_map_part(path, part, &file, &bytes, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
@@ -137,6 +125,7 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 						    ? "the server is still reading it"
 					    : answer->reason[0] != '\0' ? answer->reason
 									: m->lost,
+				  .warning = ux_push_module_warning(m),
 				  .quality = there,
 				  .size = size,
 			  });

@@ -30,6 +30,16 @@ enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_err
 	return code;
 }
 
+enum ux_code ux_push_map_part(const char *path, const struct ux_sandbox_part *part,
+			      struct ux_mapping *file, struct ux_bytes *ret, struct ux_error *err)
+{
+	UX_TRY(part->size > 0 ? ux_file_map_fd(part->fd, file, err) : ux_push_map(path, file, err));
+	*ret = file->bytes;
+	if (part->size > 0 && !ux_bytes_sub(file->bytes, part->off, part->size, ret))
+		return ux_error_set(err, UX_ECORRUPT, "the member is not in its archive");
+	return UX_OK;
+}
+
 /* Fills *m with the facts of one module of the file at path. */
 static enum ux_code module_init(struct ux_push_module *m, const char *path,
 				const struct ux_module_facts *f, struct ux_error *err)
@@ -42,6 +52,7 @@ static enum ux_code module_init(struct ux_push_module *m, const char *path,
 		.claim = f->claim,
 		.debug_only = f->debug_only,
 		.supplementary = f->supplementary,
+		.gsym = f->gsym,
 		.strippable = f->strippable,
 	};
 	memcpy(m->arch, f->arch, sizeof(m->arch));
@@ -131,7 +142,8 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
-	if (m->part.size > 0) /* debug files of members are members, with the same build ID */
+	/* debug files of members are members, with the same build ID */
+	if (m->part.size > 0 || m->gsym)
 		return UX_OK;
 	if (m->arch[0] != '\0')
 		return ux_push_macho_find_debug(m, err);
@@ -154,12 +166,22 @@ enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const 
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug = {0}, file = {0};
 	const char *from = m->debug ? m->debug : m->path;
 	char path[PATH_MAX];
-	if (m->format != &ux_object_elf || m->claim < UX_QUALITY_LINES || m->gpu != 0 ||
+	if (m->format != &ux_object_elf || m->claim < UX_QUALITY_LINES || m->gpu != 0 || m->gsym ||
 	    (m->debug ? m->debug_part : m->part).size > 0)
 		return UX_OK;
 	UX_TRY(ux_push_map(from, &debug, err));
 	UX_TRY(ux_supplementary_find_path(debug.bytes, from, dirs, path, &file, err));
 	return path[0] == '\0' ? UX_OK : ux_push_modules_read(ret, path, /* named= */ true, err);
+}
+
+const char *ux_push_module_warning(const struct ux_push_module *m)
+{
+	bool file_id_only = m->ids.size == 1 && m->ids.ids[0].type == UX_ID_FILE;
+	return file_id_only && m->strippable
+		       ? "its only ID is a File ID, and it is not stripped: when it is, it has "
+			 "another one; link it with -Wl,--build-id, or push it after strip with -e "
+			 "and -d"
+		       : NULL;
 }
 
 /* Adds the IDs for which there is room. A module with too many aliases is still pushed. */
@@ -172,7 +194,8 @@ static void module_add_ids(struct ux_push_module *m, const struct ux_id_set *ids
 
 bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 {
-	if (m->debug_only && !other->debug_only) {
+	bool gsym = m->gsym || other->gsym; /* what is better is pushed, the other one is not */
+	if (gsym ? other->claim > m->claim : m->debug_only && !other->debug_only) {
 		struct ux_push_module swapped = *m;
 		*m = *other;
 		*other = swapped;
@@ -180,7 +203,7 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	size_t aliases = m->ids.size;
 	module_add_ids(m, &other->ids);
 	m->named = m->named || other->named;
-	if (other->claim <= m->claim || m->debug)
+	if (gsym || other->claim <= m->claim || m->debug)
 		return m->ids.size > aliases;
 	m->debug = ux_take(&other->path);
 	m->debug_part = other->part;

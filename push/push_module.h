@@ -35,6 +35,7 @@ struct ux_push_module {
 	bool named;            /* named on the command line rather than found in a folder */
 	bool debug_only;       /* path is a separate debug file without code */
 	bool supplementary;    /* path is the file that dwz made; other modules' symbols need it */
+	bool gsym;             /* path has symbols that were extracted already */
 	bool strippable;       /* path has code, and symbols that strip would remove */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
 	char lost[UX_ERROR_TEXT]; /* what its symbols lack because a file is not here; "": nothing
@@ -45,6 +46,14 @@ void ux_push_module_deinit(struct ux_push_module *m);
 
 /* Maps a file, decompressed if it is a compressed one (packed_file.h). */
 enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
+
+/*
+ * The bytes of a file, or of the part that has a size; valid while *file, which the caller unmaps,
+ * is mapped.
+ */
+enum ux_code ux_push_map_part(const char *path, const struct ux_sandbox_part *part,
+			      struct ux_mapping *file, struct ux_bytes *ret, struct ux_error *err)
+	ux_must;
 
 /* Is it named as distributions name compressed kernel modules and debug files? */
 bool ux_push_name_is_packed(const char *path);
@@ -93,6 +102,12 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const char *dirs,
 					  struct ux_push_modules *ret, struct ux_error *err)
 	ux_must;
+
+/*
+ * What will go wrong later with a module that is pushed as it is; NULL: nothing. A File ID is
+ * computed from the content, so that a file has another one when it was stripped.
+ */
+const char *ux_push_module_warning(const struct ux_push_module *m);
 
 /*
  * Merges `other` into m, which has the same ID: a file with code provides the identity, one with

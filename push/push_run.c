@@ -52,6 +52,7 @@ static void push_report_module(struct ux_push_work *p, const struct ux_push_modu
 						   .id = m->ids.size ? &m->ids.ids[0] : NULL,
 						   .status = status,
 						   .reason = reason,
+						   .warning = ux_push_module_warning(m),
 						   .quality = m->claim});
 }
 
@@ -219,14 +220,32 @@ static void push_order_modules(struct ux_push_modules *v)
 	}
 }
 
+static enum ux_code push_read_process(struct ux_push_work *p, pid_t pid,
+				      struct ux_push_modules *ret, struct ux_error *err)
+{
+	char name[32];
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_push_process_read(p, pid, ret, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	snprintf(name, sizeof(name), "process %d", (int)pid);
+	if (code != UX_OK)
+		ux_push_report_left_out(p, name, /* named= */ true, &why);
+	return UX_OK;
+}
+
 /* Everything that can be determined without the server. */
 static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths, size_t n,
 				      struct ux_error *err)
 {
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules running = {0};
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(ux_scan_path(&p->scan, paths[i], err));
+	for (size_t i = 0; i < p->o->n_pids; i++)
+		UX_TRY(push_read_process(p, p->o->pids[i], &running, err));
 	for (size_t i = 0; i < p->scan.files.size; i++)
 		UX_TRY(push_read_file(p, &p->scan.files.data[i], err));
+	UX_TRY(push_add_modules(p, &running, /* named= */ false, err));
 	if (p->o->exe)
 		UX_TRY(push_read_pair(p, err));
 	for (size_t i = 0; i < p->modules.size; i++) {
@@ -275,6 +294,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 				  .id = &m->ids.ids[0],
 				  .status = status,
 				  .reason = answer.reason[0] != '\0' ? answer.reason : m->lost,
+				  .warning = ux_push_module_warning(m),
 				  .quality = stats->quality,
 				  .counts = stats->counts,
 				  .size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
@@ -305,7 +325,7 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 /* A module inside a file, such as a slice, has no file of its own to send. */
 static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
-	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0 && !m->packed;
+	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0 && !m->packed && !m->gsym;
 }
 
 /*
@@ -349,6 +369,7 @@ static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *
 					  .status = UX_PUSH_DONE_SKIPPED,
 					  .reason = planned ? "dry run: would be uploaded"
 							    : "dry run: would be described",
+					  .warning = ux_push_module_warning(m),
 					  .planned = planned,
 				  });
 		return UX_OK;
@@ -509,7 +530,8 @@ static void push_drop_empty(struct ux_push_work *p)
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err)
 {
-	ux_cleanup(push_work_deinit) struct ux_push_work p = {.o = options, .summary = ret};
+	ux_cleanup(push_work_deinit) struct ux_push_work p = {
+		.o = options, .summary = ret, .scratch = -1};
 	*ret = (struct ux_push_summary){0};
 	p.scan.left_out = ux_push_report_left_out;
 	p.scan.ctx = &p;

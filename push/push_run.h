@@ -10,6 +10,8 @@
 #include "id.h"
 #include "unhex/quality.h"
 
+#include <sys/types.h>
+
 enum ux_push_status {
 	UX_PUSH_DONE_UPLOADED,
 	UX_PUSH_DONE_ALREADY_THERE,
@@ -29,10 +31,11 @@ struct ux_push_result {
 	const char *debug;      /* the file with the symbols if it is not path; otherwise NULL */
 	const struct ux_id *id; /* NULL when it has none */
 	enum ux_push_status status;
-	const char *reason; /* "" for none */
-	bool quiet;         /* shown only when every file is reported */
-	bool planned;       /* of a dry run: it would be uploaded */
-	bool unreached;     /* the push ended before this file, with an error of the connection */
+	const char *reason;  /* "" for none */
+	const char *warning; /* what will go wrong later; NULL: nothing */
+	bool quiet;          /* shown only when every file is reported */
+	bool planned;        /* of a dry run: it would be uploaded */
+	bool unreached;      /* the push ended before this file, with an error of the connection */
 	enum ux_quality quality;
 	struct ux_counts counts;  /* of the extracted symbols */
 	uint64_t size;            /* bytes uploaded */
@@ -60,6 +63,8 @@ struct ux_push_options {
 	const char *description; /* NULL: none */
 	const char *exe;         /* push only this file... */
 	const char *debug;       /* ...with the symbols of this one; NULL: its own */
+	const pid_t *pids;       /* processes whose mapped files are pushed */
+	size_t n_pids;
 	bool force;
 	/* send the ELF files themselves, for the server to extract and serve */
 	bool with_debuginfo;

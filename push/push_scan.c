@@ -138,6 +138,11 @@ enum ux_code ux_scan_path(struct ux_scan *s, const char *path, struct ux_error *
 	return scan_entry(s, path, 0, err);
 }
 
+enum ux_code ux_scan_found(struct ux_scan *s, const char *path, struct ux_error *err)
+{
+	return scan_entry(s, path, 1, err);
+}
+
 void ux_scan_deinit(struct ux_scan *s)
 {
 	for (size_t i = 0; i < s->files.size; i++)

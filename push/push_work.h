@@ -140,6 +140,10 @@ struct ux_scan {
  * scan continues, so the code is UX_OK, UX_ENOMEM or UX_ELIMIT.
  */
 enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
+
+/* As ux_scan_path(), for a path that was found rather than named. */
+enum ux_code ux_scan_found(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
+
 void ux_scan_deinit(struct ux_scan *scan);
 
 static inline uint64_t ux_push_id_hash(struct ux_id id)
@@ -168,6 +172,7 @@ struct ux_push_work {
 	struct ux_push_progress progress;
 	struct ux_push_packs packs;
 	struct ux_fork_server *forks; /* of the children that read members; NULL: not started */
+	int scratch;                  /* file that such a child writes to; -1: not made */
 };
 
 /* Counts a result and reports it. */
@@ -198,12 +203,29 @@ bool ux_push_archive_is(const char *path);
  */
 enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
 				  struct ux_push_modules *ret, struct ux_error *err) ux_must;
+
+/*
+ * Appends the modules in a part of a file, which a confined child reads, under a name. The
+ * descriptor must stay open. Codes: those of ux_sandbox_facts().
+ */
+enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
+			       const struct ux_sandbox_part *part, bool packed,
+			       struct ux_push_modules *ret, struct ux_error *err) ux_must;
 void ux_push_archives_close(struct ux_push_work *p);
 
 /* Extracts a module that has parts, in a confined child. Codes: those of ux_sandbox_symbols(). */
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_out *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err) ux_must;
+
+/*
+ * Adds every mapped file with code of a process to the scan, by its path, where the same file is at
+ * that path here. Others (deleted, in another file system, without a name, the vDSO) are read in a
+ * confined child and appended to *ret. What cannot be read is reported. UX_ENOTFOUND: there is no
+ * such process; UX_EDENIED: its mappings cannot be read.
+ */
+enum ux_code ux_push_process_read(struct ux_push_work *p, pid_t pid, struct ux_push_modules *ret,
+				  struct ux_error *err) ux_must;
 
 /* Reports a file that was rejected before it became a module. ctx: struct ux_push_work. */
 void ux_push_report_left_out(void *ctx, const char *path, bool named, const struct ux_error *err);

@@ -9,6 +9,8 @@
 #include "elf_ids.h"
 #include "fatbin_list.h"
 #include "fatbin_unpack.h"
+#include "gsym_inspect.h"
+#include "gsym_reader.h"
 
 enum ux_quality ux_module_claim(const struct ux_object *object)
 {
@@ -64,10 +66,44 @@ static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct
 	return UX_OK;
 }
 
+static enum ux_code facts_read_uuid(struct ux_bytes uuid, struct ux_id_set *ret,
+				    struct ux_error *err)
+{
+	struct ux_id id;
+	if (uuid.size == 0)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the GSYM has no UUID: which module it is of is not known");
+	UX_TRY(ux_id_make(UX_ID_GNU, uuid, &id, err));
+	UX_TRY(ux_id_set_add(ret, &id, err));
+	if (uuid.size != UX_ID_FILE_SIZE)
+		return UX_OK;
+	UX_TRY(ux_id_make(UX_ID_UUID, uuid, &id, err));
+	return ux_id_set_add(ret, &id, err);
+}
+
+static enum ux_code facts_read_gsym(struct ux_bytes file, struct ux_module_facts_vec *ret,
+				    struct ux_error *err)
+{
+	struct ux_module_facts f = {.gsym = true};
+	struct ux_gsym g;
+	struct ux_counts counts;
+	UX_TRY(ux_gsym_open(&g, file, err));
+	UX_TRY(ux_gsym_verify(&g, /* ret= */ NULL, err));
+	UX_TRY(ux_gsym_measure(&g, &counts, err));
+	UX_TRY(facts_read_uuid(g.uuid, &f.ids, err));
+	f.claim = counts.inlines > 0      ? UX_QUALITY_INLINES
+		  : counts.line_bytes > 0 ? UX_QUALITY_LINES
+		  : counts.functions > 0  ? UX_QUALITY_SYMTAB
+					  : UX_QUALITY_NONE;
+	return ux_module_facts_vec_append(ret, f) ? UX_OK : ux_error_nomem(err);
+}
+
 enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
 				  struct ux_error *err)
 {
 	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
+	if (ux_gsym_is(file))
+		return facts_read_gsym(file, ret, err);
 	UX_TRY(ux_object_slices(file, &slices, err));
 	for (size_t i = 0; i < slices.size; i++) {
 		struct ux_module_facts f = {0};

@@ -29,15 +29,17 @@ struct ux_module_facts {
 	bool macho;         /* it is a Mach-O file; otherwise ELF */
 	bool debug_only;    /* a separate debug file without code */
 	bool supplementary; /* the file that dwz made; other modules' symbols need it */
+	bool gsym;          /* symbols that were extracted already; claim is what it has */
 	bool strippable;    /* code, and symbols that strip would remove */
 };
 
 UX_VEC(ux_module_facts_vec, struct ux_module_facts);
 
 /*
- * Appends the facts of the ELF or Mach-O file, or of all slices of a universal file.
- * UX_EUNSUPPORTED: it has another format, or is no module (struct ux_object_format,
- * check_loadable). A debug file on its own has no File ID. Any thread.
+ * Appends the facts of the ELF or Mach-O file, of all slices of a universal file, or of a GSYM,
+ * which is verified. A GSYM does not say of which kind its UUID is: 16 bytes may be a build ID or a
+ * Mach-O UUID, and become both. UX_EUNSUPPORTED: it has another format, or is no module (struct
+ * ux_object_format, check_loadable). A debug file on its own has no File ID. Any thread.
  */
 enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_vec *ret,
 				  struct ux_error *err) ux_must;
