@@ -36,6 +36,7 @@ SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
 # A function of each program of the recording, as its frame is named there; (the JIT's mark says how it was compiled).
 RECORDED = {"C++": r"words::count", "Go": r"main\.count", "Python": r"_PyEval_EvalFrameDefault",
             "JavaScript": r"JS:[*^~]\w+"}
+NAMED_LEAST = 98.0  # percent of the samples of the recording, when all debug files are there
 REPEAT = 15  # seconds after which a step that goes on is named again
 
 
@@ -280,9 +281,9 @@ def resolved(stacks, path):
     return len(frames), sum(bool(f.get("inlined")) for f in frames)
 
 
-def push(unhex, server, files):
+def push(unhex, server, files, *options):
     """`unhex push`, which prints its lines as they come, and on a terminal how far it is."""
-    args = [unhex, "push", "--url", server.url, "--token-file", str(server.key_file), *files]
+    args = [unhex, "push", "--url", server.url, "--token-file", str(server.key_file), *options, *map(str, files)]
     with step(f"extracting and pushing the symbols of {len(files)} binaries"):
         run = subprocess.run(args, check=False)
     if run.returncode != 0:
@@ -297,7 +298,9 @@ def demonstrate(unhex, build, server):
         with step(f"running {program.name} and sampling {STACKS} stacks of it"):
             processes.append(Process(build / "tools" / "sample", program.resolve()))
     files = sorted({path for p in processes for path in p.files()})
-    push(unhex, server, files)
+    push(unhex, server, [f for f in files if f not in map(str, programs)])
+    # With their code and sources, which the pages of frames then show.
+    push(unhex, server, programs, "--with-debuginfo", "--sources")
     ids = {f: json.loads(command(unhex, "id", "--json", f))["ids"][0] for f in files}
     total = collections.Counter()
     libc = next(f for f in files if "/libc.so" in f)
@@ -317,10 +320,21 @@ def demonstrate(unhex, build, server):
     keep_and_show(unhex, build, server, programs)
 
 
-def workload(programs):
+def python():
+    """The interpreter, with where its debug file is: Debian's is stripped, and half of it has no name then."""
+    with step("fetching the debug file of Python's interpreter"):
+        run = subprocess.run([ROOT / "tools" / "python.sh"], capture_output=True, text=True, check=False, timeout=600)
+    if run.returncode == 0:
+        path = (ROOT / run.stdout.strip()).resolve()
+        return path, ["--debug-dir", "/usr/lib/debug", "--debug-dir", str(path.parents[2] / "usr/lib/debug")]
+    print(f"    not there, so that functions of it have no names: {run.stderr.strip().splitlines()[-1:]}")
+    return Path("/usr/bin/python3"), []
+
+
+def workload(programs, interpreter):
     """A shell's command that runs the programs beside each other until it is ended."""
     source = ROOT / "docs" / "examples"
-    commands = [*([program.resolve()] for program in programs), ["/usr/bin/python3", source / "words.py"]]
+    commands = [*([program.resolve()] for program in programs), [interpreter, source / "words.py"]]
     if node := shutil.which("node"):
         commands.append([node, "--perf-basic-prof", source / "words.js"])
     lines = [shlex.join(map(str, [*command, *INPUT])) + ' >/dev/null & all="$all $!"'
@@ -328,15 +342,21 @@ def workload(programs):
     return ["sh", "-c", "\n".join(["all=", "trap 'kill $all' TERM", *lines, "wait"])]
 
 
-def record(unhex, build, programs):
+def record(unhex, build, server, programs):
     """A recording with names, or None where this machine permits none."""
     profile = build / "demo" / "words.pb.gz"
-    args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", "-o", str(profile), "--"]
+    interpreter, debug = python()
+    if debug:
+        push(unhex, server, [interpreter], *debug)
+    args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", *debug, "-o", str(profile), "--"]
     with step(f"recording {SECONDS} seconds of {'four' if shutil.which('node') else 'three'} programs"):
-        run = subprocess.run([*args, *workload(programs)], capture_output=True, text=True, check=False,
+        run = subprocess.run([*args, *workload(programs, interpreter)], capture_output=True, text=True, check=False,
                              cwd=profile.parent)  # Node.js writes a log where it is
     print(re.sub("^", "    ", run.stderr, flags=re.M).rstrip())
     if run.returncode == 0:
+        named = re.search(r"([\d.]+) % of samples named", run.stderr)
+        if debug and (not named or float(named[1]) < NAMED_LEAST):
+            raise Failure(f"unhex record: fewer than {NAMED_LEAST} % of the samples have names")
         return profile
     if "perf_event_paranoid" in run.stderr:
         return None
@@ -345,7 +365,7 @@ def record(unhex, build, programs):
 
 def keep_and_show(unhex, build, server, programs):
     """Records programs of four languages, keeps that, and says where to look."""
-    profile = record(unhex, build, programs)
+    profile = record(unhex, build, server, programs)
     if profile is None:
         return
     with step("handing the recording to the server, which keeps it for 7 days"):
@@ -364,6 +384,7 @@ def keep_and_show(unhex, build, server, programs):
         print(f"    {language:10} {share:6.1%} of the samples below {names.most_common(1)[0][0]}")
     print(f"""
 The flame graph of these {SECONDS} seconds: {server.url}/profiles/{SERVICE}
+(a frame of the C++, the Go and the Python program leads to its source lines or its code)
 
 Your own programs, from another terminal (the key is in {server.key_file}):
     unhex push --url {server.url} --token-file {server.key_file} ./program

@@ -52,6 +52,7 @@ def test_dev_run_names_inlined_frames_of_real_processes(clone):
     for program in ("words-cxx", "words-go", r"libc\.so\.6"):
         assert re.search(rf"^{program}: [1-9]\d* inlined frames", run.stdout, re.M)
     assert re.search(r"flame graph of these 10 seconds: http://127\.0\.0\.1:\d+/profiles/words$", run.stdout, re.M)
+    assert float(re.search(r"unhex: ([\d.]+) % of samples named", run.stdout)[1]) >= 98, run.stdout[-3000:]
     for language in (r"C\+\+", "Go", "Python", "JavaScript"):
         assert re.search(rf"^ +{language} +\d+\.\d% of the samples below ", run.stdout, re.M)
 
