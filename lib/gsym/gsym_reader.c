@@ -222,6 +222,14 @@ uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i)
 	return g->base + gsym_table_at(g->addrs, i, g->addr_size, g->swap);
 }
 
+bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret)
+{
+	bool known = g->base == 0 || (g->n_functions > 0 && ux_gsym_start(g, 0) > g->base);
+	if (known)
+		*ret = g->base;
+	return known;
+}
+
 uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i)
 {
 	assert(i < g->n_functions);

@@ -57,6 +57,9 @@ enum {
  */
 enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_error *err) ux_must;
 
+/* The same for an open GSYM, of either version. False: it does not say where the image begins. */
+bool ux_gsym_image_start(const struct ux_gsym *g, uint64_t *ret);
+
 /* True when the file begins with GSYM's magic in either byte order. */
 bool ux_gsym_is(struct ux_bytes file);
 

@@ -255,10 +255,12 @@ static enum ux_code paste_module(struct ux_paste *p, const struct ux_crash_frame
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The first address of the module's file, at the start of its page. */
-static uint64_t paste_low(const struct ux_paste_module *k)
+/* Sets the first address of the module's file, at the start of its page. False: it is not known. */
+static bool paste_low(const struct ux_paste_module *k, uint64_t *ret)
 {
-	return ux_open_module_candidate(k->module, 0)->gsym.base & ~(uint64_t)(PAGE_BYTES - 1);
+	bool known = ux_open_module_image_start(k->module, ret, NULL) == UX_OK;
+	*ret &= ~(uint64_t)(PAGE_BYTES - 1);
+	return known;
 }
 
 /* Whether a start may be the frame's: modules are moved by whole pages. The size that the kernel
@@ -325,18 +327,23 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	f->pc = t->offset;
 	if (f->has_pc || !f->module->module)
 		return UX_OK;
-	uint64_t low = paste_low(f->module);
+	uint64_t low = 0;
+	bool known = paste_low(f->module, &low);
 	f->has_pc = true;
-	if (t->origin == UX_CRASH_START) {
+	if (t->origin == UX_CRASH_START && known) {
 		f->pc = low + t->offset;
 		return UX_OK;
 	}
 	f->pc = t->address;
-	if (t->has_address && low >= LOW_MOST && t->address >= low)
+	if (t->has_address && known && low >= LOW_MOST && t->address >= low)
 		return UX_OK;
 	f->has_pc = false;
 	if (t->has_symbol_offset && t->symbol.size > 0)
 		return paste_symbol_pc(p, f);
+	if (t->origin == UX_CRASH_START && !known) {
+		f->why_not = "its symbols do not say where the file's image begins";
+		return UX_OK;
+	}
 	f->why_not = t->has_position
 			     ? "a position in a file, which takes the file's mappings"
 			     : "the text does not say where the module was in memory: paste "

@@ -56,9 +56,11 @@ static enum ux_code source_frames_have(struct ux_request *req, struct ux_open_mo
 	struct ux_work work = ux_request_work(req);
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = m, .mode = UX_DEMANGLE_NONE, .work = &work};
-	uint64_t pc = ux_open_module_candidate(m, 0)->gsym.base + q->offset;
+	uint64_t pc = 0;
 	uint32_t frame = 0;
 	size_t done = 0;
+	UX_TRY(ux_open_module_image_start(m, &pc, &req->err));
+	pc += q->offset;
 	UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &req->err));
 	for (*ret = false; frame != 0 && !*ret; frame = ux_cached_frame(r.cache, frame)->up) {
 		struct ux_frame_text f = ux_frame_cache_text(r.cache, frame);

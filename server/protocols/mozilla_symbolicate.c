@@ -143,14 +143,16 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	if (m->state == UX_MOZILLA_UNUSED)
 		UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	UX_TRY(ux_mozilla_module_open(w->req, m, &open));
-	/* Offsets in a request count from the address at which the file's first byte is mapped. */
-	uint64_t base = open ? ux_open_module_candidate(open, 0)->gsym.base : 0;
+	/* Offsets in a request count from the address at which the file's first byte is mapped.
+	 * Where that is not known, other functions than the right ones would be named. */
+	uint64_t base = 0;
+	bool known = open && ux_open_module_image_start(open, &base, NULL) == UX_OK;
 	for (uint16_t k = m->first; k != NO_ENTRY; k = w->entries[k].next) {
 		w->indexes[n] = k;
 		w->pcs[n++] = base + w->entries[k].offset;
 	}
 	m->queued = false;
-	if (!open)
+	if (!known)
 		return UX_OK;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work, .offsets = w->offsets};

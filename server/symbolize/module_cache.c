@@ -93,6 +93,16 @@ const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_mo
 	return &m->candidates[i];
 }
 
+enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t *ret,
+					struct ux_error *err)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (ux_gsym_image_start(&m->candidates[i].gsym, ret))
+			return UX_OK;
+	return ux_error_set(err, UX_ENOTFOUND,
+			    "its symbols do not say where the file's image begins");
+}
+
 /* The share of one module's frame cache, and of one index, in the memory of all. */
 enum {
 	FRAMES_SHARE = 2,

@@ -31,6 +31,13 @@ size_t ux_open_module_count(const struct ux_open_module *m);
 const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i);
 
 /*
+ * Sets the lowest virtual address of the module's image, by the best candidate that says it.
+ * UX_ENOTFOUND: none does, because writers without the image had nothing but functions.
+ */
+enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t *ret,
+					struct ux_error *err) ux_must;
+
+/*
  * Finds the start of the function with that linkage name, in the best candidate that has it. The
  * names of a candidate are read by the first call, and cached as frames are. *budget is the number
  * of functions that may still be read, and is reduced accordingly; reading is charged to `work`.

@@ -5,6 +5,7 @@ import http.server
 import json
 import random
 import shutil
+import struct
 import subprocess
 import threading
 import urllib.request
@@ -91,6 +92,37 @@ def test_each_unknown_module_is_reported(pushed, prog):
          {"frame": 1, "module": "gone", "module_offset": "0x20"},
          {"frame": 2, "module": "<unknown>", "module_offset": "0x7"}],
         [{"frame": 0, "module": "prog", "module_offset": "0x2"}], []]
+
+
+def from_first_function(gsym):
+    """The same GSYM as a writer without the image has it: its base is the first function."""
+    data = bytearray(gsym)
+    version, width = struct.unpack_from("<HB", data, 4)
+    base, n = struct.unpack_from("<QI", data, 8)
+    assert version == 1
+    starts = [int.from_bytes(data[48 + i * width:48 + (i + 1) * width], "little") for i in range(n)]
+    assert starts[0] > 0
+    struct.pack_into("<Q", data, 8, base + starts[0])
+    for i, start in enumerate(starts):
+        data[48 + i * width:48 + (i + 1) * width] = (start - starts[0]).to_bytes(width, "little")
+    return bytes(data)
+
+
+def test_offsets_in_a_file_whose_start_is_unknown_name_nothing(server, prog, tmp_path):
+    assert unhex("extract", prog, "-o", tmp_path / "x.gsym").returncode == 0
+    api, own = Api(server), build_id(prog)
+    api.upload([own], from_first_function((tmp_path / "x.gsym").read_bytes()))
+    start, _ = symbol(prog, "outer")
+    offset = start - image_base(prog)
+    # Addresses of the file are named as ever; offsets would have to be guessed.
+    status, doc, _ = api("GET", f"/v1/symbolize/{own}?addr={start:#x}")
+    assert status == 200 and "outer" in json.dumps(doc)
+    (result,) = profiler(server, {"memoryMap": [["prog", debug_id(own)]], "stacks": [[[0, offset]]]})
+    assert result["stacks"] == [[{"frame": 0, "module": "prog", "module_offset": hex(offset)}]]
+    source = {"debugName": "prog", "debugId": debug_id(own), "moduleOffset": hex(offset),
+              "file": str(prog.with_suffix(".c"))}
+    status, doc, _ = api("POST", "/source/v1", source)
+    assert status == 404 and "do not say where the file's image begins" in json.dumps(doc), doc
 
 
 def test_a_profile_of_many_addresses_is_one_request(pushed, prog):

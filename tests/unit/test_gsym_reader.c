@@ -533,6 +533,32 @@ static void image_begins_at_the_base_unless_the_first_function_does(void **state
 		assert_int_not_equal(ux_gsym_image_base(ux_bytes(head, n), &found, NULL), UX_OK);
 }
 
+static void an_open_file_says_the_same_of_its_image(void **state)
+{
+	(void)state;
+	enum {
+		BASE_AT = 8,
+		STARTS_AT = 48 /* of 2 bytes each */
+	};
+	struct ux_gsym g;
+	uint8_t file[sizeof(make_gsym_example)];
+	uint64_t start = 0, none = 0;
+	memcpy(file, make_gsym_example, sizeof(file));
+	file[STARTS_AT + 1] = 0; /* the first function begins at the base */
+	assert_int_equal(ux_gsym_open(&g, ux_bytes(file, sizeof(file)), NULL), UX_OK);
+	assert_true(g.base != 0);
+	assert_false(ux_gsym_image_start(&g, &start));
+	file[STARTS_AT + 1] = 0x10;
+	assert_int_equal(ux_gsym_open(&g, ux_bytes(file, sizeof(file)), NULL), UX_OK);
+	assert_true(ux_gsym_image_start(&g, &start));
+	assert_int_equal(start, g.base);
+	file[STARTS_AT + 1] = 0;
+	memcpy(file + BASE_AT, &none, sizeof(none));
+	assert_int_equal(ux_gsym_open(&g, ux_bytes(file, sizeof(file)), NULL), UX_OK);
+	assert_true(ux_gsym_image_start(&g, &start));
+	assert_int_equal(start, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +568,7 @@ int main(void)
 		UX_TEST(few_frames_keep_the_outermost),
 		UX_TEST(whole_record_is_decoded),
 		UX_TEST(bad_headers_are_named),
+		UX_TEST(an_open_file_says_the_same_of_its_image),
 		UX_TEST(what_is_written_is_read),
 		UX_TEST(image_begins_at_the_base_unless_the_first_function_does),
 		UX_TEST(first_function_with_the_start_that_reaches_answers),
