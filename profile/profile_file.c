@@ -171,7 +171,12 @@ static enum ux_code profile_file_try_perf(struct profile_file_search *s, struct 
 	if (!home || *home != '/' || s->id->type != UX_ID_GNU || s->id->size < 2)
 		return UX_OK;
 	ux_hex_encode(ux_bytes(s->id->bytes, s->id->size), hex);
-	return profile_file_try_fmt(s, err, "%s/.debug/.build-id/%.2s/%s/elf", home, hex, hex + 2);
+	/* The vDSO has a name of its own there, as other things that are no ELF files have. */
+	static const char *const names[] = {"elf", "vdso"};
+	for (size_t i = 0; i < ux_countof(names); i++)
+		UX_TRY(profile_file_try_fmt(s, err, "%s/.debug/.build-id/%.2s/%s/%s", home, hex,
+					    hex + 2, names[i]));
+	return UX_OK;
 }
 
 /* Tries the path and the build ID below each folder of a list, "DIR:DIR". */

@@ -104,6 +104,22 @@ static enum ux_code profile_kernel_is_recorded(const struct ux_profile *p,
 	return UX_OK;
 }
 
+bool ux_profile_is_other_kernel(const struct ux_profile *p,
+				const struct ux_profile_sources *sources)
+{
+	const struct ux_profile_module *m = profile_kernel_recorded(p);
+	ux_cleanup(profile_kernel_drop) struct ux_kernel *kernel = NULL;
+	return m && profile_kernel_read(sources, &kernel, NULL) == UX_OK &&
+	       profile_ids_differ(&m->id, kernel->parts.data[0].build_id);
+}
+
+bool ux_profile_is_vdso(const struct ux_profile *p, const struct ux_profile_module *m)
+{
+	struct ux_bytes path = ux_profile_text(p, m->path);
+	return m->kind == UX_PROFILE_VDSO && (ux_bytes_eq(path, UX_STR("[vdso]")) ||
+					      ux_bytes_eq(path, UX_STR("linux-vdso.1.so")));
+}
+
 enum ux_code ux_profile_own_vdso(const struct ux_profile *p, uint32_t module,
 				 const struct ux_profile_sources *sources,
 				 struct ux_file_symbols **ret, struct ux_error *err)

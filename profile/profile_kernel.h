@@ -30,6 +30,13 @@ enum ux_code ux_profile_kernel_find(const struct ux_profile *p, uint32_t module,
 /* Whether a module of a profile is the kernel itself. */
 bool ux_profile_is_kernel(const struct ux_profile *p, const struct ux_profile_module *m);
 
+/* Whether the recording is known to be of another kernel than the one that runs here. */
+bool ux_profile_is_other_kernel(const struct ux_profile *p,
+				const struct ux_profile_sources *sources);
+
+/* Whether a module is the vDSO of processes of this machine's word size. */
+bool ux_profile_is_vdso(const struct ux_profile *p, const struct ux_profile_module *m);
+
 /*
  * Sets the symbols of this machine's vDSO, a reference, if it is the recorded one: if it has the
  * build ID of the module, or if that has none, if the recording has the build ID of the running

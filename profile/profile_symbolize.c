@@ -223,9 +223,7 @@ static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
-	struct ux_bytes path = ux_profile_text(b->profile, m->path);
-	if (sources->no_local ||
-	    (!ux_bytes_eq(path, UX_STR("[vdso]")) && !ux_bytes_eq(path, UX_STR("linux-vdso.1.so"))))
+	if (sources->no_local || !ux_profile_is_vdso(b->profile, m))
 		return symbolize_file(b, module, sources);
 	enum ux_code code = ux_profile_own_vdso(b->profile, module, sources, &s, &why);
 	if (code == UX_OK) {

@@ -5,6 +5,7 @@
 #include "dsym.h"
 #include "proc_files.h"
 #include "profile_file.h"
+#include "profile_kernel.h"
 
 void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
 {
@@ -16,15 +17,28 @@ void ux_profile_unwind_deinit(struct ux_profile_unwind *u)
 	ux_unwinder_deinit(&u->unwinder);
 }
 
+/* The vDSO of this machine, unless it is another one than the recorded one. */
+static struct ux_bytes profile_tables_vdso(struct ux_profile_unwind *u, const struct ux_profile *p,
+					   uint32_t module)
+{
+	const struct ux_profile_module *m = &p->modules.data[module];
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
+	if (u->sources->no_local || !ux_profile_is_vdso(p, m))
+		return UX_BYTES_NONE;
+	if (m->id.size > 0 && ux_profile_own_vdso(p, module, u->sources, &symbols, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	return ux_proc_own_vdso();
+}
+
 /* The file of a module. Empty: it is not here. */
 static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const struct ux_profile *p,
-					   const struct ux_profile_module *m,
-					   struct ux_profile_tables *tables)
+					   uint32_t module, struct ux_profile_tables *tables)
 {
+	const struct ux_profile_module *m = &p->modules.data[module];
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
 	if (m->kind == UX_PROFILE_VDSO)
-		return u->sources->no_local ? UX_BYTES_NONE : ux_proc_own_vdso();
+		return profile_tables_vdso(u, p, module);
 	if (m->kind != UX_PROFILE_FILE ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,
 				 UX_SYMBOLS_HEAD, &path, &symbols, NULL) != UX_OK ||
@@ -44,7 +58,7 @@ struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 		return tables->module;
 	tables->searched = true;
 	tables->unsure = p->modules.data[module].id.size == 0;
-	struct ux_bytes file = profile_tables_file(u, p, &p->modules.data[module], tables);
+	struct ux_bytes file = profile_tables_file(u, p, module, tables);
 	if (file.size > 0 && ux_unwind_module_open(file, &tables->module, NULL) != UX_OK)
 		tables->module = NULL;
 	return tables->module;
@@ -56,8 +70,13 @@ uint64_t ux_profile_unwind_mistaken(const struct ux_profile_unwind *u, const str
 	for (size_t i = 1; i < ux_min(u->list.size, p->modules.size); i++) {
 		const struct ux_profile_tables *t = &u->list.data[i];
 		const struct ux_id *id = &p->modules.data[i].id;
-		if (!t->module || !t->unsure || id->size == 0)
+		if (!t->module || !t->unsure)
 			continue;
+		if (id->size == 0) {
+			n += p->modules.data[i].kind == UX_PROFILE_VDSO &&
+			     ux_profile_is_other_kernel(p, u->sources);
+			continue;
+		}
 		struct ux_id found = t->module->object->format->id(t->module->object);
 		n += !ux_id_eq(&found, id);
 	}

@@ -29,7 +29,8 @@ void ux_profile_unwind_deinit(struct ux_profile_unwind *u);
 
 /*
  * The tables of a module: of the file with its build ID, or of the one at its path when it has
- * none; of the vDSO, those of this process. NULL: there are none, or memory is short.
+ * none; of the vDSO, those of this process, if it has its build ID or the module has none. NULL:
+ * there are none, or memory is short.
  */
 struct ux_unwind_module *ux_profile_unwind_module(struct ux_profile_unwind *u,
 						  const struct ux_profile *p, uint32_t module);

@@ -7,6 +7,8 @@
 #include "make_profile.h"
 #include "proc_files.h"
 #include "profile_symbolize.h"
+#include "profile_unwind.h"
+#include "text.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -53,6 +55,8 @@ static int open_machine(void **state)
 	struct machine *t = calloc(1, sizeof(*t));
 	(void)snprintf(t->root, sizeof(t->root), "/tmp/ux-profile-symbolize-XXXXXX");
 	if (!mkdtemp(t->root))
+		return -1;
+	if (setenv("HOME", t->root, 1) != 0) /* where perf's cache is */
 		return -1;
 	put_note(t, "sys/kernel/notes", KERNEL_ID);
 	put_note(t, "sys/module/some_module/notes/.note.gnu.build-id", MODULE_ID);
@@ -203,6 +207,66 @@ static void the_vdso_of_this_machine_is_not_used_for_other_machines(void **state
 	symbolize(t);
 	assert_non_null(strstr(name_of(t, location), "clock_gettime"));
 	assert_string_equal(name_of(t, in_narrow), "");
+}
+
+/* A copy of this machine's vDSO that has another ID, in memory that the caller frees. */
+static struct ux_bytes other_vdso(struct ux_id *ret)
+{
+	struct ux_bytes own = ux_proc_own_vdso();
+	struct ux_id id = own_vdso_id();
+	uint8_t *copy = malloc(own.size);
+	assert_non_null(copy);
+	memcpy(copy, own.data, own.size);
+	uint8_t *at = memmem(copy, own.size, id.bytes, id.size);
+	assert_non_null(at);
+	at[0] ^= 0xff;
+	id.bytes[0] ^= 0xff;
+	*ret = id;
+	return ux_bytes(copy, own.size);
+}
+
+static void a_vdso_is_named_by_the_cache_of_perf(void **state)
+{
+	struct machine *t = *state;
+	struct ux_id id;
+	char hex[2 * UX_ID_GNU_MOST + 1], name[128];
+	struct ux_bytes image = other_vdso(&id);
+	ux_hex_encode(ux_bytes(id.bytes, id.size), hex);
+	snprintf(name, sizeof(name), ".debug/.build-id/%.2s/%s/vdso", hex, hex + 2);
+	put(t, name, image);
+	free((void *)(uintptr_t)image.data);
+	uint32_t vdso = add_module(t, UX_PROFILE_VDSO, "[vdso]", id);
+	uint32_t location = add_location(t, vdso, UX_PROFILE_OFFSET, clock_in_vdso() + 1);
+	symbolize(t);
+	assert_non_null(strstr(name_of(t, location), "clock_gettime"));
+}
+
+static void tables_of_the_vdso_are_those_of_the_recorded_one(void **state)
+{
+	struct machine *t = *state;
+	struct ux_profile_unwind *u = calloc(1, sizeof(*u));
+	assert_non_null(u);
+	u->sources = &t->sources;
+	uint32_t own = add_module(t, UX_PROFILE_VDSO, "[vdso]", own_vdso_id());
+	uint32_t other = add_module(t, UX_PROFILE_VDSO, "[vdso]", gnu_id(OTHER_ID));
+	uint32_t unsure = add_module(t, UX_PROFILE_VDSO, "[vdso]", gnu_id(UX_BYTES_NONE));
+	uint32_t narrow = add_module(t, UX_PROFILE_VDSO, "[vdso32]", gnu_id(UX_BYTES_NONE));
+	assert_non_null(ux_profile_unwind_module(u, &t->profile, own));
+	assert_null(ux_profile_unwind_module(u, &t->profile, other));
+	assert_null(ux_profile_unwind_module(u, &t->profile, narrow));
+	/* perf may write the IDs behind the samples: it is used, and compared when all was read. */
+	assert_non_null(ux_profile_unwind_module(u, &t->profile, unsure));
+	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 0);
+	uint32_t kernel = add_module(t, UX_PROFILE_KERNEL, "[kernel.kallsyms]", gnu_id(KERNEL_ID));
+	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 0);
+	t->profile.modules.data[kernel].id = gnu_id(OTHER_ID);
+	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 1);
+	t->profile.modules.data[unsure].id = gnu_id(OTHER_ID);
+	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 1);
+	t->profile.modules.data[unsure].id = own_vdso_id();
+	assert_int_equal(ux_profile_unwind_mistaken(u, &t->profile), 0);
+	ux_profile_unwind_deinit(u);
+	free(u);
 }
 
 /* --- the kernel and its modules --------------------------------------------------------------- */
@@ -455,6 +519,8 @@ int main(void)
 		TEST(code_of_the_vdso_is_named_by_that_of_this_machine_if_it_has_the_id),
 		TEST(a_vdso_without_an_id_is_that_of_the_recorded_kernel),
 		TEST(the_vdso_of_this_machine_is_not_used_for_other_machines),
+		TEST(a_vdso_is_named_by_the_cache_of_perf),
+		TEST(tables_of_the_vdso_are_those_of_the_recorded_one),
 		TEST(addresses_of_the_kernel_are_moved_to_where_it_is_after_another_boot),
 		TEST(another_kernel_than_the_recorded_one_names_nothing),
 		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
