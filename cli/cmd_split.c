@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex split: strips binaries and keeps what they lose in debug files. */
+#include "commands.h"
+
+#include "file_kind.h"
+#include "json_out.h"
+#include "output.h"
+#include "sigbus.h"
+#include "split_elf.h"
+
+struct split_values {
+	const char *strip;
+	const char *compress;
+	const char *output_dir;
+	bool add_build_id;
+	bool dry_run;
+	bool json;
+};
+
+static const struct ux_option split_options[] = {
+	{"strip", 's', UX_OPTION_TEXT, offsetof(struct split_values, strip), "WHAT",
+	 "debug (information), unneeded (and symbols) or all (and comments) [debug]",
+	 "debug unneeded all"},
+	{"compress", 'c', UX_OPTION_TEXT, offsetof(struct split_values, compress), "HOW",
+	 "debug sections: zstd, zlib or none [as they are]", "zstd zlib none"},
+	{"output-dir", 'o', UX_OPTION_TEXT, offsetof(struct split_values, output_dir), "DIR",
+	 "debug files to DIR/.build-id/xx/yyyy.debug [FILE.debug]"},
+	{"add-build-id", 0, UX_OPTION_FLAG, offsetof(struct split_values, add_build_id), NULL,
+	 "give files without a build ID one, from their content"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct split_values, dry_run), NULL,
+	 "say what would be done, but write nothing"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct split_values, json), NULL,
+	 "one object a file"},
+};
+
+/* The state of the command. */
+struct split_run {
+	const struct split_values *values;
+	struct ux_split_options how;
+	struct ux_out out;
+	uint64_t done;
+	int status;
+};
+
+static void split_run_deinit(struct split_run *run)
+{
+	ux_out_deinit(&run->out);
+}
+
+static void split_print_json(struct split_run *run, const char *path,
+			     const struct ux_split_result *r)
+{
+	char id[UX_ID_TEXT];
+	struct ux_json j = ux_json_make(&run->out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", path);
+	if (r->id.size > 0)
+		ux_json_key_cstr(&j, "id", ux_id_format(&r->id, id));
+	ux_json_key_cstr(&j, "status", run->values->dry_run ? "would-split" : "split");
+	ux_json_key_cstr(&j, "debug", r->debug);
+	ux_json_key_u64(&j, "before", r->before);
+	ux_json_key_u64(&j, "after", r->after);
+	ux_json_key_u64(&j, "debug_size", r->debug_bytes);
+	ux_json_object_end(&j);
+	ux_out_u8(&run->out, '\n');
+}
+
+static void split_print_text(struct split_run *run, const char *path,
+			     const struct ux_split_result *r)
+{
+	char id[UX_ID_TEXT];
+	struct ux_out *out = &run->out;
+	ux_out_cstr(out, run->values->dry_run ? "would split  " : "split  ");
+	ux_text(out, ux_bytes_cstr(path));
+	if (r->id.size > 0)
+		ux_out_fmt(out, "  %s", ux_id_format(&r->id, id));
+	ux_out_cstr(out, "  ");
+	ux_text_size(out, r->before);
+	ux_out_cstr(out, " -> ");
+	ux_text_size(out, r->after);
+	ux_out_cstr(out, ", ");
+	ux_text(out, ux_bytes_cstr(r->debug));
+	ux_out_cstr(out, " ");
+	ux_text_size(out, r->debug_bytes);
+	ux_out_u8(out, '\n');
+}
+
+static void split_warn(const char *path, const struct ux_split_result *r)
+{
+	if (!r->has_dwarf)
+		ux_print_message("%s: has symbols but no debug information (compile with -g)",
+				 path);
+	if (r->id.size == 0)
+		ux_print_message(
+			"%s: has no build ID: its debug file is found only beside it, by name "
+			"(--add-build-id gives it one)",
+			path);
+	if (r->relative_alt)
+		ux_print_message(
+			"%s: dwz's link in its debug file is relative to another folder; the "
+			"file there is found by its build ID alone",
+			path);
+}
+
+static void split_one(struct split_run *run, const char *path)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_split_result result;
+	ux_sigbus_reading(path);
+	if (ux_split_elf(path, &run->how, &result, &err) != UX_OK) {
+		if (run->values->json)
+			ux_json_failure(&run->out, path, &err);
+		run->status = ux_print_error(path, &err);
+		return;
+	}
+	split_warn(path, &result);
+	if (run->values->json)
+		split_print_json(run, path, &result);
+	else
+		split_print_text(run, path, &result);
+	ux_split_result_deinit(&result);
+	run->done++;
+}
+
+static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct split_values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	ux_cleanup(split_run_deinit) struct split_run run = {.values = &v};
+	run.how = (struct ux_split_options){.output_dir = v.output_dir, .dry_run = v.dry_run};
+	run.how.pair.add_build_id = v.add_build_id;
+	if (v.strip && !ux_strip_parse(v.strip, &run.how.pair.strip))
+		return ux_usage_error(cmd, "--strip is \"%.32s\"; expected debug, unneeded or all",
+				      v.strip);
+	if (v.compress && !ux_compress_parse(v.compress, &run.how.pair.compress))
+		return ux_usage_error(cmd, "--compress is \"%.32s\"; expected zstd, zlib or none",
+				      v.compress);
+	if (args.n == 0)
+		return ux_usage_error(cmd, "no file given");
+	for (size_t i = 0; i < args.n; i++) {
+		struct ux_error err = UX_ERROR_INIT;
+		split_one(&run, args.items[i]);
+		if (ux_flush(&run.out, &err) != UX_OK)
+			return ux_print_error("standard output", &err);
+	}
+	return ux_finish(&run.out, run.status);
+}
+
+const struct ux_command ux_cmd_split = {
+	.name = "split",
+	.usage = "FILE... [options]",
+	.line = "strip binaries, keep their debug files",
+	.text = "Replaces each ELF file by its stripped form and writes what it loses to a debug file\n"
+		"that gdb, lldb, perf and unhex find by name or build ID: what objcopy\n"
+		"--only-keep-debug, strip and objcopy --add-gnu-debuglink do together. Both files are\n"
+		"written aside, compared with the input and renamed, the debug file first, so that a\n"
+		"failure leaves FILE as it was. Owner, mode, times and extended attributes stay.",
+	.examples = "  unhex split build/app build/libapp.so\n"
+		    "  unhex split --strip=unneeded --compress=zstd -o debug/ build/app",
+	.options = split_options,
+	.n_options = ux_countof(split_options),
+	.run = cmd_split_run,
+};
