@@ -100,9 +100,13 @@ static void debug_part_segment(const struct debug_part *d, const struct ux_elf_s
 {
 	*ret_size = 0;
 	*ret_off = 0;
+	uint64_t header = ux_elf_header_size(&d->pair->elf);
+	uint64_t tables = d->pair->elf.n_segments * (uint64_t)d->pair->tables.segment_size;
 	if (s->type == PT_PHDR) {
-		*ret_off = ux_elf_header_size(&d->pair->elf);
+		*ret_off = header;
 		*ret_size = s->filesz;
+	} else if (s->type == PT_LOAD && s->off == 0 && s->filesz >= header + tables) {
+		*ret_size = header + tables;
 	} else if (s->type == PT_NOTE && debug_part_find_notes(d, s, ret_off)) {
 		*ret_size = s->filesz;
 	} else if (s->align > 1 && (s->align & (s->align - 1)) == 0) {

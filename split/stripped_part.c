@@ -71,7 +71,7 @@ static bool stripped_is_renumbered(const struct ux_elf_pair *p)
 static enum ux_code stripped_symbols(struct stripped_part *s, size_t i, struct ux_error *err)
 {
 	const struct ux_elf_section *table = &s->pair->elf.sections[i];
-	bool dynamic = (table->flags & SHF_ALLOC) != 0;
+	bool dynamic = table->type == SHT_DYNSYM;
 	if (dynamic) {
 		ux_cleanup(ux_symbol_cut_deinit) struct ux_symbol_cut cut = {0};
 		UX_TRY(ux_symbol_cut_make(s->pair, table, &cut, err));

@@ -143,7 +143,7 @@ static bool cut_renews_strings(const struct ux_elf_pair *pair, const struct ux_e
 			       const struct ux_symbol_cut *cut, struct ux_elf_symbols *it)
 {
 	uint64_t sum = 1;
-	if (pair->options.strip == UX_STRIP_DEBUG || (table->flags & SHF_ALLOC) != 0 ||
+	if (pair->options.strip == UX_STRIP_DEBUG || table->type == SHT_DYNSYM ||
 	    table->link == pair->tables.names)
 		return false;
 	for (uint32_t i = 1; i < cut->count; i++) {
@@ -180,7 +180,7 @@ static enum ux_code cut_choose(const struct ux_elf_pair *pair, const struct ux_e
 			       struct ux_symbol_cut *cut, struct ux_elf_symbols *it,
 			       struct ux_error *err)
 {
-	bool dynamic = (table->flags & SHF_ALLOC) != 0;
+	bool dynamic = table->type == SHT_DYNSYM;
 	uint32_t next = 1;
 	if (!dynamic)
 		UX_TRY(cut_mark_relocations(pair, table, cut, err));
