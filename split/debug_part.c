@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The debug file of a pair. */
-#include "elf_pair.h"
+#include "pair_parts.h"
 
 /* What all sections of one file may inflate to. The largest that are known, of browsers, have 3
  * GiB. */

@@ -4,8 +4,7 @@
 
 #include "cursor.h"
 
-/* --- the bytes ---------------------------------------------------------------------------------
- */
+/* --- the bytes -------------------------------------------------------------------------------- */
 
 enum ux_code ux_elf_image_put(struct ux_elf_image *image, uint64_t off, struct ux_bytes bytes,
 			      struct ux_error *err)
@@ -78,8 +77,7 @@ void ux_elf_image_deinit(struct ux_elf_image *image)
 	*image = (struct ux_elf_image){0};
 }
 
-/* --- records -----------------------------------------------------------------------------------
- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 enum {
 	TABLES_AT = EI_NIDENT + 2 + 2 + 4, /* e_entry, of one word, then both offsets */

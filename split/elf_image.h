@@ -45,8 +45,7 @@ enum ux_code ux_elf_image_write(const struct ux_elf_image *image, ux_image_sink_
 				struct ux_error *err) ux_must;
 void ux_elf_image_deinit(struct ux_elf_image *image);
 
-/* --- records of an ELF file --------------------------------------------------------------------
- */
+/* --- records of an ELF file ------------------------------------------------------------------- */
 
 /* The fields of the header that say where the tables are (gABI, "ELF Header"). */
 struct ux_elf_tables {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of an ELF file goes into the stripped file, and which into the debug file. */
-#include "elf_pair.h"
+#include "pair_parts.h"
 
 #include "elf_ids.h"
 #include "file_kind.h"
 
 #include <nettle/sha2.h>
 
-/* --- words of the command line ------------------------------------------------------------------
- */
+/* --- words of the command line ---------------------------------------------------------------- */
 
 bool ux_strip_parse(const char *text, enum ux_strip *ret)
 {
@@ -34,8 +33,7 @@ bool ux_compress_parse(const char *text, enum ux_compress *ret)
 	return false;
 }
 
-/* --- what a section is for ----------------------------------------------------------------------
- */
+/* --- what a section is for -------------------------------------------------------------------- */
 
 /* Debug information by the names that compilers, linkers and binutils use. Bitcode of LLVM is as
  * useless at run time and as large. */
@@ -174,8 +172,7 @@ static void pair_place_all(struct ux_elf_pair *p)
 			p->sections[i].index = next++;
 }
 
-/* --- files that are refused ---------------------------------------------------------------------
- */
+/* --- files that are refused ------------------------------------------------------------------- */
 
 static enum ux_code pair_check_kind(const struct ux_elf_pair *p, struct ux_error *err)
 {
@@ -315,8 +312,7 @@ static enum ux_code pair_check_gain(const struct ux_elf_pair *p, struct ux_error
 			    "stripped, or was compiled without -g");
 }
 
-/* --- build IDs ----------------------------------------------------------------------------------
- */
+/* --- build IDs -------------------------------------------------------------------------------- */
 
 /* A note with a hash of the file, in the form that linkers write (a SHA-1's 20 bytes). */
 static void pair_make_note(struct ux_elf_pair *p)
@@ -365,8 +361,7 @@ struct ux_elf_section_record ux_pair_note_record(const struct ux_elf_pair *pair,
 		.name = name, .type = SHT_NOTE, .off = off, .size = pair->note_size, .align = 4};
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static enum ux_code pair_open_parts(struct ux_elf_pair *p, struct ux_error *err)
 {
@@ -405,8 +400,7 @@ void ux_elf_pair_close(struct ux_elf_pair *pair)
 	*pair = (struct ux_elf_pair){0};
 }
 
-/* --- checking the result ------------------------------------------------------------------------
- */
+/* --- checking the result ---------------------------------------------------------------------- */
 
 static enum ux_code pair_check_id(const struct ux_elf_pair *p, const struct ux_elf *stripped,
 				  struct ux_error *err)

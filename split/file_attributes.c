@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of files. */
-#include "file_attributes.h"
+#include "split_elf.h"
 
 #include "vec.h"
 

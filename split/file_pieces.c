@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an ELF file that stay together. */
-#include "file_pieces.h"
+#include "pair_parts.h"
 
 #include "order.h"
 

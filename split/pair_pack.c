@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compressing and inflating debug sections (gABI, "Section Compression"). */
-#include "elf_pair.h"
+#include "pair_parts.h"
 
 #include "cursor.h"
 

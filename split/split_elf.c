@@ -4,7 +4,6 @@
 
 #include "debug_file.h"
 #include "file.h"
-#include "file_attributes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,8 +64,7 @@ static enum ux_code split_check_links(const struct split_work *w, struct ux_erro
 	return UX_OK;
 }
 
-/* --- the debug file ----------------------------------------------------------------------------
- */
+/* --- the debug file --------------------------------------------------------------------------- */
 
 static enum ux_code split_make_folder(char *path, struct ux_error *err)
 {
@@ -129,8 +127,7 @@ static bool split_moves_alt(const struct split_work *w)
 	       link.path[0] != '/';
 }
 
-/* --- the stripped file -------------------------------------------------------------------------
- */
+/* --- the stripped file ------------------------------------------------------------------------ */
 
 static enum ux_code split_write_stripped(struct split_work *w, struct ux_split_result *ret,
 					 uint32_t crc, struct ux_error *err)

@@ -6,6 +6,8 @@
 #include "elf_pair.h"
 #include "error.h"
 
+#include <sys/stat.h>
+
 struct ux_split_options {
 	struct ux_pair_options pair;
 	/* NULL: FILE.debug beside the file; else DIR/.build-id/xx/yyyy.debug */
@@ -36,5 +38,23 @@ struct ux_split_result {
 enum ux_code ux_split_elf(const char *path, const struct ux_split_options *options,
 			  struct ux_split_result *ret, struct ux_error *err) ux_must;
 void ux_split_result_deinit(struct ux_split_result *result);
+
+/* --- what a file has besides its content ------------------------------------------------------ */
+
+/*
+ * Gives the file `to` everything that `from`, whose stat is st, has: owner, group, mode (with the
+ * bits that set a user), extended attributes (with access lists and capabilities), and the times of
+ * the last access and change of content. Attributes that the file system of `to` does not know are
+ * left out. UX_EDENIED: the process may not set one of them.
+ */
+enum ux_code ux_file_attributes_copy(int from, const struct stat *st, int to, struct ux_error *err)
+	ux_must;
+
+/*
+ * The same for a debug file: owner, group and times, and of the mode the bits for reading and
+ * writing.
+ */
+enum ux_code ux_file_attributes_copy_plain(const struct stat *st, int to, struct ux_error *err)
+	ux_must;
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stripped file of a pair. */
-#include "elf_pair.h"
+#include "pair_parts.h"
 
 #include "cursor.h"
-#include "file_pieces.h"
 #include "order.h"
 
 #define LINK_NAME ".gnu_debuglink"
@@ -45,8 +44,7 @@ static enum ux_code stripped_change(struct stripped_part *s, size_t i, struct ux
 	return ux_elf_image_own(s->image, out, &s->changed[i].bytes, err);
 }
 
-/* --- contents that refer to sections and symbols by number -------------------------------------
- */
+/* --- contents that refer to sections and symbols by number ------------------------------------ */
 
 static uint32_t stripped_index(const struct stripped_part *s, uint32_t old)
 {
@@ -152,8 +150,7 @@ static enum ux_code stripped_rewrite(struct stripped_part *s, struct ux_error *e
 	return UX_OK;
 }
 
-/* --- names of sections -------------------------------------------------------------------------
- */
+/* --- names of sections ------------------------------------------------------------------------ */
 
 /* Offsets of names in the table that is made, or the input's where that has to stay. */
 static bool stripped_names_fit(const struct stripped_part *s)
@@ -204,8 +201,7 @@ static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err
 	return stripped_change(s, s->names_old, &out, err);
 }
 
-/* --- section headers ---------------------------------------------------------------------------
- */
+/* --- section headers -------------------------------------------------------------------------- */
 
 static enum ux_code stripped_record(struct stripped_part *s, size_t i, struct ux_error *err)
 {
@@ -231,8 +227,7 @@ static enum ux_code stripped_records(struct stripped_part *s, struct ux_error *e
 	return UX_OK;
 }
 
-/* --- the pieces of the file --------------------------------------------------------------------
- */
+/* --- the pieces of the file ------------------------------------------------------------------- */
 
 /* Bytes of the input that are replaced where they are. */
 struct overlay {
@@ -306,8 +301,7 @@ static enum ux_code stripped_put_pieces(struct stripped_part *s, struct overlays
 	return UX_OK;
 }
 
-/* --- sections behind the pieces ----------------------------------------------------------------
- */
+/* --- sections behind the pieces --------------------------------------------------------------- */
 
 static enum ux_code stripped_put_section(struct stripped_part *s, size_t i, struct ux_error *err)
 {
@@ -351,8 +345,7 @@ static enum ux_code stripped_put_link(struct stripped_part *s, const char *link,
 	return stripped_put_added(s, r, bytes, err);
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static enum ux_code stripped_collect_overlays(struct stripped_part *s, struct overlays *overlays,
 					      struct ux_error *err)

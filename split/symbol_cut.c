@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symbol tables of stripped files: which symbols remain, and their new numbers. */
-#include "elf_pair.h"
+#include "pair_parts.h"
 
 #include "elf_symbols.h"
 
-/* --- relocations refer to symbols by number ----------------------------------------------------
- */
+/* --- relocations refer to symbols by number --------------------------------------------------- */
 
 /*
  * Where r_info has the number of the symbol: in its upper half (64 bits) or upper 24 bits (32
@@ -43,8 +42,7 @@ void ux_relocation_set_symbol(const struct ux_elf *elf, uint8_t *record, uint32_
 	memcpy(at, &v, sizeof(v));
 }
 
-/* --- which symbols remain ----------------------------------------------------------------------
- */
+/* --- which symbols remain --------------------------------------------------------------------- */
 
 /* Marks the symbols that relocations of the stripped file need: index[i] becomes 1. */
 static enum ux_code cut_mark_relocations(const struct ux_elf_pair *pair,
@@ -95,8 +93,7 @@ static bool cut_keeps(const struct ux_elf_pair *pair, const struct ux_elf_symbol
 	return symbol->bind != STB_LOCAL;
 }
 
-/* --- the new table -----------------------------------------------------------------------------
- */
+/* --- the new table ---------------------------------------------------------------------------- */
 
 /* The symbol's st_shndx in the stripped file, and the value of the extended table. */
 static uint16_t cut_section_index(const struct ux_elf_pair *pair,

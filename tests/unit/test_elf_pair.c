@@ -5,7 +5,7 @@
 #include "cursor.h"
 #include "debug_file.h"
 #include "elf_ids.h"
-#include "elf_pair.h"
+#include "pair_parts.h"
 #include "elf_symbols.h"
 #include "make_elf.h"
 
