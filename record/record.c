@@ -197,6 +197,8 @@ static enum ux_code recording_add_host(struct recording *r, struct ux_error *err
 	ux_cleanup(ux_record_host_deinit) struct ux_record_host host = {
 		.file = &r->file, .data = o->calls == UX_RECORD_DWARF};
 	UX_TRY(ux_record_host_kernel(&host, err));
+	if (!r->events.attr.exclude_kernel)
+		UX_TRY(ux_record_host_programs(&host, err));
 	if (o->all)
 		UX_TRY(ux_record_host_processes(&host, err));
 	else if (!o->command)

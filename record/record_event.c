@@ -132,6 +132,8 @@ static void record_attr_init(struct perf_event_attr *a, const struct ux_record_o
 		.comm_exec = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.ksymbol = 1,
+		.bpf_event = 1,
 		.build_id = 1,
 	};
 	if (o->calls != UX_RECORD_NO_CALLS)
@@ -239,10 +241,15 @@ static bool record_attr_reduce(struct perf_event_attr *a, int why, struct ux_rec
 	if ((why == EACCES || why == EPERM) && !a->exclude_kernel) {
 		a->exclude_kernel = 1;
 		a->exclude_hv = 1;
+		a->ksymbol = a->bpf_event = 0; /* functions that come into the kernel */
 		return result->no_kernel = true;
 	}
 	if ((why == EINVAL || why == E2BIG) && a->build_id) {
 		a->build_id = 0; /* before Linux 5.12 */
+		return true;
+	}
+	if ((why == EINVAL || why == E2BIG) && a->ksymbol) {
+		a->ksymbol = a->bpf_event = 0; /* before Linux 5.1 */
 		return true;
 	}
 	if (why == EINVAL && a->exclude_guest) {

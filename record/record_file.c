@@ -168,6 +168,18 @@ void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid)
 	record_end(f, at, pid, tid);
 }
 
+void ux_record_file_program(struct ux_record_file *f, uint64_t start, uint64_t size,
+			    const char *name)
+{
+	size_t at = record_begin(f, UX_PERF_KSYMBOL, UX_PERF_MODE_KERNEL);
+	ux_out_u64(&f->out, start);
+	ux_out_u32(&f->out, (uint32_t)ux_min(size, (uint64_t)UINT32_MAX));
+	ux_out_u16(&f->out, PERF_RECORD_KSYMBOL_TYPE_BPF);
+	ux_out_u16(&f->out, 0); /* flags: it is there */
+	record_put_text(&f->out, name);
+	record_end(f, at, -1, 0);
+}
+
 void ux_record_file_round(struct ux_record_file *f)
 {
 	ux_out_u32(&f->out, UX_PERF_FINISHED_ROUND);

@@ -64,6 +64,10 @@ void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_map
 void ux_record_file_name(struct ux_record_file *f, int32_t pid, int32_t tid, const char *name);
 void ux_record_file_thread(struct ux_record_file *f, int32_t pid, int32_t tid);
 
+/* Adds a BPF program of the kernel, which is one function. */
+void ux_record_file_program(struct ux_record_file *f, uint64_t start, uint64_t size,
+			    const char *name);
+
 /* Ends a round over all rings. */
 void ux_record_file_round(struct ux_record_file *f);
 

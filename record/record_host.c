@@ -3,6 +3,7 @@
 #include "record_host.h"
 
 #include "kernel.h"
+#include "kernel_symbols.h"
 #include "object.h"
 #include "perf_fields.h"
 #include "proc_files.h"
@@ -122,6 +123,19 @@ enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *er
 	};
 	ux_record_file_mapping(h->file, &m);
 	return record_add_modules(h, err);
+}
+
+enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *err)
+{
+	struct ux_bpf_programs *programs = NULL;
+	UX_TRY(ux_bpf_programs_read(&programs, err));
+	for (size_t i = 0; i < programs->code.functions.size; i++) {
+		const struct ux_bpf_function *f = &programs->code.functions.data[i];
+		if (f->start != 0)
+			ux_record_file_program(h->file, f->start, f->end - f->start, f->name);
+	}
+	ux_bpf_programs_free(programs);
+	return UX_OK;
 }
 
 /* --- processes -------------------------------------------------------------------------------- */

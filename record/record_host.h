@@ -40,6 +40,9 @@ void ux_record_host_deinit(struct ux_record_host *h);
  */
 enum ux_code ux_record_host_kernel(struct ux_record_host *h, struct ux_error *err) ux_must;
 
+/* Adds the BPF programs that are loaded, if the kernel shows them. UX_ENOMEM. */
+enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *err) ux_must;
+
 /* Adds a process. UX_ENOTFOUND, UX_EDENIED: it has ended, or its mappings are hidden. UX_ENOMEM. */
 enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct ux_error *err)
 	ux_must;
