@@ -147,6 +147,14 @@ static enum ux_code profile_input_base(void *ctx, const struct ux_id *id, uint64
 	return ux_remote_image_base(&in->server, ux_id_format(id, text), ret, err);
 }
 
+/* The first bytes of a module's executable, from the server. */
+static enum ux_code profile_input_head(void *ctx, const struct ux_id *id, struct ux_out *ret,
+				       struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	return ux_remote_executable_head(&in->server, id, ret, err);
+}
+
 static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 {
 	struct ux_profile_input *in = ctx;
@@ -170,6 +178,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 		.no_dwarf = v->no_dwarf,
 		.server = has_server ? profile_input_query : NULL,
 		.server_base = has_server ? profile_input_base : NULL,
+		.server_head = has_server ? profile_input_head : NULL,
 		.server_ctx = in,
 		.progress = profile_input_on_progress,
 		.progress_ctx = in,

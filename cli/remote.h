@@ -68,6 +68,18 @@ enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const
 enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
 				  uint64_t *ret, struct ux_error *err) ux_must;
 
+enum {
+	UX_REMOTE_HEAD = 64 << 10, /* bytes; more than the headers of any linker's programs */
+};
+
+/*
+ * Appends the first UX_REMOTE_HEAD bytes of a module's executable, by the debuginfod route. Codes
+ * as above; UX_ENOTFOUND also for an ID that is no build ID.
+ */
+enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
+				       const struct ux_id *id, struct ux_out *ret,
+				       struct ux_error *err) ux_must;
+
 /* Parses r->bytes, the answer to a request for n addresses in the compact form. The codes are
  * those of ux_remote_send(). */
 enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err) ux_must;

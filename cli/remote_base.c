@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests the lowest virtual address of a module from a server. */
+/* Requests what a server knows of where a module's file is in memory. */
 #include "remote.h"
 
 #include "gsym_reader.h"
 #include "http_client.h"
 #include "server_answer.h"
+#include "text.h"
 
 enum {
 	ARENA = 64 << 10,
@@ -23,29 +24,52 @@ static void remote_base_json_guard(json_t **doc)
 	json_decref(*doc);
 }
 
-enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
-				  uint64_t *ret, struct ux_error *err)
+/* Requests the first `n` bytes of what is at a path. */
+static enum ux_code remote_base_request(const struct ux_server_selection *server, const char *path,
+					unsigned n, struct ux_http_answer *answer,
+					struct ux_error *err)
 {
 	const struct ux_http_client_options options = {
 		.url = server->url, .token = server->token, .cafile = server->cacert};
-	UX_ARENA(arena, ARENA);
 	ux_cleanup(remote_base_client_guard) struct ux_http_client *client = NULL;
-	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	ux_cleanup(remote_base_json_guard) json_t *doc = NULL;
-	ux_cleanup(ux_free_ptr) char *path = NULL;
 	char range[48];
 	const char *const headers[] = {range, NULL};
-	(void)snprintf(range, sizeof(range), "Range: bytes=0-%d", UX_GSYM_BASE_BYTES - 1);
+	const struct ux_http_call call = {.path = path, .headers = headers};
+	(void)snprintf(range, sizeof(range), "Range: bytes=0-%u", n - 1);
 	UX_TRY(ux_http_client_create(&client, &options, err));
+	UX_TRY(ux_http_client_call(client, &call, answer, err));
+	if (answer->status == OK || answer->status == PARTIAL)
+		return UX_OK;
+	UX_TRY(ux_server_answer(answer, &doc, err));
+	return ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a part",
+			    answer->status);
+}
+
+enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
+				  uint64_t *ret, struct ux_error *err)
+{
+	UX_ARENA(arena, ARENA);
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_free_ptr) char *path = NULL;
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
 	if (!coded || asprintf(&path, "/v1/gsym/%s", coded) < 0)
 		return ux_error_nomem(err);
-	const struct ux_http_call call = {.path = path, .headers = headers};
-	UX_TRY(ux_http_client_call(client, &call, &answer, err));
-	if (answer.status != OK && answer.status != PARTIAL) {
-		UX_TRY(ux_server_answer(&answer, &doc, err));
-		return ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a part",
-				    answer.status);
-	}
+	UX_TRY(remote_base_request(server, path, UX_GSYM_BASE_BYTES, &answer, err));
 	return ux_gsym_image_base(ux_out_bytes(&answer.body), ret, err);
+}
+
+enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
+				       const struct ux_id *id, struct ux_out *ret,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	char hex[2 * UX_ID_GNU_MOST + 1], path[sizeof(hex) + 32];
+	if (id->type != UX_ID_GNU)
+		return ux_error_set(err, UX_ENOTFOUND, "it is known by build IDs alone");
+	ux_hex_encode(ux_bytes(id->bytes, ux_min(id->size, UX_ID_GNU_MOST)), hex);
+	(void)snprintf(path, sizeof(path), "/buildid/%s/executable", hex);
+	UX_TRY(remote_base_request(server, path, UX_REMOTE_HEAD, &answer, err));
+	ux_out_put(ret, answer.body.data, ux_min(answer.body.size, (size_t)UX_REMOTE_HEAD));
+	return ux_out_status(ret, err);
 }

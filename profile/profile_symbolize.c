@@ -265,6 +265,35 @@ static size_t symbolize_left(const struct symbolize_batch *b, enum ux_profile_ad
 	return n;
 }
 
+/*
+ * Turns positions in a file that is not here into pcs by the segments of the executable that the
+ * server has. Where it has none, as where symbols alone were pushed, nothing tells them.
+ */
+static enum ux_code symbolize_server_head(struct symbolize_batch *b, uint32_t module,
+					  const struct ux_profile_sources *sources)
+{
+	const struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + 256];
+	if (!sources->server_head || m->source != 0 || m->kind == UX_PROFILE_KERNEL ||
+	    symbolize_left(b, UX_PROFILE_OFFSET) == 0)
+		return UX_OK;
+	enum ux_code code = sources->server_head(sources->server_ctx, &m->id, &head, &why);
+	if (code == UX_OK)
+		code = ux_file_symbols_create_head(ux_out_bytes(&head), &s, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	if (code == UX_OK) {
+		(void)symbolize_offsets(b, s);
+		return UX_OK;
+	}
+	(void)snprintf(text, sizeof(text), "its executable at the server: %s",
+		       *why.text ? why.text : "there is none");
+	return symbolize_reason_add(b, module, text);
+}
+
 /* Turns relative addresses into pcs by what the server has of the module, whose file is not here.
  * What it lacks is the reason why they have no names. */
 static enum ux_code symbolize_server_base(struct symbolize_batch *b, uint32_t module,
@@ -323,6 +352,8 @@ static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t mo
 	struct ux_error why = UX_ERROR_INIT;
 	if (!sources->server)
 		return UX_OK;
+	if (m->id.size > 0)
+		UX_TRY(symbolize_server_head(b, module, sources));
 	UX_TRY(symbolize_unsent(b, module));
 	if (m->id.size == 0)
 		return UX_OK;

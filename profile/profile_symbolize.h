@@ -4,6 +4,7 @@
 #ifndef UX_PROFILE_SYMBOLIZE_H
 #define UX_PROFILE_SYMBOLIZE_H
 
+#include "out.h"
 #include "profile.h"
 #include "unhex/frame.h"
 #include "unhex/process.h"
@@ -24,6 +25,13 @@ typedef enum ux_code ux_profile_server_fn(void *ctx, const struct ux_id *id, con
 typedef enum ux_code ux_profile_base_fn(void *ctx, const struct ux_id *id, uint64_t *ret,
 					struct ux_error *err);
 
+/*
+ * Appends the first bytes of a module's executable, which have the table of its segments.
+ * UX_ENOTFOUND: the server does not have the executable. Other codes: it could not be queried.
+ */
+typedef enum ux_code ux_profile_head_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
+					struct ux_error *err);
+
 /* Called after each module, for progress: how many locations of how many were looked up. */
 typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
 
@@ -37,6 +45,7 @@ struct ux_profile_sources {
 	bool no_dwarf; /* of local files, names of functions alone: symbol tables and Go's tables */
 	ux_profile_server_fn *server;    /* NULL: none */
 	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
+	ux_profile_head_fn *server_head; /* of the same server; NULL: none */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;
@@ -44,8 +53,8 @@ struct ux_profile_sources {
 
 /*
  * Gives frames to the locations that have none. Locations whose address is a position in a file get
- * its pc when the file is there. What was not found stays without frames, and the module says why.
- * UX_ENOMEM, UX_ELIMIT.
+ * its pc when the file is there, or its segments at the server. What was not found stays without
+ * frames, and the module says why. UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_profile_symbolize(struct ux_profile *p, const struct ux_profile_sources *sources,
 				  struct ux_error *err) ux_must;

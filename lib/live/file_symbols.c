@@ -155,6 +155,21 @@ enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols
 	return UX_OK;
 }
 
+enum ux_code ux_file_symbols_create_head(struct ux_bytes head, struct ux_file_symbols **ret,
+					 struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_error none = UX_ERROR_INIT;
+	UX_TRY(ux_elf_open_image(&elf, head, LOADS_MOST, err));
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s =
+		ux_file_symbols_create_empty(&none);
+	if (!s)
+		return ux_error_nomem(err);
+	UX_TRY(file_symbols_read_loads(s, &elf, err));
+	*ret = ux_take(&s);
+	return UX_OK;
+}
+
 static enum ux_code file_symbols_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;

@@ -72,6 +72,11 @@ struct ux_symbol_input {
 enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;
 
+/* The same of the first bytes of a file, which have its segments. There is no ID: the caller knows
+ * whose bytes they are. */
+enum ux_code ux_file_symbols_create_head(struct ux_bytes head, struct ux_file_symbols **ret,
+					 struct ux_error *err) ux_must;
+
 /* Creates empty symbols with the reason why there are none. Returns NULL when memory is short. */
 struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why);
 

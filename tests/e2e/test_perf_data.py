@@ -249,6 +249,26 @@ def test_a_recording_is_named(program):
         assert folded("-", stdin=stdin)[0] == stacks
 
 
+def test_a_recording_of_another_machine_is_named_by_the_executables_of_a_server(program, server):
+    path = record("perf", program, "far.data", ["-g"], ["./work"])
+    here, _ = folded(path, "-v")
+    spin = sum(n for stack, n in here.items() if ";spin" in stack)
+    assert spin > 10
+
+    def far():
+        r = subprocess.run([UNHEX, "symbolize", path, "--to", "folded", "--value", "samples", "--no-local", "-v", "--url",
+                            server.url, "--token-file", program / "token"], capture_output=True, text=True)
+        return sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines() if ";spin" in line), r.stderr
+    (program / "token").write_text(server.token)
+    # Symbols alone do not tell where a position of the file is in memory.
+    assert server.unhex("push", program / "work").returncode == 0
+    n, said = far()
+    assert n == 0 and "positions in a file need its executable" in said, said
+    assert server.unhex("push", "--with-debuginfo", "--force", program / "work").returncode == 0
+    n, said = far()
+    assert n == spin and "symbols from server" in said, said
+
+
 def test_a_recording_that_is_cut_off(program):
     path = record("perf", program, "cut.data", ["-g"], ["./work"])
     whole = samples_of_ours(path)

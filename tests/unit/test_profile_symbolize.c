@@ -482,6 +482,50 @@ static void relative_addresses_count_from_where_the_server_has_the_start_of_the_
 	assert_int_equal(servant.n_queried, 2);
 }
 
+/* The first bytes of an executable whose code is at another address than its position. */
+static enum ux_code serve_head(void *ctx, const struct ux_id *id, struct ux_out *ret,
+			       struct ux_error *err)
+{
+	const struct servant *s = ctx;
+	assert_true(id->size > 0);
+	if (s->code != UX_OK)
+		return ux_error_set(err, s->code, "words of the server");
+	struct make_elf m;
+	make_elf_init(&m, 64, false);
+	make_elf_segment(&m, (struct make_segment){.type = PT_LOAD,
+						   .off = 0x1000,
+						   .vaddr = 0x3000,
+						   .filesz = 0x1000,
+						   .flags = PF_R | PF_X});
+	struct ux_bytes file = make_elf_finish(&m);
+	ux_out_put(ret, file.data, file.size);
+	make_elf_deinit(&m);
+	return ux_out_status(ret, err);
+}
+
+static void positions_in_a_file_are_found_by_the_segments_that_the_server_has(void **state)
+{
+	struct machine *t = *state;
+	struct servant servant = {.function = 0x3234};
+	t->sources.server = serve_names;
+	t->sources.server_head = serve_head;
+	t->sources.server_ctx = &servant;
+	uint32_t module = add_module(t, UX_PROFILE_FILE, "/nowhere/b", gnu_id(OTHER_ID));
+	uint32_t named = add_location(t, module, UX_PROFILE_OFFSET, 0x1234);
+	uint32_t outside = add_location(t, module, UX_PROFILE_OFFSET, 0x5000);
+	symbolize(t);
+	assert_string_equal(name_of(t, named), "of_the_server");
+	assert_string_equal(name_of(t, outside), "");
+	assert_int_equal(servant.n_queried, 1);
+	servant.code = UX_ENOTFOUND;
+	uint32_t other = add_module(t, UX_PROFILE_FILE, "/nowhere/c", gnu_id(OTHER_ID));
+	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
+	symbolize(t);
+	assert_string_equal(name_of(t, unnamed), "");
+	assert_non_null(
+		strstr(why_of(t, other), "its executable at the server: words of the server"));
+}
+
 static void what_is_not_sent_to_the_server_has_the_reason(void **state)
 {
 	struct machine *t = *state;
@@ -528,6 +572,7 @@ int main(void)
 		TEST(modules_are_found_where_a_distribution_compresses_them),
 		TEST(modules_without_a_path_are_found_by_the_release_of_the_kernel),
 		TEST(relative_addresses_count_from_where_the_server_has_the_start_of_the_file),
+		TEST(positions_in_a_file_are_found_by_the_segments_that_the_server_has),
 		TEST(what_is_not_sent_to_the_server_has_the_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
