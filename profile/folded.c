@@ -34,6 +34,7 @@ bool ux_folded_is(struct ux_bytes text)
 	uint64_t count = 0;
 	if (memchr(text.data, 0, ux_min(text.size, (size_t)FOLDED_LOOK)))
 		return false;
+	text.size = ux_min(text.size, (size_t)UX_PROFILE_LOOK);
 	while (ux_profile_line(&text, &whole, &line) && line.size == 0) {
 	}
 	return line.size < FOLDED_LOOK && folded_count(line, &stack, &count);
@@ -109,7 +110,7 @@ static enum ux_code folded_location(struct folded_reader *r, struct ux_bytes fra
 }
 
 static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack, int64_t count,
-				 struct ux_error *err)
+				 uint64_t line, struct ux_error *err)
 {
 	uint32_t number = 0, location = 0;
 	bool last = false;
@@ -118,8 +119,9 @@ static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack,
 		size_t n = end ? (size_t)(end - stack.data) : stack.size;
 		last = !end;
 		if (depth == UX_PROFILE_DEPTH_MOST)
-			return ux_error_set(err, UX_ELIMIT, "a stack of more than %d frames",
-					    UX_PROFILE_DEPTH_MOST);
+			return ux_error_set(err, UX_ELIMIT,
+					    "line %" PRIu64 ": a stack of more than %d frames",
+					    line, UX_PROFILE_DEPTH_MOST);
 		UX_TRY(folded_location(r, ux_bytes(stack.data, n), last, &location, err));
 		UX_TRY(ux_profile_push(r->profile, number, location, &number, err));
 		if (end)
@@ -139,11 +141,12 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 	for (uint64_t number = 1; ux_profile_line(&text, &whole, &line); number++) {
 		if (line.size == 0)
 			continue;
+		UX_TRY(ux_profile_line_check(line, number, err));
 		if (!folded_count(line, &stack, &count))
 			return ux_error_set(err, UX_ECORRUPT,
 					    "line %" PRIu64 ": expected \"frame;frame COUNT\"",
 					    number);
-		UX_TRY(folded_stack(&r, stack, (int64_t)count, err));
+		UX_TRY(folded_stack(&r, stack, (int64_t)count, number, err));
 	}
 	return UX_OK;
 }

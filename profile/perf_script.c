@@ -205,6 +205,7 @@ bool ux_perf_script_is(struct ux_bytes text)
 {
 	struct ux_bytes whole, line;
 	struct script_head head;
+	text.size = ux_min(text.size, (size_t)UX_PROFILE_LOOK);
 	while (ux_profile_line(&text, &whole, &line)) {
 		if (line.size == 0 || line.data[0] == '#' || script_is_event(line))
 			continue;
@@ -383,8 +384,10 @@ enum ux_code ux_perf_script_read(struct ux_bytes text, struct ux_profile *p, str
 	}
 	p->n_types = SCRIPT_VALUES;
 	struct ux_bytes whole, line;
-	for (uint64_t number = 1; ux_profile_line(&text, &whole, &line); number++)
+	for (uint64_t number = 1; ux_profile_line(&text, &whole, &line); number++) {
+		UX_TRY(ux_profile_line_check(line, number, err));
 		UX_TRY(script_read_line(&r, line, number, err));
+	}
 	return script_end(&r, err);
 }
 

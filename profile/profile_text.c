@@ -59,6 +59,14 @@ bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct u
 	return true;
 }
 
+enum ux_code ux_profile_line_check(struct ux_bytes line, uint64_t number, struct ux_error *err)
+{
+	if (line.size <= UX_PROFILE_LINE_MOST)
+		return UX_OK;
+	return ux_error_set(err, UX_ELIMIT, "line %" PRIu64 ": %zu bytes; expected at most %d",
+			    number, line.size, UX_PROFILE_LINE_MOST);
+}
+
 void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE_AMOUNT])
 {
 	static const struct {

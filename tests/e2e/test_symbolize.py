@@ -435,6 +435,20 @@ def test_what_is_no_profile_is_refused(data, words):
         assert word in done.stderr.decode()
 
 
+@pytest.mark.parametrize("before, words", [
+    (b"main;f 1\n", ["line 2", "expected at most"]),
+    (b"prog 1 1.0: 1 cpu-clock:\n\t401000 f (/bin/f)\n\n", ["line 4", "expected at most"]),
+    (b"", ["not a profile"]),
+], ids=["folded", "perf script", "first"])
+def test_a_line_of_ten_gigabytes_costs_no_memory(tmp_path, before, words):
+    path = tmp_path / "long.txt"
+    with path.open("wb") as file:  # sparse
+        file.write(before + b"a" * (1 << 20))
+        file.truncate(10 << 30)
+    fails(subprocess.run(["prlimit", f"--data={256 << 20}", UNHEX, "symbolize", path], text=True, timeout=60,
+                         capture_output=True), 1, *words)
+
+
 def test_damaged_profiles_name_the_offset(recorded, tmp_path):
     data = recorded.SerializeToString()
     (tmp_path / "x.pb").write_bytes(data[:-5])
