@@ -582,7 +582,7 @@
 			const button = document.createElement("button");
 			button.type = "button";
 			button.textContent = names[fn];
-			button.title = [modules[fn], files[fn], why(fn)].filter(s => s).join(" \u00b7 ");
+			button.title = [names[fn], modules[fn], files[fn], why(fn)].filter(s => s).join(" \u00b7 ");
 			button.addEventListener("click", () => {
 				$("query").value = names[fn];
 				search();

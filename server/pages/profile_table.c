@@ -150,11 +150,12 @@ static void table_put_name(struct table *t, const struct ux_profile *p, uint32_t
 	char text[UX_ID_TEXT];
 	uint64_t pc = 0;
 	if (!ux_call_place_pc(p, location, &pc) || !ux_profile_output_has_pages(t->req, id)) {
-		UX_HTML(out, "<code class=\"fn\">$</code>", name);
+		UX_HTML(out, "<code class=\"fn\" title=\"$\">$</code>", name, name);
 		return;
 	}
-	UX_HTML(out, "<a href=\"/frame?id=$&amp;addr=$\"><code class=\"fn\">$</code></a>",
-		ux_html_url(ux_id_format(id, text)), ux_html_hex(pc), name);
+	UX_HTML(out,
+		"<a href=\"/frame?id=$&amp;addr=$\"><code class=\"fn\" title=\"$\">$</code></a>",
+		ux_html_url(ux_id_format(id, text)), ux_html_hex(pc), name, name);
 }
 
 static void table_put_row(struct table *t, const struct table_row *row, struct ux_out *out)

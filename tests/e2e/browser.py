@@ -298,11 +298,12 @@ class Page:
         self("Input.dispatchDragEvent", type=kind, x=x, y=y,
              data={"items": [], "files": [str(p) for p in paths], "dragOperationsMask": 1})
 
-    def screenshot(self, path, full=True):
+    def screenshot(self, path, full=True, most=4000):
         size = self.eval("[document.documentElement.scrollWidth, "
                          "document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], 4000), "scale": 1}
-        data = self("Page.captureScreenshot", format="png", captureBeyondViewport=full,
+        clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], most), "scale": 1}
+        form = {"format": "webp", "quality": 80} if str(path).endswith(".webp") else {"format": "png"}
+        data = self("Page.captureScreenshot", captureBeyondViewport=full, **form,
                     **({"clip": clip} if full else {}))["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 

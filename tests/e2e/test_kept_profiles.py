@@ -254,11 +254,11 @@ def test_a_frame_of_the_graph_opens_its_source_and_its_code(keeper, measured, tm
 def test_functions_of_modules_that_are_here_lead_to_their_code(keeper, measured):
     program, inside = measured
     _, _, page = fetch(keeper, "/profiles/measured?from=1794990000&until=1795010000", accept="text/html")
-    links = re.findall(r'<td><a href="([^"]*)"><code class="fn">([^<]*)</code></a>', page.decode())
+    links = re.findall(r'<td><a href="([^"]*)"><code class="fn" title="[^"]*">([^<]*)</code></a>', page.decode())
     there = {name: html.unescape(url) for url, name in links}
     assert set(there) == {"inner", "middle", "outer", "main"}
     assert urllib.parse.unquote(there["inner"]) == f"/frame?id={build_id(program)}&addr={inside:#x}"
-    assert "<td><code class=\"fn\">libelse.so+0x1234</code>" in page.decode()
+    assert "<td><code class=\"fn\" title=\"libelse.so+0x1234\">libelse.so+0x1234</code>" in page.decode()
     assert all(fetch(keeper, url, accept="text/html")[0] == 200 for url in there.values())
 
 

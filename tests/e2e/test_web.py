@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shlex
-import struct
 import subprocess
 import types
 import urllib.parse
@@ -17,6 +16,7 @@ from browser import LOOKS, PATIENCE, Browser, Wire, checked, narrow
 from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
+from pictures import picture
 from tool import ROOT, build_id, compile_c, symbol, unhex
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -722,7 +722,6 @@ PICTURES = {"search": (900, False, "/search?q=oute&what=functions&in=prog"),
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_of_the_documents_are_of_pages_as_they_are(site, open_page, tmp_path, name):
-    """UNHEX_PICTURES=write takes them anew."""
     width, dark, path = PICTURES[name]
     page = open_page(site.url, width=width, height=500, dark=dark, script=True)
     page("Emulation.setScrollbarsHidden", hidden=True)
@@ -731,22 +730,7 @@ def test_pictures_of_the_documents_are_of_pages_as_they_are(site, open_page, tmp
             site.api("GET", f"/v1/symbolize/gnu:{digits}?addr=0x29d90")
     page.goto(site.url + path.format(bare=build_id(site.bare), address=hex(symbol(site.prog, "outer")[0])))
     narrow(page, path)
-    taken = tmp_path / f"{name}.png"
-    page.screenshot(taken)
-    kept = ROOT / f"docs/images/{name}.png"
-    if os.environ.get("UNHEX_PICTURES") == "write":
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_bytes(taken.read_bytes())
-
-    def size(png):
-        assert png[:8] == b"\x89PNG\r\n\x1a\n"
-        return struct.unpack(">II", png[16:24])
-
-    # Names and times differ, so that only the shape is compared: a page that looks otherwise has another height.
-    (wide, high), (old_wide, old_high) = size(taken.read_bytes()), size(kept.read_bytes())
-    assert wide == old_wide == width and abs(high - old_high) < 400, (high, old_high)
-    assert kept.stat().st_size < 150_000
-    assert f"images/{name}.png" in (ROOT / "docs/web.md").read_text()
+    picture(page, name, tmp_path, "docs/web.md")
 
 
 # for everybody
