@@ -32,6 +32,7 @@
 	X(archive_entry_set_size)                  \
 	X(archive_entry_set_mtime)                 \
 	X(archive_entry_set_pathname)              \
+	X(archive_entry_symlink)                   \
 	X(archive_read_data)                       \
 	X(archive_read_free)                       \
 	X(archive_read_new)                        \

@@ -12,9 +12,10 @@ enum {
 };
 
 static const char *const kind_folders[UX_MEMBER_KIND_COUNT] = {
-	[UX_MEMBER_OTHER] = "/other",     [UX_MEMBER_OBJECT] = "/object",
-	[UX_MEMBER_PACKED] = "/packed",   [UX_MEMBER_GSYM] = "/gsym",
-	[UX_MEMBER_ARCHIVE] = "/archive", [UX_MEMBER_LINK] = "/link",
+	[UX_MEMBER_OTHER] = "/other",   [UX_MEMBER_OBJECT] = "/object",
+	[UX_MEMBER_PACKED] = "/packed", [UX_MEMBER_GSYM] = "/gsym",
+	[UX_MEMBER_FOLDER] = "/folder", [UX_MEMBER_ARCHIVE] = "/archive",
+	[UX_MEMBER_LINK] = "/link",
 };
 
 static bool member_name_ends(const char *name, const char *ending)
@@ -110,7 +111,7 @@ struct members {
 	struct archive *archive;
 	struct ux_source_packer *packer;
 	uint64_t most;
-	bool all_names;
+	enum ux_members_mode mode;
 	uint8_t *piece;
 	struct ux_error *err;
 };
@@ -180,8 +181,10 @@ static enum ux_code members_content(const struct members *m, const char *name,
 		return ux_archive_failure(m->calls, m->archive, m->err);
 	enum ux_member_kind kind = ux_member_kind(
 		ux_bytes(m->piece, ux_min((size_t)n, (size_t)UX_MEMBERS_HEAD)), name);
-	if (kind == UX_MEMBER_OTHER)
-		return m->all_names ? members_name(m, kind, name, m->packer->size, arena) : UX_OK;
+	if (kind == UX_MEMBER_OTHER && m->mode == UX_MEMBERS_SYMBOLS)
+		return UX_OK;
+	if (kind == UX_MEMBER_OTHER && m->mode == UX_MEMBERS_FILE_SYSTEM)
+		return members_name(m, kind, name, m->packer->size, arena);
 	UX_TRY(members_align(m));
 	uint64_t off = m->packer->size;
 	while (n > 0) {
@@ -193,35 +196,61 @@ static enum ux_code members_content(const struct members *m, const char *name,
 	return members_name(m, kind, name, off, arena);
 }
 
-/* A hard link: the same file under another name. */
-static enum ux_code members_link(const struct members *m, const char *name, const char *target,
-				 struct ux_arena *arena)
+/* The same file under another name. base: the folder that a relative target counts from. */
+static enum ux_code members_link(const struct members *m, const char *name, struct ux_bytes base,
+				 const char *target, struct ux_arena *arena)
 {
 	const char *path = NULL;
-	UX_TRY(ux_path_of_source(ux_bytes_cstr(target), arena, &path, m->err));
+	size_t n = strlen(target);
+	char *whole = ux_arena_array(arena, char, base.size + n + 2);
+	if (!whole)
+		return ux_arena_fail(arena, m->err);
+	memcpy(whole, base.data, base.size);
+	whole[base.size] = '/';
+	memcpy(whole + base.size + 1, target, n + 1);
+	UX_TRY(ux_path_of_source(ux_bytes(whole, base.size + 1 + n), arena, &path, m->err));
 	uint64_t off = m->packer->size;
 	UX_TRY(members_put(m, path, strlen(path)));
 	return members_name(m, UX_MEMBER_LINK, name, off, arena);
 }
 
+/* A member without a content: a folder, a link, a device. */
+static enum ux_code members_add_name(const struct members *m, struct archive_entry *entry,
+				     const char *name, struct ux_arena *arena)
+{
+	const char *hard = m->calls->archive_entry_hardlink(entry);
+	const char *soft = m->calls->archive_entry_symlink(entry);
+	bool folder = m->calls->archive_entry_filetype(entry) == AE_IFDIR;
+	bool all = m->mode == UX_MEMBERS_CONTENTS;
+	if (hard)
+		return members_link(m, name, ux_bytes("", 0), hard, arena);
+	if (soft && all)
+		return members_link(m, name,
+				    soft[0] == '/'
+					    ? ux_bytes("", 0)
+					    : ux_bytes(name, (size_t)(strrchr(name, '/') - name)),
+				    soft, arena);
+	if (all || (folder && strcmp(name, "/") == 0))
+		return UX_OK;
+	return members_name(m, folder ? UX_MEMBER_FOLDER : UX_MEMBER_OTHER, name, m->packer->size,
+			    arena);
+}
+
 static enum ux_code members_add(const struct members *m, struct archive_entry *entry)
 {
 	UX_ARENA(arena, 8 * UX_PATH_BYTES);
-	const char *path = NULL, *target = m->calls->archive_entry_hardlink(entry);
-	bool folder = m->calls->archive_entry_filetype(entry) == AE_IFDIR;
-	bool regular = m->calls->archive_entry_filetype(entry) == AE_IFREG;
-	if (folder || (!regular && !target && !m->all_names))
+	const char *path = NULL;
+	bool content = m->calls->archive_entry_filetype(entry) == AE_IFREG &&
+		       !m->calls->archive_entry_hardlink(entry);
+	if (!content && m->mode == UX_MEMBERS_SYMBOLS)
 		return UX_OK;
 	const char *name = m->calls->archive_entry_pathname(entry);
 	name = name ? name : m->calls->archive_entry_pathname_utf8(entry);
 	if (!name)
 		return ux_error_set(m->err, UX_ECORRUPT, "a member of the archive has no name");
 	UX_TRY(ux_path_of_source(ux_bytes_cstr(name), &arena, &path, m->err));
-	if (target)
-		return m->all_names ? members_link(m, path, target, &arena) : UX_OK;
-	if (regular)
-		return members_content(m, path, &arena);
-	return members_name(m, UX_MEMBER_OTHER, path, m->packer->size, &arena);
+	return content ? members_content(m, path, &arena)
+		       : members_add_name(m, entry, path, &arena);
 }
 
 static enum ux_code members_all(const struct members *m)
@@ -258,11 +287,11 @@ static bool members_set_up(const struct members *m, struct ux_bytes file)
 }
 
 enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			       uint64_t most, bool all_names, struct ux_source_packer *packer,
-			       struct ux_error *err)
+			       uint64_t most, enum ux_members_mode mode,
+			       struct ux_source_packer *packer, struct ux_error *err)
 {
 	ux_cleanup(members_deinit) struct members m = {
-		.calls = calls, .packer = packer, .most = most, .all_names = all_names, .err = err};
+		.calls = calls, .packer = packer, .most = most, .mode = mode, .err = err};
 	m.archive = calls->archive_read_new();
 	m.piece = malloc(PIECE);
 	if (!m.archive || !m.piece)

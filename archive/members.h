@@ -24,6 +24,7 @@ enum ux_member_kind {
 	UX_MEMBER_GSYM,
 	UX_MEMBER_ARCHIVE,
 	UX_MEMBER_LINK, /* its content is the name of the member that has the content */
+	UX_MEMBER_FOLDER,
 	UX_MEMBER_KIND_COUNT
 };
 
@@ -36,21 +37,30 @@ enum ux_member_kind ux_member_kind(struct ux_bytes head, const char *name);
 
 /*
  * The paths in the pack begin with a folder that is the kind: "/object", "/packed", "/gsym",
- * "/archive", "/link" or "/other". Sets *ret_name to the rest, which begins with a slash. False:
- * the path has no such folder.
+ * "/archive", "/link", "/folder" or "/other". Sets *ret_name to the rest, which begins with a
+ * slash. False: the path has no such folder.
  */
 bool ux_member_of_path(const char *path, enum ux_member_kind *ret, const char **ret_name) ux_must;
 
+enum ux_members_mode {
+	UX_MEMBERS_SYMBOLS, /* what can have symbols */
+	/*
+	 * That, and the names of all others, of links and folders: a file system needs them where a
+	 * layer hides what the one below it has
+	 */
+	UX_MEMBERS_FILE_SYSTEM,
+	UX_MEMBERS_CONTENTS, /* the contents of all files, and symbolic links */
+};
+
 /*
  * Packs the members of a tar, zip, ar, cpio or rpm archive, which may be compressed by gzip, bzip2,
- * xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. all_names: members of other kinds
- * are listed too, without their content, as a file system needs it where a later layer hides what
- * an earlier one has. `most` bounds the bytes of the contents. The archive is untrusted and is read
- * by libarchive, so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is
- * damaged or truncated, or a name leads above the root; UX_ELIMIT.
+ * xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. `most` bounds the bytes of the
+ * contents. The archive is untrusted and is read by libarchive, so this must run only in the
+ * confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated; UX_EINVAL: a name leads
+ * above the root; UX_ELIMIT.
  */
 enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
-			       uint64_t most, bool all_names, struct ux_source_packer *packer,
-			       struct ux_error *err) ux_must;
+			       uint64_t most, enum ux_members_mode mode,
+			       struct ux_source_packer *packer, struct ux_error *err) ux_must;
 
 #endif

@@ -26,6 +26,8 @@ struct push_values {
 	const char *debug;
 	struct ux_option_each pids;
 	const char *files_from;
+	struct ux_option_each images;
+	const char *platform;
 	char *debug_dir;
 	const char *description;
 	unsigned timeout_s;
@@ -49,6 +51,11 @@ static const struct ux_option push_options[] = {
 	 "with -e: take the symbols from this unstripped or .debug file"},
 	{"pid", 'p', UX_OPTION_EACH, offsetof(struct push_values, pids), "PID",
 	 "push the files that this process has mapped; may be repeated"},
+	{"image", 0, UX_OPTION_EACH, offsetof(struct push_values, images), "IMAGE",
+	 "push the programs of a container image: an OCI folder, a file of docker save, or a "
+	 "reference; may be repeated"},
+	{"platform", 0, UX_OPTION_TEXT, offsetof(struct push_values, platform), "OS/ARCH",
+	 "of an image for several: which one, or all [this machine's]"},
 	{"files-from", 0, UX_OPTION_TEXT, offsetof(struct push_values, files_from), "FILE",
 	 "push the paths in this file (- for standard input), one a line or ended by NUL"},
 	UX_DEBUG_DIR_OPTION(struct push_values, debug_dir),
@@ -318,6 +325,9 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 		.debug = v->debug,
 		.pids = in->pids,
 		.n_pids = in->n_pids,
+		.images = v->images.items,
+		.n_images = v->images.n,
+		.platform = v->platform,
 		.force = v->force,
 		.dry_run = v->dry_run,
 		.allow_mismatch = v->allow_mismatch,
@@ -374,9 +384,11 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 		if (ux_dash_is(args.items[i]))
 			return ux_usage_error(cmd, "- is not pushed: the server lists modules by "
 						   "the paths of their files");
+	if (v.platform && v.images.n == 0)
+		return ux_usage_error(cmd, "--platform needs --image");
 	if (v.prefixes && !v.sources)
 		return ux_usage_error(cmd, "--source-prefix needs --sources");
-	if (args.n == 0 && !v.exe && v.pids.n == 0 && !v.files_from)
+	if (args.n == 0 && !v.exe && v.pids.n == 0 && v.images.n == 0 && !v.files_from)
 		return ux_usage_error(cmd, "no file or folder given");
 	ux_cleanup(push_inputs_deinit) struct push_inputs in = {0};
 	if (!push_inputs_read(cmd, &args, &v, &in, &status))

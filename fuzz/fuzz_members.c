@@ -28,7 +28,7 @@ static int leave_out(struct archive *a)
 	return ARCHIVE_OK;
 }
 
-static void check_pack(struct ux_bytes pack, bool all_names)
+static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 {
 	UX_ARENA(arena, 64 << 20);
 	struct ux_packed_source *list = NULL;
@@ -43,8 +43,11 @@ static void check_pack(struct ux_bytes pack, bool all_names)
 		fuzz_truth(ux_member_of_path(list[i].path, &kind, &name));
 		fuzz_truth(name[0] == '/' && !strstr(name, "/../"));
 		fuzz_truth(ux_bytes_sub(pack, list[i].off, list[i].size, &content));
-		fuzz_truth(kind != UX_MEMBER_OTHER || (all_names && list[i].size == 0));
-		fuzz_truth(kind != UX_MEMBER_LINK || all_names);
+		fuzz_truth(mode == UX_MEMBERS_CONTENTS || list[i].size == 0 ||
+			   kind != UX_MEMBER_OTHER);
+		fuzz_truth(mode != UX_MEMBERS_SYMBOLS ||
+			   (kind != UX_MEMBER_OTHER && kind != UX_MEMBER_LINK &&
+			    kind != UX_MEMBER_FOLDER));
 	}
 }
 
@@ -59,16 +62,16 @@ int fuzz_input(const uint8_t *data, size_t size)
 	calls.archive_read_support_filter_zstd = calls.archive_read_support_format_zip = leave_out;
 	if (size == 0)
 		return 0;
-	bool all_names = (data[0] & 1) != 0;
+	enum ux_members_mode mode = (enum ux_members_mode)(data[0] % 3);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = collect,
 									      .ctx = &out};
 	(void)ux_member_kind(ux_bytes(data + 1, ux_min(size - 1, (size_t)UX_MEMBERS_HEAD)),
 			     "a.tar.gz");
-	enum ux_code code = ux_members_unpack(&calls, ux_bytes(data + 1, size - 1), OUT_MOST,
-					      all_names, &packer, NULL);
+	enum ux_code code = ux_members_unpack(&calls, ux_bytes(data + 1, size - 1), OUT_MOST, mode,
+					      &packer, NULL);
 	fuzz_truth(packer.size <= OUT_MOST);
 	if (code == UX_OK)
-		check_pack(ux_out_bytes(&out), all_names);
+		check_pack(ux_out_bytes(&out), mode);
 	return 0;
 }

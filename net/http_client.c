@@ -501,6 +501,17 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 			    words[0] != '\0' ? words : curl_easy_strerror(code));
 }
 
+/* A server may offer several ways to authenticate, each in a header of its own. */
+static void client_read_challenge(CURL *curl, struct ux_http_answer *answer)
+{
+	struct curl_header *h = NULL;
+	for (size_t i = 0;
+	     curl_easy_header(curl, "WWW-Authenticate", i, CURLH_HEADER, -1, &h) == CURLHE_OK; i++)
+		if (answer->authenticate[0] == '\0' || strncasecmp(h->value, "Bearer ", 7) == 0)
+			snprintf(answer->authenticate, sizeof(answer->authenticate), "%s",
+				 h->value);
+}
+
 static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 {
 	long status = 0;
@@ -510,6 +521,8 @@ static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry);
 	curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &location);
 	answer->status = (unsigned)status;
+	if (status == 401)
+		client_read_challenge(curl, answer);
 	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);
 	snprintf(answer->location, sizeof(answer->location), "%s", location ? location : "");
 }

@@ -82,6 +82,8 @@ struct ux_http_answer {
 	struct ux_out body;
 	unsigned retry_after_s; /* 0: there is no Retry-After */
 	char location[256];     /* of a redirect that was not followed; otherwise "" */
+	/* of a 401: the WWW-Authenticate header, that of Bearer if there are several; "": none */
+	char authenticate[1024];
 };
 
 void ux_http_answer_deinit(struct ux_http_answer *answer);

@@ -3,11 +3,10 @@
  * Modules in archives. An archive is unpacked by a confined child into an unnamed file, and what is
  * in it is read by further children: archives come from anywhere, and so does what they contain.
  */
-#include "push_work.h"
+#include "push_archive.h"
 
 #include "clock.h"
 #include "file.h"
-#include "members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +48,8 @@ void ux_push_archives_close(struct ux_push_work *p)
 	for (size_t i = 0; i < p->packs.size; i++)
 		close(p->packs.data[i]);
 	ux_push_packs_deinit(&p->packs);
+	ux_image_layers_deinit(&p->layers);
+	ux_scan_inodes_deinit(&p->members_seen);
 	archive_close_fd(&p->scratch);
 	p->scratch = -1;
 	ux_fork_server_stop(p->forks);
@@ -68,18 +69,8 @@ static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uin
 	};
 }
 
-/* Reading one archive that was named, with those in it. */
-struct archive_walk {
-	struct ux_push_work *p;
-	struct ux_push_modules *ret;
-	uint64_t left; /* bytes that may still come out */
-	unsigned nested;
-	bool named;
-};
-
-/* Reports what cannot be read. UX_ENOMEM is the only failure. */
-static enum ux_code archive_leave_out(struct archive_walk *w, const char *name, bool named,
-				      const struct ux_error *why, struct ux_error *err)
+enum ux_code ux_archive_leave_out(struct ux_archive_walk *w, const char *name, bool named,
+				  const struct ux_error *why, struct ux_error *err)
 {
 	if (why->code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -87,8 +78,7 @@ static enum ux_code archive_leave_out(struct archive_walk *w, const char *name, 
 	return UX_OK;
 }
 
-/* Starts what reading in children needs. */
-static enum ux_code archive_begin(struct ux_push_work *p, struct ux_error *err)
+enum ux_code ux_archive_begin(struct ux_push_work *p, struct ux_error *err)
 {
 	if (!p->forks)
 		UX_TRY(ux_fork_server_start(&p->forks, NULL, err));
@@ -100,7 +90,7 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 			       struct ux_push_modules *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
-	UX_TRY(archive_begin(p, err));
+	UX_TRY(ux_archive_begin(p, err));
 	const struct ux_sandbox_limits limits =
 		archive_limits(p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
 	if (lseek(p->scratch, 0, SEEK_SET) != 0 || ftruncate(p->scratch, 0) != 0)
@@ -115,21 +105,21 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 	return UX_OK;
 }
 
-static enum ux_code archive_add_object(struct archive_walk *w, const char *name,
+static enum ux_code archive_add_object(struct ux_archive_walk *w, const char *name,
 				       const struct ux_sandbox_part *part, bool packed,
 				       struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_push_part_read(w->p, name, part, packed, w->ret, &why);
-	return code == UX_OK ? UX_OK : archive_leave_out(w, name, /* named= */ false, &why, err);
+	return code == UX_OK ? UX_OK : ux_archive_leave_out(w, name, /* named= */ false, &why, err);
 }
 
-static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
+static enum ux_code archive_unpack(struct ux_archive_walk *w, const char *name,
 				   const struct ux_sandbox_part *archive, unsigned depth,
 				   struct ux_error *err);
 
 /* Reads an archive inside of another one. */
-static enum ux_code archive_read_nested(struct archive_walk *w, const char *name,
+static enum ux_code archive_read_nested(struct ux_archive_walk *w, const char *name,
 					const struct ux_sandbox_part *part, unsigned depth,
 					struct ux_error *err)
 {
@@ -139,14 +129,14 @@ static enum ux_code archive_read_nested(struct archive_walk *w, const char *name
 	else if (w->nested == NESTED_MOST)
 		ux_error_set(&why, UX_ELIMIT, "over %d archives inside of one", NESTED_MOST);
 	if (why.code != UX_OK)
-		return archive_leave_out(w, name, /* named= */ true, &why, err);
+		return ux_archive_leave_out(w, name, /* named= */ true, &why, err);
 	w->nested++;
 	return archive_unpack(w, name, part, depth + 1, err);
 }
 
-static enum ux_code archive_add_member(struct archive_walk *w, const char *archive, int pack,
-				       const struct ux_packed_source *member, unsigned depth,
-				       struct ux_error *err)
+enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archive, int pack,
+				   const struct ux_packed_source *member, unsigned depth,
+				   struct ux_error *err)
 {
 	enum ux_member_kind kind = UX_MEMBER_OTHER;
 	const char *inside = NULL;
@@ -169,6 +159,7 @@ static enum ux_code archive_add_member(struct archive_walk *w, const char *archi
 	case UX_MEMBER_ARCHIVE:
 		return archive_read_nested(w, name, &part, depth, err);
 	case UX_MEMBER_LINK:
+	case UX_MEMBER_FOLDER:
 	case UX_MEMBER_OTHER:
 	case UX_MEMBER_KIND_COUNT:
 		break;
@@ -176,7 +167,7 @@ static enum ux_code archive_add_member(struct archive_walk *w, const char *archi
 	return UX_OK;
 }
 
-static enum ux_code archive_add_members(struct archive_walk *w, const char *name, int pack,
+static enum ux_code archive_add_members(struct ux_archive_walk *w, const char *name, int pack,
 					unsigned depth, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -188,21 +179,18 @@ static enum ux_code archive_add_members(struct archive_walk *w, const char *name
 	if (code == UX_OK)
 		code = ux_source_pack_read(file.bytes, &arena, &list, &n, &why);
 	if (code != UX_OK)
-		return archive_leave_out(w, name, /* named= */ true, &why, err);
+		return ux_archive_leave_out(w, name, /* named= */ true, &why, err);
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(archive_add_member(w, name, pack, &list[i], depth, err));
+		UX_TRY(ux_archive_add_member(w, name, pack, &list[i], depth, err));
 	return UX_OK;
 }
 
-/* Unpacks an archive and adds what is in it. */
-static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
-				   const struct ux_sandbox_part *archive, unsigned depth,
-				   struct ux_error *err)
+enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
+				  enum ux_members_mode mode, int *ret, struct ux_error *err)
 {
 	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + PATH_MAX;
 	const struct ux_sandbox_limits limits =
 		archive_limits(w->p, UNPACK_MEMORY, w->left + table, UNPACK_SECONDS);
-	struct ux_error why = UX_ERROR_INIT;
 	struct stat st;
 	int pack = -1;
 	UX_TRY(ux_file_temporary(&pack, err));
@@ -210,41 +198,57 @@ static enum ux_code archive_unpack(struct archive_walk *w, const char *name,
 		close(pack);
 		return ux_error_nomem(err);
 	}
-	enum ux_code code =
-		ux_sandbox_members(archive, /* all_names= */ false, pack, &limits, NULL, &why);
-	if (code == UX_OK && fstat(pack, &st) != 0)
-		code = ux_error_os(&why, errno, "cannot read the unpacked archive");
-	if (code != UX_OK)
-		return archive_leave_out(w, name, w->named || depth > 0, &why, err);
+	UX_TRY(ux_sandbox_members(archive, mode, pack, &limits, NULL, err));
+	if (fstat(pack, &st) != 0)
+		return ux_error_os(err, errno, "cannot read the unpacked archive");
 	w->left -= ux_min(w->left, (uint64_t)st.st_size);
-	return archive_add_members(w, name, pack, depth, err);
+	*ret = pack;
+	return UX_OK;
 }
 
-static enum ux_code archive_read_fd(struct archive_walk *w, const char *path, int fd,
+/* Unpacks an archive and adds what is in it. */
+static enum ux_code archive_unpack(struct ux_archive_walk *w, const char *name,
+				   const struct ux_sandbox_part *archive, unsigned depth,
+				   struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	int pack = -1;
+	return ux_archive_unpack_to(w, archive, UX_MEMBERS_SYMBOLS, &pack, &why) == UX_OK
+		       ? archive_add_members(w, name, pack, depth, err)
+		       : ux_archive_leave_out(w, name, w->named || depth > 0, &why, err);
+}
+
+uint64_t ux_archive_budget(uint64_t size)
+{
+	return ux_min((uint64_t)FREE_SIZE + ux_min(size, UNPACKED_MOST) * RATIO_MOST,
+		      UNPACKED_MOST);
+}
+
+static enum ux_code archive_read_fd(struct ux_archive_walk *w, const char *path, int fd,
 				    struct ux_error *err)
 {
 	struct stat st;
 	struct ux_error why = UX_ERROR_INIT;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		ux_error_set(&why, UX_EINVAL, "is no regular file");
-		return archive_leave_out(w, path, w->named, &why, err);
+		return ux_archive_leave_out(w, path, w->named, &why, err);
 	}
-	if (archive_begin(w->p, &why) != UX_OK)
-		return archive_leave_out(w, path, w->named, &why, err);
+	if (ux_archive_begin(w->p, &why) != UX_OK)
+		return ux_archive_leave_out(w, path, w->named, &why, err);
 	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
-	w->left = ux_min((uint64_t)FREE_SIZE + whole.size * RATIO_MOST, UNPACKED_MOST);
+	w->left = ux_archive_budget(whole.size);
 	return archive_unpack(w, path, &whole, 0, err);
 }
 
 enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
 				  struct ux_push_modules *ret, struct ux_error *err)
 {
-	struct archive_walk w = {.p = p, .ret = ret, .named = named};
+	struct ux_archive_walk w = {.p = p, .ret = ret, .named = named};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(archive_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		ux_error_os(&why, errno, "cannot open");
-		return archive_leave_out(&w, path, named, &why, err);
+		return ux_archive_leave_out(&w, path, named, &why, err);
 	}
 	return archive_read_fd(&w, path, fd, err);
 }

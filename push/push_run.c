@@ -238,14 +238,16 @@ static enum ux_code push_read_process(struct ux_push_work *p, pid_t pid,
 static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths, size_t n,
 				      struct ux_error *err)
 {
-	ux_cleanup(ux_push_modules_free) struct ux_push_modules running = {0};
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules others = {0};
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(ux_scan_path(&p->scan, paths[i], err));
 	for (size_t i = 0; i < p->o->n_pids; i++)
-		UX_TRY(push_read_process(p, p->o->pids[i], &running, err));
+		UX_TRY(push_read_process(p, p->o->pids[i], &others, err));
 	for (size_t i = 0; i < p->scan.files.size; i++)
 		UX_TRY(push_read_file(p, &p->scan.files.data[i], err));
-	UX_TRY(push_add_modules(p, &running, /* named= */ false, err));
+	for (size_t i = 0; i < p->o->n_images; i++)
+		UX_TRY(ux_push_image_read(p, p->o->images[i], &others, err));
+	UX_TRY(push_add_modules(p, &others, /* named= */ false, err));
 	if (p->o->exe)
 		UX_TRY(push_read_pair(p, err));
 	for (size_t i = 0; i < p->modules.size; i++) {

@@ -65,6 +65,9 @@ struct ux_push_options {
 	const char *debug;       /* ...with the symbols of this one; NULL: its own */
 	const pid_t *pids;       /* processes whose mapped files are pushed */
 	size_t n_pids;
+	const char *const *images; /* container images: folders, files, references */
+	size_t n_images;
+	const char *platform; /* of images: "linux/arm64", "all"; NULL: this machine's */
 	bool force;
 	/* send the ELF files themselves, for the server to extract and serve */
 	bool with_debuginfo;

@@ -13,6 +13,7 @@
 #include "out.h"
 #include "push_module.h"
 #include "push_run.h"
+#include "registry.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
@@ -159,6 +160,14 @@ static inline bool ux_push_id_eq(struct ux_id a, struct ux_id b)
 /* Index of a module by each of its IDs. */
 UX_MAP(ux_push_by_id, struct ux_id, size_t, ux_push_id_hash, ux_push_id_eq);
 
+/* A layer of an image that was unpacked. */
+struct ux_image_layer {
+	char digest[UX_DIGEST_TEXT];
+	int pack;
+};
+
+UX_VEC(ux_image_layers, struct ux_image_layer);
+
 /* Descriptors of unnamed files with the members of archives. */
 UX_VEC(ux_push_packs, int);
 
@@ -171,8 +180,11 @@ struct ux_push_work {
 	struct ux_push_client client;
 	struct ux_push_progress progress;
 	struct ux_push_packs packs;
-	struct ux_fork_server *forks; /* of the children that read members; NULL: not started */
-	int scratch;                  /* file that such a child writes to; -1: not made */
+	struct ux_fork_server *forks;  /* of the children that read members; NULL: not started */
+	struct ux_image_layers layers; /* of all images, so that each is unpacked once */
+	/* members of layers that were read, by descriptor and offset: images share layers */
+	struct ux_scan_inodes members_seen;
+	int scratch; /* file that such a child writes to; -1: not made */
 };
 
 /* Counts a result and reports it. */
@@ -226,6 +238,13 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
  */
 enum ux_code ux_push_process_read(struct ux_push_work *p, pid_t pid, struct ux_push_modules *ret,
 				  struct ux_error *err) ux_must;
+
+/*
+ * Appends the modules of a container image: a folder, a file or a reference. What cannot be read is
+ * reported. UX_ENOMEM.
+ */
+enum ux_code ux_push_image_read(struct ux_push_work *p, const char *name,
+				struct ux_push_modules *ret, struct ux_error *err) ux_must;
 
 /* Reports a file that was rejected before it became a module. ctx: struct ux_push_work. */
 void ux_push_report_left_out(void *ctx, const char *path, bool named, const struct ux_error *err);

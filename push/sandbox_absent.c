@@ -20,11 +20,11 @@ void ux_fork_server_stop(struct ux_fork_server *f)
 	(void)f;
 }
 
-enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, bool all_names, int out,
-				const struct ux_sandbox_limits *limits, const char *program,
-				struct ux_error *err)
+enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_members_mode mode,
+				int out, const struct ux_sandbox_limits *limits,
+				const char *program, struct ux_error *err)
 {
-	(void)archive, (void)all_names, (void)out, (void)limits, (void)program;
+	(void)archive, (void)mode, (void)out, (void)limits, (void)program;
 	return sandbox_absent(err);
 }
 

@@ -485,11 +485,11 @@ static enum ux_code sandbox_run_parts(const struct ux_sandbox_part *parts, size_
 	return sandbox_run_task(files, limits, program, request, ret, err);
 }
 
-enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, bool all_names, int out,
-				const struct ux_sandbox_limits *limits, const char *program,
-				struct ux_error *err)
+enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_members_mode mode,
+				int out, const struct ux_sandbox_limits *limits,
+				const char *program, struct ux_error *err)
 {
-	struct ux_sandbox_request request = {.task = UX_SANDBOX_MEMBERS, .flag = all_names};
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_MEMBERS, .mode = mode};
 	struct ux_sandbox_found found;
 	return sandbox_run_parts(archive, 1, out, limits, program, &request, &found, err);
 }

@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "id.h"
+#include "members.h"
 #include "module_facts.h"
 #include "source_hash.h"
 #include "unhex/quality.h"
@@ -143,9 +144,9 @@ struct ux_sandbox_part {
  * ux_members_unpack() does. limits->output bounds the size of the pack. Codes: those of
  * ux_members_unpack(), and as of ux_sandbox_extract(). The pack is untrusted.
  */
-enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, bool all_names, int out,
-				const struct ux_sandbox_limits *limits, const char *program,
-				struct ux_error *err) ux_must;
+enum ux_code ux_sandbox_members(const struct ux_sandbox_part *archive, enum ux_members_mode mode,
+				int out, const struct ux_sandbox_limits *limits,
+				const char *program, struct ux_error *err) ux_must;
 
 enum {
 	UX_SANDBOX_FACTS_MOST = 4096 /* modules of one file: slices, and cubins of a program */

@@ -215,8 +215,8 @@ static enum ux_code task_members(struct task *t, struct ux_error *err)
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
 	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
 	uint64_t most = t->request.output > table ? t->request.output - table : 0;
-	return ux_members_unpack(&t->archive, t->files[UX_SANDBOX_EXE].bytes, most, t->request.flag,
-				 &packer, err);
+	return ux_members_unpack(&t->archive, t->files[UX_SANDBOX_EXE].bytes, most,
+				 (enum ux_members_mode)t->request.mode, &packer, err);
 }
 
 /* Members of archives may be compressed once more, as kernel modules are. */

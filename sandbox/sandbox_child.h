@@ -50,7 +50,8 @@ struct ux_sandbox_request {
 	} parts[UX_SANDBOX_GSYM];
 	char arch[UX_OBJECT_ARCH_TEXT];
 	uint32_t gpu;
-	bool flag; /* all_names, no_gpu or allow_mismatch */
+	uint32_t mode; /* enum ux_members_mode */
+	bool flag;     /* no_gpu or allow_mismatch */
 	bool no_supplementary;
 };
 

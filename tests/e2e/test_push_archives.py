@@ -289,4 +289,4 @@ def test_nothing_stays_in_the_folder_for_temporary_files(server, prog, tmp_path)
     assert list((tmp_path / "scratch").iterdir()) == []
     env = {"TMPDIR": str(tmp_path / "none")}
     result = server.unhex("push", "--force", archive, env=env)
-    assert result.returncode != 0 and "none/unhex." in result.stderr
+    assert result.returncode == 1 and "none/unhex." in result.stdout

@@ -71,12 +71,12 @@ static struct ux_out make_tar(void)
 	return out;
 }
 
-static enum ux_code unpack(struct ux_bytes archive, uint64_t most, bool all, struct ux_out *ret,
-			   struct ux_error *err)
+static enum ux_code unpack(struct ux_bytes archive, uint64_t most, enum ux_members_mode mode,
+			   struct ux_out *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = collect,
 									 .ctx = ret};
-	return ux_members_unpack(&calls, archive, most, all, &p, err);
+	return ux_members_unpack(&calls, archive, most, mode, &p, err);
 }
 
 static void expect(const struct ux_out *pack, const char *const *names, size_t want)
@@ -96,7 +96,8 @@ static void only_what_can_have_symbols_comes_out(void **state)
 	static const char *const names[] = {"/archive/a.whl", "/archive/t.tar.xz",
 					    "/object/usr/prog", "/packed/m.ko.xz"};
 	ux_cleanup(ux_out_deinit) struct ux_out tar = make_tar(), pack = {0};
-	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, false, &pack, NULL), UX_OK);
+	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, UX_MEMBERS_SYMBOLS, &pack, NULL),
+			 UX_OK);
 	expect(&pack, names, ux_countof(names));
 }
 
@@ -104,11 +105,30 @@ static void all_names_are_listed_for_a_file_system(void **state)
 {
 	(void)state;
 	static const char *const names[] = {
-		"/archive/a.whl",  "/archive/t.tar.xz", "/link/usr/hard", "/object/usr/prog",
-		"/other/usr/soft", "/other/usr/text",   "/packed/m.ko.xz"};
+		"/archive/a.whl",   "/archive/t.tar.xz", "/folder/usr",     "/link/usr/hard",
+		"/object/usr/prog", "/other/usr/soft",   "/other/usr/text", "/packed/m.ko.xz"};
 	ux_cleanup(ux_out_deinit) struct ux_out tar = make_tar(), pack = {0};
-	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, true, &pack, NULL), UX_OK);
+	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, UX_MEMBERS_FILE_SYSTEM, &pack, NULL),
+			 UX_OK);
 	expect(&pack, names, ux_countof(names));
+}
+
+static void all_contents_and_links_come_out_of_an_image(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"/archive/a.whl",   "/archive/t.tar.xz", "/link/usr/hard", "/link/usr/soft",
+		"/object/usr/prog", "/other/usr/text",   "/packed/m.ko.xz"};
+	UX_ARENA(arena, 1 << 20);
+	ux_cleanup(ux_out_deinit) struct ux_out tar = make_tar(), pack = {0};
+	struct ux_packed_source *list = NULL;
+	size_t n = 0;
+	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, UX_MEMBERS_CONTENTS, &pack, NULL),
+			 UX_OK);
+	expect(&pack, names, ux_countof(names));
+	assert_int_equal(ux_source_pack_read(ux_out_bytes(&pack), &arena, &list, &n, NULL), UX_OK);
+	assert_memory_equal(pack.data + list[3].off, "/usr/prog", 9);
+	assert_memory_equal(pack.data + list[5].off, "text", 4);
 }
 
 static void a_name_above_the_root_is_refused(void **state)
@@ -120,7 +140,8 @@ static void a_name_above_the_root_is_refused(void **state)
 		       "ELF"));
 	tar_end(&tar);
 	struct ux_error err = UX_ERROR_INIT;
-	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, false, &pack, &err), UX_EINVAL);
+	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, UX_MEMBERS_SYMBOLS, &pack, &err),
+			 UX_EINVAL);
 	assert_non_null(strstr(err.text, "above"));
 }
 
@@ -128,7 +149,8 @@ static void more_than_is_allowed_is_a_limit(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out tar = make_tar(), pack = {0};
-	assert_int_equal(unpack(ux_out_bytes(&tar), 19, false, &pack, NULL), UX_ELIMIT);
+	assert_int_equal(unpack(ux_out_bytes(&tar), 19, UX_MEMBERS_SYMBOLS, &pack, NULL),
+			 UX_ELIMIT);
 }
 
 static void unpack_any(struct ux_bytes archive, void *ctx)
@@ -138,7 +160,7 @@ static void unpack_any(struct ux_bytes archive, void *ctx)
 	ux_cleanup(ux_out_deinit) struct ux_out pack = {0};
 	struct ux_packed_source *list = NULL;
 	size_t n = 0;
-	if (unpack(archive, 1 << 20, true, &pack, NULL) != UX_OK)
+	if (unpack(archive, 1 << 20, UX_MEMBERS_FILE_SYSTEM, &pack, NULL) != UX_OK)
 		return;
 	enum ux_code code = ux_source_pack_read(ux_out_bytes(&pack), &arena, &list, &n, NULL);
 	for (size_t i = 0; code == UX_OK && i < n; i++) {
@@ -192,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_can_have_symbols_comes_out),
 		cmocka_unit_test(all_names_are_listed_for_a_file_system),
+		cmocka_unit_test(all_contents_and_links_come_out_of_an_image),
 		cmocka_unit_test(a_name_above_the_root_is_refused),
 		cmocka_unit_test(more_than_is_allowed_is_a_limit),
 		cmocka_unit_test(a_damaged_archive_is_an_error_or_a_pack),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of a container image that are visible when its layers lie on each other. Source: OCI
+ * Image Format Specification 1.1, "Image Layer Filesystem Changeset" (whiteouts, opaque folders).
+ */
+#ifndef UX_IMAGE_FILES_H
+#define UX_IMAGE_FILES_H
+
+#include "arena.h"
+#include "hash.h"
+#include "map.h"
+#include "source_pack.h"
+#include "vec.h"
+
+static inline bool ux_image_path_eq(struct ux_bytes a, struct ux_bytes b)
+{
+	return ux_bytes_eq(a, b);
+}
+
+/* What the layers above have at a path: UX_IMAGE_* bits of image_files.c. */
+UX_MAP(ux_image_paths, struct ux_bytes, unsigned, ux_hash_bytes, ux_image_path_eq);
+
+/* A visible file; its path has the folder of its kind in front (members.h). */
+struct ux_image_member {
+	int pack;
+	struct ux_packed_source file;
+};
+
+UX_VEC(ux_image_members, struct ux_image_member);
+
+/* A zeroed struct is an image without layers. */
+struct ux_image_files {
+	struct ux_image_paths above;
+	struct ux_image_members members;
+};
+
+/*
+ * Adds the layer below those that were added before: the files of it that they do not hide are
+ * appended to members, in the order of their paths. list: what ux_source_pack_read() gave for the
+ * pack of UX_MEMBERS_FILE_SYSTEM; it and the arena must outlive *f. A hard link whose target is
+ * hidden takes its place. UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_image_files_add_layer(struct ux_image_files *f, struct ux_bytes pack,
+				      const struct ux_packed_source *list, size_t n, int fd,
+				      struct ux_arena *arena, struct ux_error *err) ux_must;
+void ux_image_files_deinit(struct ux_image_files *f);
+
+#endif

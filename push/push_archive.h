@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private declarations of what unpacks: archives, and images, which are archives on each other. */
+#ifndef UX_PUSH_ARCHIVE_H
+#define UX_PUSH_ARCHIVE_H
+
+#include "members.h"
+#include "push_work.h"
+
+/* Reading one archive that was named, with those in it. */
+struct ux_archive_walk {
+	struct ux_push_work *p;
+	struct ux_push_modules *ret;
+	uint64_t left; /* bytes that may still come out */
+	unsigned nested;
+	bool named;
+};
+
+/* How many bytes may come out of an archive of `size` bytes. */
+uint64_t ux_archive_budget(uint64_t size);
+
+/* Starts what reading in children needs. */
+enum ux_code ux_archive_begin(struct ux_push_work *p, struct ux_error *err) ux_must;
+
+/*
+ * Unpacks an archive in a confined child into an unnamed file, which stays open with the push.
+ * *ret: its descriptor. Codes: those of ux_sandbox_members().
+ */
+enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
+				  enum ux_members_mode mode, int *ret, struct ux_error *err)
+	ux_must;
+
+/* Appends the modules of a member, or of the archive that it is. UX_ENOMEM. */
+enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archive, int pack,
+				   const struct ux_packed_source *member, unsigned depth,
+				   struct ux_error *err) ux_must;
+
+/* Reports what cannot be read. UX_ENOMEM is the only failure. */
+enum ux_code ux_archive_leave_out(struct ux_archive_walk *w, const char *name, bool named,
+				  const struct ux_error *why, struct ux_error *err) ux_must;
+
+#endif

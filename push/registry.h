@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client of container registries: manifests and blobs of one repository. Source: OCI Distribution
+ * Specification 1.1; Docker Registry v2 authentication via central service (the token flow).
+ */
+#ifndef UX_REGISTRY_H
+#define UX_REGISTRY_H
+
+#include "error.h"
+#include "out.h"
+
+enum {
+	UX_DIGEST_TEXT = 72,               /* "sha256:", 64 digits, NUL */
+	UX_MANIFEST_BYTES_MOST = 16 << 20, /* the specification has 4 MiB */
+};
+
+/* A reference: [HOST[:PORT]/]NAME[:TAG][@sha256:HEX]. Fields are NUL-terminated. */
+struct ux_image_reference {
+	char host[256]; /* "registry-1.docker.io" when the reference has none */
+	char name[256];
+	char tag[160]; /* tag or digest; "latest" when there is neither */
+};
+
+/* UX_EINVAL: it is not a reference. */
+enum ux_code ux_image_reference_parse(const char *text, struct ux_image_reference *ret,
+				      struct ux_error *err) ux_must;
+
+/* True for "sha256:" and 64 lowercase hexadecimal digits. */
+bool ux_digest_is(const char *text);
+
+/* UX_ECORRUPT: the bytes have another digest. */
+enum ux_code ux_digest_check(struct ux_bytes bytes, const char *want, struct ux_error *err) ux_must;
+
+/* A parameter of a challenge (WWW-Authenticate): "" when there is none. */
+bool ux_challenge_parameter(const char *challenge, const char *name, char *ret, size_t size)
+	ux_must;
+
+struct ux_registry;
+
+/*
+ * Connects to the reference's registry, by https except on loopback. Credentials are those of
+ * "docker login": auths in $DOCKER_CONFIG/config.json or ~/.docker/config.json. cacert: PEM file of
+ * trusted roots, or NULL. deadline_ms: of CLOCK_MONOTONIC, for all calls together. One thread at a
+ * time.
+ */
+enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_reference *reference,
+			      const char *cacert, int64_t deadline_ms, struct ux_error *err)
+	ux_must;
+void ux_registry_close(struct ux_registry *r);
+
+/*
+ * Fetches a manifest or an index by tag or digest; a digest is checked. UX_ENOTFOUND, UX_EDENIED,
+ * UX_EUNAVAILABLE, UX_ELIMIT, UX_ECORRUPT: the digest differs.
+ */
+enum ux_code ux_registry_manifest(struct ux_registry *r, const char *tag, struct ux_out *ret,
+				  struct ux_error *err) ux_must;
+
+/* Writes a blob of `size` bytes to the empty file fd; its digest is checked. Codes as above. */
+enum ux_code ux_registry_blob(struct ux_registry *r, const char *digest, uint64_t size, int fd,
+			      struct ux_error *err) ux_must;
+
+#endif
