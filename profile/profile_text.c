@@ -48,8 +48,9 @@ bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct u
 {
 	if (text->size == 0)
 		return false;
-	const uint8_t *end = memchr(text->data, '\n', text->size);
-	size_t n = end ? (size_t)(end - text->data) : text->size;
+	size_t most = ux_min(text->size, (size_t)UX_PROFILE_LINE_MOST + 1);
+	const uint8_t *end = memchr(text->data, '\n', most);
+	size_t n = end ? (size_t)(end - text->data) : most;
 	size_t used = n + (end != NULL);
 	*ret_whole = ux_bytes(text->data, used);
 	*ret = ux_bytes(text->data, n);
@@ -63,8 +64,8 @@ enum ux_code ux_profile_line_check(struct ux_bytes line, uint64_t number, struct
 {
 	if (line.size <= UX_PROFILE_LINE_MOST)
 		return UX_OK;
-	return ux_error_set(err, UX_ELIMIT, "line %" PRIu64 ": %zu bytes; expected at most %d",
-			    number, line.size, UX_PROFILE_LINE_MOST);
+	return ux_error_set(err, UX_ELIMIT, "line %" PRIu64 ": expected at most %d bytes", number,
+			    UX_PROFILE_LINE_MOST);
 }
 
 void ux_profile_amount(struct ux_bytes unit, int64_t value, char text[UX_PROFILE_AMOUNT])

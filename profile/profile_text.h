@@ -30,7 +30,8 @@ struct ux_bytes ux_profile_base_name(struct ux_bytes path);
 
 /*
  * Takes the next line off a text: *ret_whole is the line as it stands there, *ret is without its
- * line break. False at the end.
+ * line break. False at the end. Of a line that is too long for ux_profile_line_check() the rest
+ * stays in the text.
  */
 bool ux_profile_line(struct ux_bytes *text, struct ux_bytes *ret_whole, struct ux_bytes *ret);
 
