@@ -137,38 +137,42 @@ static bool symbolize_is_same(const struct symbolize_job *job)
 /* Writes the format of the input. */
 static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream kept = {0};
+	struct ux_out *plain = &kept.out;
 	struct ux_profile_input *in = &job->input;
 	switch (in->document.format) {
 	case UX_PROFILE_FORMAT_PPROF:
-		UX_TRY(ux_pprof_rewrite(&in->document.pprof, &in->profile, &plain, err));
+		if (!in->packed)
+			return ux_pprof_rewrite(&in->document.pprof, &in->profile, &job->stream,
+						err);
+		UX_TRY(ux_pprof_rewrite(&in->document.pprof, &in->profile, &kept, err));
 		break;
 	case UX_PROFILE_FORMAT_OTLP:
-		UX_TRY(ux_otlp_rewrite(&in->document.otlp, &in->profile, &plain, err));
+		UX_TRY(ux_otlp_rewrite(&in->document.otlp, &in->profile, plain, err));
 		break;
 	case UX_PROFILE_FORMAT_OTLP_JSON:
-		UX_TRY(ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile,
-					    &plain, err));
+		UX_TRY(ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile, plain,
+					    err));
 		break;
 	case UX_PROFILE_FORMAT_FIREFOX:
-		UX_TRY(ux_firefox_rewrite(&in->document.firefox, &in->profile, &plain, err));
+		UX_TRY(ux_firefox_rewrite(&in->document.firefox, &in->profile, plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
 		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->options.demangle,
-					      &plain, err));
+					      plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
 	case UX_PROFILE_FORMAT_NONE:
 		UX_TRY(ux_folded_write(&in->profile, job->options.type, job->options.demangle,
-				       &plain, err));
+				       plain, err));
 		break;
 	}
 	if (in->packed)
-		return ux_gzip_write(ux_out_bytes(&plain), &job->stream.out, err);
+		return ux_gzip_write(ux_out_bytes(plain), &job->stream.out, err);
 	ux_out_deinit(&job->stream.out);
-	job->stream.out = plain;
-	plain = (struct ux_out){0};
+	job->stream.out = *plain;
+	*plain = (struct ux_out){0};
 	return UX_OK;
 }
 

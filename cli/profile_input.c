@@ -186,10 +186,20 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 	return UX_OK;
 }
 
+/* Gives back what was needed to read the profile: names take its place. The pages of a file are
+ * read again where the profile is written in its own format. */
+static void profile_input_settle(struct ux_profile_input *in)
+{
+	ux_profile_settle(&in->profile);
+	if (!in->file.unpacked)
+		ux_file_release(in->file.bytes);
+}
+
 enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_profile_options *v,
 					struct ux_error *err)
 {
 	struct ux_profile_sources sources;
+	profile_input_settle(in);
 	UX_TRY(ux_profile_input_sources(in, v, &sources, err));
 	ux_progress_init(&in->progress, "symbolize");
 	enum ux_code code = ux_profile_symbolize(&in->profile, &sources, err);

@@ -26,17 +26,17 @@ static bool name_one(const struct ux_pprof *f, struct ux_profile *p, uint32_t *r
 
 static void rewrite_truths(struct ux_bytes in, const struct ux_pprof *f, struct ux_profile *p)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out same = {0}, named = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream same = {0}, named = {0};
 	ux_cleanup(ux_profile_deinit) struct ux_profile q;
 	struct ux_pprof again;
 	uint32_t index = 0;
 	fuzz_truth(ux_pprof_rewrite(f, p, &same, NULL) == UX_OK);
-	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
+	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same.out)));
 	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
 	if (!name_one(f, p, &index))
 		return;
 	fuzz_truth(ux_pprof_rewrite(f, p, &named, NULL) == UX_OK);
-	fuzz_truth(ux_pprof_read(&again, ux_out_bytes(&named), &q, NULL) == UX_OK);
+	fuzz_truth(ux_pprof_read(&again, ux_out_bytes(&named.out), &q, NULL) == UX_OK);
 	fuzz_truth(again.n_locations == f->n_locations);
 	const struct ux_profile_location *l = &q.locations.data[again.first_location + index];
 	fuzz_truth(l->n == 1 && q.frames.data[l->first].line == 7);

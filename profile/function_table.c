@@ -12,6 +12,7 @@ void ux_function_table_deinit(struct ux_function_table *t)
 	ux_out_deinit(&t->inner);
 	ux_out_deinit(&t->name);
 	free(t->string_of);
+	free(t->function_of);
 	ux_string_numbers_deinit(&t->demangled);
 	ux_function_places_deinit(&t->places);
 }
@@ -26,8 +27,9 @@ enum ux_code ux_function_table_init(struct ux_function_table *t, const struct ux
 		.n_strings = n_strings,
 		.first_function = first_function,
 		.string_of = calloc(p->strings.list.size, sizeof(*t->string_of)),
+		.function_of = calloc(p->frames.size + 1, sizeof(*t->function_of)),
 	};
-	return t->string_of ? UX_OK : ux_error_nomem(err);
+	return t->string_of && t->function_of ? UX_OK : ux_error_nomem(err);
 }
 
 uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text)
@@ -102,6 +104,27 @@ static enum ux_code function_table_add(struct ux_function_table *t,
 	return UX_OK;
 }
 
+/* The same for the frame with that number of the profile. */
+static enum ux_code function_table_of_frame(struct ux_function_table *t, size_t number,
+					    uint64_t *ret, struct ux_error *err)
+{
+	if (t->function_of[number] == 0) {
+		UX_TRY(function_table_add(t, &t->profile->frames.data[number], ret, err));
+		t->function_of[number] = (uint32_t)(*ret - t->first_function) + 1;
+	}
+	*ret = t->first_function + t->function_of[number] - 1;
+	return UX_OK;
+}
+
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
+				       struct ux_error *err)
+{
+	uint64_t function = 0;
+	for (size_t i = first; i < t->profile->frames.size; i++)
+		UX_TRY(function_table_of_frame(t, i, &function, err));
+	return UX_OK;
+}
+
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
 				     const struct ux_profile_location *l, uint32_t number,
 				     struct ux_out *message, struct ux_error *err)
@@ -110,7 +133,7 @@ enum ux_code ux_function_table_lines(struct ux_function_table *t,
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct ux_profile_frame *frame = &t->profile->frames.data[l->first + i];
 		uint64_t function = 0;
-		UX_TRY(function_table_add(t, frame, &function, err));
+		UX_TRY(function_table_of_frame(t, l->first + i, &function, err));
 		ux_out_reset(&t->inner);
 		ux_protobuf_put_uint(&t->inner, fields->line_function, function);
 		ux_protobuf_put_nonzero(&t->inner, fields->line_line, frame->line);

@@ -53,6 +53,7 @@ struct ux_function_table {
 	uint32_t *string_of; /* number in the message plus 1, by string of the profile; malloc'ed */
 	struct ux_string_numbers demangled; /* number in the message, by linkage name */
 	struct ux_function_places places;   /* of functions that are appended */
+	uint32_t *function_of; /* of each frame: its function's place plus 1, or 0; malloc'ed */
 	struct ux_out inner;
 	struct ux_out name;
 };
@@ -71,6 +72,13 @@ uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text
 
 /* The number in the message of a string of the profile, which is appended when it is new. */
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
+
+/*
+ * Appends the functions of all frames from number `first` on, in their order. That saves time where
+ * most of them are needed: neighbours often have the same function. UX_ENOMEM.
+ */
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
+				       struct ux_error *err) ux_must;
 
 /* Appends the lines of a location, as fields with that number, to a message. UX_ENOMEM. */
 enum ux_code ux_function_table_lines(struct ux_function_table *t,

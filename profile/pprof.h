@@ -8,6 +8,7 @@
 
 #include "out.h"
 #include "profile.h"
+#include "stream.h"
 
 /* A profile as pprof wrote it, and what was read from it. Zeroed = closed. */
 struct ux_pprof {
@@ -16,6 +17,7 @@ struct ux_pprof {
 	uint32_t n_locations;
 	uint32_t n_strings;    /* in its string table */
 	uint64_t function_max; /* the largest ID of its functions */
+	size_t n_frames;       /* of the profile, when it had been read */
 };
 
 /* Whether the bytes may be a Profile message: they are fields, of which one is a string table. */
@@ -31,12 +33,12 @@ enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_
 			   struct ux_error *err) ux_must;
 
 /*
- * Appends the message with the names that its locations have got since it was read. Everything else
+ * Writes the message with the names that its locations have got since it was read. Everything else
  * is copied byte for byte, in its order: new strings and functions follow at the end. The linkage
  * name of a new function is its system_name.
  */
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
-			      struct ux_out *out, struct ux_error *err) ux_must;
+			      struct ux_stream *s, struct ux_error *err) ux_must;
 
 /* Appends a profile of any origin as a Profile message. */
 enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, struct ux_error *err)

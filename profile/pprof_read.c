@@ -40,9 +40,11 @@ struct pprof_reader {
 	struct ux_profile_numbers mapping_of; /* index by ID */
 	struct pprof_functions functions;
 	struct ux_profile_numbers function_of; /* index by ID */
-	struct ux_profile_numbers location_of; /* location of the profile, by ID */
-	struct pprof_numbers stack;            /* of a sample: its locations, the leaf first */
-	struct ux_profile_frames frames;       /* of a location */
+	/* Location of the profile, by ID. Empty as long as IDs count from 1 on in the order of the
+	 * locations, as most writers number them: then no table is needed. */
+	struct ux_profile_numbers location_of;
+	struct pprof_numbers stack;      /* of a sample: its locations, the leaf first */
+	struct ux_profile_frames frames; /* of a location */
 };
 
 static void pprof_reader_deinit(struct pprof_reader *r)
@@ -236,6 +238,30 @@ static void pprof_place(const struct pprof_reader *r, uint64_t mapping,
 	}
 }
 
+/* Remembers the number of a location, which is the last one. */
+static enum ux_code pprof_index_location(struct pprof_reader *r, uint64_t id, uint32_t number,
+					 struct ux_error *err)
+{
+	uint32_t n = r->file->n_locations++, first = r->file->first_location;
+	bool counted = r->location_of.size == 0;
+	if (counted && id == (uint64_t)n + 1)
+		return UX_OK;
+	for (uint32_t i = 0; counted && i < n; i++)
+		UX_TRY(pprof_index(r, &r->location_of, (uint64_t)i + 1, first + i, err));
+	return pprof_index(r, &r->location_of, id, number, err);
+}
+
+/* The location with that ID, or 0. */
+static uint32_t pprof_location(const struct pprof_reader *r, uint64_t id)
+{
+	if (r->location_of.size == 0)
+		return id > 0 && id <= r->file->n_locations
+			       ? r->file->first_location + (uint32_t)id - 1
+			       : 0;
+	const uint32_t *number = ux_profile_numbers_find(&r->location_of, id);
+	return number ? *number : 0;
+}
+
 static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
 					struct ux_error *err)
 {
@@ -261,8 +287,7 @@ static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
 		r->frames.data[i].inlined = true;
 	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
 	UX_TRY(ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err));
-	r->file->n_locations++;
-	return pprof_index(r, &r->location_of, id, number, err);
+	return pprof_index_location(r, id, number, err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -271,8 +296,8 @@ static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
 				     struct ux_protobuf_field *f, struct ux_error *err)
 {
 	for (uint64_t id; ux_protobuf_integer(c, f, &id);) {
-		const uint32_t *location = ux_profile_numbers_find(&r->location_of, id);
-		if (!location)
+		uint32_t location = pprof_location(r, id);
+		if (location == 0)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
 					   "location %" PRIu64 ", which the profile does not have",
 					   id);
@@ -280,7 +305,7 @@ static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
 			return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
 					   "a stack of more than %d locations",
 					   UX_PROFILE_DEPTH_MOST);
-		if (!pprof_numbers_append(&r->stack, *location))
+		if (!pprof_numbers_append(&r->stack, location))
 			return ux_error_nomem(err);
 	}
 	return UX_OK;
@@ -393,5 +418,6 @@ enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_
 		if (r.strings.size == 0 && !pprof_numbers_append(&r.strings, 0))
 			return ux_error_nomem(err);
 	}
+	f->n_frames = p->frames.size;
 	return UX_OK;
 }

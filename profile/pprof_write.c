@@ -107,7 +107,8 @@ static bool pprof_is_new(const struct ux_profile_location *l)
 }
 
 static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux_pprof *f,
-					 const struct pprof_has *has, struct ux_error *err)
+					 const struct pprof_has *has, struct ux_stream *s,
+					 struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
 	uint32_t location = f->first_location, module = 1;
@@ -122,16 +123,18 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 		else
 			ux_out_put(w->out, field.whole.data, field.whole.size);
 		module += field.number == PPROF_MAPPING;
+		UX_TRY(ux_stream_pass(s, err));
 	}
 	return ux_cur_status(&c, err);
 }
 
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
-			      struct ux_out *out, struct ux_error *err)
+			      struct ux_stream *s, struct ux_error *err)
 {
-	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = out};
+	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = &s->out};
 	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, f->n_strings,
 				      f->function_max + 1, err));
+	UX_TRY(ux_function_table_prepare(&w.table, f->n_frames, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);
@@ -140,8 +143,8 @@ enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile 
 		if (pprof_is_new(l))
 			pprof_has_add(&has[l->module], p, l);
 	}
-	UX_TRY(pprof_rewrite_fields(&w, f, has, err));
-	return ux_function_table_write(&w.table, out, err);
+	UX_TRY(pprof_rewrite_fields(&w, f, has, s, err));
+	return ux_function_table_write(&w.table, &s->out, err);
 }
 
 /* --- a new message ---------------------------------------------------------------------------- */

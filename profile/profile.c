@@ -230,6 +230,12 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 	return ux_profile_samples_append(&p->samples, sample) ? UX_OK : ux_error_nomem(err);
 }
 
+void ux_profile_settle(struct ux_profile *p)
+{
+	ux_profile_numbers_deinit(&p->stack_of);
+	ux_profile_numbers_deinit(&p->sample_of);
+}
+
 enum ux_code ux_profile_types_find(const struct ux_profile_type *types, size_t n,
 				   const struct ux_strings *strings, struct ux_bytes name,
 				   size_t *ret, struct ux_error *err)

@@ -84,7 +84,7 @@ struct ux_profile_location {
 	bool returns;    /* it is a return address: the call is in front of it */
 	bool named;      /* it has frames that were in the recording, which are kept */
 	uint64_t address;
-	uint32_t first; /* number of its innermost frame */
+	uint32_t first; /* number of its innermost frame; several locations may have the same */
 	uint32_t n;     /* frames; 0: it has no name */
 };
 
@@ -234,6 +234,13 @@ enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
 	ux_must;
 
+/* The same, with the frames that another location of the same module has got. */
+static inline void ux_profile_name_as(struct ux_profile *p, uint32_t location, uint32_t other)
+{
+	p->locations.data[location].first = p->locations.data[other].first;
+	p->locations.data[location].n = p->locations.data[other].n;
+}
+
 /* Finds or adds the stack in which `caller` has called the location. */
 enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
 			     uint32_t *ret, struct ux_error *err) ux_must;
@@ -245,6 +252,12 @@ enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t loc
 enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32_t stack,
 				   uint64_t time_ns, const int64_t *values, struct ux_error *err)
 	ux_must;
+
+/*
+ * Releases what only finds stacks and samples again that were added before: after it none may be
+ * added.
+ */
+void ux_profile_settle(struct ux_profile *p);
 
 /*
  * Sets the index of the value with that name among n, or else with that number, from 1 on; of the

@@ -41,6 +41,11 @@ struct symbolize_batch {
 	/* Numbers in the profile of texts, by pointer. Cleared with each module, whose texts are
 	 * freed with its symbols. */
 	struct symbolize_texts texts;
+	bool passing; /* texts are gone after the call in which they are received */
+	/* The frames that were received last, of the same texts, and a location that has them. */
+	struct ux_frame last[UX_FRAMES_MOST];
+	size_t n_last;
+	uint32_t last_location;
 	struct ux_out path;
 	enum ux_code code; /* the first failure while frames were added */
 	struct ux_error *err;
@@ -50,9 +55,11 @@ struct symbolize_batch {
 static enum ux_code symbolize_text(struct symbolize_batch *b, const char *dir, const char *base,
 				   uint32_t *ret)
 {
-	bool fresh = false;
-	uint32_t *number =
-		symbolize_texts_insert(&b->texts, (struct symbolize_text_key){dir, base}, &fresh);
+	bool fresh = true;
+	uint32_t *number = ret;
+	if (!b->passing)
+		number = symbolize_texts_insert(&b->texts, (struct symbolize_text_key){dir, base},
+						&fresh);
 	if (!number)
 		return ux_error_nomem(b->err);
 	if (fresh) {
@@ -70,13 +77,43 @@ static enum ux_code symbolize_text(struct symbolize_batch *b, const char *dir, c
 	return UX_OK;
 }
 
+/* Forgets texts, which are freed. */
+static void symbolize_forget_texts(struct symbolize_batch *b)
+{
+	symbolize_texts_deinit(&b->texts);
+	b->n_last = 0;
+}
+
+/* Whether frames are those that were received last. Addresses come in ascending order, so that
+ * half of them, or more, are of the same line. */
+static bool symbolize_is_last(const struct symbolize_batch *b, const struct ux_frame *frames,
+			      size_t n)
+{
+	if (n == 0 || n != b->n_last)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_frame *x = &frames[i], *y = &b->last[i];
+		if (x->line != y->line || x->function != y->function || x->base != y->base ||
+		    x->dir != y->dir || x->inlined != y->inlined)
+			return false;
+	}
+	return true;
+}
+
 /* Gives a location frames that a reader of symbols has found. */
 static enum ux_code symbolize_name(struct symbolize_batch *b, uint32_t location,
 				   const struct ux_frame *frames, size_t n)
 {
 	struct ux_profile_frame to[UX_FRAMES_MOST];
 	n = ux_min(n, (size_t)UX_FRAMES_MOST);
+	if (symbolize_is_last(b, frames, n)) {
+		ux_profile_name_as(b->profile, location, b->last_location);
+		return UX_OK;
+	}
+	b->n_last = b->passing ? 0 : n;
+	b->last_location = location;
 	for (size_t i = 0; i < n; i++) {
+		b->last[i] = frames[i];
 		to[i] = (struct ux_profile_frame){.line = frames[i].line,
 						  .inlined = frames[i].inlined};
 		UX_TRY(symbolize_text(b, NULL, frames[i].function, &to[i].linkage));
@@ -358,7 +395,8 @@ static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t mo
 	if (m->id.size == 0)
 		return UX_OK;
 	UX_TRY(symbolize_server_base(b, module, sources));
-	symbolize_texts_deinit(&b->texts); /* those of a file are gone */
+	symbolize_forget_texts(b);
+	b->passing = true;
 	b->n_pcs = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
@@ -523,7 +561,8 @@ static enum ux_code symbolize_module(struct symbolize_batch *b, uint32_t module,
 				     const struct ux_profile_sources *sources)
 {
 	b->n_pcs = 0;
-	symbolize_texts_deinit(&b->texts);
+	b->passing = false;
+	symbolize_forget_texts(b);
 	switch (b->profile->modules.data[module].kind) {
 	case UX_PROFILE_FILE:
 		UX_TRY(symbolize_file(b, module, sources));

@@ -71,11 +71,15 @@ static enum ux_code top_row(struct top_maker *m, struct top_key key, uint32_t lo
 	return UX_OK;
 }
 
-/* Replaces the function of each frame and location by its row. */
+/* Replaces the function of each frame and location by its row. Locations may share frames, whose
+ * functions are needed until the last of these. */
 static enum ux_code top_rows(struct top_maker *m, enum ux_top_level level, struct ux_error *err)
 {
 	const struct ux_profile *p = m->p;
 	bool lines = level == UX_TOP_LINES;
+	ux_cleanup(ux_free_ptr) uint32_t *rows = calloc(p->frames.size + 1, sizeof(*rows));
+	if (!rows)
+		return ux_error_nomem(err);
 	for (size_t i = 1; i < p->locations.size; i++) {
 		const struct ux_profile_location *l = &p->locations.data[i];
 		if (l->n == 0)
@@ -85,9 +89,11 @@ static enum ux_code top_rows(struct top_maker *m, enum ux_top_level level, struc
 			const struct ux_profile_frame *f = &p->frames.data[k];
 			struct top_key key = {m->of.of_frame[k], lines ? f->file : 0,
 					      lines ? f->line : 0};
-			UX_TRY(top_row(m, key, (uint32_t)i, &m->of.of_frame[k], err));
+			UX_TRY(top_row(m, key, (uint32_t)i, &rows[k], err));
 		}
 	}
+	free(m->of.of_frame);
+	m->of.of_frame = ux_take(&rows);
 	return UX_OK;
 }
 

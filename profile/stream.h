@@ -15,7 +15,7 @@ typedef enum ux_code ux_stream_fn(void *ctx, struct ux_bytes bytes, struct ux_er
 /* Writers append to `out` and call ux_stream_pass() after each record. */
 struct ux_stream {
 	struct ux_out out;
-	ux_stream_fn *write;
+	ux_stream_fn *write; /* NULL: everything stays in `out` */
 	void *ctx;
 };
 
@@ -29,6 +29,8 @@ static inline enum ux_code ux_stream_flush(struct ux_stream *s, struct ux_error 
 {
 	UX_TRY(ux_out_status(&s->out, err));
 	enum ux_code code = UX_OK;
+	if (!s->write)
+		return UX_OK;
 	if (s->out.size > 0)
 		code = s->write(s->ctx, ux_out_bytes(&s->out), err);
 	ux_out_reset(&s->out);

@@ -18,7 +18,7 @@ void ux_range_vec_normalize(struct ux_range_vec *ranges)
 	size_t last = 0;
 	if (ranges->size < 2)
 		return;
-	qsort(r, ranges->size, sizeof(*r), range_compare);
+	ux_sort_by_start(r, ranges->size, sizeof(*r), range_compare);
 	for (size_t i = 1; i < ranges->size; i++) {
 		if (r[i].lo <= r[last].hi)
 			r[last].hi = ux_max(r[last].hi, r[i].hi);

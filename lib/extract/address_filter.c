@@ -52,6 +52,19 @@ static void filter_widen(struct ux_range_vec *ranges, uint64_t lo, uint64_t hi)
 	}
 }
 
+/* Gives back the memory of ranges that have become parts of others: a million addresses are in
+ * some ten thousand functions. */
+static void filter_shrink(struct ux_range_vec *ranges)
+{
+	size_t n = ux_max(ranges->size, (size_t)1);
+	struct ux_range *less =
+		n < ranges->cap ? reallocarray(ranges->data, n, sizeof(*less)) : NULL;
+	if (!less)
+		return;
+	ranges->data = less;
+	ranges->cap = n;
+}
+
 bool ux_address_filter_widen(struct ux_address_filter *filter,
 			     const struct ux_code_symbol_vec *symbols,
 			     const struct ux_range_set *text)
@@ -64,6 +77,7 @@ bool ux_address_filter_widen(struct ux_address_filter *filter,
 		filter_widen(&filter->ranges, s[i].start, hi);
 	}
 	ux_range_vec_normalize(&filter->ranges);
+	filter_shrink(&filter->ranges);
 	filter->code.size = 0;
 	for (size_t i = 0; i < filter->ranges.size; i++) {
 		struct ux_range r = filter->ranges.data[i];

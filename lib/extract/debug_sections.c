@@ -274,6 +274,30 @@ void ux_debug_sections_release(const struct ux_debug_sections *sections)
 			ux_file_release(sections->content[i].bytes);
 }
 
+unsigned ux_debug_sections_of_text(const struct ux_debug_sections *sections, const char *text)
+{
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		const struct ux_content *c = &sections->content[i];
+		if (c->owned && (uintptr_t)text - (uintptr_t)c->owned < c->bytes.size)
+			return 1u << i;
+	}
+	return 0;
+}
+
+void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep)
+{
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		if (!sections->content[i].owned || (keep >> i & 1) != 0)
+			continue;
+		ux_content_free(&sections->content[i]);
+		sections->dwarf.data[i] = UX_BYTES_NONE;
+	}
+	ux_section_window_close(sections->stream);
+	if (sections->stream)
+		sections->dwarf.data[UX_DWARF_INFO] = UX_BYTES_NONE;
+	sections->stream = NULL;
+}
+
 void ux_debug_sections_free(struct ux_debug_sections *sections)
 {
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)

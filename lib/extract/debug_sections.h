@@ -110,6 +110,14 @@ enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t memory,
 				    const char *folder);
 
+/* The bit (1 << enum ux_dwarf_section) of the section that was inflated or copied and that a text
+ * lies in; 0: it is elsewhere, or NULL. */
+unsigned ux_debug_sections_of_text(const struct ux_debug_sections *sections, const char *text);
+
+/* Releases a stream, and the sections that were inflated or copied but those whose bits are in
+ * `keep`. They become empty. */
+void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep);
+
 /* Gives back the pages of sections in a mapped file, except those of strings. The sections can
  * still be read. Any thread. */
 void ux_debug_sections_release(const struct ux_debug_sections *sections);

@@ -425,6 +425,27 @@ static uint64_t extraction_input_size(const struct ux_extraction *x)
 	return sum;
 }
 
+/* Releases the sections that no text points into. What was read of the others is in pieces. */
+static void extraction_drop_sections(struct ux_extraction *x)
+{
+	const struct ux_collection *c = &x->build.collection;
+	unsigned keep = 0;
+	for (size_t u = 0; u < c->n_units; u++) {
+		const struct ux_unit_pieces *unit = &c->units[u];
+		for (uint32_t i = 0; i < unit->n_functions; i++)
+			keep |= ux_debug_sections_of_text(&x->sections, unit->functions[i].name);
+		for (uint32_t i = 0; i < unit->n_lines; i++)
+			keep |= ux_debug_sections_of_text(&x->sections, unit->lines[i].name);
+		for (uint32_t i = 0; i < unit->n_names; i++)
+			keep |= ux_debug_sections_of_text(&x->sections, unit->names[i]);
+		for (uint32_t i = 0; i < unit->n_files; i++) {
+			keep |= ux_debug_sections_of_text(&x->sections, unit->files[i].dir);
+			keep |= ux_debug_sections_of_text(&x->sections, unit->files[i].base);
+		}
+	}
+	ux_debug_sections_drop(&x->sections, keep);
+}
+
 static void extraction_release(void *ctx)
 {
 	const struct ux_extraction *x = ctx;
@@ -443,13 +464,14 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_read_symbols(&x, err));
 	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
+	x.build.input_size = extraction_input_size(&x);
+	extraction_drop_sections(&x);
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing) {
 		if (ret_stats)
 			*ret_stats = x.build.stats; /* what the file has elsewhere */
 		return UX_OK;
 	}
-	x.build.input_size = extraction_input_size(&x);
 	x.build.release = options->mapped ? extraction_release : NULL;
 	x.build.release_ctx = &x;
 	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);

@@ -117,16 +117,17 @@ static void a_profile_has_its_samples_and_places(void **state)
 static void without_new_names_the_bytes_are_the_same(void **state)
 {
 	(void)state;
-	struct ux_out out = {0}, again = {0};
+	struct ux_out out = {0};
+	struct ux_stream again = {0};
 	struct ux_pprof f;
 	struct ux_profile p;
 	write_profile(&out);
 	read_profile(&f, ux_out_bytes(&out), &p);
 	assert_int_equal(ux_pprof_rewrite(&f, &p, &again, NULL), UX_OK);
-	assert_true(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(&again)));
+	assert_true(ux_bytes_eq(ux_out_bytes(&out), ux_out_bytes(&again.out)));
 	ux_profile_deinit(&p);
 	ux_out_deinit(&out);
-	ux_out_deinit(&again);
+	ux_stream_deinit(&again);
 }
 
 /* Names location 1 of the file: an inlined function and the one that it is inlined into. */
@@ -157,17 +158,18 @@ static size_t count_fields(struct ux_bytes message, uint32_t number)
 static void names_are_added_and_all_else_is_kept(void **state)
 {
 	(void)state;
-	struct ux_out out = {0}, named = {0}, plain = {0};
+	struct ux_out out = {0};
+	struct ux_stream named = {0}, plain = {0};
 	struct ux_pprof f, again;
 	struct ux_profile p, q;
 	write_profile(&out);
 	read_profile(&f, ux_out_bytes(&out), &p);
 	name_second(&p, &f);
 	assert_int_equal(ux_pprof_rewrite(&f, &p, &named, NULL), UX_OK);
-	assert_int_equal(count_fields(ux_out_bytes(&named), UNKNOWN_FIELD), 1);
-	assert_int_equal(count_fields(ux_out_bytes(&named), PPROF_FUNCTION), 3);
+	assert_int_equal(count_fields(ux_out_bytes(&named.out), UNKNOWN_FIELD), 1);
+	assert_int_equal(count_fields(ux_out_bytes(&named.out), PPROF_FUNCTION), 3);
 
-	read_profile(&again, ux_out_bytes(&named), &q);
+	read_profile(&again, ux_out_bytes(&named.out), &q);
 	const struct ux_profile_location *l = q.locations.data + again.first_location;
 	assert_int_equal(l[0].n, 0);
 	assert_int_equal(l[1].n, 2);
@@ -183,12 +185,12 @@ static void names_are_added_and_all_else_is_kept(void **state)
 
 	/* A second round has nothing to add. */
 	assert_int_equal(ux_pprof_rewrite(&again, &q, &plain, NULL), UX_OK);
-	assert_true(ux_bytes_eq(ux_out_bytes(&named), ux_out_bytes(&plain)));
+	assert_true(ux_bytes_eq(ux_out_bytes(&named.out), ux_out_bytes(&plain.out)));
 	ux_profile_deinit(&p);
 	ux_profile_deinit(&q);
 	ux_out_deinit(&out);
-	ux_out_deinit(&named);
-	ux_out_deinit(&plain);
+	ux_stream_deinit(&named);
+	ux_stream_deinit(&plain);
 }
 
 static void a_new_profile_says_the_same(void **state)
@@ -214,11 +216,52 @@ static void a_new_profile_says_the_same(void **state)
 	ux_out_deinit(&made);
 }
 
+/* IDs of locations in the order of the message, and those of a sample's stack. The expected number
+ * of each in the profile counts from the first location; of equal IDs the first one is meant. */
+static void ids_are(const uint64_t *ids, size_t n, const uint64_t *stack, size_t depth,
+		    const uint32_t *expected)
+{
+	struct ux_out out = {0}, packed = {0};
+	struct ux_pprof f;
+	struct ux_profile p;
+	for (size_t i = 0; i < n; i++)
+		put_message(&out, PPROF_LOCATION,
+			    FIELDS({PPROF_LOCATION_ID, ids[i]}, {PPROF_LOCATION_ADDRESS, 16 + i}));
+	for (size_t i = 0; i < depth; i++)
+		ux_out_uleb(&packed, stack[i]);
+	struct ux_out sample = {0};
+	ux_protobuf_put_bytes(&sample, PPROF_SAMPLE_LOCATION, ux_out_bytes(&packed));
+	ux_protobuf_put_bytes(&out, PPROF_SAMPLE, ux_out_bytes(&sample));
+	ux_protobuf_put_bytes(&out, PPROF_STRING_TABLE, UX_STR(""));
+	read_profile(&f, ux_out_bytes(&out), &p);
+	assert_int_equal(p.samples.size, 1);
+	uint32_t at = p.samples.data[0].stack;
+	for (size_t i = 0; i < depth; i++, at = p.stacks.data[at].caller)
+		assert_int_equal(p.stacks.data[at].location, f.first_location + expected[i]);
+	assert_int_equal(at, 0);
+	ux_profile_deinit(&p);
+	ux_out_deinit(&out);
+	ux_out_deinit(&packed);
+	ux_out_deinit(&sample);
+}
+
+static void locations_are_found_by_ids_that_count_and_by_any_others(void **state)
+{
+	(void)state;
+#define IDS(...) ((const uint64_t[]){__VA_ARGS__})
+	ids_are(IDS(1, 2, 3), 3, IDS(3, 1, 2), 3, (const uint32_t[]){2, 0, 1});
+	ids_are(IDS(1, 2, 9, 3), 4, IDS(3, 9, 1, 2), 4, (const uint32_t[]){3, 2, 0, 1});
+	ids_are(IDS(2, 1), 2, IDS(1, 2), 2, (const uint32_t[]){1, 0});
+	ids_are(IDS(5, 5, 6, 1), 4, IDS(6, 5, 1), 3, (const uint32_t[]){2, 0, 3});
+	ids_are(IDS(1, 1, 2), 3, IDS(2, 1), 2, (const uint32_t[]){2, 0});
+#undef IDS
+}
+
 /* Reads, rewrites and writes whatever the input is. */
 static enum ux_code read_any(struct ux_bytes bytes)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_out out = {0};
+	struct ux_stream out = {0};
 	struct ux_pprof f;
 	struct ux_profile p;
 	enum ux_code code = ux_profile_init(&p, &err);
@@ -227,9 +270,9 @@ static enum ux_code read_any(struct ux_bytes bytes)
 	if (code == UX_OK)
 		code = ux_pprof_rewrite(&f, &p, &out, &err);
 	if (code == UX_OK)
-		code = ux_pprof_write(&p, &out, &err);
+		code = ux_pprof_write(&p, &out.out, &err);
 	ux_profile_deinit(&p);
-	ux_out_deinit(&out);
+	ux_stream_deinit(&out);
 	return code;
 }
 
@@ -296,6 +339,7 @@ static void other_files_are_not_taken_for_profiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(locations_are_found_by_ids_that_count_and_by_any_others),
 		UX_TEST(a_profile_has_its_samples_and_places),
 		UX_TEST(without_new_names_the_bytes_are_the_same),
 		UX_TEST(names_are_added_and_all_else_is_kept),

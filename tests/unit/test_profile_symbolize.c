@@ -269,6 +269,36 @@ static void tables_of_the_vdso_are_those_of_the_recorded_one(void **state)
 	free(u);
 }
 
+/* --- a server --------------------------------------------------------------------------------- */
+
+/* Answers from one buffer, whose text is another one for each address: a batch that comes may lie
+ * where the one before it was. */
+static enum ux_code answer_from_one_buffer(void *ctx, const struct ux_id *id, const uint64_t *pcs,
+					   size_t n, ux_frames_fn *fn, void *fn_ctx,
+					   struct ux_error *err)
+{
+	static char text[32];
+	(void)ctx, (void)id, (void)err;
+	for (size_t i = 0; i < n; i++) {
+		struct ux_frame frame = {.function = text, .dir = "", .base = ""};
+		snprintf(text, sizeof(text), "at_%" PRIx64, pcs[i]);
+		assert_true(fn(fn_ctx, i, &frame, 1));
+	}
+	return UX_OK;
+}
+
+static void texts_of_a_server_are_those_of_the_moment(void **state)
+{
+	struct machine *t = *state;
+	uint32_t module = add_module(t, UX_PROFILE_FILE, "/no/such/file", gnu_id(OTHER_ID));
+	uint32_t one = add_location(t, module, UX_PROFILE_PC, 0x10);
+	uint32_t other = add_location(t, module, UX_PROFILE_PC, 0x20);
+	t->sources.server = answer_from_one_buffer;
+	symbolize(t);
+	assert_string_equal(name_of(t, one), "at_10");
+	assert_string_equal(name_of(t, other), "at_20");
+}
+
 /* --- the kernel and its modules --------------------------------------------------------------- */
 
 #define KERNEL_AT UINT64_C(0xffffffff81000000)
@@ -565,6 +595,7 @@ int main(void)
 		TEST(the_vdso_of_this_machine_is_not_used_for_other_machines),
 		TEST(a_vdso_is_named_by_the_cache_of_perf),
 		TEST(tables_of_the_vdso_are_those_of_the_recorded_one),
+		TEST(texts_of_a_server_are_those_of_the_moment),
 		TEST(addresses_of_the_kernel_are_moved_to_where_it_is_after_another_boot),
 		TEST(another_kernel_than_the_recorded_one_names_nothing),
 		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
