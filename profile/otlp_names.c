@@ -31,11 +31,9 @@ void ux_otlp_names_deinit(struct ux_otlp_names *n)
 	free(n->addresses);
 	ux_otlp_locations_deinit(&n->locations);
 	free(n->owners);
-	free(n->lines);
 	ux_out_deinit(&n->line_bytes);
 	ux_out_deinit(&n->functions);
 	ux_out_deinit(&n->strings);
-	ux_out_deinit(&n->inner);
 	ux_string_numbers_deinit(&n->numbers);
 	ux_arena_deinit(&n->texts);
 }
@@ -97,37 +95,86 @@ static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint6
 			   number, n);
 }
 
-static enum ux_code otlp_scan_location(struct ux_otlp_names *n, const struct ux_protobuf_field *f,
-				       struct ux_error *err)
+/* Adds a location without lines. c is its content, which was read. */
+static enum ux_code otlp_add_location(struct ux_otlp_names *n, struct ux_otlp_location l,
+				      const struct ux_cur *c, struct ux_error *err)
+{
+	if (n->locations.size == UX_OTLP_LOCATIONS_MOST)
+		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
+				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
+	return ux_otlp_locations_append(&n->locations, l) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Most of the message are locations: the fields that encoders write are told apart by one byte. */
+static enum ux_code otlp_scan_location(struct ux_otlp_names *n, const uint8_t *field,
+				       struct ux_cur c, struct ux_error *err)
 {
 	uint64_t mapping = 0, address = 0;
 	bool named = false;
-	struct ux_cur c = f->bytes;
 	n->n_locations++;
-	for (struct ux_protobuf_field inner; ux_protobuf_next(&c, &inner);) {
-		if (inner.number == OTLP_LOCATION_MAPPING)
-			mapping = inner.value;
-		else if (inner.number == OTLP_LOCATION_ADDRESS)
-			address = inner.value;
-		else if (inner.number == OTLP_LOCATION_LINES && ux_protobuf_is_message(&c, &inner))
+	while (ux_cur_more(&c)) {
+		switch (*c.pos) {
+		case OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT:
+			ux_cur_pass(&c, 1);
+			mapping = ux_cur_uleb(&c);
+			continue;
+		case OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT:
+			ux_cur_pass(&c, 1);
+			address = ux_cur_uleb(&c);
+			continue;
+		case OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES:
 			named = true;
+			ux_cur_pass(&c, 1);
+			ux_cur_skip(&c, ux_cur_uleb(&c));
+			continue;
+		case OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES:
+			ux_cur_pass(&c, 1);
+			ux_cur_skip(&c, ux_cur_uleb(&c));
+			continue;
+		default:
+			break;
+		}
+		struct ux_cur any = c; /* so that c stays in registers */
+		struct ux_protobuf_field f;
+		const bool more = ux_protobuf_next(&any, &f);
+		if (more && f.number == OTLP_LOCATION_MAPPING)
+			mapping = f.value;
+		else if (more && f.number == OTLP_LOCATION_ADDRESS)
+			address = f.value;
+		else if (more && f.number == OTLP_LOCATION_LINES &&
+			 ux_protobuf_is_message(&any, &f))
+			named = true;
+		c = any;
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	if (mapping > UINT32_MAX - 1)
+	if (ux_unlikely(mapping > UINT32_MAX - 1))
 		return otlp_dangles(&c, "mapping", mapping, 0, err);
 	if (named || mapping == 0)
 		return UX_OK;
-	if (n->locations.size == UX_OTLP_LOCATIONS_MOST)
-		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&c),
-				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
 	const struct ux_otlp_location l = {
 		.address = address,
 		.mapping = (uint32_t)mapping,
-		.field = otlp_offset(n, f->whole.data),
-		.content = otlp_offset(n, f->bytes.start),
-		.end = otlp_offset(n, f->bytes.end),
+		.field = otlp_offset(n, field),
+		.content = otlp_offset(n, c.start),
+		.end = otlp_offset(n, c.end),
 	};
-	return ux_otlp_locations_append(&n->locations, l) ? UX_OK : ux_error_nomem(err);
+	return otlp_add_location(n, l, &c, err);
+}
+
+/* Reads the locations that come next. */
+static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
+					struct ux_error *err)
+{
+	struct ux_cur c = *ret;
+	while (ux_cur_more(&c) && *c.pos == (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES)) {
+		const uint8_t *field = c.pos;
+		ux_cur_pass(&c, 1);
+		struct ux_cur content = ux_cur_sub(&c, ux_cur_uleb(&c));
+		if (!c.failed)
+			UX_TRY(otlp_scan_location(n, field, content, err));
+	}
+	*ret = c;
+	return UX_OK;
 }
 
 /* --- the dictionary --------------------------------------------------------------------------- */
@@ -135,13 +182,16 @@ static enum ux_code otlp_scan_location(struct ux_otlp_names *n, const struct ux_
 static enum ux_code otlp_scan_dictionary(struct otlp_scan *s, struct ux_cur c, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
-	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+	for (struct ux_protobuf_field f;;) {
+		UX_TRY(otlp_scan_locations(n, &c, err));
+		if (!ux_protobuf_next(&c, &f))
+			break;
 		if (f.number > OTLP_STACK_TABLE)
 			continue; /* of a later version */
 		if (!ux_protobuf_is_message(&c, &f))
 			break;
-		if (f.number == OTLP_LOCATION_TABLE)
-			UX_TRY(otlp_scan_location(n, &f, err));
+		if (f.number == OTLP_LOCATION_TABLE) /* whose tag is longer than it has to be */
+			UX_TRY(otlp_scan_location(n, f.whole.data, f.bytes, err));
 		else if (f.number == OTLP_STRING_TABLE)
 			otlp_table_add(n, &s->strings, &f);
 		else if (f.number == OTLP_ATTRIBUTE_TABLE)
@@ -264,10 +314,9 @@ static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
 	const size_t n_mappings = otlp_table_size(&s->modules);
-	n->addresses = calloc(n->locations.size + 1, sizeof(*n->addresses));
-	n->owners = calloc(n->locations.size + 1, sizeof(*n->owners));
-	n->lines = calloc(n->locations.size + 1, sizeof(*n->lines));
-	if (!n->addresses || !n->owners || !n->lines)
+	n->addresses = malloc((n->locations.size + 1) * sizeof(*n->addresses));
+	n->owners = malloc((n->locations.size + 1) * sizeof(*n->owners));
+	if (!n->addresses || !n->owners)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n->locations.size; i++) {
 		struct ux_otlp_location *l = &n->locations.data[i];
@@ -307,7 +356,7 @@ enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err)
 		.mappings.quota = n->quota,
 		.modules.quota = n->quota,
 	};
-	n->line_bytes.quota = n->functions.quota = n->strings.quota = n->inner.quota = n->quota;
+	n->line_bytes.quota = n->functions.quota = n->strings.quota = n->quota;
 	ux_arena_init(&n->texts, UX_PROFILE_BYTES_MOST);
 	if (n->bytes.size > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "a message of %zu bytes", n->bytes.size);
@@ -315,159 +364,4 @@ enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err)
 	n->n_strings = (uint32_t)otlp_table_size(&s.strings);
 	UX_TRY(otlp_scan_modules(&s, err));
 	return otlp_scan_group(&s, err);
-}
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text)
-{
-	if (text.size == 0)
-		return 0;
-	if (n->n_strings == 0) { /* string 0 is "" in every message */
-		ux_protobuf_put_bytes(&n->strings, OTLP_STRING_TABLE, UX_BYTES_NONE);
-		n->n_strings++;
-	}
-	bool fresh = false;
-	const uint32_t *known = ux_string_numbers_find(&n->numbers, text);
-	if (known)
-		return *known;
-	const char *copy = ux_arena_strndup(&n->texts, text.data, text.size);
-	uint32_t *number =
-		copy ? ux_string_numbers_insert(&n->numbers, ux_bytes(copy, text.size), &fresh)
-		     : NULL;
-	if (!number) {
-		n->strings.failed = true;
-		return 0;
-	}
-	*number = n->n_strings++;
-	ux_protobuf_put_bytes(&n->strings, OTLP_STRING_TABLE, text);
-	return *number;
-}
-
-uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
-				uint32_t file)
-{
-	if (n->n_functions == 0) { /* element 0 of each table is the zero value */
-		ux_protobuf_put_bytes(&n->functions, OTLP_FUNCTION_TABLE, UX_BYTES_NONE);
-		n->n_functions++;
-	}
-	ux_out_reset(&n->inner);
-	ux_protobuf_put_nonzero(&n->inner, OTLP_FUNCTION_NAME, name);
-	ux_protobuf_put_nonzero(&n->inner, OTLP_FUNCTION_SYSTEM_NAME, linkage);
-	ux_protobuf_put_nonzero(&n->inner, OTLP_FUNCTION_FILENAME, file);
-	ux_protobuf_put_message(&n->functions, OTLP_FUNCTION_TABLE, &n->inner);
-	return n->n_functions++;
-}
-
-/* The bytes of lines with a number; they begin with their size. */
-static struct ux_bytes otlp_lines(const struct ux_otlp_names *n, uint32_t lines)
-{
-	uint32_t size = 0;
-	if (lines == 0)
-		return UX_BYTES_NONE;
-	memcpy(&size, n->line_bytes.data + lines - 1, sizeof(size));
-	return ux_bytes(n->line_bytes.data + lines - 1 + sizeof(size), size);
-}
-
-uint32_t ux_otlp_names_line(struct ux_otlp_names *n, uint32_t function, uint32_t line, uint32_t up)
-{
-	struct ux_out *out = &n->line_bytes;
-	const size_t at = out->size, callers = otlp_lines(n, up).size;
-	ux_out_reset(&n->inner);
-	ux_protobuf_put_uint(&n->inner, OTLP_LINE_FUNCTION, function);
-	ux_protobuf_put_nonzero(&n->inner, OTLP_LINE_LINE, line);
-	ux_out_u32(out, 0);
-	ux_protobuf_put_message(out, OTLP_LOCATION_LINES, &n->inner);
-	uint8_t *to = callers > 0 ? ux_out_room(out, callers) : NULL;
-	if (to) /* after the buffer may have moved */
-		memcpy(to, otlp_lines(n, up).data, callers);
-	if (out->size > UINT32_MAX - 1)
-		out->failed = true;
-	if (out->failed)
-		return 0;
-	ux_out_patch_u32(out, at, (uint32_t)(out->size - at - sizeof(uint32_t)));
-	return (uint32_t)at + 1;
-}
-
-enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err)
-{
-	UX_TRY(ux_out_status(&n->line_bytes, err));
-	UX_TRY(ux_out_status(&n->functions, err));
-	return ux_out_status(&n->strings, err);
-}
-
-/* --- writing ---------------------------------------------------------------------------------- */
-
-static size_t otlp_uleb_size(uint64_t v)
-{
-	size_t n = 1;
-	while (v >>= 7)
-		n++;
-	return n;
-}
-
-/* The size of a location's field with its lines, written without superfluous bytes. */
-static size_t otlp_location_size(const struct ux_otlp_names *n, size_t i)
-{
-	const struct ux_otlp_location *l = &n->locations.data[i];
-	size_t content = l->end - l->content + otlp_lines(n, n->lines[i]).size;
-	return 1 + otlp_uleb_size(content) + content;
-}
-
-/*
- * Writes a dictionary with the locations from *at on that are in it. last: the new functions and
- * strings follow, behind those of all dictionaries before, since parts of one message are joined.
- */
-static void otlp_write_part(const struct ux_otlp_names *n, const struct ux_protobuf_field *f,
-			    bool last, size_t *at, struct ux_out *out)
-{
-	const uint8_t *from = f->bytes.start;
-	const uint32_t end = otlp_offset(n, f->bytes.end);
-	uint64_t size = ux_cur_left(&f->bytes) + (last ? n->functions.size + n->strings.size : 0);
-	for (size_t i = *at; i < n->locations.size && n->locations.data[i].field < end; i++)
-		if (n->lines[i] != 0)
-			size += otlp_location_size(n, i) -
-				(n->locations.data[i].end - n->locations.data[i].field);
-	ux_out_uleb(out, (uint64_t)OTLP_DICTIONARY << 3 | UX_PROTOBUF_BYTES);
-	ux_out_uleb(out, size);
-	for (; *at < n->locations.size && n->locations.data[*at].field < end; ++*at) {
-		const struct ux_otlp_location *l = &n->locations.data[*at];
-		if (n->lines[*at] == 0)
-			continue;
-		struct ux_bytes lines = otlp_lines(n, n->lines[*at]);
-		ux_out_put(out, from, (size_t)(n->bytes.data + l->field - from));
-		ux_out_u8(out, OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES);
-		ux_out_uleb(out, l->end - l->content + lines.size);
-		ux_out_put(out, n->bytes.data + l->content, l->end - l->content);
-		ux_out_put(out, lines.data, lines.size);
-		from = n->bytes.data + l->end;
-	}
-	ux_out_put(out, from, (size_t)(f->bytes.end - from));
-	if (last) {
-		ux_out_put(out, n->functions.data, n->functions.size);
-		ux_out_put(out, n->strings.data, n->strings.size);
-	}
-}
-
-enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *out,
-				 struct ux_error *err)
-{
-	size_t left = 0, at = 0;
-	UX_TRY(ux_otlp_names_status(n, err));
-	if (n->functions.size == 0) { /* nothing was named */
-		ux_out_put(out, n->bytes.data, n->bytes.size);
-		return ux_out_status(out, err);
-	}
-	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
-	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
-		left += f.number == OTLP_DICTIONARY;
-	c = ux_cur_make(n->bytes, SECTION, false);
-	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
-		if (f.number == OTLP_DICTIONARY)
-			otlp_write_part(n, &f, --left == 0, &at, out);
-		else
-			ux_out_put(out, f.whole.data, f.whole.size);
-	}
-	UX_TRY(ux_cur_status(&c, err));
-	return ux_out_status(out, err);
 }

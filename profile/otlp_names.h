@@ -35,10 +35,18 @@ struct ux_otlp_location {
 	uint32_t field;   /* where its field begins, */
 	uint32_t content; /* where its content begins, */
 	uint32_t end;     /* and where both end */
+	uint32_t lines;   /* where its new lines begin in ux_otlp_names.line_bytes, */
+	uint32_t n_lines; /* and their bytes; 0: it has got none */
 };
 
 UX_VEC(ux_otlp_locations, struct ux_otlp_location);
 UX_VEC(ux_otlp_numbers, uint32_t);
+
+/* A line of a location: the number of a function in the message, and a line in its file. */
+struct ux_otlp_line {
+	uint32_t function;
+	uint32_t line;
+};
 
 /*
  * The state of one message. Zeroed except for bytes and quota = closed. One thread at a time.
@@ -54,14 +62,11 @@ struct ux_otlp_names {
 	/* The fields below belong to the functions of this header. */
 	struct ux_otlp_locations locations; /* in the order of the message */
 	uint32_t *owners;                   /* location of each address; malloc'ed */
-	uint32_t *lines;                    /* of each location, a number as of
-					       ux_otlp_names_line(); malloc'ed */
 	uint32_t n_strings;                 /* with those that are appended */
 	uint32_t n_functions;
-	struct ux_out line_bytes;
+	struct ux_out line_bytes; /* of all locations that have got lines */
 	struct ux_out functions;
 	struct ux_out strings;
-	struct ux_out inner;
 	struct ux_string_numbers numbers; /* of strings that were appended */
 	struct ux_arena texts;
 };
@@ -84,16 +89,11 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 				uint32_t file);
 
 /*
- * Appends lines: one of the function with that number, followed by the lines with the number `up`,
- * into which it is inlined (0: none). Returns the number of both together.
+ * Gives the location of an address (its index in n->addresses) n_lines lines, that of the innermost
+ * function first. At most once for an address; failures are latched.
  */
-uint32_t ux_otlp_names_line(struct ux_otlp_names *n, uint32_t function, uint32_t line, uint32_t up);
-
-/* Gives the location of an address (its index in n->addresses) its lines. */
-static inline void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, uint32_t lines)
-{
-	n->lines[n->owners[address]] = lines;
-}
+void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, const struct ux_otlp_line *lines,
+		       size_t n_lines);
 
 struct ux_profile_sources;
 

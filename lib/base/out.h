@@ -109,6 +109,21 @@ ux_inline void ux_out_uleb(struct ux_out *out, uint64_t v)
 	ux_out_u8(out, (uint8_t)v);
 }
 
+/*
+ * Writes an unsigned LEB128 to p, which has room for 10 bytes, and returns the position behind it.
+ * Numbers below 2^14 are written without a branch between their widths, which a processor cannot
+ * foresee.
+ */
+ux_inline uint8_t *ux_uleb_put(uint8_t *p, uint64_t v)
+{
+	for (; ux_unlikely(v >= 1 << 14); v >>= 7)
+		*p++ = (uint8_t)(v | 0x80);
+	const bool two = v >= 0x80;
+	p[0] = (uint8_t)((v & 0x7f) | (unsigned)two << 7);
+	p[1] = (uint8_t)(v >> 7);
+	return p + 1 + two;
+}
+
 ux_inline void ux_out_sleb(struct ux_out *out, int64_t v)
 {
 	while (v < -64 || v > 63) {
