@@ -28,11 +28,12 @@ static size_t name_all(struct ux_otlp_names *n)
 {
 	uint32_t name = ux_otlp_names_string(n, UX_STR("f()"));
 	uint32_t function = ux_otlp_names_function(n, name, name, 0);
-	const struct ux_otlp_line line = {function, 9};
 	size_t count = 0;
 	for (size_t m = 0; m < n->modules.size; m++)
 		for (size_t i = 0; i < n->modules.data[m].n; i++, count++)
-			ux_otlp_names_set(n, n->modules.data[m].first + i, &line, 1);
+			ux_otlp_lines_end(
+				n, n->modules.data[m].first + i,
+				ux_otlp_lines_put(ux_otlp_lines_begin(n, 1), function, 9));
 	return count;
 }
 

@@ -33,9 +33,7 @@ void ux_otlp_names_deinit(struct ux_otlp_names *n)
 	free(n->owners);
 	ux_out_deinit(&n->line_bytes);
 	ux_out_deinit(&n->functions);
-	ux_out_deinit(&n->strings);
-	ux_string_numbers_deinit(&n->numbers);
-	ux_arena_deinit(&n->texts);
+	ux_otlp_strings_deinit(&n->strings);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -95,83 +93,107 @@ static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint6
 			   number, n);
 }
 
-/* Adds a location without lines. c is its content, which was read. */
-static enum ux_code otlp_add_location(struct ux_otlp_names *n, struct ux_otlp_location l,
-				      const struct ux_cur *c, struct ux_error *err)
+/* What is needed of a location. */
+struct otlp_scanned {
+	uint64_t mapping;
+	uint64_t address;
+	bool named;
+};
+
+/* Moves past the tag of a field if it comes next, before `end`. */
+ux_inline bool otlp_scan_tag(struct ux_cur *c, const uint8_t *end, uint8_t tag)
 {
-	if (n->locations.size == UX_OTLP_LOCATIONS_MOST)
-		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
+	const bool found = c->pos < end && *c->pos == tag;
+	c->pos += found;
+	return found;
+}
+
+/*
+ * Most of a message are locations. Their fields as encoders write them, in the order of their
+ * numbers and with tags of one byte, are read with the cursor of their table, which leaves room for
+ * reading ahead. False: a field is of another kind, or does not end where the location does; ret is
+ * invalid then.
+ */
+ux_inline bool otlp_scan_plain_location(struct ux_cur *c, uint64_t size, struct otlp_scanned *ret)
+{
+	if (ux_unlikely(size > ux_cur_left(c)))
+		return false;
+	const uint8_t *end = c->pos + size;
+	*ret = (struct otlp_scanned){0};
+	if (otlp_scan_tag(c, end, OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))
+		ret->mapping = ux_cur_uleb(c);
+	if (otlp_scan_tag(c, end, OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))
+		ret->address = ux_cur_uleb_wide(c);
+	while (otlp_scan_tag(c, end, OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES)) {
+		ret->named = true;
+		ux_cur_skip(c, ux_cur_uleb(c));
+	}
+	if (otlp_scan_tag(c, end, OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES))
+		ux_cur_skip(c, ux_cur_uleb(c));
+	return !c->failed && c->pos == end && ret->mapping < UINT32_MAX;
+}
+
+/* The same for any location. */
+static ux_cold enum ux_code otlp_scan_any_location(struct ux_cur c, struct otlp_scanned *ret,
+						   struct ux_error *err)
+{
+	*ret = (struct otlp_scanned){0};
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
+		if (f.number == OTLP_LOCATION_MAPPING)
+			ret->mapping = f.value;
+		else if (f.number == OTLP_LOCATION_ADDRESS)
+			ret->address = f.value;
+		else if (f.number == OTLP_LOCATION_LINES && ux_protobuf_is_message(&c, &f))
+			ret->named = true;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	return ret->mapping > UINT32_MAX - 1 ? otlp_dangles(&c, "mapping", ret->mapping, 0, err)
+					     : UX_OK;
+}
+
+/* Adds a location that was read, if it is to be named. */
+ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct otlp_scanned *s,
+					 const uint8_t *field, struct ux_bytes content,
+					 struct ux_error *err)
+{
+	n->n_locations++;
+	if (s->named || s->mapping == 0)
+		return UX_OK;
+	const struct ux_otlp_location l = {
+		.address = s->address,
+		.mapping = (uint32_t)s->mapping,
+		.field = otlp_offset(n, field),
+		.content = otlp_offset(n, content.data),
+		.end = otlp_offset(n, content.data + content.size),
+	};
+	if (ux_unlikely(n->locations.size == UX_OTLP_LOCATIONS_MOST))
+		return ux_error_at(err, UX_ELIMIT, SECTION, l.content,
 				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
 	return ux_otlp_locations_append(&n->locations, l) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Most of the message are locations: the fields that encoders write are told apart by one byte. */
-static enum ux_code otlp_scan_location(struct ux_otlp_names *n, const uint8_t *field,
-				       struct ux_cur c, struct ux_error *err)
-{
-	uint64_t mapping = 0, address = 0;
-	bool named = false;
-	n->n_locations++;
-	while (ux_cur_more(&c)) {
-		switch (*c.pos) {
-		case OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT:
-			ux_cur_pass(&c, 1);
-			mapping = ux_cur_uleb(&c);
-			continue;
-		case OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT:
-			ux_cur_pass(&c, 1);
-			address = ux_cur_uleb(&c);
-			continue;
-		case OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES:
-			named = true;
-			ux_cur_pass(&c, 1);
-			ux_cur_skip(&c, ux_cur_uleb(&c));
-			continue;
-		case OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES:
-			ux_cur_pass(&c, 1);
-			ux_cur_skip(&c, ux_cur_uleb(&c));
-			continue;
-		default:
-			break;
-		}
-		struct ux_cur any = c; /* so that c stays in registers */
-		struct ux_protobuf_field f;
-		const bool more = ux_protobuf_next(&any, &f);
-		if (more && f.number == OTLP_LOCATION_MAPPING)
-			mapping = f.value;
-		else if (more && f.number == OTLP_LOCATION_ADDRESS)
-			address = f.value;
-		else if (more && f.number == OTLP_LOCATION_LINES &&
-			 ux_protobuf_is_message(&any, &f))
-			named = true;
-		c = any;
-	}
-	UX_TRY(ux_cur_status(&c, err));
-	if (ux_unlikely(mapping > UINT32_MAX - 1))
-		return otlp_dangles(&c, "mapping", mapping, 0, err);
-	if (named || mapping == 0)
-		return UX_OK;
-	const struct ux_otlp_location l = {
-		.address = address,
-		.mapping = (uint32_t)mapping,
-		.field = otlp_offset(n, field),
-		.content = otlp_offset(n, c.start),
-		.end = otlp_offset(n, c.end),
-	};
-	return otlp_add_location(n, l, &c, err);
-}
-
-/* Reads the locations that come next. */
+/* Reads the locations that come next, as far as their tags are those that encoders write. */
 static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
 					struct ux_error *err)
 {
 	struct ux_cur c = *ret;
 	while (ux_cur_more(&c) && *c.pos == (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES)) {
-		const uint8_t *field = c.pos;
+		struct otlp_scanned s;
+		const struct ux_cur before = c;
 		ux_cur_pass(&c, 1);
-		struct ux_cur content = ux_cur_sub(&c, ux_cur_uleb(&c));
-		if (!c.failed)
-			UX_TRY(otlp_scan_location(n, field, content, err));
+		const uint64_t size = ux_cur_uleb(&c);
+		const uint8_t *content = c.pos;
+		if (ux_unlikely(!otlp_scan_plain_location(&c, size, &s))) {
+			c = before;
+			ux_cur_pass(&c, 1);
+			struct ux_cur sub = ux_cur_sub(&c, ux_cur_uleb(&c));
+			content = sub.pos;
+			if (c.failed)
+				break;
+			UX_TRY(otlp_scan_any_location(sub, &s, err));
+		}
+		UX_TRY(otlp_add_location(n, &s, before.pos,
+					 ux_bytes(content, (size_t)(c.pos - content)), err));
 	}
 	*ret = c;
 	return UX_OK;
@@ -190,9 +212,12 @@ static enum ux_code otlp_scan_dictionary(struct otlp_scan *s, struct ux_cur c, s
 			continue; /* of a later version */
 		if (!ux_protobuf_is_message(&c, &f))
 			break;
-		if (f.number == OTLP_LOCATION_TABLE) /* whose tag is longer than it has to be */
-			UX_TRY(otlp_scan_location(n, f.whole.data, f.bytes, err));
-		else if (f.number == OTLP_STRING_TABLE)
+		if (f.number == OTLP_LOCATION_TABLE) { /* its tag is longer than it has to be */
+			struct otlp_scanned one;
+			UX_TRY(otlp_scan_any_location(f.bytes, &one, err));
+			UX_TRY(otlp_add_location(n, &one, f.whole.data, ux_protobuf_text(&f), err));
+		}
+		if (f.number == OTLP_STRING_TABLE)
 			otlp_table_add(n, &s->strings, &f);
 		else if (f.number == OTLP_ATTRIBUTE_TABLE)
 			otlp_table_add(n, &s->attributes, &f);
@@ -356,12 +381,11 @@ enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err)
 		.mappings.quota = n->quota,
 		.modules.quota = n->quota,
 	};
-	n->line_bytes.quota = n->functions.quota = n->strings.quota = n->quota;
-	ux_arena_init(&n->texts, UX_PROFILE_BYTES_MOST);
+	n->line_bytes.quota = n->functions.quota = n->strings.fields.quota = n->quota;
 	if (n->bytes.size > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "a message of %zu bytes", n->bytes.size);
 	UX_TRY(otlp_scan_message(&s, err));
-	n->n_strings = (uint32_t)otlp_table_size(&s.strings);
+	n->strings.first = (uint32_t)otlp_table_size(&s.strings);
 	UX_TRY(otlp_scan_modules(&s, err));
 	return otlp_scan_group(&s, err);
 }

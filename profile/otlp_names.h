@@ -8,9 +8,10 @@
 #define UX_OTLP_NAMES_H
 
 #include "id.h"
-#include "map.h"
+#include "otlp_fields.h"
+#include "otlp_strings.h"
 #include "out.h"
-#include "profile.h"
+#include "protobuf.h"
 #include "vec.h"
 
 enum {
@@ -42,12 +43,6 @@ struct ux_otlp_location {
 UX_VEC(ux_otlp_locations, struct ux_otlp_location);
 UX_VEC(ux_otlp_numbers, uint32_t);
 
-/* A line of a location: the number of a function in the message, and a line in its file. */
-struct ux_otlp_line {
-	uint32_t function;
-	uint32_t line;
-};
-
 /*
  * The state of one message. Zeroed except for bytes and quota = closed. One thread at a time.
  * Memory is bounded by the quota, or by a multiple of the message's size without one.
@@ -62,13 +57,10 @@ struct ux_otlp_names {
 	/* The fields below belong to the functions of this header. */
 	struct ux_otlp_locations locations; /* in the order of the message */
 	uint32_t *owners;                   /* location of each address; malloc'ed */
-	uint32_t n_strings;                 /* with those that are appended */
-	uint32_t n_functions;
-	struct ux_out line_bytes; /* of all locations that have got lines */
+	uint32_t n_functions;               /* with those that are appended */
+	struct ux_out line_bytes;           /* of all locations that have got lines */
 	struct ux_out functions;
-	struct ux_out strings;
-	struct ux_string_numbers numbers; /* of strings that were appended */
-	struct ux_arena texts;
+	struct ux_otlp_strings strings;
 };
 
 /*
@@ -82,18 +74,58 @@ enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err) u
 void ux_otlp_names_deinit(struct ux_otlp_names *n);
 
 /* The number of a string, which is copied and appended when it is new; failures are latched. */
-uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text);
+static inline uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text)
+{
+	return ux_otlp_strings_add(&n->strings, text);
+}
 
 /* Appends a function, whose strings are numbers as above, and returns its number. */
 uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
 				uint32_t file);
 
+enum {
+	UX_OTLP_LINE_MOST = 16, /* bytes of one line: a tag and a number of one byte, two of five */
+};
+
 /*
- * Gives the location of an address (its index in n->addresses) n_lines lines, that of the innermost
- * function first. At most once for an address; failures are latched.
+ * Gives the location of an address (its index in n->addresses) lines, at most once for an address.
+ * begin: room for so many lines, NULL after a failure, which is latched; then a line after the
+ * other, that of the innermost function first; end: with the position behind the last line, or with
+ * the first one for no lines at all.
  */
-void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, const struct ux_otlp_line *lines,
-		       size_t n_lines);
+ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
+{
+	/* One more, so that so many bytes can be read behind the last line. */
+	const size_t most = (n_lines + 1) * UX_OTLP_LINE_MOST;
+	uint8_t *p = ux_out_room(&n->line_bytes, most);
+	if (ux_likely(p != NULL))
+		n->line_bytes.size -= most;
+	return p;
+}
+
+/* The line of a function of the message. Returns the position behind it. */
+ux_inline uint8_t *ux_otlp_lines_put(uint8_t *p, uint32_t function, uint32_t line)
+{
+	p[0] = OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES;
+	p[2] = OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT;
+	uint8_t *q = ux_uleb_put(p + 3, function);
+	if (ux_likely(line != 0)) {
+		*q = OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT;
+		q = ux_uleb_put(q + 1, line);
+	}
+	p[1] = (uint8_t)(q - p - 2);
+	return q;
+}
+
+ux_inline void ux_otlp_lines_end(struct ux_otlp_names *n, size_t address, const uint8_t *p)
+{
+	struct ux_otlp_location *l = &n->locations.data[n->owners[address]];
+	const size_t at = n->line_bytes.size;
+	n->line_bytes.size = (size_t)(p - n->line_bytes.data);
+	n->line_bytes.failed |= n->line_bytes.size > UINT32_MAX;
+	l->lines = (uint32_t)at;
+	l->n_lines = (uint32_t)(n->line_bytes.size - at);
+}
 
 struct ux_profile_sources;
 

@@ -6,22 +6,18 @@
 #include "demangle.h"
 #include "profile_symbolize.h"
 
-UX_VEC(otlp_lines, struct ux_otlp_line);
-
 /* The functions of the profile that the message has by now, by linkage name and file. */
 struct otlp_functions {
 	struct ux_otlp_names *names;
 	const struct ux_profile *profile;
 	struct ux_profile_numbers numbers;
 	struct ux_out name;
-	struct otlp_lines lines; /* of one location */
 };
 
 static void otlp_functions_deinit(struct otlp_functions *f)
 {
 	ux_profile_numbers_deinit(&f->numbers);
 	ux_out_deinit(&f->name);
-	otlp_lines_deinit(&f->lines);
 }
 
 static enum ux_code otlp_functions_find(struct otlp_functions *f,
@@ -78,16 +74,16 @@ enum ux_code ux_otlp_names_symbolize(struct ux_otlp_names *n,
 	UX_TRY(ux_profile_symbolize(&p, sources, err));
 	for (size_t i = first; i < p.locations.size; i++) {
 		const struct ux_profile_location *l = &p.locations.data[i];
-		if (!otlp_lines_reserve(&f.lines, l->n))
-			return ux_error_nomem(err);
-		for (uint32_t k = l->n; k-- > 0;) { /* outer functions get the lower numbers */
+		uint8_t *end = ux_otlp_lines_begin(n, l->n);
+		for (uint32_t k = 0; end && k < l->n; k++) {
 			const struct ux_profile_frame *frame = &p.frames.data[l->first + k];
-			struct ux_otlp_line *line = &f.lines.data[k];
-			line->line = frame->line;
-			UX_TRY(otlp_functions_find(&f, frame, &line->function, err));
+			uint32_t function = 0;
+			UX_TRY(otlp_functions_find(&f, frame, &function, err));
+			end = ux_otlp_lines_put(end, function, frame->line);
 		}
 		/* the addresses of all modules follow each other as the locations do */
-		ux_otlp_names_set(n, i - first, f.lines.data, l->n);
+		if (end)
+			ux_otlp_lines_end(n, i - first, end);
 	}
 	return ux_otlp_names_status(n, err);
 }

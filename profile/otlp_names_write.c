@@ -8,38 +8,13 @@
 #define SECTION "OTLP profiles"
 
 enum {
-	ULEB_MOST = 10,                /* bytes of one number */
-	SIZE_MOST = 5,                 /* bytes of a size, which is below 4 GiB */
-	LINE_MOST = 4 + 2 * ULEB_MOST, /* tag, size and two tags, and two numbers */
-	WIDE = 16, /* bytes that are copied at once, where there is room, instead of a few */
+	ULEB_MOST = 10, /* bytes of one number */
+	SIZE_MOST = 5,  /* bytes of a size, which is below 4 GiB */
+	/* bytes that are copied at once, where there is room, instead of a few */
+	WIDE = UX_OTLP_LINE_MOST,
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-uint32_t ux_otlp_names_string(struct ux_otlp_names *n, struct ux_bytes text)
-{
-	if (text.size == 0)
-		return 0;
-	if (n->n_strings == 0) { /* string 0 is "" in every message */
-		ux_protobuf_put_bytes(&n->strings, OTLP_STRING_TABLE, UX_BYTES_NONE);
-		n->n_strings++;
-	}
-	bool fresh = false;
-	const uint32_t *known = ux_string_numbers_find(&n->numbers, text);
-	if (known)
-		return *known;
-	const char *copy = ux_arena_strndup(&n->texts, text.data, text.size);
-	uint32_t *number =
-		copy ? ux_string_numbers_insert(&n->numbers, ux_bytes(copy, text.size), &fresh)
-		     : NULL;
-	if (!number) {
-		n->strings.failed = true;
-		return 0;
-	}
-	*number = n->n_strings++;
-	ux_protobuf_put_bytes(&n->strings, OTLP_STRING_TABLE, text);
-	return *number;
-}
 
 uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
 				uint32_t file)
@@ -69,44 +44,11 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 	return n->n_functions++;
 }
 
-/* Writes a line to p, which has room for LINE_MOST bytes, and returns the position behind it. */
-ux_inline uint8_t *otlp_put_line(uint8_t *p, struct ux_otlp_line line)
-{
-	static_assert(LINE_MOST < 0x80, "the size of a line is one byte");
-	uint8_t *size = p + 1;
-	p[0] = OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES;
-	p[2] = OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT;
-	p = ux_uleb_put(p + 3, line.function);
-	p[0] = OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT;
-	if (line.line != 0)
-		p = ux_uleb_put(p + 1, line.line);
-	*size = (uint8_t)(p - size - 1);
-	return p;
-}
-
-void ux_otlp_names_set(struct ux_otlp_names *n, size_t address, const struct ux_otlp_line *lines,
-		       size_t n_lines)
-{
-	struct ux_out *out = &n->line_bytes;
-	const size_t at = out->size, most = n_lines * LINE_MOST + WIDE;
-	uint8_t *start = ux_out_room(out, most), *p = start;
-	if (!start)
-		return;
-	for (size_t i = 0; i < n_lines; i++)
-		p = otlp_put_line(p, lines[i]);
-	out->size = at + (size_t)(p - start);
-	if (out->size > UINT32_MAX)
-		out->failed = true;
-	struct ux_otlp_location *l = &n->locations.data[n->owners[address]];
-	l->lines = (uint32_t)at;
-	l->n_lines = (uint32_t)(p - start);
-}
-
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&n->line_bytes, err));
 	UX_TRY(ux_out_status(&n->functions, err));
-	return ux_out_status(&n->strings, err);
+	return ux_out_status(&n->strings.fields, err);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -149,7 +91,10 @@ ux_inline void otlp_copy(struct otlp_copy *c, const void *from, size_t size)
 /* The same for a few bytes of the message; most of these are fewer than WIDE. */
 ux_inline void otlp_copy_few(struct otlp_copy *c, const uint8_t *from, size_t size)
 {
-	memcpy(c->to, from, ux_likely(size <= WIDE && from <= c->wide_end) ? WIDE : size);
+	if (ux_likely(size <= WIDE && from <= c->wide_end))
+		memcpy(c->to, from, WIDE);
+	else
+		memcpy(c->to, from, size);
 	c->to += size;
 }
 
@@ -173,7 +118,7 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 	const uint8_t *from = f->bytes.start;
 	const uint32_t end = (uint32_t)(f->bytes.end - n->bytes.data);
 	const size_t size = ux_cur_left(&f->bytes) + otlp_growth(n, c->next, end) +
-			    (last ? n->functions.size + n->strings.size : 0);
+			    (last ? n->functions.size + n->strings.fields.size : 0);
 	*c->to++ = OTLP_DICTIONARY << 3 | UX_PROTOBUF_BYTES;
 	c->to = ux_uleb_put(c->to, size);
 	for (; c->next < n->locations.size && n->locations.data[c->next].field < end; c->next++) {
@@ -192,8 +137,8 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 	otlp_copy(c, from, (size_t)(f->bytes.end - from));
 	if (last) {
 		otlp_copy(c, n->functions.data, n->functions.size);
-		if (n->strings.size > 0)
-			otlp_copy(c, n->strings.data, n->strings.size);
+		if (n->strings.fields.size > 0)
+			otlp_copy(c, n->strings.fields.data, n->strings.fields.size);
 	}
 }
 
@@ -206,7 +151,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		return ux_out_status(out, err);
 	}
 	size_t left = 0, most = n->bytes.size + n->line_bytes.size + n->functions.size +
-				n->strings.size + WIDE;
+				n->strings.fields.size + WIDE;
 	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		left += f.number == OTLP_DICTIONARY;

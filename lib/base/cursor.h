@@ -177,6 +177,31 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 	return 0;
 }
 
+/*
+ * The same for numbers that mostly have several bytes: where eight are left, all of them are taken
+ * at once.
+ */
+ux_inline uint64_t ux_cur_uleb_wide(struct ux_cur *c)
+{
+	uint64_t v = 0;
+	if (ux_unlikely(c->end - c->pos < (ptrdiff_t)sizeof(v)))
+		return ux_cur_uleb(c);
+	memcpy(&v, c->pos, sizeof(v));
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		v = __builtin_bswap64(v);
+	const uint64_t last =
+		~v & 0x8080808080808080u; /* the lowest bit is that of its last byte */
+	if (ux_unlikely(last == 0))
+		return ux_cur_uleb(c);
+	v &= last ^ (last - 1);
+	v = (v & 0x007f007f007f007fu) | (v & 0x7f007f007f007f00u) >> 1;
+	v = (v & 0x00003fff00003fffu) | (v & 0x3fff00003fff0000u) >> 2;
+	v = (v & 0x000000000fffffffu) | (v & 0x0fffffff00000000u) >> 4;
+	c->prev = c->pos;
+	c->pos += (__builtin_ctzll(last) >> 3) + 1;
+	return v;
+}
+
 /* Reads a signed LEB128. Padding with the sign is legal; bits past the 64th are a failure. */
 ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 {

@@ -3,6 +3,7 @@
 #include "otlp_symbolize.h"
 
 #include "otlp_names.h"
+#include "profile.h"
 #include "symbolize.h"
 
 enum {
@@ -137,9 +138,8 @@ static enum ux_code otlp_add_function(struct otlp_work *w, const struct ux_frame
 }
 
 /* The same for a function that is not in the slot of its text: it is new, or of another file. */
-static ux_cold enum ux_code otlp_put_function(struct otlp_work *w,
-					      const struct ux_frame_cache *cache,
-					      const struct ux_cached_frame *f, uint32_t *ret)
+static enum ux_code otlp_put_function(struct otlp_work *w, const struct ux_frame_cache *cache,
+				      const struct ux_cached_frame *f, uint32_t *ret)
 {
 	struct otlp_slot *slot = otlp_slot_of(&w->cached, f->function);
 	bool fresh = false;
@@ -179,21 +179,19 @@ ux_inline enum ux_code otlp_function_of(struct otlp_work *w, const struct ux_fra
 static enum ux_code otlp_put_lines(struct otlp_work *w, const struct ux_frame_cache *cache,
 				   uint32_t frame, size_t address)
 {
-	const struct ux_cached_frame *chain[UX_FRAMES_MOST];
-	struct ux_otlp_line lines[UX_FRAMES_MOST];
-	size_t n = 0;
-	for (; frame != 0 && n < UX_FRAMES_MOST; frame = chain[n++]->up)
-		chain[n] = ux_cached_frame(cache, frame);
-	for (size_t i = n; i-- > 0;) {
-		UX_TRY(otlp_function_of(w, cache, chain[i], &lines[i].function));
-		if (lines[i].function == NAMELESS)
-			n = i = 0;
-		else
-			lines[i].line = chain[i]->line;
+	uint8_t *start = ux_otlp_lines_begin(&w->names, UX_FRAMES_MOST), *end = start;
+	if (!start)
+		return ux_otlp_names_status(&w->names, &w->req->err);
+	for (size_t n = 0; frame != 0 && n < UX_FRAMES_MOST; n++) {
+		const struct ux_cached_frame *f = ux_cached_frame(cache, frame);
+		uint32_t function = 0;
+		UX_TRY(otlp_function_of(w, cache, f, &function));
+		end = function == NAMELESS ? start : ux_otlp_lines_put(end, function, f->line);
+		frame = f->up;
 	}
-	if (n > 0)
-		ux_otlp_names_set(&w->names, address, lines, n);
-	w->n[n > 0 ? UX_OTLP_NAMED : UX_OTLP_NAMELESS]++;
+	if (end != start)
+		ux_otlp_lines_end(&w->names, address, end);
+	w->n[end != start ? UX_OTLP_NAMED : UX_OTLP_NAMELESS]++;
 	return UX_OK;
 }
 

@@ -79,11 +79,14 @@ static void name_all(struct ux_otlp_names *n)
 						ux_otlp_names_string(n, UX_STR("outer")), file);
 	uint32_t inner = ux_otlp_names_function(n, ux_otlp_names_string(n, UX_STR("inner()")),
 						ux_otlp_names_string(n, UX_STR("_Z5innerv")), file);
-	const struct ux_otlp_line lines[] = {{inner, 300}, {outer, 20}};
 	for (size_t m = 0; m < n->modules.size; m++)
-		for (size_t i = 0; i < n->modules.data[m].n; i++)
-			ux_otlp_names_set(n, n->modules.data[m].first + i, lines,
-					  ux_countof(lines));
+		for (size_t i = 0; i < n->modules.data[m].n; i++) {
+			uint8_t *p = ux_otlp_lines_begin(n, 2);
+			if (!p)
+				return;
+			p = ux_otlp_lines_put(ux_otlp_lines_put(p, inner, 300), outer, 20);
+			ux_otlp_lines_end(n, n->modules.data[m].first + i, p);
+		}
 }
 
 static enum ux_code name_request(struct ux_bytes bytes, struct ux_out *out, struct ux_error *err)
