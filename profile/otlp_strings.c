@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strings that an OTLP message gets. */
+#include "otlp_strings.h"
+
+#include "hash.h"
+#include "otlp_fields.h"
+#include "protobuf.h"
+
+enum {
+	FIRST_SLOTS = 256,
+};
+
+void ux_otlp_strings_deinit(struct ux_otlp_strings *s)
+{
+	ux_out_deinit(&s->fields);
+	ux_otlp_string_list_deinit(&s->list);
+	ux_otlp_string_slots_deinit(&s->slots);
+}
+
+/* The free slot for a tag; slots of other strings with the same tag are passed. */
+static struct ux_otlp_string_slot *otlp_free_slot(const struct ux_otlp_strings *s, uint32_t tag)
+{
+	const size_t mask = s->slots.size - 1;
+	size_t i = tag & mask;
+	while (s->slots.data[i].number != 0)
+		i = (i + 1) & mask;
+	return &s->slots.data[i];
+}
+
+static bool otlp_strings_grow(struct ux_otlp_strings *s)
+{
+	struct ux_otlp_string_slots old = s->slots;
+	const size_t n = old.size ? 4 * old.size : FIRST_SLOTS;
+	struct ux_otlp_string_slot *data = calloc(n, sizeof(*data));
+	if (!data)
+		return false;
+	s->slots = (struct ux_otlp_string_slots){.data = data, .size = n, .cap = n};
+	for (size_t i = 0; i < old.size; i++)
+		if (old.data[i].number != 0)
+			*otlp_free_slot(s, old.data[i].tag) = old.data[i];
+	ux_otlp_string_slots_deinit(&old);
+	return true;
+}
+
+/* The slot of a string, or the free one for it. */
+static struct ux_otlp_string_slot *otlp_string_slot(const struct ux_otlp_strings *s,
+						    struct ux_bytes text, uint32_t tag)
+{
+	const size_t mask = s->slots.size - 1;
+	size_t i = tag & mask;
+	for (; s->slots.data[i].number != 0; i = (i + 1) & mask) {
+		if (s->slots.data[i].tag != tag)
+			continue;
+		const struct ux_otlp_string *one = &s->list.data[s->slots.data[i].number - 1];
+		if (one->size == text.size &&
+		    memcmp(s->fields.data + one->at, text.data, text.size) == 0)
+			break;
+	}
+	return &s->slots.data[i];
+}
+
+/* Writes the field of a string, and adds it to the list. */
+static bool otlp_strings_append(struct ux_otlp_strings *s, struct ux_bytes text)
+{
+	ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, text);
+	if (s->fields.failed || s->fields.size > UINT32_MAX)
+		return false;
+	const struct ux_otlp_string one = {(uint32_t)(s->fields.size - text.size),
+					   (uint32_t)text.size};
+	return ux_otlp_string_list_append(&s->list, one);
+}
+
+uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text)
+{
+	if (text.size == 0 || s->fields.failed)
+		return 0;
+	if (s->first == 0) { /* string 0 is "" in every message */
+		ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, UX_BYTES_NONE);
+		s->first = 1;
+	}
+	const uint32_t tag = (uint32_t)ux_hash_bytes(text);
+	if (s->list.size >= s->slots.size / 2 && !otlp_strings_grow(s)) {
+		s->fields.failed = true;
+		return 0;
+	}
+	struct ux_otlp_string_slot *slot = otlp_string_slot(s, text, tag);
+	if (slot->number == 0) {
+		if (!otlp_strings_append(s, text)) {
+			s->fields.failed = true;
+			return 0;
+		}
+		*slot = (struct ux_otlp_string_slot){(uint32_t)s->list.size, tag};
+	}
+	return s->first + slot->number - 1;
+}
