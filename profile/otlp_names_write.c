@@ -3,6 +3,7 @@
 #include "otlp_names.h"
 
 #include "otlp_fields.h"
+#include "otlp_strings.h"
 #include "protobuf.h"
 
 #define SECTION "OTLP profiles"

@@ -102,12 +102,15 @@ static void nothing_read_after_a_failure_moves_its_place(void **state)
 	assert_int_equal(sub_err.off, 2);
 }
 
+/* Both readers have the same result; what is read has its end at a guard page. */
 static uint64_t uleb_of(struct ux_bytes b, bool *failed)
 {
 	struct ux_bytes g = guard(b);
-	struct ux_cur c = ux_cur_make(g, "s", false);
+	struct ux_cur c = ux_cur_make(g, "s", false), wide = c;
 	uint64_t v = ux_cur_uleb(&c);
 	*failed = c.failed;
+	assert_true(ux_cur_uleb_wide(&wide) == v);
+	assert_true(wide.failed == c.failed && wide.pos == c.pos && wide.prev == c.prev);
 	guard_free(g);
 	return v;
 }
@@ -173,6 +176,26 @@ static void leb128_round_trips(void **state)
 		assert_false(c.failed);
 		ux_out_deinit(&out);
 	}
+}
+
+static void numbers_of_each_width_are_read_and_written_alike_by_all(void **state)
+{
+	(void)state;
+	for (unsigned bits = 0; bits <= 64; bits++)
+		for (int more = -1; more <= 1; more++) {
+			const uint64_t v = (bits < 64 ? UINT64_C(1) << bits : 0) + (uint64_t)more;
+			uint8_t buffer[32] = {0};
+			struct ux_out out = {0};
+			ux_out_uleb(&out, v);
+			assert_int_equal(ux_uleb_put(buffer, v) - buffer, out.size);
+			assert_memory_equal(buffer, out.data, out.size);
+			bool failed = true;
+			assert_true(uleb_of(ux_out_bytes(&out), &failed) == v && !failed);
+			memset(buffer + out.size, 0xff, 8); /* what follows is no part of it */
+			assert_true(uleb_of(ux_bytes(buffer, out.size + 8), &failed) == v);
+			assert_false(failed);
+			ux_out_deinit(&out);
+		}
 }
 
 static void text_without_nul_is_a_failure(void **state)
@@ -701,6 +724,7 @@ int main(void)
 		UX_TEST(nothing_read_after_a_failure_moves_its_place),
 		UX_TEST(leb128_extremes_and_padding),
 		UX_TEST(leb128_round_trips),
+		UX_TEST(numbers_of_each_width_are_read_and_written_alike_by_all),
 		UX_TEST(text_without_nul_is_a_failure),
 		UX_TEST(align_and_seek_count_from_the_range),
 		UX_TEST(writer_counts_what_it_would_write),
