@@ -8,7 +8,8 @@
 static const struct ux_asset *asset_find(struct ux_bytes name)
 {
 	static const struct ux_asset *const all[] = {&ux_asset_style, &ux_asset_upload,
-						     &ux_asset_icon, &ux_asset_viewer};
+						     &ux_asset_icon, &ux_asset_viewer,
+						     &ux_asset_copy};
 	for (size_t i = 0; i < ux_countof(all); i++)
 		if (ux_bytes_eq(name, ux_bytes_cstr(all[i]->name)))
 			return all[i];

@@ -104,9 +104,9 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	if (page_has_script(req, page))
 		UX_HTML(out, "<script type=\"module\" src=\"/assets/upload.js?v=$\"></script>\n",
 			ux_asset_upload.tag);
-	if (page->viewer)
-		UX_HTML(out, "<script src=\"/assets/viewer.js?v=$\"></script>\n",
-			ux_asset_viewer.tag);
+	if (page->own_script)
+		UX_HTML(out, "<script src=\"/assets/$?v=$\"></script>\n", page->own_script->name,
+			page->own_script->tag);
 	ux_out_cstr(out,
 		    page_takes_drops(req) ? "</head>\n<body data-upload>\n" : "</head>\n<body>\n");
 	ux_out_cstr(out, "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
@@ -128,15 +128,14 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 static const char policy_plain[] = POLICY_SHARED;
 static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
 
-static const char policy_viewer[] =
+static const char policy_frame[] =
 	POLICY_SHARED "; script-src 'self'; connect-src 'self'; frame-src 'self'";
 
 static void page_put_fields(const struct ux_request *req, struct ux_response *res,
 			    const struct ux_page *page)
 {
-	const char *policy = page->viewer                 ? policy_viewer
-			     : page_has_script(req, page) ? policy_script
-							  : policy_plain;
+	bool script = page->own_script || page_has_script(req, page);
+	const char *policy = page->frame ? policy_frame : script ? policy_script : policy_plain;
 	ux_response_field(res, "Content-Security-Policy", ux_bytes_cstr(policy));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));

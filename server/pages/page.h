@@ -150,9 +150,11 @@ enum ux_page_section {
 struct ux_page {
 	const char *title;
 	enum ux_page_section section;
-	bool script;       /* our script may run and send requests to this server */
-	bool viewer;       /* so may the one that hands a profile to the frame of a viewer */
-	const char *query; /* contents of the search field; NULL: empty */
+	bool script; /* our script may run and send requests to this server */
+	bool frame;  /* it has a frame with another document of this server */
+	const struct ux_asset
+		*own_script; /* so may this one, which runs before the body; or NULL */
+	const char *query;   /* contents of the search field; NULL: empty */
 };
 
 /* Writes everything before the page's content to req->out. */
@@ -247,6 +249,6 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 /* --- assets, embedded by tools/embed_assets.py ------------------------------------------------ */
 
 extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon, ux_asset_viewer,
-	ux_asset_viewer_frame;
+	ux_asset_viewer_frame, ux_asset_copy;
 
 #endif

@@ -371,8 +371,10 @@ static void service_put_downloads(struct service_page *p)
 enum ux_code ux_web_service_speedscope(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(service_page_deinit) struct service_page p = {0};
-	const struct ux_page page = {
-		.title = "speedscope - unhex", .section = UX_PAGE_PROFILES, .viewer = true};
+	const struct ux_page page = {.title = "speedscope - unhex",
+				     .section = UX_PAGE_PROFILES,
+				     .frame = true,
+				     .own_script = &ux_asset_viewer};
 	if (!ux_server_of(req)->viewer)
 		return ux_error_set(&req->err, UX_ENOTFOUND,
 				    "speedscope is not installed here (the setting speedscope)");

@@ -15,6 +15,8 @@ enum {
 };
 
 static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
+static const struct ux_page page_of_stack = {
+	.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE, .own_script = &ux_asset_copy};
 
 /* The fields of the form. */
 struct symbolize_form {
@@ -341,11 +343,11 @@ static void symbolize_put_sum(struct symbolize_answer *a)
 static void symbolize_put_copies(struct symbolize_answer *a)
 {
 	UX_HTML(a->html,
-		"<details><summary>The same as text</summary>"
+		"<details data-copy=\"Copy as text\"><summary>The same as text</summary>"
 		"<pre tabindex=\"0\">$</pre></details>\n",
 		ux_out_bytes(&a->text));
 	UX_HTML(a->html,
-		"<details><summary>The same as Markdown</summary>"
+		"<details data-copy=\"Copy as Markdown\"><summary>The same as Markdown</summary>"
 		"<pre tabindex=\"0\">$</pre></details>\n",
 		ux_out_bytes(&a->markdown));
 }
@@ -473,12 +475,13 @@ enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *r
 	struct ux_bytes stack = ux_page_query(req, "stack");
 	if (stack.size > 0)
 		UX_TRY(symbolize_read_link(req, stack, &f.text));
-	ux_page_begin(req, &page);
+	const struct ux_page *what = stack.size > 0 ? &page_of_stack : &page;
+	ux_page_begin(req, what);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	if (stack.size > 0)
 		UX_TRY(symbolize_answer(req, &f));
 	symbolize_put_form(&req->out, &f);
-	return ux_page_end(req, res, &page);
+	return ux_page_end(req, res, what);
 }
 
 /* The builds that were selected, now and before. */
@@ -498,9 +501,9 @@ enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 	f.text = ux_form_get(&form, "text");
 	f.returns = ux_form_get(&form, "ra").size > 0;
 	symbolize_read_choices(&f, &form);
-	ux_page_begin(req, &page);
+	ux_page_begin(req, &page_of_stack);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	UX_TRY(symbolize_answer(req, &f));
 	symbolize_put_form(&req->out, &f);
-	return ux_page_end(req, res, &page);
+	return ux_page_end(req, res, &page_of_stack);
 }

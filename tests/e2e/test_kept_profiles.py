@@ -170,9 +170,10 @@ def test_pages_are_usable_by_everyone(shop, tmp_path):
             dark.goto(shop.url + path)
             checked(dark, path, LOOKS)
         phone = browser.page(width=390, height=800, phone=True)
-        for path in ("/profiles", f"{SHOP}&build=v2&before_build=v1"):
+        for path in ("/profiles", f"{SHOP}&build=v2&before_build=v1", SHOP.replace("?", "/flame?")):
             phone.goto(shop.url + path)
             narrow(phone, path)
+            checked(phone, path, LOOKS)
     finally:
         browser.close()
 

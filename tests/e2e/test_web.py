@@ -11,6 +11,7 @@ import types
 import urllib.parse
 
 import pytest
+import yaml
 
 from browser import LOOKS, PATIENCE, Browser, Wire, checked, narrow
 from conftest import Server
@@ -40,6 +41,8 @@ class Fixture:
         assert self.server.unhex("push", "--with-debuginfo", self.prog).returncode == 0
         assert self.server.unhex("push", self.prog, self.bare, "--description",
                                  "of the <b>night</b>").returncode == 0
+        self.shown = compile_c(directory, "shown")  # with its source
+        assert self.server.unhex("push", "--with-debuginfo", "--sources", self.shown).returncode == 0
         gsym = directory / "prog.gsym"
         assert unhex("extract", self.prog, "-o", gsym).returncode == 0
         self.gsym = gsym.read_bytes()
@@ -104,7 +107,24 @@ def paths(site):
             "/search?q=outer&what=functions", f"/modules/{site.id}/functions?q=outer", f"/modules/{site.id}/sources",
             f"/modules/{HOSTILE_ID}", "/symbolize", f"/explain?id={site.id}&addr={address}",
             f"/explain?id={build_id(site.bare)}", "/explain?id=gnu:00", "/uploads", "/status",
-            "/sign-in"]
+            "/sign-in", "/explain", "/profiles", f"/frame?id={site.id}&addr={address}",
+            f"/frame?id={build_id(site.shown)}&addr={address}",
+            f"/modules/{build_id(site.shown)}/sources?dir={site.shown.parent}",
+            f"/modules/{build_id(site.shown)}/source{site.shown}.c"]
+
+
+# With profiles: tests/e2e/test_kept_profiles.py. The token of /keys is made in the same tests.
+ELSEWHERE = {"/profiles/{service}", "/profiles/{service}/flame", "/profiles/{service}/speedscope", "/keys"}
+
+
+def test_no_kind_of_page_is_left_out(site):
+    routes = {path for path, what in yaml.safe_load((ROOT / "docs/api/openapi.yaml").read_text())["paths"].items()
+              if what.get("get", {}).get("responses", {}).get("200", {}).get("$ref", "").endswith("/page")}
+    shown = [path.partition("?")[0] for path in paths(site)]
+    left = {route for route in routes - ELSEWHERE if not any(
+        re.fullmatch(re.sub(r"\\{path\\}", ".+", re.sub(r"\\{(?!path)\w+\\}", "[^/]+", re.escape(route))), path)
+        for path in shown)}
+    assert len(routes) >= 15 and not left, left
 
 
 def sign_in(page, site, to="/", url=None):

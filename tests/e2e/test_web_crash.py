@@ -119,7 +119,9 @@ def test_a_name_of_several_builds_takes_one_click(crash, browser, tmp_path):
 @pytest.mark.parametrize("look", [{}, {"dark": True, "width": 390, "height": 800, "phone": True}],
                          ids=["light", "dark-phone"])
 def test_a_stack_has_a_link_and_a_frame_its_source_and_code(crash, site, browser, look):
-    page = browser.page(**look)  # axe needs scripts; the page has none
+    page = browser.page(**look)
+    browser.call("Browser.grantPermissions", browserContextId=page.context, origin=site.url,
+                 permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     page.goto(f"{site.url}/symbolize")
     page.fill("#text", crash.backtrace())
     page.during(lambda: page.click("form.paste button.main"))
@@ -130,6 +132,18 @@ def test_a_stack_has_a_link_and_a_frame_its_source_and_code(crash, site, browser
     line = dict((name, number) for name, number, _ in CHAIN)["middle"]
     assert f"    middle at {crash.folder}/prog.c:{line}\n" in copies[0]
     assert re.search(rf"(?m)^\d+\. `middle` at `{crash.folder}/prog.c:{line}`$", copies[1])
+    for n, button in enumerate(("Copy as text", "Copy as Markdown")):
+        assert page.text(f".copies button:nth-of-type({n + 1})") == button
+        page.click(f".copies button:nth-of-type({n + 1})")
+        page.wait("document.querySelector('.copies [role=status]').textContent === 'Copied.'")
+        assert page.eval("navigator.clipboard.readText()") == copies[n]
+        page.eval("document.querySelector('.copies [role=status]').textContent = ''")
+    # As from another machine over http, where there is no such object.
+    page.eval("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true}); 1")
+    page.click(".copies button")
+    page.wait("document.querySelector('.copies [role=status]').textContent === 'Copied.'")
+    page.eval("delete navigator.clipboard")
+    assert page.eval("navigator.clipboard.readText()").rstrip() == copies[0].rstrip()
     link = page.eval("document.querySelector('.sum a').href")
     frame = page.eval("[...document.querySelectorAll('.stack > li')].find(li => li.innerText.includes('middle'))"
                       ".querySelector('a[href*=\"/frame\"]').href")
