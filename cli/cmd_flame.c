@@ -130,6 +130,7 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 			       const char *name, struct ux_error *err)
 {
 	struct ux_profile_options options = job->v->profile;
+	input->keep_starts = job->to == FLAME_FIREFOX;
 	input->keep_times = job->to == FLAME_FIREFOX || job->to == FLAME_SPEEDSCOPE;
 	UX_TRY(input == &job->input && job->records
 		       ? ux_record_read(&job->record, &job->v->profile, input, &job->recorded, err)

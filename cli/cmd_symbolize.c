@@ -220,6 +220,7 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
 	job->input.keep_times = job->to && (job->to->write == ux_firefox_write ||
 					    job->to->write == ux_speedscope_write);
+	job->input.keep_starts = job->to && job->to->write == ux_firefox_write;
 	UX_TRY(ux_profile_input_read(&job->input, input, &v->profile, err));
 	UX_TRY(ux_profile_type_find(&job->input.profile, ux_bytes_cstr(v->value),
 				    &job->options.type, err));

@@ -43,8 +43,9 @@ struct ux_profile_input {
 	struct ux_dash_file dash;
 	struct ux_bytes head; /* what was read of standard input before, owned by the caller */
 	struct ux_mapping file;
-	bool keep_times; /* set before it is read: samples with times stay on their own */
-	bool packed;     /* it was compressed by gzip */
+	bool keep_starts; /* set before it is named: where functions begin is kept */
+	bool keep_times;  /* set before it is read: samples with times stay on their own */
+	bool packed;      /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_profile_document document;
 	struct ux_finder finder;

@@ -41,11 +41,20 @@ struct firefox_stack_row {
 
 struct firefox_frame_row {
 	uint32_t location;
-	uint32_t depth; /* of inlining: 0 is the function that has a symbol */
+	uint32_t depth;  /* of inlining: 0 is the function that has a symbol */
+	uint32_t native; /* row of that symbol plus one; 0: it is not known where it begins */
+};
+
+/* A function that has a symbol: what the Profiler requests the code of. */
+struct firefox_native {
+	uint32_t module;
+	uint32_t function;
+	uint64_t address; /* behind the start of the file's image */
 };
 
 UX_VEC(firefox_stack_rows, struct firefox_stack_row);
 UX_VEC(firefox_frame_rows, struct firefox_frame_row);
+UX_VEC(firefox_natives, struct firefox_native);
 
 struct firefox {
 	const struct ux_profile *p;
@@ -65,6 +74,8 @@ struct firefox {
 	uint32_t *name_of;   /* for each module, the string of its name */
 	struct firefox_stack_rows stack_rows;
 	struct firefox_frame_rows frame_rows;
+	struct firefox_natives natives;
+	struct ux_profile_places native_of; /* row of a native symbol, by module and address */
 	struct firefox_list path;
 };
 
@@ -114,13 +125,15 @@ static void firefox_deinit(struct firefox *w)
 	free(w->name_of);
 	firefox_stack_rows_deinit(&w->stack_rows);
 	firefox_frame_rows_deinit(&w->frame_rows);
+	firefox_natives_deinit(&w->natives);
+	ux_profile_places_deinit(&w->native_of);
 	firefox_list_deinit(&w->path);
 }
 
 /* --- the tables of a thread ---------------------------------------------------------------------
  */
 
-static enum ux_code firefox_add_function(struct firefox *w, uint32_t function, uint32_t module,
+static enum ux_code firefox_use_function(struct firefox *w, uint32_t function, uint32_t module,
 					 struct ux_error *err)
 {
 	const struct ux_function *f = &w->functions.list.data[function];
@@ -137,6 +150,33 @@ static enum ux_code firefox_add_function(struct firefox *w, uint32_t function, u
 	return module != 0 ? firefox_use(&w->modules, module, &row, err) : UX_OK;
 }
 
+/* Sets the row plus one of the function's symbol at a location; 0: it is not known where it begins.
+ */
+static enum ux_code firefox_add_native(struct firefox *w, uint32_t location, uint32_t function,
+				       uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_profile_location *l = &w->p->locations.data[location];
+	const struct ux_profile_module *m = &w->p->modules.data[l->module];
+	uint64_t start = ux_profile_start(w->p, location);
+	bool fresh = false;
+	*ret = 0;
+	if (start == UX_PROFILE_NO_START || !m->has_base || start < m->base)
+		return UX_OK;
+	struct firefox_native native = {l->module, function, start - m->base};
+	uint32_t *row = ux_profile_places_insert(
+		&w->native_of,
+		(struct ux_profile_place){.module = l->module, .address = native.address}, &fresh);
+	if (!row)
+		return ux_error_nomem(err);
+	if (fresh) {
+		if (!firefox_natives_append(&w->natives, native))
+			return ux_error_nomem(err);
+		*row = (uint32_t)w->natives.size;
+	}
+	*ret = *row;
+	return UX_OK;
+}
+
 /* Adds the frames of a location, outermost first; sets the row of the first one and their number.
  */
 static enum ux_code firefox_add_location(struct firefox *w, uint32_t location, uint32_t *ret_first,
@@ -149,9 +189,12 @@ static enum ux_code firefox_add_location(struct firefox *w, uint32_t location, u
 		if (!firefox_list_append(&w->locations.used, location))
 			return ux_error_nomem(err);
 		w->locations.row[location] = (uint32_t)w->frame_rows.size + 1;
+		uint32_t native = 0;
+		if (n > 0)
+			UX_TRY(firefox_add_native(w, location, functions[n - 1], &native, err));
 		for (uint32_t depth = 0; depth < n; depth++) {
-			struct firefox_frame_row row = {location, depth};
-			UX_TRY(firefox_add_function(w, functions[n - 1 - depth],
+			struct firefox_frame_row row = {location, depth, native};
+			UX_TRY(firefox_use_function(w, functions[n - 1 - depth],
 						    w->p->locations.data[location].module, err));
 			if (!firefox_frame_rows_append(&w->frame_rows, row))
 				return ux_error_nomem(err);
@@ -244,6 +287,18 @@ static uint32_t firefox_function(const struct firefox *w, size_t frame)
 	return functions[n - 1 - row->depth];
 }
 
+/* The address of a frame behind the start of the file's image; without that start, the virtual
+ * address, which is the same for a library. -1: it is none of a file. */
+static int64_t firefox_address(const struct firefox *w, size_t frame)
+{
+	const struct ux_profile_location *l = firefox_location(w, frame);
+	const struct ux_profile_module *m = &w->p->modules.data[l->module];
+	if (l->kind != UX_PROFILE_PC)
+		return l->kind == UX_PROFILE_RELATIVE ? (int64_t)l->address : -1;
+	bool inside = m->has_base && l->address >= m->base;
+	return (int64_t)(l->address - (inside ? m->base : 0));
+}
+
 static enum ux_code firefox_put_frames(struct firefox *w, struct ux_error *err)
 {
 	struct ux_json *j = &w->json;
@@ -251,15 +306,12 @@ static enum ux_code firefox_put_frames(struct firefox *w, struct ux_error *err)
 	ux_json_key(j, "frameTable");
 	ux_json_object_begin(j);
 	ux_json_key_u64(j, "length", n);
-	FIREFOX_COLUMN(w, "address", n, {
-		const struct ux_profile_location *l = firefox_location(w, i);
-		ux_json_i64(j, l->kind == UX_PROFILE_PC ? (int64_t)l->address : -1);
-	});
+	FIREFOX_COLUMN(w, "address", n, ux_json_i64(j, firefox_address(w, i)));
 	FIREFOX_COLUMN(w, "inlineDepth", n, ux_json_u64(j, w->frame_rows.data[i].depth));
 	FIREFOX_COLUMN(w, "category", n, ux_json_u64(j, firefox_category(w, i)));
 	FIREFOX_COLUMN(w, "subcategory", n, ux_json_u64(j, 0));
 	FIREFOX_COLUMN(w, "func", n, firefox_put_row(j, w->func.row[firefox_function(w, i)]));
-	FIREFOX_COLUMN(w, "nativeSymbol", n, ux_json_null(j));
+	FIREFOX_COLUMN(w, "nativeSymbol", n, firefox_put_row(j, w->frame_rows.data[i].native));
 	FIREFOX_COLUMN(w, "innerWindowID", n, ux_json_null(j));
 	FIREFOX_COLUMN(w, "implementation", n, ux_json_null(j));
 	FIREFOX_COLUMN(w, "line", n, {
@@ -346,7 +398,7 @@ static bool firefox_has_unit(const struct firefox *w, const char *unit)
 			   ux_bytes_cstr(unit));
 }
 
-static int64_t firefox_weight(const struct firefox *w, size_t at)
+static int64_t firefox_weight_at(const struct firefox *w, size_t at)
 {
 	const struct ux_profile_sample *sample = &w->p->samples.data[w->order[at]];
 	if (w->options->type >= w->p->n_types)
@@ -374,12 +426,12 @@ static enum ux_code firefox_put_samples(struct firefox *w, size_t first, size_t 
 	ux_json_key_u64(j, "length", n);
 	FIREFOX_COLUMN(w, "stack", n, firefox_put_row(j, w->stacks.row[samples[order[i]].stack]));
 	FIREFOX_COLUMN(w, "time", n, {
-		int64_t weight = is_time ? firefox_weight(w, first + i) : 1000000;
+		int64_t weight = is_time ? firefox_weight_at(w, first + i) : 1000000;
 		firefox_put_ms(j, w->p->keep_times ? samples[order[i]].time_ns - start : clock);
 		clock += weight > 0 ? (uint64_t)weight : 0;
 	});
 	FIREFOX_COLUMN(w, "weight", n, {
-		int64_t weight = firefox_weight(w, first + i);
+		int64_t weight = firefox_weight_at(w, first + i);
 		if (is_time && weight >= 0)
 			firefox_put_ms(j, (uint64_t)weight);
 		else
@@ -393,23 +445,39 @@ static enum ux_code firefox_put_samples(struct firefox *w, size_t first, size_t 
 	return UX_OK;
 }
 
-static void firefox_put_empty_tables(struct ux_json *j)
+/* Symbols have no size: the Profiler requests the code up to the end of the function. */
+static enum ux_code firefox_put_natives(struct firefox *w, struct ux_error *err)
 {
-	static const char *const tables[][8] = {
-		{"nativeSymbols", "libIndex", "address", "name", "functionSize"},
-		{"markers", "data", "name", "startTime", "endTime", "phase", "category"},
-	};
-	for (size_t i = 0; i < ux_countof(tables); i++) {
-		ux_json_key(j, tables[i][0]);
-		ux_json_object_begin(j);
-		ux_json_key_u64(j, "length", 0);
-		for (size_t k = 1; k < ux_countof(tables[i]) && tables[i][k]; k++) {
-			ux_json_key(j, tables[i][k]);
-			ux_json_array_begin(j);
-			ux_json_array_end(j);
-		}
-		ux_json_object_end(j);
+	struct ux_json *j = &w->json;
+	const struct firefox_native *natives = w->natives.data;
+	size_t n = w->natives.size;
+	ux_json_key(j, "nativeSymbols");
+	ux_json_object_begin(j);
+	ux_json_key_u64(j, "length", n);
+	FIREFOX_COLUMN(w, "libIndex", n, ux_json_u64(j, natives[i].module - 1));
+	FIREFOX_COLUMN(w, "address", n, ux_json_u64(j, natives[i].address));
+	FIREFOX_COLUMN(w, "name", n, {
+		uint32_t name = w->functions.list.data[natives[i].function].name;
+		firefox_put_row(j, w->strings.row[name]);
+	});
+	FIREFOX_COLUMN(w, "functionSize", n, ux_json_null(j));
+	ux_json_object_end(j);
+	return UX_OK;
+}
+
+static void firefox_put_markers(struct ux_json *j)
+{
+	static const char *const columns[] = {"data",    "name",  "startTime",
+					      "endTime", "phase", "category"};
+	ux_json_key(j, "markers");
+	ux_json_object_begin(j);
+	ux_json_key_u64(j, "length", 0);
+	for (size_t i = 0; i < ux_countof(columns); i++) {
+		ux_json_key(j, columns[i]);
+		ux_json_array_begin(j);
+		ux_json_array_end(j);
 	}
+	ux_json_object_end(j);
 }
 
 static void firefox_put_thread_head(struct firefox *w, uint32_t thread)
@@ -447,7 +515,8 @@ static enum ux_code firefox_put_thread(struct firefox *w, size_t first, size_t l
 	firefox_rows_reset(&w->func);
 	firefox_rows_reset(&w->strings);
 	firefox_rows_reset(&w->modules);
-	w->stack_rows.size = w->frame_rows.size = 0;
+	w->stack_rows.size = w->frame_rows.size = w->natives.size = 0;
+	ux_profile_places_deinit(&w->native_of);
 	for (size_t i = first; i < last; i++)
 		UX_TRY(firefox_add_stack(w, w->p->samples.data[w->order[i]].stack, err));
 	ux_json_object_begin(j);
@@ -457,7 +526,8 @@ static enum ux_code firefox_put_thread(struct firefox *w, size_t first, size_t l
 	UX_TRY(firefox_put_frames(w, err));
 	UX_TRY(firefox_put_functions(w, err));
 	UX_TRY(firefox_put_resources(w, err));
-	firefox_put_empty_tables(j);
+	UX_TRY(firefox_put_natives(w, err));
+	firefox_put_markers(j);
 	FIREFOX_COLUMN(
 		w, "stringArray", w->strings.used.size,
 		ux_json_str(j, ux_strings_get(&w->functions.strings, w->strings.used.data[i])));
@@ -544,7 +614,7 @@ static void firefox_put_meta(struct firefox *w)
 	ux_json_object_end(j);
 }
 
-static enum ux_code firefox_prepare(struct firefox *w, struct ux_error *err)
+static enum ux_code firefox_prepare_rows(struct firefox *w, struct ux_error *err)
 {
 	const struct ux_profile *p = w->p;
 	UX_TRY(ux_functions_init(&w->functions, w->options->demangle, err));
@@ -560,11 +630,11 @@ static enum ux_code firefox_prepare(struct firefox *w, struct ux_error *err)
 	return w->module_of && w->name_of ? UX_OK : ux_error_nomem(err);
 }
 
-static enum ux_code firefox_put(struct firefox *w, struct ux_error *err)
+static enum ux_code firefox_put_profile(struct firefox *w, struct ux_error *err)
 {
 	struct ux_json *j = &w->json;
 	const struct ux_profile *p = w->p;
-	UX_TRY(firefox_prepare(w, err));
+	UX_TRY(firefox_prepare_rows(w, err));
 	ux_json_object_begin(j);
 	firefox_put_meta(w);
 	ux_json_key(j, "libs");
@@ -592,7 +662,7 @@ enum ux_code ux_firefox_write(const struct ux_profile *p, const struct ux_viewer
 			      struct ux_stream *s, struct ux_error *err)
 {
 	struct firefox w = {.p = p, .options = options, .s = s, .json = ux_json_make(&s->out)};
-	enum ux_code code = firefox_put(&w, err);
+	enum ux_code code = firefox_put_profile(&w, err);
 	firefox_deinit(&w);
 	return code;
 }

@@ -64,6 +64,7 @@ void ux_profile_deinit(struct ux_profile *p)
 	ux_profile_threads_deinit(&p->threads);
 	ux_profile_samples_deinit(&p->samples);
 	ux_profile_values_deinit(&p->values);
+	ux_profile_starts_deinit(&p->starts);
 	ux_profile_places_deinit(&p->places);
 	ux_profile_numbers_deinit(&p->stack_of);
 	ux_profile_numbers_deinit(&p->sample_of);
@@ -285,5 +286,15 @@ enum ux_code ux_profile_order(const struct ux_profile *p, uint32_t **ret, struct
 		(*ret)[i] = (uint32_t)i;
 	if (n > 0)
 		qsort_r(*ret, n, sizeof(**ret), profile_compare_samples, p->samples.data);
+	return UX_OK;
+}
+
+enum ux_code ux_profile_keep_start(struct ux_profile *p, uint32_t location, uint64_t start,
+				   struct ux_error *err)
+{
+	while (p->starts.size <= location)
+		if (!ux_profile_starts_append(&p->starts, UX_PROFILE_NO_START))
+			return ux_error_nomem(err);
+	p->starts.data[location] = start;
 	return UX_OK;
 }

@@ -66,6 +66,8 @@ struct ux_profile_module {
 	uint32_t source;   /* where its symbols are from, once it was symbolized; 0: from nowhere */
 	uint32_t why;      /* why locations have no names; 0: no reason is known */
 	uint64_t start;    /* address of the kernel's _text, or of its module; 0: unknown */
+	uint64_t base;     /* lowest virtual address of its image, if has_base */
+	bool has_base;
 };
 
 /* What the address of a location means. */
@@ -134,6 +136,10 @@ UX_VEC(ux_profile_stacks, struct ux_profile_stack);
 UX_VEC(ux_profile_threads, struct ux_profile_thread);
 UX_VEC(ux_profile_samples, struct ux_profile_sample);
 UX_VEC(ux_profile_values, int64_t);
+UX_VEC(ux_profile_starts, uint64_t);
+
+/* Of ux_profile_start(): it is not known where the function begins. */
+#define UX_PROFILE_NO_START UINT64_MAX
 
 /* Keys of the tables below. */
 struct ux_profile_place {
@@ -180,11 +186,13 @@ struct ux_profile {
 	struct ux_profile_values values;
 	struct ux_profile_type types[UX_PROFILE_VALUES_MOST];
 	size_t n_types;
-	uint64_t start_ns; /* wall clock at the start of the recording; 0: unknown */
+	struct ux_profile_starts starts; /* ux_profile_start() */
+	uint64_t start_ns;               /* wall clock at the start of the recording; 0: unknown */
 	uint64_t duration_ns;
 	struct ux_profile_type period_type;
 	int64_t period;
 	uint32_t release; /* string: of the recorded kernel, as uname -r prints it; 0: unknown */
+	bool keep_starts; /* ux_profile_symbolize() keeps where functions begin */
 	bool keep_times;  /* each sample stays on its own; set before the first one is added */
 	/*
 	 * Limit of the memory of all tables, those of a reader included, set before the first
@@ -287,5 +295,16 @@ static inline const int64_t *ux_profile_sample_values(const struct ux_profile *p
 {
 	return p->n_types > 0 ? &p->values.data[sample->first] : NULL;
 }
+
+/* The pc at which the function of a location begins, in which other functions may be inlined;
+ * UX_PROFILE_NO_START: unknown, or not kept. */
+static inline uint64_t ux_profile_start(const struct ux_profile *p, uint32_t location)
+{
+	return location < p->starts.size ? p->starts.data[location] : UX_PROFILE_NO_START;
+}
+
+/* Keeps it. UX_ENOMEM. */
+enum ux_code ux_profile_keep_start(struct ux_profile *p, uint32_t location, uint64_t start,
+				   struct ux_error *err) ux_must;
 
 #endif

@@ -47,6 +47,7 @@ struct symbolize_batch {
 	size_t n_last;
 	uint32_t last_location;
 	struct ux_out path;
+	bool has_starts;   /* frames of files have the distance from the start of their function */
 	enum ux_code code; /* the first failure while frames were added */
 	struct ux_error *err;
 };
@@ -130,6 +131,9 @@ static bool symbolize_take(void *ctx, size_t index, const struct ux_frame *frame
 	if (n == 0 || strcmp(frames[n - 1].function, UX_NO_NAME) == 0)
 		return true;
 	b->code = symbolize_name(b, b->owners[index], frames, n);
+	if (b->code == UX_OK && b->has_starts)
+		b->code = ux_profile_keep_start(b->profile, b->owners[index],
+						b->pcs[index] - frames[n - 1].offset, b->err);
 	return b->code == UX_OK;
 }
 
@@ -153,12 +157,16 @@ static void symbolize_add_pc(struct symbolize_batch *b, uint32_t location, uint6
 
 /* Turns other addresses into pcs, also for later readers of the profile, and returns how many
  * positions in the file could not be turned. */
-static size_t symbolize_offsets(struct symbolize_batch *b, const struct ux_file_symbols *s)
+static size_t symbolize_offsets(struct symbolize_batch *b, uint32_t module,
+				const struct ux_file_symbols *s)
 {
+	struct ux_profile_module *m = &b->profile->modules.data[module];
 	size_t lost = 0;
 	uint64_t base = s->n_loads > 0 ? UINT64_MAX : 0;
 	for (size_t i = 0; i < s->n_loads; i++)
 		base = ux_min(base, s->loads[i].pc);
+	m->base = base;
+	m->has_base = s->n_loads > 0;
 	for (size_t i = 0; i < b->n; i++) {
 		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
 		uint64_t pc = 0;
@@ -209,7 +217,9 @@ static enum ux_code symbolize_with(struct symbolize_batch *b, uint32_t module,
 		return symbolize_reason(b, module, &s->why);
 	UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err));
 	struct ux_gsym_batch batch = {.pcs = b->pcs, .n = b->n_pcs, .fn = symbolize_take, .ctx = b};
+	b->has_starts = b->profile->keep_starts;
 	enum ux_code code = s->built.size > 0 ? ux_gsym_batch(&s->gsym, &batch, &why) : UX_OK;
+	b->has_starts = false;
 	if (b->code != UX_OK)
 		return b->code;
 	if (code == UX_ECORRUPT)
@@ -236,7 +246,7 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	struct ux_id id;
 	if (m->id.size == 0 && ux_id_parse(ux_bytes_cstr(head->id), &id, NULL) == UX_OK)
 		m->id = id;
-	if (symbolize_offsets(b, head) > 0 && !ux_file_symbols_has_content(head)) {
+	if (symbolize_offsets(b, module, head) > 0 && !ux_file_symbols_has_content(head)) {
 		(void)ux_error_set(&why, UX_ENOTFOUND,
 				   "a position in the file needs the executable itself, not %s",
 				   path);
@@ -264,7 +274,7 @@ static enum ux_code symbolize_vdso(struct symbolize_batch *b, uint32_t module,
 		return symbolize_file(b, module, sources);
 	enum ux_code code = ux_profile_own_vdso(b->profile, module, sources, &s, &why);
 	if (code == UX_OK) {
-		(void)symbolize_offsets(b, s);
+		(void)symbolize_offsets(b, module, s);
 		return symbolize_with(b, module, s, "the vDSO of this machine");
 	}
 	if (code != UX_ENOTFOUND)
@@ -323,7 +333,7 @@ static enum ux_code symbolize_server_head(struct symbolize_batch *b, uint32_t mo
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(b->err);
 	if (code == UX_OK) {
-		(void)symbolize_offsets(b, s);
+		(void)symbolize_offsets(b, module, s);
 		return UX_OK;
 	}
 	(void)snprintf(text, sizeof(text), "its executable at the server: %s",
@@ -355,6 +365,8 @@ static enum ux_code symbolize_server_base(struct symbolize_batch *b, uint32_t mo
 			*why.text ? why.text : "it has none");
 		return symbolize_reason_add(b, module, text);
 	}
+	b->profile->modules.data[module].base = base;
+	b->profile->modules.data[module].has_base = true;
 	for (size_t i = 0; i < b->n; i++) {
 		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
 		if (l->n == 0 && l->kind == UX_PROFILE_RELATIVE) {

@@ -8,8 +8,9 @@ import urllib.request
 
 import pytest
 
+from firefox_profile import check
 from test_protocols import debug_id, image_base
-from tool import build_id, compile_c, symbol
+from tool import build_id, compile_c, symbol, unhex
 
 
 
@@ -180,3 +181,37 @@ def test_what_is_no_code_becomes_bytes(server, tmp_path):
     reported = post(server, "/asm/v1", asm_request(prog, "odd"))
     assert [offset for offset, _ in reported["instructions"]] == [0, 1, 2, 3]
     assert reported["instructions"][0][1].startswith(".byte") and reported["instructions"][3][1] == "ret"
+
+
+def test_profiles_that_are_written_lead_to_the_code_of_their_functions(pushed, prog, tmp_path):
+    """What the Profiler's assembly view requests for a frame: the code of its native symbol, of the size that is
+    known by the frames in it, and on to the end of the function."""
+    pcs = [start + i for start, size in (symbol(prog, "outer"), symbol(prog, "main")) for i in range(0, size, 3)]
+    text = "".join(f"main;{prog}+{pc:#x} 1\n" for pc in pcs)
+    unhex("symbolize", "-", "--to", "firefox", "-o", tmp_path / "x.json", stdin=text)
+    doc = json.loads((tmp_path / "x.json").read_text())
+    check(doc)
+    (thread,) = doc["threads"]
+    frames, natives, strings = thread["frameTable"], thread["nativeSymbols"], thread["stringArray"]
+    base, seen = image_base(prog), set()
+    assert natives["length"] == 2 and {strings[n] for n in natives["name"]} == {"outer", "main"}
+    for row, name in enumerate(natives["name"]):
+        start, size = symbol(prog, strings[name])
+        assert natives["address"][row] == start - base
+        own = [a for a, n in zip(frames["address"], frames["nativeSymbol"]) if n == row]
+        assert own and all(0 <= a - natives["address"][row] < size for a in own)
+        seen |= set(own)
+        lib = doc["libs"][natives["libIndex"][row]]
+        assert lib["breakpadId"] == debug_id(build_id(prog))
+        reported = post(pushed, "/asm/v1", {
+            "debugName": lib["debugName"], "debugId": lib["breakpadId"], "name": lib["name"], "codeId": lib["codeId"],
+            "startAddress": hex(natives["address"][row]), "size": hex(max(own) - natives["address"][row] + 1),
+            "continueUntilFunctionEnd": True})
+        want = objdump(prog, start, size)
+        assert [offset for offset, _ in reported["instructions"]][:len(want)] == [offset for offset, _ in want]
+    assert seen == {pc - base for pc in pcs}
+    # Inlined calls have the symbol of the function that they are in.
+    inlined = [n for n, depth in zip(frames["nativeSymbol"], frames["inlineDepth"]) if depth > 0]
+    assert inlined and None not in inlined
+    # What is known by its name alone has none.
+    assert frames["nativeSymbol"][frames["address"].index(-1)] is None
