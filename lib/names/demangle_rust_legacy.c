@@ -31,9 +31,10 @@ size_t ux_rust_legacy_size(struct ux_bytes name)
 	if (!ux_bytes_starts(name, UX_STR("_ZN")))
 		return 0;
 	for (size_t i = RUST_HASH_SIZE; i <= name.size; i++) {
+		const uint8_t *dot = memchr(name.data + i, '.', name.size - i);
+		i = dot ? (size_t)(dot - name.data) : name.size;
 		const uint8_t *hash = name.data + i - RUST_HASH_SIZE;
-		if (name.data[i - 1] == 'E' && memcmp(hash, "17h", 3) == 0 &&
-		    (i == name.size || name.data[i] == '.'))
+		if (name.data[i - 1] == 'E' && memcmp(hash, "17h", 3) == 0)
 			return rust_legacy_is_hash(hash + 3) ? i : 0;
 	}
 	return 0;

@@ -49,7 +49,7 @@ static void itanium_print_expansion(struct itanium_printer *w, uint16_t pattern)
 		return;
 	}
 	int outer = w->element;
-	bool any = false;
+	bool any = false, varies = w->varies;
 	w->element = 0;
 	for (uint16_t item = itanium_at(w, pack)->a; item && !w->text.failed;
 	     item = itanium_at(w, item)->b) {
@@ -67,6 +67,7 @@ static void itanium_print_expansion(struct itanium_printer *w, uint16_t pattern)
 		w->element++;
 	}
 	w->element = outer;
+	w->varies = varies;
 }
 
 /* Writes a function: its name, and unless the style is short its parameters and return type. */
@@ -384,21 +385,50 @@ static void itanium_print_node(struct itanium_printer *w, uint16_t node)
 	}
 }
 
+/*
+ * Writes a node to which several places refer. Its text is copied from where it was written first,
+ * if it is the same everywhere: it must not depend on the element of a pack, nor on the character
+ * in front of it.
+ */
+static void itanium_print_shared(struct itanium_printer *w, uint16_t node)
+{
+	struct itanium_written *written = &w->tree->written[node];
+	if (written->size > 0) {
+		if (ux_name_text_charge_bytes(&w->text, written->size))
+			itanium_put_bytes(w, w->text.start + written->from, written->size);
+		return;
+	}
+	bool varies = w->varies;
+	const char *looked = w->looked, *from = w->text.pos;
+	w->varies = false;
+	w->looked = w->text.end;
+	itanium_print_node(w, node);
+	if (!w->text.failed && !w->varies && w->looked > from)
+		*written = (struct itanium_written){(uint32_t)(from - w->text.start),
+						    (uint32_t)(w->text.pos - from)};
+	w->varies |= varies;
+	w->looked = ux_min(w->looked, looked);
+}
+
 void itanium_put(struct itanium_printer *w, uint16_t node)
 {
 	if (!itanium_print_enter(w))
 		return;
-	itanium_print_node(w, node);
+	if ((itanium_at(w, node)->flags & ITANIUM_SHARED) && !w->bare)
+		itanium_print_shared(w, node);
+	else
+		itanium_print_node(w, node);
 	w->text.depth--;
 }
 
-bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style)
+bool itanium_print(struct itanium *p, uint16_t root, struct ux_itanium_style style)
 {
 	struct itanium_printer w = {
 		.tree = p,
 		.text = *p->text,
 		.style = style,
 		.element = -1,
+		.looked = p->text->end,
 	};
 	itanium_put(&w, root);
 	*p->text = w.text;

@@ -92,7 +92,7 @@ static void itanium_print_unary(struct itanium_printer *w, const struct itanium_
 	/* The address of a function is written without its parameters. */
 	if (!w->style.llvm && op->text[0] == '&' &&
 	    itanium_at(w, operand)->kind == ITANIUM_ENCODING &&
-	    itanium_at(w, operand)->flags == 0 &&
+	    (itanium_at(w, operand)->flags & (uint8_t)~ITANIUM_SHARED) == 0 &&
 	    itanium_at(w, itanium_at(w, operand)->a)->kind == ITANIUM_QUALIFIED)
 		operand = itanium_at(w, operand)->a;
 	itanium_put_operand(w, operand);

@@ -6,7 +6,10 @@ uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
 {
 	while (itanium_at(w, node)->kind == ITANIUM_PARAMETER)
 		node = itanium_at(w, node)->a;
-	if (itanium_at(w, node)->kind != ITANIUM_PACK || w->element < 0)
+	if (itanium_at(w, node)->kind != ITANIUM_PACK)
+		return node;
+	w->varies = true;
+	if (w->element < 0)
 		return node;
 	uint16_t item = itanium_at(w, node)->a;
 	if (!ux_name_text_charge(&w->text, (size_t)w->element / 8))

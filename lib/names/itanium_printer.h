@@ -12,12 +12,15 @@ enum {
 
 /* State of writing one name. */
 struct itanium_printer {
-	const struct itanium *tree;
+	struct itanium *tree; /* of which only `written` changes */
 	struct ux_name_text text;
 	struct ux_itanium_style style;
 	bool bare;   /* write functions without their return type, since they enclose another entity
 		      */
 	int element; /* current element of the packs that are being expanded; -1: none */
+	bool varies; /* what was written depends on `element` */
+	/* the first position of those in front of which the last character was examined */
+	const char *looked;
 };
 
 /*
@@ -84,8 +87,9 @@ ux_inline void itanium_put_char(struct itanium_printer *w, char c)
 
 #define ITANIUM_PUT(w, literal) UX_NAME_TEXT_PUT(&(w)->text, literal)
 
-ux_inline char itanium_last(const struct itanium_printer *w)
+ux_inline char itanium_last(struct itanium_printer *w)
 {
+	w->looked = ux_min(w->looked, (const char *)w->text.pos);
 	return ux_name_text_last(&w->text);
 }
 

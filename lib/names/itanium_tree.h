@@ -77,6 +77,7 @@ enum {
 	ITANIUM_FOR_LREF = 8, /* callable on an lvalue: "&" */
 	ITANIUM_FOR_RREF = 16,
 	ITANIUM_FOR_OBJECT = 32, /* the first parameter is the object: \"this\" */
+	ITANIUM_SHARED = 64,     /* on any kind: several places of the name refer to the node */
 };
 
 enum {
@@ -93,6 +94,12 @@ struct itanium_node {
 	uint8_t kind; /* enum itanium_kind */
 	uint8_t flags;
 	uint16_t a, b, c;
+};
+
+/* Where the text of a shared node was written; size 0: it has not been, or cannot be copied. */
+struct itanium_written {
+	uint32_t from; /* offset in the text of the name */
+	uint32_t size;
 };
 
 /*
@@ -128,6 +135,7 @@ struct itanium {
 	uint16_t forward[ITANIUM_ARGS_MOST];      /* PARAMETER nodes whose argument follows later */
 	uint16_t heads[ITANIUM_HEADS_MOST];
 	struct itanium_node nodes[ITANIUM_NODES_MOST];
+	struct itanium_written written[ITANIUM_NODES_MOST]; /* only those of shared nodes are set */
 };
 
 ux_inline char itanium_peek(const struct itanium *p)
@@ -176,6 +184,14 @@ ux_inline uint16_t itanium_over(struct itanium *p, enum itanium_kind kind, uint1
 ux_inline uint16_t itanium_here(const struct itanium *p)
 {
 	return (uint16_t)(p->context * 2 + p->in_lambda);
+}
+
+/* Notes that one more place refers to a node that is in the tree already; returns it. */
+ux_inline uint16_t itanium_share(struct itanium *p, uint16_t node)
+{
+	p->nodes[node].flags |= ITANIUM_SHARED;
+	p->written[node].size = 0;
+	return node;
 }
 
 /* Records node for later S_; returns it, or 0 when there are too many. */
@@ -427,6 +443,6 @@ ux_inline uint16_t itanium_leave(struct itanium *p, uint16_t result)
 }
 
 /* Writes node `root`; false when that exceeds the budget of p->text. */
-bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style);
+bool itanium_print(struct itanium *p, uint16_t root, struct ux_itanium_style style);
 
 #endif

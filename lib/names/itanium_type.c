@@ -286,8 +286,8 @@ uint16_t itanium_template_param(struct itanium *p)
 	if (p->in_lambda)
 		return itanium_node(p, ITANIUM_AUTO, 0, number, 0);
 	if (p->first_arg + number < p->n_args)
-		return itanium_node(p, ITANIUM_PARAMETER, p->args[p->first_arg + number], number,
-				    0);
+		return itanium_node(p, ITANIUM_PARAMETER,
+				    itanium_share(p, p->args[p->first_arg + number]), number, 0);
 	if (p->in_constraint) /* T1, as LLVM writes it: the template is Ss, or a class around it */
 		return itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
 				    (uint16_t)(p->pos - 1 - from), 0);
@@ -354,7 +354,8 @@ static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 	if (is_parameter && p->in_lambda)
 		return itanium_node(p, ITANIUM_AUTO, 0, n.b, 0);
 	if (is_parameter && p->first_arg + number < p->n_args)
-		return itanium_node(p, ITANIUM_PARAMETER, p->args[p->first_arg + number],
+		return itanium_node(p, ITANIUM_PARAMETER,
+				    itanium_share(p, p->args[p->first_arg + number]),
 				    (uint16_t)number, 0);
 	if (is_parameter || n.kind == ITANIUM_ENCODING || n.kind == ITANIUM_LAMBDA)
 		return node;
@@ -369,7 +370,7 @@ static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 	uint16_t made = ok ? node : 0;
 	if (ok && changed) {
 		made = itanium_node(p, (enum itanium_kind)n.kind, n.a, n.b, n.c);
-		p->nodes[made].flags = made ? n.flags : 0;
+		p->nodes[made].flags = made ? n.flags & (uint8_t)~ITANIUM_SHARED : 0;
 	}
 	return itanium_leave(p, made);
 }
@@ -403,7 +404,7 @@ uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 	if (!itanium_sequence(p, 36, &number) || number >= p->n_subs)
 		return 0;
 	if (p->sub_contexts[number] == itanium_here(p))
-		return p->subs[number];
+		return itanium_share(p, p->subs[number]);
 	return itanium_rebind(p, p->subs[number]);
 }
 

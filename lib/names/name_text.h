@@ -72,13 +72,36 @@ ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_most)
 	return true;
 }
 
+/* As memcpy(); most pieces of names are short, and a call takes longer than copying them. */
+ux_inline void name_text_copy(char *to, const char *s, size_t n)
+{
+	uint64_t first, last;
+	uint32_t low, high;
+	if (n > 2 * sizeof(first)) {
+		memcpy(to, s, n);
+	} else if (n >= sizeof(first)) {
+		memcpy(&first, s, sizeof(first));
+		memcpy(&last, s + n - sizeof(last), sizeof(last));
+		memcpy(to, &first, sizeof(first));
+		memcpy(to + n - sizeof(last), &last, sizeof(last));
+	} else if (n >= sizeof(low)) {
+		memcpy(&low, s, sizeof(low));
+		memcpy(&high, s + n - sizeof(high), sizeof(high));
+		memcpy(to, &low, sizeof(low));
+		memcpy(to + n - sizeof(high), &high, sizeof(high));
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = s[i];
+	}
+}
+
 ux_inline void ux_name_text_put(struct ux_name_text *t, const char *s, size_t n)
 {
 	if (ux_unlikely((size_t)(t->end - t->pos) < n)) {
 		ux_name_text_fail(t);
 		return;
 	}
-	memcpy(t->pos, s, n);
+	name_text_copy(t->pos, s, n);
 	t->pos += n;
 }
 

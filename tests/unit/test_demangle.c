@@ -35,6 +35,25 @@ static void cplusplus_names_lose_their_parameters_when_short(void **state)
 	expect("_ZTV3Foo", "vtable for Foo", "vtable for Foo");
 }
 
+/* The texts are those of c++filt. */
+static void repeated_parts_of_a_name_have_the_text_of_their_place(void **state)
+{
+	(void)state;
+	/* V<T> occurs twice in the pattern of a pack, and differs from element to element */
+	expect("_Z1fIJicEEvDp1PI1VIT_ES3_EDpS0_IS2_S3_E", "f<int, char>",
+	       "void f<int, char>(P<V<int>, V<int> >, P<V<char>, V<char> >, P<int, V<int> >, "
+	       "P<char, V<char> >)");
+	expect("_ZN1WI1VI1PIiiEEE1gIJiS0_IiEEEEvDpS1_IS3_S1_IT_S3_EES0_IS0_IS3_EEPFSB_RSB_OSB_E",
+	       "W<V<P<int, int> > >::g<int, V<int> >",
+	       "void W<V<P<int, int> > >::g<int, V<int> >(P<V<P<int, int> >, P<int, V<P<int, int> "
+	       "> > >, P<V<P<int, int> >, P<V<int>, V<P<int, int> > > >, V<V<V<P<int, int> > > >, "
+	       "V<V<P<int, int> > > (*)(V<V<P<int, int> > >&, V<V<P<int, int> > >&&))");
+	/* W<int> follows a '<' and other characters */
+	expect("_ZN1WIiElsIS0_EEbT_", "W<int>::operator<< <W<int> >",
+	       "bool W<int>::operator<< <W<int> >(W<int>)");
+	expect("_ZNK1WIiEltERKS0_", "W<int>::operator<", "W<int>::operator<(W<int> const&) const");
+}
+
 static void stubs_and_versions_keep_what_the_linker_appended(void **state)
 {
 	(void)state;
@@ -935,6 +954,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(cplusplus_names_lose_their_parameters_when_short),
+		UX_TEST(repeated_parts_of_a_name_have_the_text_of_their_place),
 		UX_TEST(stubs_and_versions_keep_what_the_linker_appended),
 		UX_TEST(constraints_may_name_parameters_that_have_no_argument),
 		UX_TEST(rust_names_lose_their_hash),
