@@ -105,7 +105,7 @@ enum {
 	 * Addresses that are looked up side by side. Each step of a lookup needs memory that is in
 	 * no cache of the processor, and waits for it together with those of the other addresses.
 	 */
-	GROUP = 16,
+	GROUP = 32,
 	LINE = 64,      /* bytes that are prefetched at once */
 	LINES_MOST = 4, /* most such lines of one array */
 };
@@ -120,12 +120,38 @@ struct place_group {
 	const struct gsym_index_row *row[GROUP]; /* NULL: none is at or before the address */
 };
 
+/* Whether the addresses ascend, as those of large requests do. */
+static bool place_group_is_sorted(const struct place_group *p)
+{
+	bool sorted = true;
+	for (size_t k = 1; k < p->n; k++)
+		sorted &= p->off[k - 1] <= p->off[k];
+	return sorted;
+}
+
+/* The last of n functions from `first` on whose start is not above off; else `first`. */
+ux_inline size_t place_search_one(const struct ux_gsym *g, size_t first, size_t n, uint64_t off,
+				  unsigned width, bool swap)
+{
+	for (size_t left = n; left > 1; left -= left / 2)
+		first += left / 2 &
+			 -(size_t)(gsym_table_at(g->addrs, first + left / 2, width, swap) <= off);
+	return first;
+}
+
 /* As gsym_table_search(), for all of them; equal values are not searched for. */
 ux_inline void place_search(struct place_group *p, const struct ux_gsym *g, unsigned width,
 			    bool swap)
 {
-	memset(p->at, 0, sizeof(p->at));
-	for (size_t left = g->n_functions; left > 1;) {
+	size_t first = 0, n = g->n_functions;
+	if (place_group_is_sorted(p)) { /* between the function of the first and that of the last */
+		first = place_search_one(g, 0, n, p->off[0], width, swap);
+		n = place_search_one(g, first, n - first, p->off[p->n - 1], width, swap) + 1 -
+		    first;
+	}
+	for (size_t k = 0; k < p->n; k++)
+		p->at[k] = first;
+	for (size_t left = n; left > 1;) {
 		size_t half = left / 2;
 		for (size_t k = 0; k < p->n; k++)
 			p->at[k] += half & -(size_t)(gsym_table_at(g->addrs, p->at[k] + half, width,
@@ -241,6 +267,16 @@ bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 		if (!place_find_group(&p, g, work, places + i))
 			return false;
 	}
+	return true;
+}
+
+bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret)
+{
+	const struct gsym_cut *cut = place->cut;
+	uint32_t at = node - cut->first;
+	if (at <= GSYM_INNERMOST_ROOT)
+		return false;
+	*ret = cut->first + cut->nodes[at].parent;
 	return true;
 }
 

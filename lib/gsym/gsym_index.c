@@ -13,7 +13,7 @@
 
 enum {
 	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
-	ROW_BYTES = 64, /* bytes of a line table between stored rows */
+	ROW_BYTES = 32, /* bytes of a line table between stored rows */
 	ROW_MOST = 128, /* most bytes of one row; writers need at most 40 */
 	ENDS_MOST = 1 << 20, /* most range boundaries in a function */
 	STEPS_EACH =

@@ -24,7 +24,7 @@ struct gsym_index_row {
 /*
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
- * row is stored every 64 bytes. All offsets are relative to the function's start. Names, files and
+ * row is stored every 32 bytes. All offsets are relative to the function's start. Names, files and
  * lines of calls are read from the record. Immutable.
  */
 struct gsym_cut {

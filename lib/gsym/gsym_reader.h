@@ -208,6 +208,12 @@ struct ux_gsym_call {
 bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
 			struct ux_gsym_call *ret) ux_must;
 
+/*
+ * Sets *ret to the node that a node of the record of a place is inlined into, without reading the
+ * call; false when it is the function itself. The place is known.
+ */
+bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint32_t *ret);
+
 /* Prefetches what ux_gsym_place_call() reads for a node; the place is known. */
 void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node);
 
