@@ -35,7 +35,7 @@ enum {
 	 */
 	UX_FRAME_TEXT_MOST = 8192,
 	/* Addresses whose memory is prefetched together, so that it is waited for once. */
-	UX_FRAME_CACHE_GROUP = 16,
+	UX_FRAME_CACHE_GROUP = 32,
 };
 
 struct ux_cached_text {

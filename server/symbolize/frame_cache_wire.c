@@ -273,6 +273,8 @@ static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_fra
 	const uint32_t *texts = w->later.data;
 	for (size_t i = 0; i < w->later.size; i++) {
 		const struct ux_cached_text *t = ux_cached_text(m, texts[i]);
+		if (i + 2 * AHEAD < w->later.size)
+			__builtin_prefetch(ux_cached_text(m, texts[i + 2 * AHEAD]));
 		if (i + AHEAD < w->later.size)
 			ux_cached_text_prefetch(ux_cached_text(m, texts[i + AHEAD]));
 		ux_wire_reply_copy(&w->reply, ux_bytes(t->data, t->size));
