@@ -4,7 +4,7 @@
 
 static void itanium_put_slice(struct itanium_printer *w, unsigned offset, size_t n)
 {
-	itanium_put_bytes(w, w->tree->start + offset, n);
+	ux_name_text_put_short(&w->text, w->tree->start + offset, n);
 }
 
 void itanium_put_list(struct itanium_printer *w, uint16_t list)

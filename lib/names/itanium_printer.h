@@ -96,7 +96,7 @@ ux_inline char itanium_last(struct itanium_printer *w)
 ux_inline void itanium_put_word(struct itanium_printer *w, uint16_t text)
 {
 	const struct itanium_word *word = &itanium_words[text];
-	itanium_put_bytes(w, word->text, word->size);
+	ux_name_text_put_short(&w->text, word->text, word->size);
 }
 
 #endif

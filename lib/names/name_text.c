@@ -27,9 +27,7 @@ void ux_name_text_hex(struct ux_name_text *t, uint64_t v)
 void ux_name_text_utf8(struct ux_name_text *t, uint32_t c)
 {
 	char bytes[UX_UTF8_MOST];
-	size_t n = ux_utf8_encode(c, bytes);
-	for (size_t i = 0; i < n; i++)
-		ux_name_text_char(t, bytes[i]);
+	ux_name_text_put(t, bytes, ux_utf8_encode(c, bytes));
 }
 
 static void name_text_reverse(char *from, char *to)

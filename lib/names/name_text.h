@@ -72,6 +72,16 @@ ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_most)
 	return true;
 }
 
+ux_inline void ux_name_text_put(struct ux_name_text *t, const char *s, size_t n)
+{
+	if (ux_unlikely((size_t)(t->end - t->pos) < n)) {
+		ux_name_text_fail(t);
+		return;
+	}
+	memcpy(t->pos, s, n);
+	t->pos += n;
+}
+
 /* As memcpy(); most pieces of names are short, and a call takes longer than copying them. */
 ux_inline void name_text_copy(char *to, const char *s, size_t n)
 {
@@ -95,7 +105,8 @@ ux_inline void name_text_copy(char *to, const char *s, size_t n)
 	}
 }
 
-ux_inline void ux_name_text_put(struct ux_name_text *t, const char *s, size_t n)
+/* As ux_name_text_put(), for a piece whose size the compiler cannot know, and which is short. */
+ux_inline void ux_name_text_put_short(struct ux_name_text *t, const char *s, size_t n)
 {
 	if (ux_unlikely((size_t)(t->end - t->pos) < n)) {
 		ux_name_text_fail(t);
