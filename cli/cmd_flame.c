@@ -5,10 +5,9 @@
 #include "flame.h"
 #include "folded.h"
 #include "output.h"
-#include "profile_input.h"
+#include "output_file.h"
+#include "profile_command.h"
 #include "profile_viewers.h"
-#include "record_input.h"
-#include "sigbus.h"
 
 #include <unistd.h>
 
@@ -71,28 +70,21 @@ static const double flame_svg_least = 0.0004;
 /* The state of the command. */
 struct flame_job {
 	const struct flame_values *v;
-	bool records; /* the profile is recorded now */
-	struct ux_record_options record;
-	struct ux_record_result recorded;
-	const char *output;   /* NULL: standard output */
-	char named[NAME_MAX]; /* the output of a recording without -o */
-	struct ux_profile_input input;
+	struct ux_profile_command c;
+	const char *output;             /* NULL: standard output */
+	char named[NAME_MAX];           /* the output of a recording without -o */
 	struct ux_profile_input before; /* --diff */
 	enum flame_format to;
-	enum ux_demangle_mode demangle;
 	struct ux_call_tree tree;
-	struct ux_file_new file;
-	struct ux_stream stream;
+	struct ux_output_file out;
 };
 
 static void flame_job_deinit(struct flame_job *job)
 {
-	ux_file_new_deinit(&job->file);
-	ux_sigbus_remove(NULL);
-	ux_stream_deinit(&job->stream);
+	ux_output_file_deinit(&job->out);
 	ux_call_tree_deinit(&job->tree);
 	ux_profile_input_close(&job->before);
-	ux_profile_input_close(&job->input);
+	ux_profile_command_deinit(&job->c);
 }
 
 static void flame_values_deinit(struct flame_values *v)
@@ -132,19 +124,12 @@ static enum ux_code flame_read(struct flame_job *job, struct ux_profile_input *i
 	struct ux_profile_options options = job->v->profile;
 	input->keep_starts = job->to == FLAME_FIREFOX;
 	input->keep_times = job->to == FLAME_FIREFOX || job->to == FLAME_SPEEDSCOPE;
-	UX_TRY(input == &job->input && job->records
-		       ? ux_record_read(&job->record, &job->v->profile, input, &job->recorded, err)
-		       : ux_profile_input_read(input, name, &job->v->profile, err));
+	UX_TRY(input == &job->c.input ? ux_profile_command_read(&job->c, &job->v->profile, err)
+				      : ux_profile_input_read(input, name, &job->v->profile, err));
 	return ux_profile_input_symbolize(input, &options, err);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
-
-static enum ux_code flame_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	const struct flame_job *job = ctx;
-	return ux_file_write(job->file.path ? job->file.fd : STDOUT_FILENO, bytes, err);
-}
 
 /* The server may get a module later than the page was made, and it says so if it has none. */
 static bool flame_has_pages(void *ctx, const struct ux_id *id)
@@ -160,8 +145,8 @@ static bool flame_has_pages(void *ctx, const struct ux_id *id)
 static enum ux_code flame_put_url(const struct flame_job *job, struct ux_out *out,
 				  struct ux_error *err)
 {
-	struct ux_bytes url = ux_bytes_cstr(job->input.server.url);
-	if (url.size == 0 || strstr(job->input.server.url, "/k/"))
+	struct ux_bytes url = ux_bytes_cstr(job->c.input.server.url);
+	if (url.size == 0 || strstr(job->c.input.server.url, "/k/"))
 		return UX_OK;
 	while (url.size > 0 && url.data[url.size - 1] == '/')
 		url.size--;
@@ -173,7 +158,7 @@ static enum ux_code flame_put_url(const struct flame_job *job, struct ux_out *ou
 static enum ux_code flame_put_graph(struct flame_job *job, const char *name, struct ux_error *err)
 {
 	const struct flame_values *v = job->v;
-	struct ux_call_options options = {.demangle = job->demangle, .threads = v->threads};
+	struct ux_call_options options = {.demangle = job->c.demangle, .threads = v->threads};
 	struct ux_flame_options how = {
 		.title = ux_bytes_cstr(flame_base_name(flame_subject(name))),
 		.other = ux_bytes_cstr(v->diff ? flame_base_name(flame_subject(v->diff)) : ""),
@@ -187,29 +172,30 @@ static enum ux_code flame_put_graph(struct flame_job *job, const char *name, str
 	if (how.frame_url.size > 0)
 		options.has_pages = flame_has_pages;
 	options.most = v->limit ? v->limit : UX_FLAME_NODES_MOST;
-	UX_TRY(ux_call_tree_make(&job->tree, &job->input.profile,
+	UX_TRY(ux_call_tree_make(&job->tree, &job->c.input.profile,
 				 v->diff ? &job->before.profile : NULL, &options, err));
 	UX_TRY(ux_call_tree_type(&job->tree, ux_bytes_cstr(v->value), &how.type, err));
-	return job->to == FLAME_SVG ? ux_flame_svg(&job->tree, &how, &job->stream, err)
-				    : ux_flame_html(&job->tree, &how, &job->stream, err);
+	return job->to == FLAME_SVG ? ux_flame_svg(&job->tree, &how, &job->out.stream, err)
+				    : ux_flame_html(&job->tree, &how, &job->out.stream, err);
 }
 
 static enum ux_code flame_put_samples(struct flame_job *job, const char *name, struct ux_error *err)
 {
-	const struct ux_profile *p = &job->input.profile;
+	const struct ux_profile *p = &job->c.input.profile;
 	struct ux_viewer_options options = {
 		.title = ux_bytes_cstr(flame_base_name(flame_subject(name))),
-		.demangle = job->demangle,
+		.demangle = job->c.demangle,
 	};
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(job->v->value), &options.type, err));
 	switch (job->to) {
 	case FLAME_FOLDED:
-		UX_TRY(ux_folded_write(p, options.type, job->demangle, &job->stream.out, err));
-		return ux_stream_flush(&job->stream, err);
+		UX_TRY(ux_folded_write(p, options.type, job->c.demangle, &job->out.stream.out,
+				       err));
+		return ux_stream_flush(&job->out.stream, err);
 	case FLAME_SPEEDSCOPE:
-		return ux_speedscope_write(p, &options, &job->stream, err);
+		return ux_speedscope_write(p, &options, &job->out.stream, err);
 	case FLAME_FIREFOX:
-		return ux_firefox_write(p, &options, &job->stream, err);
+		return ux_firefox_write(p, &options, &job->out.stream, err);
 	case FLAME_HTML:
 	case FLAME_SVG:
 		break;
@@ -222,17 +208,12 @@ static enum ux_code flame_put(struct flame_job *job, const char *name, struct ux
 {
 	const char *output = job->output;
 	bool file = output && !ux_dash_is(output);
-	job->stream.write = flame_write;
-	job->stream.ctx = job;
 	if (!file && isatty(STDOUT_FILENO) && job->to != FLAME_FOLDED)
 		return ux_error_set(err, UX_EINVAL,
 				    "a graph is not written to a terminal; expected -o FILE.html");
-	if (file) {
-		UX_TRY(ux_file_new_open(&job->file, output, err));
-		ux_sigbus_remove(job->file.temp);
-	}
+	UX_TRY(ux_output_file_open(&job->out, output, err));
 	UX_TRY(flame_put_samples(job, name, err));
-	return file ? ux_file_new_commit(&job->file, /* sync= */ false, err) : UX_OK;
+	return ux_output_file_commit(&job->out, err);
 }
 
 /* After a failure *ret_subject is the file that it concerns. */
@@ -240,7 +221,7 @@ static enum ux_code flame_run(struct flame_job *job, const char *name, const cha
 			      struct ux_error *err)
 {
 	*ret_subject = flame_subject(name);
-	UX_TRY(flame_read(job, &job->input, name, err));
+	UX_TRY(flame_read(job, &job->c.input, name, err));
 	if (job->v->diff) {
 		*ret_subject = flame_subject(job->v->diff);
 		UX_TRY(flame_read(job, &job->before, job->v->diff, err));
@@ -249,28 +230,14 @@ static enum ux_code flame_run(struct flame_job *job, const char *name, const cha
 	return flame_put(job, name, err);
 }
 
-/* Prepares a recording. False: the command line is invalid. */
-static bool flame_set_record(const struct ux_command *cmd, struct flame_values *v,
-			     struct flame_job *job, const struct ux_args *args, int *ret_status)
+/* Names the output of a recording that is to have none. */
+static void flame_name_output(struct flame_job *job)
 {
-	job->records = ux_record_is_wanted(&v->record, args);
-	if (!job->records) {
-		if (args->n != 1)
-			*ret_status = ux_usage_error(
-				cmd, args->n == 0 ? "no profile given"
-						  : "more than one profile given: --diff "
-						    "compares two");
-		return args->n == 1;
-	}
-	if (!ux_record_options_parse(cmd, &v->record, args, &v->profile, &job->record, ret_status))
-		return false;
-	if (!job->output && !v->to) {
-		const char *name = job->record.command ? job->record.command[0] : "flame";
-		(void)snprintf(job->named, sizeof(job->named), "%.200s.html",
-			       flame_base_name(name));
-		job->output = job->named;
-	}
-	return true;
+	const char *name = job->c.record.command ? job->c.record.command[0] : "flame";
+	if (!job->c.records || job->output || job->v->to)
+		return;
+	(void)snprintf(job->named, sizeof(job->named), "%.200s.html", flame_base_name(name));
+	job->output = job->named;
 }
 
 static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
@@ -282,35 +249,30 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	ux_cleanup(flame_job_deinit) struct flame_job job = {.v = &v,
 							     .output = v.output,
-							     .input = UX_PROFILE_INPUT_INIT,
+							     .c = UX_PROFILE_COMMAND_INIT,
 							     .before = UX_PROFILE_INPUT_INIT,
-							     .demangle = UX_DEMANGLE_SHORT,
-							     .file = UX_FILE_NEW_INIT};
-	if (!flame_set_record(cmd, &v, &job, &args, &status))
+							     .out = UX_OUTPUT_FILE_INIT};
+	const struct ux_profile_command_values values = {.record = &v.record,
+							 .profile = &v.profile,
+							 .demangle = v.demangle,
+							 .hint = ": --diff compares two"};
+	job.c.demangle = UX_DEMANGLE_SHORT;
+	if (!ux_profile_command_begin(&job.c, cmd, &values, &args, &status))
 		return status;
+	flame_name_output(&job);
 	if (!flame_set_format(&job))
 		return ux_usage_error(
 			cmd, "--to %s: expected html, svg, folded, speedscope or firefox", v.to);
 	if (v.diff && job.to != FLAME_HTML && job.to != FLAME_SVG)
 		return ux_usage_error(cmd, "--diff: expected an output as html or svg");
-	const char *name = job.records ? ux_record_subject(&job.record) : args.items[0];
-	if (v.diff && ux_dash_is(v.diff) && !job.records && ux_dash_is(name))
+	if (v.diff && ux_dash_is(v.diff) && !job.c.records && ux_dash_is(job.c.name))
 		return ux_usage_error(cmd, "standard input is one profile");
-	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.demangle))
-		return ux_usage_error(cmd,
-				      "--demangle %s: expected full, short, templates-elided "
-				      "or none",
-				      v.demangle);
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
-	if (flame_run(&job, name, &subject, &err) != UX_OK)
+	if (flame_run(&job, job.c.name, &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
-	if (job.records)
-		ux_record_report(&job.record, &job.recorded);
-	if (job.output == job.named)
-		ux_print_message("wrote %s", job.output);
-	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
-	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+	return ux_profile_command_report(&job.c, job.output == job.named ? job.output : NULL,
+					 v.profile.verbose);
 }
 
 const struct ux_command ux_cmd_flame = {

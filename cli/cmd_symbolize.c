@@ -8,10 +8,10 @@
 #include "otlp_sidecar.h"
 #include "output.h"
 #include "perf_script.h"
-#include "profile_input.h"
+#include "output_file.h"
+#include "profile_command.h"
 #include "profile_text.h"
 #include "profile_viewers.h"
-#include "sigbus.h"
 
 #include <unistd.h>
 
@@ -96,19 +96,16 @@ static const struct symbolize_target symbolize_targets[] = {
 
 /* The state of the command. */
 struct symbolize_job {
-	struct ux_profile_input input;
+	struct ux_profile_command c;
 	const struct symbolize_target *to; /* NULL: that of the input, which keeps all else */
 	struct ux_viewer_options options;
-	struct ux_file_new file;
-	struct ux_stream stream;
+	struct ux_output_file out;
 };
 
 static void symbolize_job_deinit(struct symbolize_job *job)
 {
-	ux_file_new_deinit(&job->file);
-	ux_sigbus_remove(NULL);
-	ux_profile_input_close(&job->input);
-	ux_stream_deinit(&job->stream);
+	ux_output_file_deinit(&job->out);
+	ux_profile_command_deinit(&job->c);
 }
 
 /* The format that --to or the name of the output selects. False for an unknown word. */
@@ -131,7 +128,7 @@ static bool symbolize_is_same(const struct symbolize_job *job)
 {
 	return !job->to ||
 	       (job->to->write == symbolize_write_packed_pprof &&
-		job->input.document.format == UX_PROFILE_FORMAT_PPROF && job->input.packed);
+		job->c.input.document.format == UX_PROFILE_FORMAT_PPROF && job->c.input.packed);
 }
 
 /* Writes the format of the input. */
@@ -139,11 +136,11 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 {
 	ux_cleanup(ux_stream_deinit) struct ux_stream kept = {0};
 	struct ux_out *plain = &kept.out;
-	struct ux_profile_input *in = &job->input;
+	struct ux_profile_input *in = &job->c.input;
 	switch (in->document.format) {
 	case UX_PROFILE_FORMAT_PPROF:
 		if (!in->packed)
-			return ux_pprof_rewrite(&in->document.pprof, &in->profile, &job->stream,
+			return ux_pprof_rewrite(&in->document.pprof, &in->profile, &job->out.stream,
 						err);
 		UX_TRY(ux_pprof_rewrite(&in->document.pprof, &in->profile, &kept, err));
 		break;
@@ -169,9 +166,9 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 		break;
 	}
 	if (in->packed)
-		return ux_gzip_write(ux_out_bytes(plain), &job->stream.out, err);
-	ux_out_deinit(&job->stream.out);
-	job->stream.out = *plain;
+		return ux_gzip_write(ux_out_bytes(plain), &job->out.stream.out, err);
+	ux_out_deinit(&job->out.stream.out);
+	job->out.stream.out = *plain;
 	*plain = (struct ux_out){0};
 	return UX_OK;
 }
@@ -179,15 +176,9 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 static bool symbolize_is_binary(const struct symbolize_job *job)
 {
 	return job->to ? job->to->binary
-		       : job->input.packed ||
-				 job->input.document.format == UX_PROFILE_FORMAT_PPROF ||
-				 job->input.document.format == UX_PROFILE_FORMAT_OTLP;
-}
-
-static enum ux_code symbolize_pass(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	const struct symbolize_job *job = ctx;
-	return ux_file_write(job->file.path ? job->file.fd : STDOUT_FILENO, bytes, err);
+		       : job->c.input.packed ||
+				 job->c.input.document.format == UX_PROFILE_FORMAT_PPROF ||
+				 job->c.input.document.format == UX_PROFILE_FORMAT_OTLP;
 }
 
 /* Writes the output, whole or not at all. */
@@ -195,40 +186,34 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				  struct ux_error *err)
 {
 	bool file = output && !ux_dash_is(output);
-	job->stream.write = symbolize_pass;
-	job->stream.ctx = job;
 	if (!file && symbolize_is_binary(job) && isatty(STDOUT_FILENO))
 		return ux_error_set(err, UX_EINVAL,
 				    "a binary profile is not written to a terminal; expected "
 				    "-o FILE or --to folded");
-	if (file) {
-		UX_TRY(ux_file_new_open(&job->file, output, err));
-		ux_sigbus_remove(job->file.temp);
-	}
-	UX_TRY(symbolize_is_same(job)
-		       ? symbolize_write_same(job, err)
-		       : job->to->write(&job->input.profile, &job->options, &job->stream, err));
-	UX_TRY(ux_stream_flush(&job->stream, err));
-	return file ? ux_file_new_commit(&job->file, /* sync= */ false, err) : UX_OK;
+	UX_TRY(ux_output_file_open(&job->out, output, err));
+	UX_TRY(symbolize_is_same(job) ? symbolize_write_same(job, err)
+				      : job->to->write(&job->c.input.profile, &job->options,
+						       &job->out.stream, err));
+	return ux_output_file_commit(&job->out, err);
 }
 
 /* After a failure *ret_subject is the file that it concerns. */
 static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_values *v,
-				  const char *input, const char **ret_subject, struct ux_error *err)
+				  const char **ret_subject, struct ux_error *err)
 {
-	*ret_subject = ux_dash_is(input) ? UX_DASH_INPUT : input;
+	*ret_subject = ux_profile_command_subject(&job->c);
 	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
-	job->input.keep_times = job->to && (job->to->write == ux_firefox_write ||
-					    job->to->write == ux_speedscope_write);
-	job->input.keep_starts = job->to && job->to->write == ux_firefox_write;
-	UX_TRY(ux_profile_input_read(&job->input, input, &v->profile, err));
-	UX_TRY(ux_profile_type_find(&job->input.profile, ux_bytes_cstr(v->value),
+	job->c.input.keep_times = job->to && (job->to->write == ux_firefox_write ||
+					      job->to->write == ux_speedscope_write);
+	job->c.input.keep_starts = job->to && job->to->write == ux_firefox_write;
+	UX_TRY(ux_profile_command_read(&job->c, &v->profile, err));
+	UX_TRY(ux_profile_type_find(&job->c.input.profile, ux_bytes_cstr(v->value),
 				    &job->options.type, err));
-	if (!job->to && job->input.document.format == UX_PROFILE_FORMAT_PERF_DATA)
+	if (!job->to && job->c.input.document.format == UX_PROFILE_FORMAT_PERF_DATA)
 		job->to =
 			&symbolize_targets[v->output && !ux_dash_is(v->output) ? SYMBOLIZE_PPROF
 									       : SYMBOLIZE_FOLDED];
-	UX_TRY(ux_profile_input_symbolize(&job->input, &v->profile, err));
+	UX_TRY(ux_profile_input_symbolize(&job->c.input, &v->profile, err));
 	*ret_subject = v->output ? v->output : UX_DASH_OUTPUT;
 	return symbolize_put(job, v->output, err);
 }
@@ -260,34 +245,29 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 		return status;
 	if (v.otlp.listen && args.n == 0)
 		return ux_otlp_sidecar_run(cmd, &v.otlp, &v.profile);
-	if (args.n != 1)
-		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
-						       : "more than one profile given");
-	ux_cleanup(symbolize_job_deinit) struct symbolize_job job = {.input = UX_PROFILE_INPUT_INIT,
-								     .options.demangle =
-									     UX_DEMANGLE_SHORT,
-								     .file = UX_FILE_NEW_INIT};
-	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.options.demangle))
-		return ux_usage_error(cmd,
-				      "--demangle %s: expected full, short, templates-elided "
-				      "or none",
-				      v.demangle);
+	ux_cleanup(symbolize_job_deinit) struct symbolize_job job = {.c = UX_PROFILE_COMMAND_INIT,
+								     .out = UX_OUTPUT_FILE_INIT};
+	const struct ux_profile_command_values values = {
+		.profile = &v.profile, .demangle = v.demangle, .hint = ""};
+	job.c.demangle = UX_DEMANGLE_SHORT;
+	if (!ux_profile_command_begin(&job.c, cmd, &values, &args, &status))
+		return status;
+	job.options.demangle = job.c.demangle;
 	if (!symbolize_select(&v, &job.to))
 		return ux_usage_error(cmd, "--to %s: expected pprof, folded, speedscope or firefox",
 				      v.to);
 	struct ux_error err = UX_ERROR_INIT;
-	const char *subject = ux_dash_is(args.items[0]) ? UX_DASH_INPUT : args.items[0];
+	const char *subject = ux_profile_command_subject(&job.c);
 	ux_cleanup(ux_crash_input_close) struct ux_crash_input report = UX_CRASH_INPUT_INIT;
 	bool is_report = false;
-	if (ux_crash_input_open(&report, args.items[0], &is_report, &err) != UX_OK)
+	if (ux_crash_input_open(&report, job.c.name, &is_report, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	if (is_report)
-		return symbolize_report(cmd, &v, job.options.demangle, &report, args.items[0]);
-	job.input.head = ux_out_bytes(&report.head);
-	if (symbolize_run(&job, &v, args.items[0], &subject, &err) != UX_OK)
+		return symbolize_report(cmd, &v, job.options.demangle, &report, job.c.name);
+	job.c.input.head = ux_out_bytes(&report.head);
+	if (symbolize_run(&job, &v, &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
-	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
-	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+	return ux_profile_command_report(&job.c, NULL, v.profile.verbose);
 }
 
 const struct ux_command ux_cmd_symbolize = {

@@ -5,10 +5,9 @@
 
 #include "json_out.h"
 #include "output.h"
-#include "profile_input.h"
+#include "profile_command.h"
 #include "profile_text.h"
 #include "profile_top.h"
-#include "record_input.h"
 #include "sigbus.h"
 #include "text.h"
 
@@ -63,13 +62,9 @@ static const struct ux_option top_options[] = {
 /* The state of the command. */
 struct top_job {
 	const struct top_values *v;
-	bool records; /* the profile is recorded now */
-	struct ux_record_options record;
-	struct ux_record_result recorded;
-	struct ux_profile_input input;
+	struct ux_profile_command c;
 	struct ux_top top;
 	size_t type;
-	enum ux_demangle_mode demangle;
 	size_t width; /* of a line; 0: names are not cut */
 	struct ux_colors colors;
 	struct ux_out out;
@@ -79,7 +74,7 @@ static void top_job_deinit(struct top_job *job)
 {
 	ux_out_deinit(&job->out);
 	ux_top_deinit(&job->top);
-	ux_profile_input_close(&job->input);
+	ux_profile_command_deinit(&job->c);
 }
 
 static void top_values_deinit(struct top_values *v)
@@ -96,7 +91,7 @@ struct top_text {
 /* "1.23 s", "12 MiB", "1234". */
 static struct top_text top_amount(const struct top_job *job, int64_t value)
 {
-	const struct ux_profile *p = &job->input.profile;
+	const struct ux_profile *p = &job->c.input.profile;
 	struct top_text t;
 	struct ux_bytes unit = UX_BYTES_NONE;
 	if (job->type < p->n_types)
@@ -128,7 +123,7 @@ static void top_put_name(struct top_job *job, struct ux_bytes name, size_t used)
 static void top_put_place(const struct top_job *job, const struct ux_top_row *row,
 			  struct ux_out *out)
 {
-	ux_text(out, ux_profile_text(&job->input.profile, row->file));
+	ux_text(out, ux_profile_text(&job->c.input.profile, row->file));
 	if (row->line != 0)
 		ux_out_fmt(out, ":%" PRIu32, row->line);
 }
@@ -168,7 +163,7 @@ static void top_put_json(struct top_job *job, const struct ux_top_row *row)
 	if (f->module != 0)
 		ux_json_key_str(&j, "module", ux_strings_get(&fs->strings, f->path));
 	if (row->file != 0)
-		ux_json_key_str(&j, "file", ux_profile_text(&job->input.profile, row->file));
+		ux_json_key_str(&j, "file", ux_profile_text(&job->c.input.profile, row->file));
 	if (row->line != 0)
 		ux_json_key_u64(&j, "line", row->line);
 	ux_json_key(&j, "self");
@@ -181,7 +176,7 @@ static void top_put_json(struct top_job *job, const struct ux_top_row *row)
 
 static enum ux_code top_put_table(struct top_job *job, struct ux_error *err)
 {
-	const struct ux_profile *p = &job->input.profile;
+	const struct ux_profile *p = &job->c.input.profile;
 	size_t most = job->v->rows ? job->v->rows : TOP_ROWS, n = 0, more = 0;
 	if (!job->v->json) {
 		ux_text(&job->out, job->type < p->n_types
@@ -288,7 +283,7 @@ static void top_keep(struct top_job *job, uint32_t function)
 static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 				    struct ux_mapping *ret, struct ux_error *err)
 {
-	struct ux_bytes path = ux_profile_text(&job->input.profile, file);
+	struct ux_bytes path = ux_profile_text(&job->c.input.profile, file);
 	if (memchr(path.data, 0, path.size) || path.size > TOP_PATH_MOST)
 		return ux_error_set(err, UX_EINVAL, "this is not the path of a file");
 	if (job->v->source) {
@@ -401,7 +396,7 @@ static enum ux_code top_put_file(struct top_job *job, const struct ux_top_row *r
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_out_fmt(&job->out, "%s", job->colors.source);
-	ux_text(&job->out, rows->file ? ux_profile_text(&job->input.profile, rows->file)
+	ux_text(&job->out, rows->file ? ux_profile_text(&job->c.input.profile, rows->file)
 				      : UX_STR("unknown file"));
 	ux_out_cstr(&job->out, job->colors.none);
 	if (rows->file == 0)
@@ -419,7 +414,7 @@ static enum ux_code top_put_file(struct top_job *job, const struct ux_top_row *r
 	}
 	if (why.code != UX_OK)
 		return ux_flush(&job->out, err);
-	ux_sigbus_reading((const char *)ux_profile_text(&job->input.profile, rows->file).data);
+	ux_sigbus_reading((const char *)ux_profile_text(&job->c.input.profile, rows->file).data);
 	enum ux_code code = top_put_source(job, rows, n, source.bytes, err);
 	ux_sigbus_reading(NULL);
 	return code;
@@ -445,20 +440,18 @@ static enum ux_code top_annotate(struct top_job *job, struct ux_error *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static enum ux_code top_run(struct top_job *job, const char *name, struct ux_error *err)
+static enum ux_code top_run(struct top_job *job, struct ux_error *err)
 {
 	const struct top_values *v = job->v;
-	const struct ux_profile *p = &job->input.profile;
+	const struct ux_profile *p = &job->c.input.profile;
 	struct ux_profile_options options = v->profile;
-	UX_TRY(job->records
-		       ? ux_record_read(&job->record, &v->profile, &job->input, &job->recorded, err)
-		       : ux_profile_input_read(&job->input, name, &v->profile, err));
+	UX_TRY(ux_profile_command_read(&job->c, &v->profile, err));
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(v->value), &job->type, err));
-	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
+	UX_TRY(ux_profile_input_symbolize(&job->c.input, &options, err));
 	const struct ux_top_options how = {
 		.type = job->type,
 		.level = v->lines || v->annotate ? UX_TOP_LINES : UX_TOP_FUNCTIONS,
-		.demangle = job->demangle,
+		.demangle = job->c.demangle,
 	};
 	UX_TRY(ux_top_make(&job->top, p, &how, err));
 	if (v->annotate)
@@ -475,40 +468,27 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	bool records = ux_record_is_wanted(&v.record, &args);
-	if (!records && args.n != 1)
-		return ux_usage_error(cmd, args.n == 0 ? "no profile given"
-						       : "more than one profile given");
-	if (v.annotate && v.json)
-		return ux_usage_error(cmd, "--annotate: expected --lines with --json");
 	bool terminal = isatty(STDOUT_FILENO);
 	ux_cleanup(top_job_deinit) struct top_job job = {
 		.v = &v,
-		.records = records,
-		.input = UX_PROFILE_INPUT_INIT,
-		.demangle = terminal ? UX_DEMANGLE_ELIDED : UX_DEMANGLE_SHORT,
+		.c = UX_PROFILE_COMMAND_INIT,
 		.width = terminal ? ux_terminal_width(STDOUT_FILENO) : 0,
 		.colors = ux_colors_of(STDOUT_FILENO),
 	};
-	if (v.demangle && !ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &job.demangle))
-		return ux_usage_error(cmd,
-				      "--demangle %s: expected full, short, templates-elided "
-				      "or none",
-				      v.demangle);
-	if (records &&
-	    !ux_record_options_parse(cmd, &v.record, &args, &v.profile, &job.record, &status))
+	const struct ux_profile_command_values values = {
+		.record = &v.record, .profile = &v.profile, .demangle = v.demangle, .hint = ""};
+	job.c.demangle = terminal ? UX_DEMANGLE_ELIDED : UX_DEMANGLE_SHORT;
+	if (v.annotate && v.json)
+		return ux_usage_error(cmd, "--annotate: expected --lines with --json");
+	if (!ux_profile_command_begin(&job.c, cmd, &values, &args, &status))
 		return status;
 	struct ux_error err = UX_ERROR_INIT;
-	const char *name = records ? ux_record_subject(&job.record) : args.items[0];
-	if (top_run(&job, name, &err) != UX_OK)
-		return ux_print_error(v.annotate && job.top.rows.size > 0 ? v.annotate
-				      : !records && ux_dash_is(name)      ? UX_DASH_INPUT
-									  : name,
+	if (top_run(&job, &err) != UX_OK)
+		return ux_print_error(v.annotate && job.top.rows.size > 0
+					      ? v.annotate
+					      : ux_profile_command_subject(&job.c),
 				      &err);
-	if (records)
-		ux_record_report(&job.record, &job.recorded);
-	status = ux_profile_input_report(&job.input, v.profile.verbose, &err);
-	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+	return ux_profile_command_report(&job.c, NULL, v.profile.verbose);
 }
 
 const struct ux_command ux_cmd_top = {

@@ -327,6 +327,14 @@ static void symbolize_put_missing(struct symbolize_answer *a)
 static void symbolize_put_sum(struct symbolize_answer *a)
 {
 	const struct ux_paste *p = a->paste;
+	if (p->n_frames == 0) {
+		ux_out_cstr(a->html,
+			    "<p class=\"sum\" role=\"status\">No frame was found in this text: "
+			    "none of its lines has one of the forms that are listed below the "
+			    "field. An ID with addresses does as well: <code>gnu:93ac… "
+			    "0x29d90</code>.</p>\n");
+		return;
+	}
 	UX_HTML(a->html, "<p class=\"sum\" role=\"status\">$ of $ frames have names",
 		ux_html_count(p->n_named + p->n_in_text), ux_html_count(p->n_frames));
 	if (p->n_in_text > 0)
@@ -375,7 +383,8 @@ static enum ux_code symbolize_put_answer(struct ux_paste *p)
 		symbolize_put_sum(&a);
 		symbolize_put_builds(&a);
 		ux_out_put(a.html, lines.data, lines.size);
-		symbolize_put_copies(&a);
+		if (a.paste->n_frames > 0)
+			symbolize_put_copies(&a);
 		ux_out_cstr(a.html, "</section>\n");
 		symbolize_put_missing(&a);
 		code = ux_out_status(&req->out, &req->err);

@@ -161,6 +161,12 @@ def test_a_stack_has_a_link_and_a_frame_its_source_and_code(crash, site, browser
     page.close()
 
 
+def test_a_text_without_frames_says_so_and_what_would_have_some(site):
+    page = pasted(site, "terminate called after throwing an instance of 'std::out_of_range'\nAborted\n")
+    assert "No frame was found in this text" in page and "0 of 0" not in page
+    assert "gnu:93ac" in page and "Copy as text" not in page
+
+
 def test_a_link_is_refused_where_it_is_none(site):
     for path in ("/symbolize?stack=x", "/symbolize?stack=go:x@zz", "/frame?id=gnu:00", "/frame?id=x&addr=0x1"):
         api = Api(site, token="")

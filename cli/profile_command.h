@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands about one profile share: it is a file or recorded now, and is reported on. */
+#ifndef UX_PROFILE_COMMAND_H
+#define UX_PROFILE_COMMAND_H
+
+#include "record_input.h"
+
+/* Zeroed = nothing is open, with UX_PROFILE_COMMAND_INIT. */
+struct ux_profile_command {
+	struct ux_profile_input input;
+	const char *name; /* the file, "-", or what is recorded */
+	bool records;     /* the profile is recorded now */
+	struct ux_record_options record;
+	struct ux_record_result recorded;
+	enum ux_demangle_mode demangle; /* set to the command's default before it begins */
+};
+
+#define UX_PROFILE_COMMAND_INIT ((struct ux_profile_command){.input = UX_PROFILE_INPUT_INIT})
+
+/* The values of a command line that concern its profile, which live as long as the command. */
+struct ux_profile_command_values {
+	const struct ux_record_values *record; /* NULL: the command never records */
+	struct ux_profile_options *profile;
+	const char *demangle; /* --demangle; NULL: the default */
+	const char *hint;     /* behind the error that there are several profiles; "" */
+};
+
+/*
+ * Finds out what the profile is. False: the command line is invalid, an error was printed, and
+ * *ret_status is the exit status.
+ */
+bool ux_profile_command_begin(struct ux_profile_command *c, const struct ux_command *cmd,
+			      const struct ux_profile_command_values *v, const struct ux_args *args,
+			      int *ret_status) ux_must;
+
+/* Reads the profile, or records it; without names. */
+enum ux_code ux_profile_command_read(struct ux_profile_command *c,
+				     const struct ux_profile_options *v, struct ux_error *err)
+	ux_must;
+
+/* The profile, for messages. */
+const char *ux_profile_command_subject(const struct ux_profile_command *c);
+
+/* Prints to stderr what was recorded, which share has names and what is missing; after `wrote`, a
+ * file's name, unless that is NULL. Returns the exit status. */
+int ux_profile_command_report(const struct ux_profile_command *c, const char *wrote, bool verbose);
+
+void ux_profile_command_deinit(struct ux_profile_command *c);
+
+#endif
