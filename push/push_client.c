@@ -313,6 +313,7 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 	ux_json_key_str(&j, "file", upload_file_name(u->file));
 	ux_json_key_bool(&j, "force", u->force);
 	ux_json_key_bool(&j, "skip_known", true);
+	ux_json_key_bool(&j, "resume", true);
 	ux_json_object_end(&j);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {

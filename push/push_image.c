@@ -67,7 +67,6 @@ static const char *image_text(const json_t *object, const char *key)
 /* Finds a member of a tar file; a link leads to another one, once. */
 static bool image_find_member(const struct image *im, const char *name, struct ux_sandbox_part *ret)
 {
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	char target[PATH_MAX];
 	for (unsigned links = 0; links < 2; links++) {
 		const struct ux_packed_source *link = NULL;

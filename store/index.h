@@ -495,6 +495,14 @@ struct ux_index_uploads {
 	enum ux_code (*find)(struct ux_index *ix, const char *uid, struct ux_arena *arena,
 			     struct ux_upload *ret, struct ux_error *err);
 	/*
+	 * Finds the newest open upload of the same key and namespace that was announced with the
+	 * same IDs, bytes, kind, force and texts, so that a later run of a client goes on with it.
+	 * UX_ENOTFOUND.
+	 */
+	enum ux_code (*find_same)(struct ux_index *ix, const struct ux_upload *up,
+				  struct ux_arena *arena, struct ux_upload *ret,
+				  struct ux_error *err);
+	/*
 	 * Adds the candidate (see modules.add) and ends the upload in one transaction: as done, as
 	 * pending with a pending candidate, or as failed with status "better-there". UX_ECONFLICT:
 	 * as for modules.add, and when the upload has already ended.

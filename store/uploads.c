@@ -165,6 +165,51 @@ static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_
 	return upload_find_row(db, uid, arena, ret, err);
 }
 
+UX_SQL(sql_upload_same,
+       "SELECT uid FROM uploads WHERE ns = :ns AND key_id = :key_id AND state IN (0, 3) AND "
+       "state = 0 AND hash = :hash AND size = :size AND kind = :kind AND force = :force AND "
+       "description = :description AND file_name = :file_name AND (SELECT id FROM upload_ids i "
+       "WHERE i.uid = uploads.uid AND i.position = 0) = :id ORDER BY created DESC, uid LIMIT 1");
+
+static bool upload_has_ids(const struct ux_upload *up, const struct ux_upload *other)
+{
+	bool same = up->n_ids == other->n_ids;
+	for (size_t i = 0; i < up->n_ids && same; i++)
+		same = strcmp(up->ids[i], other->ids[i]) == 0;
+	return same;
+}
+
+static enum ux_code upload_find_same(struct ux_index *ix, const struct ux_upload *up,
+				     struct ux_arena *arena, struct ux_upload *ret,
+				     struct ux_error *err)
+{
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	UX_STMT(st, db, &sql_upload_same);
+	ux_stmt_bind_text(&st, ":ns", up->ns);
+	ux_stmt_bind_text(&st, ":key_id", up->key_id);
+	ux_stmt_bind_bytes(&st, ":hash", up->hash.bytes, sizeof(up->hash.bytes));
+	ux_stmt_bind_int(&st, ":size", (int64_t)up->size);
+	ux_stmt_bind_text(&st, ":kind", ux_kind_name(up->kind));
+	ux_stmt_bind_int(&st, ":force", up->force);
+	ux_stmt_bind_text(&st, ":description", up->description);
+	ux_stmt_bind_text(&st, ":file_name", up->file_name);
+	ux_stmt_bind_text(&st, ":id", up->n_ids > 0 ? up->ids[0] : "");
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	const char *uid = row ? ux_stmt_get_text(&st, 0, arena) : NULL;
+	if (row && !uid)
+		return ux_arena_fail(arena, err);
+	struct ux_upload found;
+	if (row)
+		UX_TRY(upload_find_row(db, uid, arena, &found, err));
+	if (!row || !upload_has_ids(up, &found))
+		return ux_error_set(err, UX_ENOTFOUND, "no such upload is open");
+	*ret = found;
+	return UX_OK;
+}
+
 UX_SQL(sql_upload_running, "SELECT uid FROM uploads WHERE ns = :ns AND state IN (0, 3) "
 			   "ORDER BY updated DESC, uid LIMIT :limit");
 
@@ -341,6 +386,7 @@ void ux_uploads_init(struct ux_index *ix)
 	ix->uploads = (struct ux_index_uploads){
 		.add = upload_add,
 		.find = upload_find,
+		.find_same = upload_find_same,
 		.finish = upload_finish,
 		.give_up = upload_give_up,
 		.expire = upload_expire,

@@ -235,10 +235,27 @@ static enum ux_code announce_add(struct ux_request *req, struct ux_response *res
 	return code;
 }
 
+/*
+ * Goes on with an open upload that was announced in the same words, as an earlier run of the client
+ * did that was cut off. Two runs that send the same bytes at once help each other: a piece at an
+ * offset that the server has is a conflict, after which the client goes on where the server is.
+ */
+static bool announce_resume(struct ux_request *req, struct ux_upload *up, uint64_t *ret_offset)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	struct ux_upload open;
+	if (s->index->uploads.find_same(s->index, up, &req->arena, &open, NULL) != UX_OK ||
+	    s->blobs->part_size(s->blobs, open.uid, ret_offset, NULL) != UX_OK)
+		return false;
+	*up = open;
+	return true;
+}
+
 enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
-	bool skip_known = false;
+	bool skip_known = false, resume = false;
+	uint64_t offset = 0;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
 			       .key_id = ux_caller_of(req)->key_id,
 			       .description = "",
@@ -250,8 +267,12 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	UX_TRY(announce_read(req, doc, &up));
 	UX_TRY(ux_room_check(&ux_server_of(req)->store->room, up.size, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
-	UX_TRY(ux_upload_uid_make(up.uid, &req->err));
-	UX_TRY(announce_add(req, res, &up));
+	UX_TRY(ux_json_in_bool(doc, "resume", &resume, &req->err));
+	bool resumed = resume && announce_resume(req, &up, &offset);
+	if (!resumed) {
+		UX_TRY(ux_upload_uid_make(up.uid, &req->err));
+		UX_TRY(announce_add(req, res, &up));
+	}
 	char location[64];
 	int n = snprintf(location, sizeof(location), "/v1/uploads/%s", up.uid);
 	char *kept = ux_arena_strndup(&req->arena, location, (size_t)n);
@@ -259,8 +280,8 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 		return ux_arena_fail(&req->arena, &req->err);
 	ux_response_field(res, "Location", ux_bytes_cstr(kept));
 	res->status = 201;
-	bool known = skip_known && !up.force && ux_upload_is_known(req, &up);
-	return ux_upload_answer(req, res, &up, known ? up.size : 0);
+	bool known = skip_known && !resumed && !up.force && ux_upload_is_known(req, &up);
+	return ux_upload_answer(req, res, &up, known ? up.size : offset);
 }
 
 enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *res)

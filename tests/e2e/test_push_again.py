@@ -181,6 +181,43 @@ def test_many_who_finish_at_once_finish_once(server, prog):
     assert sorted(c["kind"] for c in candidates(server, prog)) == ["executable", "gsym"]
 
 
+# an upload that was cut off
+
+def test_a_later_run_goes_on_with_an_upload_that_was_cut_off(server, prog, tmp_path):
+    gsym = tmp_path / "prog.gsym"
+    unhex("extract", prog, "-o", gsym)
+    data = gsym.read_bytes()
+    ids = lines(unhex("id", "-qj", prog))[0]["ids"]
+    words = {"ids": ids, "quality": "inlines", "description": "", "file": str(prog), "resume": True}
+    api = Api(server)
+    uid = api.announce(words.pop("ids"), data, **words)
+    assert api.put(uid, data[:len(data) // 2])[0] == 200
+    assert push(server, prog)[0]["status"] == "uploaded"
+    # Only the other half was sent, by the same upload.
+    assert api("GET", f"/v1/uploads/{uid}")[1]["state"] == "done"
+    assert pieces(server, least=2) == 2
+
+
+@pytest.mark.parametrize("other", [{"description": "other"}, {"file": "/elsewhere"}, {"ids": ["gnu:" + "12" * 20]},
+                                   {"force": True}, {"kind": "debuginfo"}], ids=lambda o: next(iter(o)))
+def test_an_upload_in_other_words_is_another_one(server, prog, other):
+    api = Api(server)
+    data = prog.read_bytes()
+    words = {"description": "", "file": "a", "kind": "executable", "resume": True}
+    uids = [api.announce(one.pop("ids"), data, **one)
+            for one in ({"ids": [build_id(prog)], **words}, {"ids": [build_id(prog)], **words, **other},
+                        {"ids": [build_id(prog)], **words})]
+    assert uids[0] == uids[2] != uids[1]
+
+
+def test_an_upload_of_another_key_is_not_continued(server, prog):
+    made = Api(server)("POST", "/v1/keys", {"scopes": ["upload"], "description": "other"})[1]
+    other = Api(server, token=made["token"])
+    words = {"description": "", "file": "a", "resume": True}
+    data = prog.read_bytes()
+    assert Api(server).announce([build_id(prog)], data, **words) != other.announce([build_id(prog)], data, **words)
+
+
 # parts of split builds
 
 def test_parts_of_a_split_build_are_kept_beside_it(server, tmp_path):

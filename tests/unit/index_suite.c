@@ -91,6 +91,15 @@ static void uploads_are_kept_as_announced(struct ux_index *ix)
 	assert_int_equal(got.state, UX_UPLOAD_OPEN);
 	assert_memory_equal(&got.hash, &up.hash, sizeof(up.hash));
 	assert_int_equal(ix->uploads.find(ix, uid_b, &arena, &got, NULL), UX_ENOTFOUND);
+	struct ux_upload again = up;
+	again.uid[0] = '\0';
+	assert_int_equal(ix->uploads.find_same(ix, &again, &arena, &got, NULL), UX_OK);
+	assert_string_equal(got.uid, uid_a);
+	again.n_ids = 1;
+	assert_int_equal(ix->uploads.find_same(ix, &again, &arena, &got, NULL), UX_ENOTFOUND);
+	again = up;
+	again.key_id = "another";
+	assert_int_equal(ix->uploads.find_same(ix, &again, &arena, &got, NULL), UX_ENOTFOUND);
 	struct ux_upload_list list;
 	assert_int_equal(ix->uploads.list(ix, up.ns, /* running= */ true, 10, &arena, &list, NULL),
 			 UX_OK);
@@ -109,6 +118,7 @@ static void uploads_are_kept_as_announced(struct ux_index *ix)
 	assert_string_equal(list.uploads[0].reason, "why");
 	assert_int_equal(ix->uploads.give_up(ix, uid_a, "corrupt", "again", 1600, NULL),
 			 UX_ECONFLICT);
+	assert_int_equal(ix->uploads.find_same(ix, &up, &arena, &got, NULL), UX_ENOTFOUND);
 	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &got, NULL), UX_OK);
 	assert_int_equal(got.state, UX_UPLOAD_FAILED);
 	assert_string_equal(got.reason, "why");
