@@ -17,6 +17,8 @@
 
 enum {
 	TIMEOUT_S = 600,
+	RETRIES = 3,
+	JOBS_MOST = 64,
 	PATHS_MOST = 512 << 20, /* bytes of memory for the paths of --files-from */
 };
 
@@ -31,6 +33,11 @@ struct push_values {
 	char *debug_dir;
 	const char *description;
 	unsigned timeout_s;
+	unsigned retries;
+	bool no_retries;
+	const char *proxy;
+	unsigned jobs;
+	uint64_t memory;
 	bool force;
 	bool dry_run;
 	bool allow_mismatch;
@@ -77,6 +84,18 @@ static const struct ux_option push_options[] = {
 	 "kept with the symbols: a release, a commit"},
 	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
 	 "for the whole run [600]"},
+	{"total-timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
+	 "the same"},
+	{"retries", 0, UX_OPTION_COUNT, offsetof(struct push_values, retries), "N",
+	 "how often a request is sent again while the server cannot be reached [3]"},
+	{"no-retries", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_retries), NULL,
+	 "give up when the server cannot be reached"},
+	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct push_values, proxy), "URL",
+	 "reach the server through it [https_proxy, http_proxy, no_proxy]"},
+	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct push_values, jobs), "N",
+	 "files that are extracted and sent at once [one a processor]"},
+	{"memory", 0, UX_OPTION_BYTES, offsetof(struct push_values, memory), "SIZE",
+	 "for all extractions together; what is over goes to files in /var/tmp"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct push_values, dry_run), NULL,
 	 "ask the server what it wants, but upload nothing"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct push_values, json), NULL,
@@ -182,6 +201,8 @@ static void push_on_progress(void *ctx, const struct ux_push_progress *progress)
 	push->progress.files = progress->files;
 	push->progress.files_total = progress->files_total;
 	push->progress.bytes = progress->bytes;
+	push->progress.work = progress->work;
+	push->progress.work_total = progress->work_total;
 	ux_progress_show(&push->progress);
 }
 
@@ -337,6 +358,10 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 		.sources = v->sources,
 		.prefixes = v->prefixes,
 		.timeout_ms = v->timeout_s * INT64_C(1000),
+		.retries = v->no_retries ? 0 : v->retries,
+		.proxy = v->proxy,
+		.jobs = v->jobs,
+		.memory = v->memory,
 		.result = push_on_result,
 		.reading = push_on_reading,
 		.progress = push_on_progress,
@@ -370,7 +395,8 @@ static void push_values_deinit(struct push_values *v)
 
 static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(push_values_deinit) struct push_values v = {.timeout_s = TIMEOUT_S};
+	ux_cleanup(push_values_deinit) struct push_values v = {.timeout_s = TIMEOUT_S,
+							       .retries = RETRIES};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))

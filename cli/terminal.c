@@ -14,6 +14,7 @@ enum {
 	WIDTH_MOST = 120,
 	PROGRESS_AFTER_MS = 500, /* work that ends sooner has no progress line */
 	PROGRESS_EVERY_MS = 100,
+	PROGRESS_BAR = 20, /* columns */
 };
 
 unsigned ux_terminal_width(int fd)
@@ -61,9 +62,30 @@ static void progress_rate(struct ux_out *out, const struct ux_progress *p, int64
 		ux_out_fmt(out, ", %" PRIu64 " s left", (p->bytes_total - p->bytes) / rate + 1);
 }
 
+/* "[#####     ] " */
+static void progress_bar(struct ux_out *out, const struct ux_progress *p)
+{
+	uint64_t full = ux_min(p->work, p->work_total);
+	unsigned n = (unsigned)(full / (p->work_total / PROGRESS_BAR + 1));
+	n = full == p->work_total ? PROGRESS_BAR : n;
+	ux_out_fmt(out, "[%.*s%*s] ", (int)n, "####################", (int)(PROGRESS_BAR - n), "");
+}
+
+/* The time that is left, when what is done took the time so far. */
+static void progress_estimate(struct ux_out *out, const struct ux_progress *p, int64_t now)
+{
+	uint64_t ms = (uint64_t)ux_max(now - p->started, INT64_C(1));
+	if (p->work == 0 || p->work >= p->work_total)
+		return;
+	double left = (double)ms * (double)(p->work_total - p->work) / (double)p->work / 1000;
+	ux_out_fmt(out, ", %.0f s left", left + 1);
+}
+
 static void progress_numbers(struct ux_out *out, const struct ux_progress *p, int64_t now)
 {
 	const char *comma = "";
+	if (p->work_total > 0)
+		progress_bar(out, p);
 	if (p->files_total > 0) {
 		ux_out_fmt(out, "%" PRIu64 " of %" PRIu64 " files", p->files, p->files_total);
 		comma = ", ";
@@ -78,6 +100,8 @@ static void progress_numbers(struct ux_out *out, const struct ux_progress *p, in
 		ux_out_cstr(out, p->unit ? p->unit : "");
 		progress_rate(out, p, now);
 	}
+	if (p->work_total > 0)
+		progress_estimate(out, p, now);
 }
 
 void ux_progress_show(struct ux_progress *p)

@@ -44,6 +44,9 @@ struct ux_progress {
 	int64_t last;     /* when the line was written */
 	uint64_t files, files_total;
 	uint64_t bytes, bytes_total; /* 0 for the total: unknown */
+	/* how much is done, in any unit, for a bar and the time that is left; 0 for the total: no
+	 * bar */
+	uint64_t work, work_total;
 };
 
 void ux_progress_init(struct ux_progress *p, const char *verb);

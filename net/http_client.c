@@ -25,6 +25,7 @@ struct ux_http_client {
 	char *auth; /* "Authorization: Bearer ...", or NULL */
 	char *agent;
 	char *cafile;
+	char *proxy;
 	unsigned connect_ms;
 	enum ux_http_reach reach;
 	struct curl_slist *lines; /* headers of the call in progress */
@@ -192,6 +193,7 @@ static void client_copy_options(struct ux_http_client *c, const struct ux_http_c
 	}
 	c->agent = client_copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
 	c->cafile = client_copy(o->cafile, failed);
+	c->proxy = client_copy(o->proxy, failed);
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
 	c->reach = o->reach;
 }
@@ -229,6 +231,7 @@ void ux_http_client_destroy(struct ux_http_client *c)
 	free(c->url);
 	free(c->agent);
 	free(c->cafile);
+	free(c->proxy);
 	free(c);
 }
 
@@ -331,8 +334,11 @@ static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct cu
 /* A proxy is disabled, since it would connect to any address on behalf of the client. */
 static void client_set_guard(CURL *curl, const char *url, struct guard *g)
 {
-	if (g->client->reach == UX_HTTP_ANYWHERE)
+	if (g->client->reach == UX_HTTP_ANYWHERE) {
+		if (g->client->proxy)
+			curl_easy_setopt(curl, CURLOPT_PROXY, g->client->proxy);
 		return;
+	}
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, client_on_socket);
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, g);
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");

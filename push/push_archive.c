@@ -294,8 +294,8 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 				     struct ux_error *err)
 {
 	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, out = -1;
-	const struct ux_sandbox_limits limits =
-		archive_limits(p, SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
+	const struct ux_sandbox_limits limits = archive_limits(
+		p, p->o->memory > 0 ? p->o->memory : SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
 	struct ux_sandbox_symbols what = {
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
 		.gpu = m->gpu,

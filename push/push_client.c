@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	TRIES = 4,              /* attempts of a call, and of a chunk that makes no progress */
+	FINISH_TRIES = 4,       /* how often bytes that the server lost are sent again */
 	PAUSE_MS = 250,         /* before the second attempt; doubles each time */
 	PAUSE_MOST_MS = 10000,  /* longest pause without a Retry-After */
 	CALL_MS = 60000,        /* timeout of a call without a large body */
@@ -23,13 +23,23 @@ enum {
 	UID_SIZE = 33,
 };
 
-enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
-				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
+enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
+				 struct ux_error *err)
 {
-	struct ux_http_client_options options = {.url = url, .token = token, .cafile = cacert};
-	c->timeout_ms = timeout_ms;
-	c->deadline_ms = ux_clock_ms() + timeout_ms;
+	struct ux_http_client_options options = {
+		.url = o->url, .token = o->token, .cafile = o->cacert, .proxy = o->proxy};
+	c->timeout_ms = o->timeout_ms;
+	c->deadline_ms = ux_clock_ms() + o->timeout_ms;
+	c->tries = o->retries + 1;
 	return ux_http_client_create(&c->http, &options, err);
+}
+
+enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
+				  const struct ux_push_client *other, struct ux_error *err)
+{
+	UX_TRY(ux_push_client_open(c, o, err));
+	c->deadline_ms = other->deadline_ms;
+	return UX_OK;
 }
 
 void ux_push_client_close(struct ux_push_client *c)
@@ -108,7 +118,7 @@ static enum ux_code client_request(const struct ux_push_client *c, const struct 
 		if (code == UX_OK)
 			return UX_OK;
 		bool busy = client_is_busy(notes);
-		bool again = busy || (code == UX_EUNAVAILABLE && tries < TRIES);
+		bool again = busy || (code == UX_EUNAVAILABLE && tries < c->tries);
 		tries += !busy;
 		if (again && client_pause(c, pauses, notes->retry_after_s))
 			continue;
@@ -374,7 +384,7 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 		}
 		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
 		tries += !client_is_busy(&t->notes);
-		if (!again || tries == TRIES ||
+		if (!again || tries >= t->c->tries ||
 		    !client_pause(t->c, ++pauses, t->notes.retry_after_s)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
@@ -423,7 +433,7 @@ static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *r
 		enum ux_code code = upload_wait_finish(t, ret, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		if (strcmp(t->notes.word, "incomplete") != 0 || tries == TRIES) {
+		if (strcmp(t->notes.word, "incomplete") != 0 || tries == FINISH_TRIES) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}

@@ -31,6 +31,8 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	char gpu[16];
 	struct ux_extract_options how = {
 		.allow_mismatch = o->allow_mismatch,
+		.threads = o->threads,
+		.memory = o->memory,
 		.path = m->path,
 		.debug_path = debug,
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,

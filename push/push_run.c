@@ -443,8 +443,8 @@ static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *
 	return UX_OK;
 }
 
-static enum ux_code push_module(struct ux_push_work *p, struct ux_push_module *m,
-				const struct ux_push_answer *answer, struct ux_error *err)
+enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
+				 const struct ux_push_answer *answer, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
 	UX_TRY(push_symbols(p, m, answer, &gsym, err));
@@ -453,25 +453,12 @@ static enum ux_code push_module(struct ux_push_work *p, struct ux_push_module *m
 	return push_sources(p, m, &gsym, err);
 }
 
-static void push_show_progress(struct ux_push_work *p)
-{
-	if (p->o->progress)
-		p->o->progress(p->o->ctx, &p->progress);
-}
-
-static void push_on_sent(void *ctx, uint64_t bytes)
-{
-	struct ux_push_work *p = ctx;
-	p->progress.bytes += bytes;
-	push_show_progress(p);
-}
-
-/* Reports the modules from number `first` on, for which an error came too early. */
-static void push_report_unreached(struct ux_push_work *p, size_t first, const struct ux_error *err)
+/* Reports all modules as failed, since the server cannot be queried. */
+static void push_report_unreached(struct ux_push_work *p, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	const char *reason = ux_error_format(err, text, sizeof(text));
-	for (size_t i = first; i < p->modules.size; i++) {
+	for (size_t i = 0; i < p->modules.size; i++) {
 		const struct ux_push_module *m = &p->modules.data[i];
 		ux_push_report(p, &(struct ux_push_result){.path = m->path,
 							   .gpu = m->gpu,
@@ -494,16 +481,14 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 							  p->modules.data[i].claim};
 	enum ux_code code = ux_push_query(&p->client, entries, n, p->o->force, answers, err);
 	p->progress.files_total = n;
-	for (size_t i = 0; i < n && code == UX_OK; i++) {
-		code = push_module(p, &p->modules.data[i], &answers[i], err);
-		if (code != UX_OK)
-			break;
-		p->progress.files = i + 1;
-		push_show_progress(p);
+	if (code != UX_OK) {
+		push_report_unreached(p, err);
+		return code;
 	}
-	if (code != UX_OK)
-		push_report_unreached(p, p->progress.files, err);
-	return code;
+	size_t front = 0; /* supplementary files: the server needs them for the others */
+	while (front < n && p->modules.data[front].supplementary)
+		front++;
+	return ux_push_jobs_run(p, answers, front, err);
 }
 
 /*
@@ -537,10 +522,7 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 	*ret = (struct ux_push_summary){0};
 	p.scan.left_out = ux_push_report_left_out;
 	p.scan.ctx = &p;
-	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->cacert,
-				   options->timeout_ms, err));
-	p.client.sent = push_on_sent;
-	p.client.sent_ctx = &p;
+	UX_TRY(ux_push_client_open(&p.client, options, err));
 	UX_TRY(push_find_modules(&p, paths, n, err));
 	push_drop_empty(&p);
 	push_order_modules(&p.modules);

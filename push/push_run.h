@@ -51,6 +51,8 @@ struct ux_push_progress {
 	uint64_t files; /* modules that are done */
 	uint64_t files_total;
 	uint64_t bytes; /* sent so far; how many there will be is known when all are extracted */
+	uint64_t work;  /* of work_total: how much is done, in units of about the files' bytes */
+	uint64_t work_total;
 };
 
 typedef void ux_push_progress_fn(void *ctx, const struct ux_push_progress *progress);
@@ -82,6 +84,15 @@ struct ux_push_options {
 	bool dry_run;     /* query, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */
+	unsigned retries;   /* of a call that fails because the server cannot be reached */
+	const char *proxy;  /* URL; NULL: that of the environment */
+	unsigned jobs;      /* modules that are extracted and sent at once; 0: one a processor */
+	/*
+	 * bytes of memory for all of them; what is over goes to files in TMPDIR. 0: no limit, but
+	 * jobs wait while others are expected to take a half of the machine's
+	 */
+	uint64_t memory;
+	unsigned threads; /* of one extraction; set by the push */
 	ux_push_result_fn *result;
 	/* called before a file is mapped; may be NULL */
 	void (*reading)(void *ctx, const char *path);

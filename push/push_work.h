@@ -30,13 +30,17 @@ struct ux_push_client {
 	struct ux_http_client *http;
 	int64_t timeout_ms;                      /* for the whole push, for messages */
 	int64_t deadline_ms;                     /* of CLOCK_MONOTONIC */
+	unsigned tries;                          /* attempts of a call that makes no progress */
 	void (*sent)(void *ctx, uint64_t bytes); /* called when a chunk has arrived; may be NULL */
 	void *sent_ctx;
 };
 
-enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
-				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
-	ux_must;
+/* Uses url, token, cacert, proxy, retries and timeout_ms of the options, which must outlive it. */
+enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
+				 struct ux_error *err) ux_must;
+/* Opens a further connection with the deadline of another one, for another thread. */
+enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
+				  const struct ux_push_client *other, struct ux_error *err) ux_must;
 void ux_push_client_close(struct ux_push_client *c);
 
 /* A server's answer about a module. */
@@ -186,6 +190,18 @@ struct ux_push_work {
 	struct ux_scan_inodes members_seen;
 	int scratch; /* file that such a child writes to; -1: not made */
 };
+
+/*
+ * Extracts and sends all modules on several threads, and reports them in their order; the first
+ * `front` of them before all others. After an error of the connection the others are reported as
+ * unreached.
+ */
+enum ux_code ux_push_jobs_run(struct ux_push_work *p, const struct ux_push_answer *answers,
+			      size_t front, struct ux_error *err) ux_must;
+
+/* Does with one module what the server's answer demands. */
+enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
+				 const struct ux_push_answer *answer, struct ux_error *err) ux_must;
 
 /* Counts a result and reports it. */
 void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r);

@@ -124,6 +124,7 @@ struct ux_registry {
 	struct ux_http_client *http;
 	struct ux_image_reference reference;
 	char *cacert;
+	char *proxy;
 	int64_t deadline_ms;
 	char basic[TOKEN_MOST]; /* credentials in base64; "": none */
 	char line[LINE_MOST];   /* the Authorization header; "": none */
@@ -165,7 +166,8 @@ static void registry_read_login(struct ux_registry *r)
 }
 
 enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_reference *reference,
-			      const char *cacert, int64_t deadline_ms, struct ux_error *err)
+			      const char *cacert, const char *proxy, int64_t deadline_ms,
+			      struct ux_error *err)
 {
 	char url[URL_MOST];
 	struct ux_registry *r = calloc(1, sizeof(*r));
@@ -174,9 +176,11 @@ enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_re
 	r->reference = *reference;
 	r->deadline_ms = deadline_ms;
 	r->cacert = cacert ? strdup(cacert) : NULL;
+	r->proxy = proxy ? strdup(proxy) : NULL;
 	snprintf(url, sizeof(url), "%s://%s",
 		 registry_host_is_loopback(reference->host) ? "http" : "https", reference->host);
-	const struct ux_http_client_options options = {.url = url, .cafile = r->cacert};
+	const struct ux_http_client_options options = {
+		.url = url, .cafile = r->cacert, .proxy = r->proxy};
 	enum ux_code code = cacert && !r->cacert ? ux_error_nomem(err)
 						 : ux_http_client_create(&r->http, &options, err);
 	if (code != UX_OK) {
@@ -196,6 +200,7 @@ void ux_registry_close(struct ux_registry *r)
 	explicit_bzero(r->basic, sizeof(r->basic));
 	explicit_bzero(r->line, sizeof(r->line));
 	free(r->cacert);
+	free(r->proxy);
 	free(r);
 }
 
@@ -252,7 +257,8 @@ static enum ux_code registry_get_token(struct ux_registry *r, const char *challe
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	struct ux_http_client *http = NULL;
 	UX_TRY(registry_token_url(r, challenge, origin, path, err));
-	const struct ux_http_client_options options = {.url = origin, .cafile = r->cacert};
+	const struct ux_http_client_options options = {
+		.url = origin, .cafile = r->cacert, .proxy = r->proxy};
 	UX_TRY(ux_http_client_create(&http, &options, err));
 	const char *const headers[] = {r->basic[0] != '\0' ? line : NULL, NULL};
 	const struct ux_http_call call = {.path = path, .headers = headers, .timeout_ms = CALL_MS};

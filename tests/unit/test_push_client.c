@@ -45,7 +45,9 @@ static void push_begin(struct push *p, const struct script *s, int64_t timeout_m
 {
 	struct ux_id id;
 	*p = (struct push){.err = UX_ERROR_INIT};
-	assert_int_equal(ux_push_client_open(&p->c, s->url, "key", NULL, timeout_ms, NULL), UX_OK);
+	const struct ux_push_options o = {
+		.url = s->url, .token = "key", .timeout_ms = timeout_ms, .retries = 3};
+	assert_int_equal(ux_push_client_open(&p->c, &o, NULL), UX_OK);
 	p->c.sent = on_sent;
 	p->c.sent_ctx = &p->sent;
 	assert_int_equal(
@@ -259,7 +261,7 @@ static void a_file_is_announced_sent_in_pieces_and_finished(void **state)
 				  "\"size\":132072,\"sha256\":\"");
 	assert_has(s.requests[0], "\",\"kind\":\"gsym\",\"quality\":\"lines\",\"description\":"
 				  "\"a build\",\"file\":\"libx.so\",\"force\":true,"
-				  "\"skip_known\":true}");
+				  "\"skip_known\":true,\"resume\":true}");
 	assert_piece(s.requests[1], "PUT /v1/uploads/" UID "?offset=0 HTTP/1.1\r\n", 0, CHUNK);
 	assert_piece(s.requests[2], "PUT /v1/uploads/" UID "?offset=65536 HTTP/1.1\r\n", CHUNK,
 		     CHUNK);

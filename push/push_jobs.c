@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The modules of a push on several threads: each extracts and sends one module at a time, over a
+ * connection of its own, and the results are reported in the order of the modules.
+ */
+#include "push_work.h"
+
+#include "pool.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	/* An extraction takes up to about twice the size of its files, and something in any case.
+	 */
+	WEIGHT_FACTOR = 2,
+	WEIGHT_LEAST = 16 << 20,
+	MEMORY_SHARE = 2, /* without a limit, this part of the machine's memory: a half */
+	JOBS_MOST = 64,
+};
+
+/* A result with its texts, until it is its turn. */
+struct job_result {
+	struct ux_push_result r;
+	struct ux_id id;
+	char *path, *debug, *reason;
+};
+
+UX_VEC(job_results, struct job_result);
+
+struct job {
+	struct job_results results;
+	uint64_t weight; /* bytes of memory that it is expected to take */
+	bool done;
+};
+
+struct job_pool;
+
+/* A thread's own view of the push. */
+struct job_worker {
+	struct ux_push_work work;
+	struct ux_push_options options;
+	struct ux_push_summary summary; /* not used: the results are counted in their order */
+	struct job_pool *pool;
+	struct job *job;
+};
+
+struct job_pool {
+	struct ux_push_work *p;
+	const struct ux_push_answer *answers;
+	struct job *jobs;
+	struct job_worker *workers;
+	unsigned n_workers;
+	size_t n;
+	size_t first;          /* the job that is number 0 of this round */
+	pthread_mutex_t lock;  /* of what follows, of the jobs' results, and of reporting */
+	pthread_cond_t freed;  /* memory was */
+	uint64_t memory, used; /* bytes */
+	size_t next;           /* whose results are reported next */
+	bool no_memory;
+};
+
+static void job_results_free(struct job_results *v)
+{
+	for (size_t i = 0; i < v->size; i++) {
+		free(v->data[i].path);
+		free(v->data[i].debug);
+		free(v->data[i].reason);
+	}
+	job_results_deinit(v);
+}
+
+static void job_pool_deinit(struct job_pool *s)
+{
+	for (size_t i = 0; s->jobs && i < s->n; i++)
+		job_results_free(&s->jobs[i].results);
+	for (unsigned i = 0; s->workers && i < s->n_workers; i++)
+		ux_push_client_close(&s->workers[i].work.client);
+	free(s->jobs);
+	free(s->workers);
+	pthread_cond_destroy(&s->freed);
+	pthread_mutex_destroy(&s->lock);
+}
+
+static pthread_mutex_t *job_pool_lock(struct job_pool *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	return &s->lock;
+}
+
+static void job_pool_unlock(pthread_mutex_t **lock)
+{
+	(void)pthread_mutex_unlock(*lock);
+}
+
+static char *job_copy_text(const char *text, bool *failed)
+{
+	char *copy = text ? strdup(text) : NULL;
+	*failed = *failed || (text && !copy);
+	return copy;
+}
+
+/* Called by a worker's thread: keeps the result until it is the module's turn. */
+static void job_keep_result(void *ctx, const struct ux_push_result *r)
+{
+	struct job_worker *w = ctx;
+	bool failed = false;
+	struct job_result kept = {
+		.r = *r,
+		.path = job_copy_text(r->path, &failed),
+		.debug = job_copy_text(r->debug, &failed),
+		.reason = job_copy_text(r->reason, &failed),
+	};
+	if (r->id)
+		kept.id = *r->id;
+	if (!failed && job_results_append(&w->job->results, kept))
+		return;
+	free(kept.path);
+	free(kept.debug);
+	free(kept.reason);
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(w->pool);
+	(void)lock;
+	w->pool->no_memory = true;
+}
+
+static void job_on_reading(void *ctx, const char *path)
+{
+	struct job_worker *w = ctx;
+	w->pool->p->o->reading(w->pool->p->o->ctx, path);
+}
+
+/* Called with the lock. */
+static void job_show_progress(struct ux_push_work *p)
+{
+	if (p->o->progress)
+		p->o->progress(p->o->ctx, &p->progress);
+}
+
+static void job_on_sent(void *ctx, uint64_t bytes)
+{
+	struct job_worker *w = ctx;
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(w->pool);
+	(void)lock;
+	w->pool->p->progress.bytes += bytes;
+	job_show_progress(w->pool->p);
+}
+
+/* Called with the lock, or after the threads have ended. */
+static void job_report(struct job_pool *s, struct job *job)
+{
+	for (size_t i = 0; i < job->results.size; i++) {
+		struct job_result *kept = &job->results.data[i];
+		kept->r.path = kept->path;
+		kept->r.debug = kept->debug;
+		kept->r.reason = kept->reason;
+		kept->r.id = kept->r.id ? &kept->id : NULL;
+		ux_push_report(s->p, &kept->r);
+	}
+	job_results_free(&job->results);
+}
+
+static void job_end(struct job_pool *s, struct job *job)
+{
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
+	(void)lock;
+	job->done = true;
+	s->p->progress.files++;
+	s->p->progress.work += job->weight;
+	for (; s->next < s->n && s->jobs[s->next].done; s->next++)
+		job_report(s, &s->jobs[s->next]);
+	job_show_progress(s->p);
+}
+
+/* Waits until there is memory for the job. One that alone needs more than there is runs alone. */
+static void job_take_memory(struct job_pool *s, const struct job *job)
+{
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
+	while (s->used > 0 && s->used + job->weight > s->memory)
+		(void)pthread_cond_wait(&s->freed, lock);
+	s->used += job->weight;
+}
+
+static void job_give_memory(struct job_pool *s, const struct job *job)
+{
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
+	(void)lock;
+	s->used -= job->weight;
+	(void)pthread_cond_broadcast(&s->freed);
+}
+
+static enum ux_code job_run(void *ctx, size_t number, unsigned worker, struct ux_error *err)
+{
+	struct job_pool *s = ctx;
+	struct job_worker *w = &s->workers[worker];
+	struct job *job = &s->jobs[s->first + number];
+	w->job = job;
+	if (!w->work.client.http)
+		UX_TRY(ux_push_client_share(&w->work.client, s->p->o, &s->p->client, err));
+	w->work.client.sent = job_on_sent;
+	w->work.client.sent_ctx = w;
+	job_take_memory(s, job);
+	enum ux_code code = ux_push_module_send(&w->work, &s->p->modules.data[s->first + number],
+						&s->answers[s->first + number], err);
+	job_give_memory(s, job);
+	UX_TRY(code);
+	job_end(s, job);
+	return s->no_memory ? ux_error_nomem(err) : UX_OK;
+}
+
+static uint64_t job_file_size(const char *path, const struct ux_sandbox_part *part)
+{
+	struct stat st;
+	if (part->size > 0)
+		return part->size;
+	return path && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void job_weigh(struct job *job, const struct ux_push_module *m,
+		      const struct ux_push_answer *answer)
+{
+	bool wanted = answer->verdict == UX_PUSH_WANTED;
+	uint64_t size = job_file_size(m->path, &m->part) + job_file_size(m->debug, &m->debug_part);
+	job->weight = wanted ? size * WEIGHT_FACTOR + WEIGHT_LEAST : WEIGHT_LEAST;
+}
+
+/* Memory of all jobs together. */
+static uint64_t job_memory(const struct ux_push_options *o)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return o->memory != 0 ? o->memory : (uint64_t)pages * (uint64_t)size / MEMORY_SHARE;
+}
+
+static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
+{
+	const struct ux_push_options *o = s->p->o;
+	size_t n = s->p->modules.size;
+	unsigned cpus = ux_pool_cpus(), jobs = o->jobs != 0 ? o->jobs : cpus;
+	s->n_workers = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MOST), n);
+	s->jobs = calloc(n, sizeof(*s->jobs));
+	s->workers = calloc(s->n_workers, sizeof(*s->workers));
+	if (!s->jobs || !s->workers)
+		return ux_error_nomem(err);
+	s->n = n;
+	s->memory = job_memory(o);
+	for (size_t i = 0; i < n; i++) {
+		job_weigh(&s->jobs[i], &s->p->modules.data[i], &s->answers[i]);
+		s->p->progress.work_total += s->jobs[i].weight;
+	}
+	for (unsigned i = 0; i < s->n_workers; i++) {
+		struct job_worker *w = &s->workers[i];
+		w->pool = s;
+		w->options = *o;
+		w->options.result = job_keep_result;
+		w->options.reading = o->reading ? job_on_reading : NULL;
+		w->options.progress = NULL;
+		w->options.ctx = w;
+		w->options.threads = ux_max(cpus / s->n_workers, 1U);
+		w->options.memory = o->memory / s->n_workers;
+		w->work = *s->p;
+		w->work.o = &w->options;
+		w->work.summary = &w->summary;
+		w->work.client = (struct ux_push_client){0};
+	}
+	return UX_OK;
+}
+
+/* Reports what was done, and the error for the modules that it came before. */
+static void job_report_rest(struct job_pool *s, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	const char *reason = ux_error_format(err, text, sizeof(text));
+	for (size_t i = s->next; i < s->n; i++) {
+		const struct ux_push_module *m = &s->p->modules.data[i];
+		job_report(s, &s->jobs[i]);
+		if (!s->jobs[i].done)
+			ux_push_report(s->p, &(struct ux_push_result){.path = m->path,
+								      .gpu = m->gpu,
+								      .id = &m->ids.ids[0],
+								      .status = UX_PUSH_DONE_FAILED,
+								      .reason = reason,
+								      .unreached = true});
+	}
+}
+
+enum ux_code ux_push_jobs_run(struct ux_push_work *p, const struct ux_push_answer *answers,
+			      size_t front, struct ux_error *err)
+{
+	ux_cleanup(job_pool_deinit) struct job_pool s = {.p = p,
+							 .answers = answers,
+							 .lock = PTHREAD_MUTEX_INITIALIZER,
+							 .freed = PTHREAD_COND_INITIALIZER};
+	UX_TRY(job_pool_init(&s, err));
+	enum ux_code code = ux_pool_run(1, front, job_run, &s, err);
+	s.first = front;
+	if (code == UX_OK)
+		code = ux_pool_run(s.n_workers, s.n - front, job_run, &s, err);
+	if (code != UX_OK)
+		job_report_rest(&s, err);
+	return code;
+}
