@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 enum {
@@ -33,6 +34,21 @@ void ux_profile_input_close(struct ux_profile_input *in)
 	ux_sigbus_reading(NULL);
 	ux_file_unmap(&in->file);
 	ux_dash_file_close(&in->dash);
+}
+
+/*
+ * Large blocks go back to the system when they are freed. By default, malloc() keeps blocks of up
+ * to 32 MiB once one was freed, and the holes between what is left of them were a tenth of the
+ * memory of a million locations.
+ */
+static void profile_input_tune_malloc(void)
+{
+	enum {
+		MAPPED_LEAST = 4 << 20,
+		KEPT_MOST = 8 << 20,
+	};
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
 }
 
 /* --- local files ------------------------------------------------------------------------------ */
@@ -93,6 +109,7 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 				   const struct ux_profile_options *v, struct ux_error *err)
 {
 	const char *path = NULL;
+	profile_input_tune_malloc();
 	UX_TRY(ux_profile_init(&in->profile, err));
 	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
 	ux_sigbus_reading(name);

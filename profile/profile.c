@@ -54,6 +54,43 @@ enum ux_code ux_strings_add(struct ux_strings *s, struct ux_bytes text, uint32_t
 	return ux_string_list_append(&s->list, kept) ? UX_OK : ux_error_nomem(err);
 }
 
+static void stack_index_deinit(struct ux_profile_stack_index *x)
+{
+	free(x->slots);
+	*x = (struct ux_profile_stack_index){0};
+}
+
+/* The slot of a stack, or the empty one where it would be. There is an empty one. */
+static uint32_t *stack_index_slot(const struct ux_profile_stack_index *x,
+				  const struct ux_profile_stack *stacks, struct ux_profile_stack s)
+{
+	size_t i = (size_t)ux_hash_u64((uint64_t)s.caller << 32 | s.location) & (x->cap - 1);
+	while (x->slots[i] != 0 && (stacks[x->slots[i]].caller != s.caller ||
+				    stacks[x->slots[i]].location != s.location))
+		i = (i + 1) & (x->cap - 1);
+	return &x->slots[i];
+}
+
+/* Makes room for one more stack than the n that there are, of which number 0 is in no slot. */
+static bool stack_index_reserve(struct ux_profile_stack_index *x,
+				const struct ux_profile_stack *stacks, size_t n)
+{
+	enum {
+		FIRST = 64
+	};
+	if (n < x->cap - x->cap / 4)
+		return true;
+	struct ux_profile_stack_index more = {.cap = x->cap ? 2 * x->cap : FIRST};
+	more.slots = calloc(more.cap, sizeof(*more.slots));
+	if (!more.slots)
+		return false;
+	for (size_t i = 1; i < n; i++)
+		*stack_index_slot(&more, stacks, stacks[i]) = (uint32_t)i;
+	free(x->slots);
+	*x = more;
+	return true;
+}
+
 void ux_profile_deinit(struct ux_profile *p)
 {
 	ux_strings_deinit(&p->strings);
@@ -66,7 +103,7 @@ void ux_profile_deinit(struct ux_profile *p)
 	ux_profile_values_deinit(&p->values);
 	ux_profile_starts_deinit(&p->starts);
 	ux_profile_places_deinit(&p->places);
-	ux_profile_numbers_deinit(&p->stack_of);
+	stack_index_deinit(&p->stack_of);
 	ux_profile_numbers_deinit(&p->sample_of);
 }
 
@@ -176,19 +213,16 @@ enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 enum ux_code ux_profile_push(struct ux_profile *p, uint32_t caller, uint32_t location,
 			     uint32_t *ret, struct ux_error *err)
 {
-	bool fresh = false;
-	uint32_t *number =
-		ux_profile_numbers_insert(&p->stack_of, (uint64_t)caller << 32 | location, &fresh);
-	if (!number)
+	struct ux_profile_stack stack = {.caller = caller, .location = location};
+	if (!stack_index_reserve(&p->stack_of, p->stacks.data, p->stacks.size))
 		return ux_error_nomem(err);
-	if (fresh) {
+	uint32_t *number = stack_index_slot(&p->stack_of, p->stacks.data, stack);
+	if (*number == 0) {
 		UX_TRY(profile_has_room(p->stacks.size, "stacks", err));
-		UX_TRY(ux_profile_charge(p, SLACK * sizeof(struct ux_profile_stack) + MAP_ENTRY,
-					 err));
-		*number = (uint32_t)p->stacks.size;
-		struct ux_profile_stack stack = {.caller = caller, .location = location};
+		UX_TRY(ux_profile_charge(p, SLACK * (sizeof(stack) + 2 * sizeof(*number)), err));
 		if (!ux_profile_stacks_append(&p->stacks, stack))
 			return ux_error_nomem(err);
+		*number = (uint32_t)(p->stacks.size - 1);
 	}
 	*ret = *number;
 	return UX_OK;
@@ -233,7 +267,7 @@ enum ux_code ux_profile_add_sample(struct ux_profile *p, uint32_t thread, uint32
 
 void ux_profile_settle(struct ux_profile *p)
 {
-	ux_profile_numbers_deinit(&p->stack_of);
+	stack_index_deinit(&p->stack_of);
 	ux_profile_numbers_deinit(&p->sample_of);
 }
 

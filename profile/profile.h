@@ -141,6 +141,15 @@ UX_VEC(ux_profile_starts, uint64_t);
 /* Of ux_profile_start(): it is not known where the function begins. */
 #define UX_PROFILE_NO_START UINT64_MAX
 
+/*
+ * Numbers of stacks by what they are: open addressing over stacks[], which has the keys. There are
+ * millions of stacks, and a struct ux_profile_numbers would take six times as much memory.
+ */
+struct ux_profile_stack_index {
+	uint32_t *slots; /* malloc'ed: number of a stack; 0: empty */
+	size_t cap;      /* a power of two, at least a quarter of it empty; or 0 */
+};
+
 /* Keys of the tables below. */
 struct ux_profile_place {
 	uint32_t module;
@@ -201,8 +210,8 @@ struct ux_profile {
 	 */
 	uint64_t most;
 	uint64_t charged;
-	struct ux_profile_places places;     /* location of a place */
-	struct ux_profile_numbers stack_of;  /* stack of (caller, location) */
+	struct ux_profile_places places; /* location of a place */
+	struct ux_profile_stack_index stack_of;
 	struct ux_profile_numbers sample_of; /* sample of (thread, stack) */
 };
 

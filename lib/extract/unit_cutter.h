@@ -20,7 +20,7 @@
  */
 
 enum {
-	UX_WAVES_MOST = 16
+	UX_WAVES_MOST = 64
 };
 
 /* One entry for each symbol: only functions that begin at a symbol are claimed. */
