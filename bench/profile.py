@@ -35,6 +35,7 @@ SECONDS = 10      # of processor time, of each program
 LOCATIONS = 1_000_000
 STREAMED = 1 << 30
 SHOWN = 10
+FOLD = Path("/usr/lib/perf-core/scripts/python/stackcollapse.py")
 JVM = ["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
 
 
@@ -110,26 +111,42 @@ def limited(args, limit):
         process.wait()
 
 
+def perf_commands(data):
+    """{name: (arguments, goal, whether its peer is --no-dwarf)} of perf. It folds stacks by a script of its own."""
+    perf = ["perf", "script", "-i", str(data)]
+    commands = {"--no-inline": ([*perf, "--no-inline"], 5, True), "--inline": ([*perf, "--inline"], 50, False)}
+    if FOLD.exists():
+        commands["--no-inline, folded"] = ([*perf, "--no-inline", "-s", str(FOLD)], 5, True)
+        commands["--inline, folded"] = ([*perf, "--inline", "-s", str(FOLD)], 50, False)
+    return commands
+
+
 def bench_recording(options, data):
     """Time and memory of each, alternating."""
     folded = [options.unhex, "symbolize", str(data), "--to", "folded"]
-    perf = ["perf", "script", "-i", str(data)]
-    ours, plain, inline = Result(), Result(), Result()
+    commands = {"": (folded, None, False), "--no-dwarf": ([*folded, "--no-dwarf"], None, False), **perf_commands(data)}
+    results = {name: Result() for name in commands}
     for _ in range(options.rounds):
-        for args, result in (folded, ours), ([*perf, "--no-inline"], plain), ([*perf, "--inline"], inline):
-            run_once([shutil.which(args[0]), *args[1:]], None, result)
-    cpu, peak = min(ours.cpu), max(ours.rss) / 1e6
-    show("unhex symbolize --to folded", f"{cpu:8.2f} s of processor time, {peak:.0f} MB "
-         f"({max(ours.anonymous) / 1e6:.0f} MB anonymous)", "200 MB", peak < 200)
-    for name, result, goal in ("--no-inline", plain, 5), ("--inline", inline, 50):
-        ratio = min(result.cpu) / cpu
-        show(f"perf script {name}", f"{min(result.cpu):8.2f} s of processor time, {max(result.rss) / 1e6:.0f} MB: "
-             f"x{ratio:.2f}", f"x{goal}", ratio >= goal)
+        for name, (args, _, _) in commands.items():
+            run_once([shutil.which(args[0]), *args[1:]], None, results[name])
+    cpu, quick = min(results[""].cpu), min(results["--no-dwarf"].cpu)
+    for name in "", "--no-dwarf":
+        peak = max(results[name].rss) / 1e6
+        show(f"unhex symbolize {name}".rstrip(), f"{min(results[name].cpu):8.2f} s of processor time, {peak:.0f} MB "
+             f"({max(results[name].anonymous) / 1e6:.0f} MB anonymous)", "200 MB", peak < 200)
+    for name, (_, goal, peer) in perf_commands(data).items():
+        used = min(results[name].cpu)
+        ratio = used / (quick if peer else cpu)
+        show(f"perf script {name}", f"{used:8.2f} s of processor time, {max(results[name].rss) / 1e6:.0f} MB: "
+             f"x{ratio:.2f} of {'--no-dwarf' if peer else 'all'}", f"x{goal}", ratio >= goal)
+    text = subprocess.run(perf_commands(data)["--inline"][0], check=True, capture_output=True).stdout
+    show("inlined calls in perf's --inline", f"{text.count(b'(inlined)')}")
     # Only when it prints lines does this perf start addr2line, for inlined calls as well.
-    used, ended = limited([*perf, "--inline", "-F", "comm,pid,time,ip,sym,dso,srcline"], options.limit)
+    used, ended = limited(["perf", "script", "-i", str(data), "--inline", "-F", "comm,pid,time,ip,sym,dso,srcline"],
+                          options.limit)
     fine = used >= 50 * cpu
     show("perf script --inline, and lines", f"{used:8.2f} s of processor time"
-         f"{'' if ended else f', ended after {options.limit} s'}: x{used / cpu:.0f}{'' if ended else ' at least'}",
+         f"{'' if ended else f', ended after {options.limit} s'}: x{used / cpu:.0f}{'' if ended else ' at least'} of all",
          "x50" if ended or fine else None, fine)
 
 

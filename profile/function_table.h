@@ -80,6 +80,18 @@ uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
 				       struct ux_error *err) ux_must;
 
+/* Prefetches what ux_function_table_lines() reads of a location. */
+static inline void ux_function_table_expect(const struct ux_function_table *t,
+					    const struct ux_profile_location *l)
+{
+	if (l->n == 0)
+		return;
+	const struct ux_profile_frame *frames = &t->profile->frames.data[l->first];
+	__builtin_prefetch(frames);
+	__builtin_prefetch(frames + l->n - 1);
+	__builtin_prefetch(&t->function_of[l->first]);
+}
+
 /* Appends the lines of a location, as fields with that number, to a message. UX_ENOMEM. */
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
 				     const struct ux_profile_location *l, uint32_t number,

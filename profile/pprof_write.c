@@ -110,12 +110,19 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 					 const struct pprof_has *has, struct ux_stream *s,
 					 struct ux_error *err)
 {
+	enum {
+		AHEAD = 8 /* locations: each takes as long as one miss of the caches */
+	};
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
 	uint32_t location = f->first_location, module = 1;
 	for (struct ux_protobuf_field field; ux_protobuf_next(&c, &field);) {
 		const struct ux_profile_location *l = NULL;
-		if (field.number == PPROF_LOCATION)
+		if (field.number == PPROF_LOCATION) {
+			if (location + AHEAD < w->profile->locations.size)
+				ux_function_table_expect(
+					&w->table, &w->profile->locations.data[location + AHEAD]);
 			l = &w->profile->locations.data[location++];
+		}
 		if (l && pprof_is_new(l))
 			UX_TRY(pprof_rewrite_location(w, field.bytes, l, err));
 		else if (field.number == PPROF_MAPPING && has[module].functions)
