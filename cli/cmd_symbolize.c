@@ -283,12 +283,13 @@ const struct ux_command ux_cmd_symbolize = {
 		"and stderr says how much that is and what is missing. - reads standard input.\n"
 		"\n"
 		"A crash report is text too: of backtrace(3), sanitizers, gdb, systemd-coredump, eu-stack,\n"
-		"Go, Rust, Java (hs_err), the kernel, Android and macOS. It is copied byte for byte, and\n"
-		"below each frame stand its functions, the innermost first. Mappings (/proc/PID/maps) in\n"
-		"the text say where modules were. Nothing is guessed: what has several answers is\n"
-		"reported, and --module chooses.",
+		"Go, Rust, Java (hs_err), the kernel, Android and macOS; of a core dump it is made from the\n"
+		"stacks of all threads. It is copied byte for byte, and below each frame stand its\n"
+		"functions, the innermost first. Mappings (/proc/PID/maps) in the text say where modules\n"
+		"were. Nothing is guessed: what has several answers is reported, and --module chooses.",
 	.examples =
 		"  unhex symbolize crash.txt\n"
+		"  unhex symbolize core\n"
 		"  dmesg | unhex symbolize --module vmlinux=vmlinux.debug -\n"
 		"  unhex symbolize perf.data > perf.folded\n"
 		"  unhex symbolize cpu.pb.gz -o named.pb.gz\n"

@@ -2,6 +2,8 @@
 /* A crash report that a command reads, part by part, and writes with names. */
 #include "crash_input.h"
 
+#include "core_file.h"
+#include "core_report.h"
 #include "otlp_json.h"
 #include "output.h"
 #include "perf_script.h"
@@ -27,6 +29,7 @@ void ux_crash_input_close(struct ux_crash_input *in)
 	ux_file_unmap(&in->file);
 	ux_dash_file_close(&in->dash);
 	ux_out_deinit(&in->head);
+	ux_out_deinit(&in->report);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -93,7 +96,8 @@ enum ux_code ux_crash_input_open(struct ux_crash_input *in, const char *name, bo
 	ux_sigbus_reading(name);
 	UX_TRY(ux_file_map(path, &in->file, err));
 	in->left = in->file.bytes;
-	*ret_is_report = crash_input_is(in->left);
+	in->is_core = ux_core_is(in->file.bytes);
+	*ret_is_report = in->is_core || crash_input_is(in->left);
 	return UX_OK;
 }
 
@@ -298,6 +302,10 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 	sources.search = profile.server ? crash_input_find : NULL;
 	profile.progress = NULL; /* a report is short, or its parts are */
 	subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
+	if (in->is_core && ux_core_report(in->file.bytes, &profile, &in->report, &err) != UX_OK)
+		return ux_print_error(subject, &err);
+	if (in->is_core)
+		in->left = ux_out_bytes(&in->report);
 	if (crash_input_write(in, &s, output->path, &subject, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	int status = ux_crash_input_report(&s, options->verbose, &err);

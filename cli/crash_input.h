@@ -14,8 +14,10 @@ struct ux_crash_input {
 	struct ux_bytes left;   /* of the file: what was not read yet */
 	struct ux_out head;     /* of standard input: what was read and not used yet */
 	bool is_stream, at_end;
-	bool follow; /* lines get their names as soon as no more come, not in parts */
-	bool cut;    /* the beginning of a line was passed on */
+	bool follow;          /* lines get their names as soon as no more come, not in parts */
+	bool is_core;         /* the file is a core dump, whose report is made first */
+	struct ux_out report; /* that report */
+	bool cut;             /* the beginning of a line was passed on */
 };
 
 #define UX_CRASH_INPUT_INIT ((struct ux_crash_input){.dash = UX_DASH_FILE_INIT})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: the mapped files of a core dump. */
+/* Target: the mapped files and the threads of a core dump. */
 #include "fuzz.h"
 
 #include "core_file.h"
@@ -21,6 +21,14 @@ int fuzz_input(const uint8_t *data, size_t size)
 		fuzz_truth(fuzz_inside(ux_bytes(path, strlen(path) + 1), file));
 	}
 	ux_core_modules_deinit(&modules);
+	struct ux_core_threads threads = {0};
+	err = (struct ux_error)UX_ERROR_INIT;
+	code = ux_core_read_threads(&core, &threads, &err);
+	fuzz_truths_of_error(code, &err, size);
+	fuzz_truth(threads.size <= UX_CORE_THREADS_MOST);
+	for (size_t i = 0; i < threads.size; i++)
+		fuzz_truth(fuzz_inside(threads.data[i].registers, file));
+	ux_core_threads_deinit(&threads);
 	ux_elf_close(&core);
 	return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Core dumps: which files were mapped in the process, and their build IDs. */
+/* Core dumps: which files were mapped in the process, their build IDs, and its threads. */
 #include "core_file.h"
 
 #include "elf_ids.h"
 
 enum {
-	NT_FILE = 0x46494c45,  /* "FILE" */
+	NT_FILE = 0x46494c45, /* "FILE" */
+	NT_PRSTATUS = 1,
 	IMAGE_MOST = 16 << 10, /* bytes of a file's start that are read; the kernel dumps a page */
 	IMAGE_SEGMENTS_MOST = 64,
 };
@@ -140,4 +141,62 @@ enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modu
 	UX_TRY(core_find_files(core, &note, err));
 	struct core_reader r = {.core = core, .modules = ret};
 	return core_parse_files(&r, note, err);
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+enum {
+	STATUS_SIGNAL_AT = 12, /* offsets in struct elf_prstatus of 64 bits */
+	STATUS_TID_AT = 32,
+	STATUS_REGISTERS_AT = 112,
+	WORD = 8,
+	X86_64_REGISTERS = 27,
+	ARM64_REGISTERS = 34,
+};
+
+/* Bytes of a thread's registers; 0: of another machine. */
+static size_t core_registers_size(const struct ux_elf *core)
+{
+	if (!core->is64)
+		return 0;
+	if (core->machine == EM_X86_64)
+		return X86_64_REGISTERS * WORD;
+	return core->machine == EM_AARCH64 ? ARM64_REGISTERS * WORD : 0;
+}
+
+static enum ux_code core_add_thread(const struct ux_elf *core, struct ux_bytes status,
+				    struct ux_core_threads *ret, struct ux_error *err)
+{
+	struct ux_core_thread t = {0};
+	struct ux_cur c = ux_cur_make(status, "NT_PRSTATUS", core->swap);
+	ux_cur_skip(&c, STATUS_SIGNAL_AT);
+	t.signal = ux_cur_u16(&c);
+	ux_cur_seek(&c, STATUS_TID_AT);
+	t.tid = ux_cur_u32(&c);
+	ux_cur_seek(&c, STATUS_REGISTERS_AT);
+	t.registers = ux_cur_take(&c, core_registers_size(core));
+	UX_TRY(ux_cur_status(&c, err));
+	if (ret->size >= UX_CORE_THREADS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "more than %d threads", UX_CORE_THREADS_MOST);
+	return ux_core_threads_append(ret, t) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_threads *ret,
+				  struct ux_error *err)
+{
+	if (core_registers_size(core) == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "no core dump of x86-64 or arm64");
+	for (size_t i = 0; i < core->n_segments; i++) {
+		struct ux_elf_notes it;
+		if (core->segments[i].type != PT_NOTE)
+			continue;
+		UX_TRY(ux_elf_notes_of_segment(core, &core->segments[i], &it, err));
+		for (const struct ux_elf_note *n; (n = ux_elf_notes_next(&it));)
+			if (n->type == NT_PRSTATUS && ux_bytes_eq(n->owner, UX_STR("CORE")))
+				UX_TRY(core_add_thread(core, n->desc, ret, err));
+		UX_TRY(ux_elf_notes_status(&it, err));
+	}
+	if (ret->size == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "core dump without registers of threads");
+	return UX_OK;
 }

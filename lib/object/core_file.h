@@ -33,4 +33,27 @@ bool ux_core_is(struct ux_bytes file);
 enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modules *ret,
 				  struct ux_error *err) ux_must;
 
+enum {
+	UX_CORE_THREADS_MOST = 65536
+};
+
+/* A thread that was there. `registers` are the user's, as the kernel has them in struct
+ * user_regs_struct or user_pt_regs, in the byte order of the core dump, which they point into. */
+struct ux_core_thread {
+	uint32_t tid;
+	uint16_t signal; /* that ended the process, which the first thread got; 0: none */
+	struct ux_bytes registers;
+};
+
+UX_VEC(ux_core_threads, struct ux_core_thread);
+
+/*
+ * Reads the notes NT_PRSTATUS (Linux, include/linux/elfcore.h, struct elf_prstatus) of x86-64 and
+ * arm64. The thread that got the signal comes first. UX_ENOTFOUND: there is none, or the machine is
+ * another one. UX_ECORRUPT; UX_ELIMIT: there are more than UX_CORE_THREADS_MOST. UX_ENOMEM. *ret
+ * must be released also after a failure.
+ */
+enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_threads *ret,
+				  struct ux_error *err) ux_must;
+
 #endif

@@ -129,6 +129,79 @@ def test_an_oops_is_named_by_its_functions_and_their_sizes(crash, tmp_path):
     assert "vmlinux" in named(crash, text, "--no-local").stderr
 
 
+THREADS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+__attribute__((always_inline)) static inline int inner(volatile int *p) { return *p; }
+__attribute__((noinline)) int middle(volatile int *p) { return inner(p) + 1; }
+static int compare(const void *a, const void *b) { (void)a; (void)b; return middle(0) + 1; }
+static void *wait_for_ever(void *a) { pthread_barrier_wait(&barrier); for (;;) pause(); return a; }
+int main(void)
+{
+	pthread_t threads[3];
+	int values[3] = {3, 2, 1};
+	pthread_barrier_init(&barrier, 0, 4);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], 0, wait_for_ever, 0);
+	pthread_barrier_wait(&barrier);
+	qsort(values, 3, sizeof(int), compare);
+	return values[0];
+}
+"""
+
+
+def stacks_of(text, heads):
+    """Of each thread: the addresses of its stack, without those that an inlined call repeats."""
+    stacks = {}
+    for line in text.splitlines():
+        if m := re.match(heads, line):
+            stack = stacks.setdefault(int(m[1]), [])
+        elif m := re.match(r"#\d+\s+0x([0-9a-f]+)", line):
+            if not stack or stack[-1] != int(m[1], 16):
+                stack.append(int(m[1], 16))
+    return stacks
+
+
+def test_a_core_dump_has_the_stacks_that_elfutils_finds(tmp_path):
+    source, program, core = tmp_path / "c.c", tmp_path / "c", tmp_path / "core"
+    source.write_text(THREADS)
+    subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o", program, source], check=True)
+    subprocess.run(["gdb", "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "run", "-ex",
+                    f"generate-core-file {core}", program], check=True, capture_output=True, cwd=tmp_path)
+    result = unhex("symbolize", core, "-v")
+    judge = subprocess.run(["eu-stack", "--core", core], capture_output=True, text=True, check=False).stdout
+    ours, theirs = stacks_of(result.stdout, r"Stack trace of thread (\d+)"), stacks_of(judge, r"TID (\d+):")
+    assert len(ours) == 4 and ours == theirs
+    assert list(ours) == list(theirs)
+    lines = result.stdout.splitlines()
+    assert any(line.endswith(", which got signal 11:") for line in lines)
+    assert f"    inner at {source}:6 (inlined)" in lines and f"    compare at {source}:8" in lines
+    assert sum(line.startswith("    wait_for_ever at ") for line in lines) == 3
+    have, frames, _ = counts(result)
+    assert have == frames == sum(len(stack) for stack in ours.values())
+    # From standard input, and into a file.
+    with open(core, "rb") as stdin:
+        piped = subprocess.run([UNHEX, "symbolize", "-", "-o", tmp_path / "out"], stdin=stdin, capture_output=True,
+                               check=True)
+    assert piped.stdout == b"" and (tmp_path / "out").read_text() == result.stdout
+    # Without the files, the names are the server's or none, and the addresses stay.
+    bare = unhex("symbolize", core, "--no-local", "--debug-dir", tmp_path)
+    assert "inner at" not in bare.stdout and f"({program} + 0x" in bare.stdout
+
+
+def test_a_damaged_core_dump_is_read_as_far_as_it_goes_or_said_to_be(crash, tmp_path):
+    crash.core()
+    whole = (crash.folder / "core").read_bytes()
+    cut = tmp_path / "cut"
+    for size in (len(whole) // 2, 4096, 100):
+        cut.write_bytes(whole[:size])
+        result = unhex("symbolize", cut)
+        assert result.returncode in (0, 1), result.stderr
+        assert result.returncode == 0 or result.stderr.startswith("unhex: "), result.stderr
+
+
 MODULE = """
 __attribute__((noinline)) int helper(int x) { return x * 3; }
 __attribute__((noinline)) int module_function(int x) { return helper(x) + helper(x + 1); }

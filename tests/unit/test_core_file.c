@@ -165,6 +165,84 @@ static void other_files_are_none(void **state)
 	make_elf_deinit(&m);
 }
 
+/* --- threads ---------------------------------------------------------------------------------- */
+
+/* A core dump with the status of a thread of so many bytes for each size. */
+static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const size_t *sizes,
+				    size_t n)
+{
+	make_elf_init(m, 64, m->big);
+	m->type = ET_CORE;
+	m->machine = machine;
+	for (size_t i = 0; i < n; i++) {
+		struct make_elf words = {.big = m->big, .is64 = true};
+		struct ux_out status = {0};
+		for (size_t k = 0; k < sizes[i] / 8; k++) /* 8 bytes at 32 begin with the thread */
+			put_word(&status, m->big ? (uint64_t)(k + i) << 32 | k : k << 32 | (k + i),
+				 &words);
+		uint32_t s = make_elf_note(m, "status", "CORE", 1, ux_out_bytes(&status));
+		make_elf_segment(m, (struct make_segment){.type = PT_NOTE, .first = s, .last = s});
+		ux_out_deinit(&status);
+	}
+	return make_elf_finish(m);
+}
+
+static enum ux_code read_threads(struct ux_bytes file, struct ux_core_threads *ret,
+				 struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
+	return ux_core_read_threads(&elf, ret, err);
+}
+
+static void threads_have_their_registers(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t machine;
+		size_t size, registers;
+	} machines[] = {{EM_X86_64, 336, 27 * 8}, {EM_AARCH64, 392, 34 * 8}};
+	for (size_t i = 0; i < ux_countof(machines); i++)
+		for (unsigned big = 0; big < 2; big++) {
+			struct make_elf m = {.big = big};
+			struct ux_core_threads threads = {0};
+			const size_t sizes[] = {machines[i].size, machines[i].size};
+			struct ux_bytes file = make_threads(&m, machines[i].machine, sizes, 2);
+			assert_int_equal(read_threads(file, &threads, NULL), UX_OK);
+			assert_int_equal(threads.size, 2);
+			assert_int_equal(threads.data[0].tid, 4);
+			assert_int_equal(threads.data[1].tid, 5);
+			assert_int_equal(threads.data[1].registers.size, machines[i].registers);
+			ux_core_threads_deinit(&threads);
+			make_elf_deinit(&m);
+		}
+}
+
+static void what_is_no_status_of_a_thread_is_said(void **state)
+{
+	(void)state;
+	for (size_t size = 0; size < 112 + 27 * 8; size += 8) {
+		struct make_elf m = {0};
+		struct ux_core_threads threads = {0};
+		struct ux_error err = UX_ERROR_INIT;
+		struct ux_bytes file = make_threads(&m, EM_X86_64, &size, 1);
+		assert_int_equal(read_threads(file, &threads, &err), UX_ECORRUPT);
+		assert_string_equal(err.section, "NT_PRSTATUS");
+		ux_core_threads_deinit(&threads);
+		make_elf_deinit(&m);
+	}
+	const size_t whole = 336;
+	struct make_elf m = {0};
+	struct ux_core_threads threads = {0};
+	assert_int_equal(read_threads(make_threads(&m, EM_S390, &whole, 1), &threads, NULL),
+			 UX_ENOTFOUND);
+	make_elf_deinit(&m);
+	m = (struct make_elf){0};
+	assert_int_equal(read_threads(make_threads(&m, EM_X86_64, &whole, 0), &threads, NULL),
+			 UX_ENOTFOUND);
+	make_elf_deinit(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +250,8 @@ int main(void)
 		cmocka_unit_test(damage_is_reported),
 		cmocka_unit_test(too_many_files_are_refused),
 		cmocka_unit_test(other_files_are_none),
+		UX_TEST(threads_have_their_registers),
+		UX_TEST(what_is_no_status_of_a_thread_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Core dumps as crash reports: the stacks of their threads as text, which is then given names. */
+#ifndef UX_CORE_REPORT_H
+#define UX_CORE_REPORT_H
+
+#include "out.h"
+#include "profile_symbolize.h"
+
+enum {
+	UX_CORE_REPORT_MOST = 64 << 20, /* bytes of a report */
+};
+
+/*
+ * Appends the report of a core dump, in the form of systemd-coredump: the modules with their build
+ * IDs, and the stack of each thread, that of the crash first. Stacks are unwound by the tables of
+ * the modules' files, which are searched by their IDs, and where there is none by frame pointers.
+ * UX_ENOTFOUND: it has no files, or no threads; UX_ECORRUPT; UX_ELIMIT: over UX_CORE_REPORT_MOST;
+ * UX_ENOMEM.
+ */
+enum ux_code ux_core_report(struct ux_bytes core, const struct ux_profile_sources *sources,
+			    struct ux_out *out, struct ux_error *err) ux_must;
+
+#endif
