@@ -2,6 +2,7 @@
 /* Translating abbreviation tables into programs (DWARF 5, 7.5.3). */
 #include "dwarf_abbrev.h"
 
+#include "dwarf_abbrev_known.h"
 #include "dwarf_defs.h"
 #include "vec.h"
 
@@ -21,6 +22,7 @@ struct abbrev_parser {
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
 	struct ux_dwarf_abbrev_buffers *buffers;
+	struct ux_dwarf_known *known; /* NULL: each declaration is translated */
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	bool columns;                 /* of inlined calls are read */
@@ -43,6 +45,10 @@ void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers)
 	ux_dwarf_word_vec_deinit(&buffers->words);
 	ux_dwarf_step_vec_deinit(&buffers->steps);
 	ux_dwarf_call_layout_vec_deinit(&buffers->calls);
+	if (buffers->known)
+		ux_dwarf_known_deinit(buffers->known);
+	free(buffers->known);
+	buffers->known = NULL;
 }
 
 static void abbrev_put_op(struct abbrev_parser *p, enum ux_dwarf_op op, uint32_t arg)
@@ -274,11 +280,17 @@ static uint8_t abbrev_call_layout(struct abbrev_parser *p, uint8_t code)
 	return (uint8_t)calls->size;
 }
 
+/* Of the codes that have steps, those from 0x80 on take two bytes. */
+static bool abbrev_code_is_wide(uint64_t code)
+{
+	return code >= 0x80;
+}
+
 static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 {
 	const struct ux_dwarf_abbrev *entry = &p->entry;
 	struct ux_dwarf_step step = {.flags = abbrev_kind_flags(entry)};
-	uint8_t code = entry->code < 0x80 ? 1 : 2;
+	uint8_t code = abbrev_code_is_wide(entry->code) ? 2 : 1;
 	if (p->loose || code + p->bytes > UX_DWARF_STEP_MOST) {
 		step.flags |= UX_STEP_LOOSE;
 		return step;
@@ -313,17 +325,57 @@ static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 }
 
 /* Appends the entry, and its step when its code is one or two bytes long. */
-static void abbrev_append(struct abbrev_parser *p)
+ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbrev *entry,
+			     const struct ux_dwarf_step *step)
 {
-	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
 	struct ux_dwarf_step_vec *steps = &p->buffers->steps;
-	if (!ux_dwarf_abbrev_vec_append(&p->buffers->list, p->entry) ||
-	    (steps->size == 0 && !ux_dwarf_step_vec_append(steps, end)) ||
-	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, abbrev_step(p))))
+	if (!ux_dwarf_abbrev_vec_append(&p->buffers->list, *entry) ||
+	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, *step)))
 		p->no_memory = true;
 }
 
-static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
+/* Reads a declaration that was translated before, whose size is that of the key. */
+static bool abbrev_parse_known(struct abbrev_parser *p, uint64_t code,
+			       struct ux_dwarf_known_key key)
+{
+	const struct ux_dwarf_known_abbrev *const *found =
+		ux_dwarf_known_map_find(&p->known->map, key);
+	if (!found)
+		return false;
+	const struct ux_dwarf_known_abbrev *known = *found;
+	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
+	struct ux_dwarf_abbrev entry = known->entry;
+	struct ux_dwarf_step step = known->step;
+	if (step.call > 0) {
+		bool room = calls->size < UX_DWARF_CALLS_MOST;
+		if (room && !ux_dwarf_call_layout_vec_append(calls, known->call))
+			p->no_memory = true;
+		step.call = room ? (uint8_t)calls->size : 0;
+	}
+	entry.code = code;
+	entry.attrs = (uint32_t)(p->cur.pos - p->start) + known->entry.attrs;
+	abbrev_append(p, &entry, &step);
+	p->cur.pos += key.bytes.size;
+	return true;
+}
+
+/* Keeps the declaration that was just translated, if it has the size of the key. */
+static void abbrev_keep(struct abbrev_parser *p, const struct ux_dwarf_step *step,
+			struct ux_dwarf_known_key key)
+{
+	const uint8_t *start = key.bytes.data;
+	if (p->cur.failed || (size_t)(p->cur.pos - start) != key.bytes.size)
+		return;
+	struct ux_dwarf_known_abbrev known = {.entry = p->entry, .step = *step};
+	known.entry.attrs -= (uint32_t)(start - p->start);
+	if (step->call > 0)
+		known.call = p->buffers->calls.data[step->call - 1];
+	if (!ux_dwarf_known_add(p->known, key, &known))
+		p->no_memory = true;
+}
+
+/* Translates a declaration, whose code was read. */
+static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 {
 	uint64_t tag = ux_cur_uleb(&p->cur);
 	uint8_t children = ux_cur_u8(&p->cur);
@@ -350,7 +402,22 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
 		p->entry.fixed = p->bytes;
 		p->entry.sibling = p->sibling;
 	}
-	abbrev_append(p);
+}
+
+static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
+{
+	struct ux_dwarf_known_key key = {.wide = abbrev_code_is_wide(code)};
+	if (p->known)
+		key.bytes = ux_bytes(p->cur.pos, ux_dwarf_known_size(&p->cur));
+	if (key.bytes.size > 0 && abbrev_parse_known(p, code, key))
+		return;
+	struct ux_dwarf_step step = {0};
+	abbrev_translate(p, code);
+	if (p->buffers->steps.size < UX_DWARF_STEPS_MOST)
+		step = abbrev_step(p);
+	if (key.bytes.size > 0)
+		abbrev_keep(p, &step, key);
+	abbrev_append(p, &p->entry, &step);
 }
 
 static int abbrev_cmp_code(const void *a, const void *b)
@@ -381,10 +448,23 @@ static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 	return dense;
 }
 
-enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
-					 const struct ux_dwarf_table *table,
-					 struct ux_dwarf_abbrev_buffers *buffers,
-					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+/* Makes the buffers ready for a table; what their `known` has been translated to is kept. */
+static bool abbrev_buffers_begin(struct ux_dwarf_abbrev_buffers *buffers,
+				 struct ux_dwarf_layout layout, bool columns)
+{
+	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
+	buffers->list.size = buffers->steps.size = buffers->calls.size = 0;
+	if (!buffers->known ||
+	    ux_dwarf_known_begin(buffers->known, layout, columns, buffers->words.size))
+		buffers->words.size = 0;
+	return ux_dwarf_step_vec_append(&buffers->steps, end);
+}
+
+/* Parses a table into buffers; declarations are looked up in buffers->known, if there is one. */
+static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
+				     const struct ux_dwarf_table *table,
+				     struct ux_dwarf_abbrev_buffers *buffers,
+				     struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	struct abbrev_parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
@@ -392,9 +472,11 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 		.layout = table->layout,
 		.sizes = ux_dwarf_form_sizes(table->layout),
 		.buffers = buffers,
+		.known = buffers->known,
 	};
+	if (!abbrev_buffers_begin(buffers, table->layout, sections->columns))
+		return ux_error_nomem(err);
 	p.start = p.cur.pos;
-	buffers->list.size = buffers->words.size = buffers->steps.size = buffers->calls.size = 0;
 	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
 	if (most < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + most;
@@ -415,9 +497,21 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 		.steps = buffers->steps.data,
 		.calls = buffers->calls.data,
 		.count = buffers->list.size,
-		.n_steps = in_order && dense ? buffers->steps.size : 0,
+		.n_steps = in_order && dense && buffers->list.size > 0 ? buffers->steps.size : 0,
 	};
 	return UX_OK;
+}
+
+enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
+					 const struct ux_dwarf_table *table,
+					 struct ux_dwarf_abbrev_buffers *buffers,
+					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+{
+	if (!buffers->known)
+		buffers->known = calloc(1, sizeof(*buffers->known));
+	if (!buffers->known)
+		return ux_error_nomem(err);
+	return abbrevs_parse_to(sections, table, buffers, ret, err);
 }
 
 enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
@@ -426,7 +520,7 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 {
 	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
 	struct ux_dwarf_abbrevs made;
-	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &buffers, &made, err));
+	UX_TRY(abbrevs_parse_to(sections, table, &buffers, &made, err));
 	/* One block of exactly the size that is needed. */
 	size_t list_bytes = buffers.list.size * sizeof(*buffers.list.data);
 	size_t call_bytes = buffers.calls.size * sizeof(*buffers.calls.data);

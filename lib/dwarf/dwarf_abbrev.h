@@ -121,12 +121,15 @@ UX_VEC(ux_dwarf_word_vec, uint32_t);
 UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
 UX_VEC(ux_dwarf_call_layout_vec, struct ux_dwarf_call_layout);
 
+struct ux_dwarf_known;
+
 /* Buffers into which one table after the other is parsed. Zeroed is ready. */
 struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
 	struct ux_dwarf_call_layout_vec calls;
+	struct ux_dwarf_known *known; /* declarations of the tables before; malloc'ed, or NULL */
 };
 
 /*

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Abbreviations that were translated before. */
+#include "dwarf_abbrev_known.h"
+
+static bool known_layout_is(const struct ux_dwarf_known *known, struct ux_dwarf_layout layout,
+			    bool columns)
+{
+	return known->layout.addr_size == layout.addr_size &&
+	       known->layout.offset_size == layout.offset_size &&
+	       known->layout.ref_addr_size == layout.ref_addr_size && known->columns == columns;
+}
+
+bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
+			  size_t words)
+{
+	if (words <= UX_DWARF_KNOWN_WORDS_MOST && known_layout_is(known, layout, columns))
+		return false;
+	ux_dwarf_known_deinit(known);
+	ux_arena_init(&known->arena, SIZE_MAX); /* bounded by UX_DWARF_KNOWN_MOST */
+	known->layout = layout;
+	known->columns = columns;
+	return true;
+}
+
+bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key key,
+			const struct ux_dwarf_known_abbrev *abbrev)
+{
+	bool fresh = false;
+	if (known->map.size >= UX_DWARF_KNOWN_MOST)
+		return true;
+	struct ux_dwarf_known_abbrev *made =
+		ux_arena_alloc(&known->arena, sizeof(*made) + key.bytes.size, _Alignof(uint64_t));
+	if (!made)
+		return false;
+	*made = *abbrev;
+	memcpy(made->bytes, key.bytes.data, key.bytes.size);
+	key.bytes.data = made->bytes;
+	const struct ux_dwarf_known_abbrev **slot =
+		ux_dwarf_known_map_insert(&known->map, key, &fresh);
+	if (!slot)
+		return false;
+	*slot = made;
+	return true;
+}
+
+void ux_dwarf_known_deinit(struct ux_dwarf_known *known)
+{
+	ux_dwarf_known_map_deinit(&known->map);
+	ux_arena_deinit(&known->arena);
+	*known = (struct ux_dwarf_known){0};
+}
