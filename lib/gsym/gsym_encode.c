@@ -21,7 +21,7 @@ struct window {
 };
 
 enum {
-	LANES = 8,
+	LANES = 16,
 	SAMPLE = 1024, /* most rows of a sample */
 	FAR_LINE =
 		16000, /* replaces every larger line delta: it fits no window, but fits 16 bits */
@@ -33,6 +33,7 @@ enum {
 };
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES)));
+typedef uint16_t wrapping_lanes __attribute__((vector_size(2 * LANES)));
 
 static_assert(SAMPLE * 8 <= UINT16_MAX, "what all rows of a sample save fits a lane");
 
@@ -42,10 +43,10 @@ struct sample {
 	union {
 		int16_t one[SAMPLE];
 		lanes all[SAMPLE / LANES];
-	} line,          /* delta to the row before */
-		pc,      /* delta to the row before */
-		special, /* bytes that a special opcode saves over AdvanceLine and AdvancePC */
-		mixed;   /* bytes that AdvanceLine and a special opcode save */
+	} line,        /* delta to the row before */
+		pc,    /* delta to the row before */
+		mixed, /* bytes that AdvanceLine and a special opcode save over AdvancePC */
+		more;  /* bytes that a special opcode alone saves over those two */
 };
 
 static int sample_sleb_size(int64_t v)
@@ -62,8 +63,8 @@ static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
 						     same with all of them */
 	s->line.one[i] = (int16_t)ux_max(ux_min(line, (int64_t)FAR_LINE), -(int64_t)FAR_LINE);
 	s->pc.one[i] = (int16_t)ux_min(pc, (uint32_t)FAR_PC);
-	s->special.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sample_sleb_size(line) + pc_size);
 	s->mixed.one[i] = (int16_t)(line == 0 ? 0 : pc_size);
+	s->more.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sample_sleb_size(line));
 }
 
 static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t n)
@@ -77,37 +78,46 @@ static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t
 	for (; count % LANES != 0; count++) {
 		s->line.one[count] = FAR_LINE;
 		s->pc.one[count] = FAR_PC;
-		s->special.one[count] = s->mixed.one[count] = 0;
+		s->mixed.one[count] = s->more.one[count] = 0;
 	}
 	s->n = count / LANES;
 }
 
-/* Returns how many bytes a window saves on the sample. */
-static int window_gain(const struct sample *s, struct window w)
+/*
+ * Returns how many bytes a window saves on the sample. Lines count from the window's lower edge, so
+ * that those below it wrap around. They are moved by INT16_MIN, since lanes are compared with their
+ * sign.
+ */
+ux_inline int window_gain(const struct sample *s, struct window w)
 {
 	lanes sum = {0};
-	int16_t min = (int16_t)w.min, range = (int16_t)w.range;
+	const int16_t range = (int16_t)w.range, range_end = (int16_t)(INT16_MIN + (int)w.range);
+	const int16_t op_end = GSYM_LINE_SPECIAL_MOST + 1, line_op_end = INT16_MIN + op_end;
+	const uint16_t edge = (uint16_t)(w.min + INT16_MIN);
 	for (size_t i = 0; i < s->n; i++) {
-		lanes line = s->line.all[i] - min;
+		lanes line = (lanes)((wrapping_lanes)s->line.all[i] - edge);
 		lanes pc = s->pc.all[i] * range;
-		lanes fits = pc <= GSYM_LINE_SPECIAL_MOST;
-		lanes inside = (line >= 0) & (line < range) & (line + pc <= GSYM_LINE_SPECIAL_MOST);
-		sum += (inside & s->special.all[i]) | (~inside & fits & s->mixed.all[i]);
+		lanes op = (lanes)((wrapping_lanes)line + (wrapping_lanes)pc);
+		lanes fits = pc < op_end;
+		lanes inside = (line < range_end) & (op < line_op_end);
+		sum += (fits & s->mixed.all[i]) + (inside & s->more.all[i]);
 	}
 	/*
 	 * Lanes are small and not negative, so a multiplication adds four of them up in its highest
 	 * lane.
 	 */
-	uint64_t half[2];
-	memcpy(half, &sum, sizeof(half));
-	return (int)((half[0] + half[1]) * UINT64_C(0x0001000100010001) >> 48);
+	uint64_t part[sizeof(sum) / sizeof(uint64_t)], all = 0;
+	memcpy(part, &sum, sizeof(part));
+	for (size_t i = 0; i < ux_countof(part); i++)
+		all += part[i];
+	return (int)(all * UINT64_C(0x0001000100010001) >> 48);
 }
 
 /*
  * Finds the best of the windows w plus each of n steps; the caller has already computed the gain of
  * w itself.
  */
-static void window_try(const struct sample *s, struct window *best, int *gain, struct window w)
+ux_inline void window_try(const struct sample *s, struct window *best, int *gain, struct window w)
 {
 	int g = window_gain(s, w);
 	if (g > *gain) {
@@ -121,27 +131,44 @@ static void window_try(const struct sample *s, struct window *best, int *gain, s
  * middling width, then the width at both edges, then the lower edge again. Within 1 % of an
  * exhaustive search on C and C++.
  */
+ux_inline struct window window_descend(const struct sample *s)
+{
+	struct window best = {-3, 10};
+	int gain = window_gain(s, best);
+	static const int8_t mins[] = {-12, -8, -5, -4, -2, -1, 0, 1, 2};
+	for (size_t i = 0; i < ux_countof(mins); i++)
+		window_try(s, &best, &gain, (struct window){mins[i], 10});
+	static const uint8_t ranges[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,
+					 11, 12, 13, 14, 16, 18, 20, 25, 31};
+	int min = best.min;
+	for (size_t i = 0; i < ux_countof(ranges); i++)
+		window_try(s, &best, &gain, (struct window){min, ranges[i]});
+	static const int8_t steps[] = {-3, -2, -1, 1, 2, 3};
+	struct window w = best;
+	for (size_t i = 0; i < ux_countof(steps); i++)
+		window_try(s, &best, &gain, (struct window){w.min + steps[i], w.range});
+	return best;
+}
+
+#ifdef __x86_64__
+/* The same with registers that hold all lanes. */
+__attribute__((target("avx2"))) static struct window window_descend_wide(const struct sample *s)
+{
+	return window_descend(s);
+}
+#endif
+
 static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 {
 	if (n < 2)
 		return (struct window){0, 1};
 	struct sample s;
 	sample_rows(&s, rows, n);
-	struct window best = {-3, 10};
-	int gain = window_gain(&s, best);
-	static const int8_t mins[] = {-12, -8, -5, -4, -2, -1, 0, 1, 2};
-	for (size_t i = 0; i < ux_countof(mins); i++)
-		window_try(&s, &best, &gain, (struct window){mins[i], 10});
-	static const uint8_t ranges[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,
-					 11, 12, 13, 14, 16, 18, 20, 25, 31};
-	int min = best.min;
-	for (size_t i = 0; i < ux_countof(ranges); i++)
-		window_try(&s, &best, &gain, (struct window){min, ranges[i]});
-	static const int8_t steps[] = {-3, -2, -1, 1, 2, 3};
-	struct window w = best;
-	for (size_t i = 0; i < ux_countof(steps); i++)
-		window_try(&s, &best, &gain, (struct window){w.min + steps[i], w.range});
-	return best;
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return window_descend_wide(&s);
+#endif
+	return window_descend(&s);
 }
 
 static void line_put_advance(struct gsym_buffer *buf, int64_t by)
