@@ -379,9 +379,27 @@ ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, 
 	return UX_OK;
 }
 
+enum {
+	WARM_MOST = 4 << 20, /* bytes; more would not stay in the processor's caches */
+	CACHE_LINE = 64,
+};
+
+/*
+ * Reads one byte of each cache line in front of the walk. The hardware prefetcher follows such a
+ * pass at the speed of memory, while each jump of the walk to a sibling would wait for it.
+ */
+static void die_walk_warm(const struct ux_cur *c)
+{
+	const volatile uint8_t *p = c->pos;
+	size_t n = ux_min(ux_cur_left(c), (size_t)WARM_MOST);
+	for (size_t i = 0; i < n; i += CACHE_LINE)
+		(void)p[i];
+}
+
 static enum ux_code die_walk_unit(struct die_walk *w)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
+	die_walk_warm(&c);
 	w->strider = ux_dwarf_strider_of(w->ctx, &c);
 	w->start = c.start;
 	w->depth = 1;
