@@ -474,6 +474,7 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 		.buffers = buffers,
 		.known = buffers->known,
 	};
+	static const struct ux_dwarf_step none = {.flags = UX_STEP_LOOSE};
 	if (!abbrev_buffers_begin(buffers, table->layout, sections->columns))
 		return ux_error_nomem(err);
 	p.start = p.cur.pos;
@@ -486,6 +487,8 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 			break;
 		abbrev_parse(&p, code);
 	}
+	while (!p.no_memory && buffers->steps.size < UX_DWARF_STEPS_LEAST)
+		p.no_memory = !ux_dwarf_step_vec_append(&buffers->steps, none);
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
@@ -497,7 +500,7 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 		.steps = buffers->steps.data,
 		.calls = buffers->calls.data,
 		.count = buffers->list.size,
-		.n_steps = in_order && dense && buffers->list.size > 0 ? buffers->steps.size : 0,
+		.n_steps = in_order && dense ? buffers->steps.size : 0,
 	};
 	return UX_OK;
 }
@@ -533,9 +536,9 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	made.calls = (struct ux_dwarf_call_layout *)(void *)(block + list_bytes);
 	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes + call_bytes);
 	made.words = (uint32_t *)(void *)(block + list_bytes + call_bytes + step_bytes);
+	memcpy(made.steps, buffers.steps.data, step_bytes);
 	if (list_bytes > 0) {
 		memcpy(made.list, buffers.list.data, list_bytes);
-		memcpy(made.steps, buffers.steps.data, step_bytes);
 		memcpy(made.words, buffers.words.data, word_bytes);
 	}
 	if (call_bytes > 0)

@@ -32,6 +32,7 @@ struct ux_dwarf_abbrev {
 
 enum {
 	UX_DWARF_STEPS_MOST = 1 << 14, /* all codes of one and two bytes, including 0 */
+	UX_DWARF_STEPS_LEAST = 0x80,   /* all codes of one byte: those without an entry are loose */
 	UX_DWARF_STEP_MOST = 250,      /* most bytes of a DIE that a step skips, without its text
 					  and its block */
 	UX_DWARF_STEP_TEXT = 8,        /* bytes that are searched for the end of a step's text */
@@ -96,7 +97,8 @@ struct ux_dwarf_abbrevs {
 	struct ux_dwarf_step *steps; /* indexed by code */
 	struct ux_dwarf_call_layout *calls;
 	size_t count;
-	size_t n_steps; /* 0 when codes are not consecutive, or in another order */
+	size_t n_steps; /* at least UX_DWARF_STEPS_LEAST; 0 when codes are not consecutive, or in
+			   another order */
 	bool dense;     /* list[i].code == i + 1 for all i */
 };
 

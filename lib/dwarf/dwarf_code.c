@@ -45,6 +45,8 @@ struct die_walk {
 	/* What depends on the innermost open scope: */
 	uint32_t floor; /* the walk is still in it as long as it is at least as deep */
 	unsigned stop;  /* flags of the steps in front of which a stride stops */
+	/* What `stop` is: outside of all functions, in one without code, and in one with code. */
+	unsigned stops[3];
 	enum nesting nesting;
 	const uint8_t *start; /* offset 0 of .debug_info */
 	bool interleaved;     /* there was a function inside of another function's DIE */
@@ -101,20 +103,32 @@ static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_di
 	return UX_OK;
 }
 
-/* Sets what depends on the innermost scope. DIEs that are neither code nor can contain any there
- * are skipped. */
-ux_inline void die_scopes_changed(struct die_walk *w)
+/* Sets where strides stop. DIEs that are neither code nor can contain any are skipped. */
+static void die_walk_set_stops(struct die_walk *w)
 {
 	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
-	const struct scope *scope = &w->scopes[w->n_scopes - 1];
 	if (w->nesting != NESTING_FLAT)
 		stop |= UX_STEP_DECLARES;
-	if (w->nesting == NESTING_ANY || (w->nesting == NESTING_GNU_CXX && w->n_scopes > 0))
+	if (w->nesting == NESTING_ANY)
 		stop |= UX_STEP_CLASS;
-	if (w->n_scopes > 0 && scope->function != NO_FUNCTION)
-		stop |= UX_STEP_CALL;
-	w->floor = w->n_scopes > 0 ? scope->depth : 1;
-	w->stop = stop;
+	w->stops[0] = stop;
+	if (w->nesting == NESTING_GNU_CXX)
+		stop |= UX_STEP_CLASS;
+	w->stops[1] = stop;
+	w->stops[2] = stop | UX_STEP_CALL;
+}
+
+/* Sets what depends on the innermost scope. */
+ux_inline void die_scopes_changed(struct die_walk *w)
+{
+	if (w->n_scopes == 0) {
+		w->floor = 1;
+		w->stop = w->stops[0];
+		return;
+	}
+	const struct scope *scope = &w->scopes[w->n_scopes - 1];
+	w->floor = scope->depth;
+	w->stop = w->stops[scope->function != NO_FUNCTION ? 2 : 1];
 }
 
 ux_inline void die_scopes_open(struct die_walk *w, uint32_t function, uint32_t inlines)
@@ -403,6 +417,7 @@ static enum ux_code die_walk_unit(struct die_walk *w)
 	w->strider = ux_dwarf_strider_of(w->ctx, &c);
 	w->start = c.start;
 	w->depth = 1;
+	die_walk_set_stops(w);
 	die_scopes_changed(w);
 	while (ux_cur_more(&c)) {
 		uint64_t passed = 0;

@@ -24,7 +24,8 @@ enum {
 ux_inline struct ux_dwarf_strider ux_dwarf_strider_of(const struct ux_dwarf_context *ctx,
 						      const struct ux_cur *c)
 {
-	bool room = ux_cur_left(c) > UX_DWARF_STRIDE_MARGIN && !c->swap;
+	bool room = ux_cur_left(c) > UX_DWARF_STRIDE_MARGIN && !c->swap &&
+		    ctx->abbrevs.n_steps >= UX_DWARF_STEPS_LEAST;
 	return (struct ux_dwarf_strider){
 		.steps = ctx->abbrevs.steps,
 		.n_steps = ctx->abbrevs.n_steps,
@@ -42,12 +43,12 @@ ux_inline const struct ux_dwarf_step *ux_dwarf_stride_step(const struct ux_dwarf
 							   const uint8_t *die)
 {
 	size_t code = *die;
-	if (ux_unlikely(code >= 0x80)) {
-		code = (code & 0x7f) | (size_t)die[1] << 7;
-		if (code < 0x80) /* padded: the step's size is that of one byte */
-			return NULL;
-	}
-	return ux_likely(code < s->n_steps) ? &s->steps[code] : NULL;
+	static_assert(UX_DWARF_STEPS_LEAST == 0x80, "each code of one byte has a step");
+	if (ux_likely(code < 0x80))
+		return &s->steps[code];
+	code = (code & 0x7f) | (size_t)die[1] << 7;
+	/* a padded code has the step of a code of one byte, whose size is another */
+	return code >= 0x80 && code < s->n_steps ? &s->steps[code] : NULL;
 }
 
 /*
@@ -117,11 +118,19 @@ ux_inline const uint8_t *ux_dwarf_stride(const struct ux_dwarf_strider *s, const
 					 unsigned stop, unsigned jump, uint32_t floor,
 					 uint32_t *depth, uint64_t *passed)
 {
+	const unsigned special = stop | jump | UX_STEP_TEXT | UX_STEP_BLOCK;
 	uint32_t now = *depth;
 	uint64_t n = 0;
-	while (die < s->limit && now >= floor) {
+	for (; die < s->limit && now >= floor; n++) {
 		const struct ux_dwarf_step *step = ux_dwarf_stride_step(s, die);
-		if (ux_unlikely(!step) || (step->flags & stop) != 0)
+		if (ux_unlikely(!step))
+			break;
+		if (ux_likely((step->flags & special) == 0)) {
+			die += step->size;
+			now += (uint32_t)(int32_t)step->depth;
+			continue;
+		}
+		if ((step->flags & stop) != 0)
 			break;
 		bool jumps = (step->flags & jump) != 0;
 		const uint8_t *next = jumps ? ux_dwarf_stride_jump(s, step, die)
@@ -130,7 +139,6 @@ ux_inline const uint8_t *ux_dwarf_stride(const struct ux_dwarf_strider *s, const
 			break;
 		die = next;
 		now += jumps ? 0 : (uint32_t)(int32_t)step->depth;
-		n++;
 	}
 	*depth = now;
 	*passed += n;

@@ -12,9 +12,10 @@
 struct overlap_span {
 	uint32_t lo; /* start and end of its ranges, before anything was subtracted */
 	uint32_t hi;
-	uint32_t reach; /* largest end of it and of the siblings in front of it */
 	uint32_t depth;
 	uint32_t node;
+	size_t beyond; /* 1 + the index of the nearest sibling in front of it that ends behind it;
+			  0: there is none. Those between them end before it. */
 };
 
 static bool overlap_touches(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
@@ -99,11 +100,12 @@ static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym
 {
 	const struct overlap_span own = spans[n - 1];
 	const struct ux_code_inline *node = &nodes->data[own.node];
-	for (size_t i = n - 1; i-- > 0 && steps->left > 0;) {
-		const struct overlap_span *at = &spans[i];
-		if (at->depth != own.depth || at->reach <= own.lo)
+	for (size_t i = n - 1; i > 0 && steps->left > 0;) {
+		const struct overlap_span *at = &spans[i - 1];
+		if (at->depth != own.depth)
 			break;
 		ux_budget_consume(steps, 1);
+		i = at->hi <= own.lo ? at->beyond : i - 1;
 		if (at->lo >= own.hi || at->hi <= own.lo)
 			continue;
 		const struct ux_code_inline *sibling = &nodes->data[at->node];
@@ -123,11 +125,13 @@ static size_t overlap_push(const struct ux_code_inline_vec *nodes,
 {
 	const struct ux_code_inline *node = &nodes->data[i];
 	const struct ux_gsym_range *r = ranges->data + node->range_first;
-	struct overlap_span own = {r[0].lo, r[node->range_count - 1].hi, 0, node->depth, i};
+	struct overlap_span own = {r[0].lo, r[node->range_count - 1].hi, node->depth, i, 0};
 	while (n > 0 && spans[n - 1].depth > own.depth)
 		n--;
-	bool first = n == 0 || spans[n - 1].depth < own.depth;
-	own.reach = first ? own.hi : ux_max(own.hi, spans[n - 1].reach);
+	if (n > 0 && spans[n - 1].depth == own.depth)
+		own.beyond = n;
+	while (own.beyond > 0 && spans[own.beyond - 1].hi <= own.hi)
+		own.beyond = spans[own.beyond - 1].beyond;
 	spans[n] = own;
 	return n + 1;
 }
@@ -296,7 +300,7 @@ static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 	parent->children = ux_max(parent->children, c->ranges.data[c->ranges.size - 1].hi);
 	*ret_kept = true;
 	struct ux_open_call open = {(uint32_t)c->inlines.size, 0};
-	return ux_unit_file_number(c, node->call_file, &made.call_file) &&
+	return ux_unit_file_find(c, node->call_file, &made.call_file) &&
 	       ux_open_call_vec_append(&c->open, open) &&
 	       ux_code_inline_vec_append(&c->inlines, made);
 }

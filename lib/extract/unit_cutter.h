@@ -157,6 +157,16 @@ bool ux_unit_files_begin(struct ux_unit_cutter *c);
  * is no such file. */
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret);
 
+/* The same, without a call for a file that has its number. */
+ux_inline bool ux_unit_file_find(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
+{
+	uint32_t known = file < c->file_numbers.size ? c->file_numbers.data[file] : 0;
+	if (ux_unlikely(known == 0))
+		return ux_unit_file_number(c, file, ret);
+	*ret = known - 1;
+	return true;
+}
+
 /* Adds the sequence's rows of [from, hi) to c->rows, with offsets relative to lo. `from` must lie
  * in the sequence. */
 bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s, uint64_t lo,

@@ -70,7 +70,7 @@ ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last
 {
 	if (ux_likely(file == *last))
 		return true;
-	if (!ux_unit_file_number(c, file, number))
+	if (!ux_unit_file_find(c, file, number))
 		return false;
 	*number = *number ? *number : UX_FILE_NAMELESS;
 	*last = file;
