@@ -31,10 +31,11 @@ struct abbrev_parser {
 	 * of blocks. The offsets below are among them, plus 1; 0: none. */
 	uint32_t bytes;
 	uint32_t text;    /* of its one text */
-	uint32_t block;   /* of the length of its one block */
+	uint32_t block;   /* of the length of its first block */
+	uint32_t second;  /* of the length of its second block */
 	uint32_t sibling; /* of DW_AT_sibling, a 4-byte offset in the unit */
-	bool loose;       /* its size is variable, and not only because of one text and one block */
-	bool plain_call;  /* it may have a layout of a call: `call`, whose offsets are as above */
+	bool loose;      /* its size is variable, and not only because of one text and two blocks */
+	bool plain_call; /* it may have a layout of a call: `call`, whose offsets are as above */
 	struct ux_dwarf_call_layout call;
 	bool no_memory;
 };
@@ -118,6 +119,8 @@ static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot
 	abbrev_flush_skip(p);
 	if ((op == UX_OP_BLOCK || op == UX_OP_BLOCK1) && p->block == 0)
 		p->block = 1 + p->bytes++;
+	else if ((op == UX_OP_BLOCK || op == UX_OP_BLOCK1) && p->second == 0 && p->sibling == 0)
+		p->second = 1 + p->bytes++;
 	else if (op == UX_OP_STRING && p->text == 0 && p->block == 0 && p->sibling == 0)
 		p->text = 1 + p->bytes;
 	else
@@ -304,6 +307,10 @@ static struct ux_dwarf_step abbrev_step(struct abbrev_parser *p)
 		step.flags |= UX_STEP_BLOCK;
 		step.block = (uint8_t)(p->block - 1 + code);
 	}
+	if (p->second > 0) {
+		step.flags |= UX_STEP_SECOND;
+		step.sibling = (uint8_t)(p->second - 1 + code);
+	}
 	if (entry->kind == UX_KIND_INLINE)
 		step.call = abbrev_call_layout(p, code);
 	if (!entry->has_children)
@@ -390,7 +397,7 @@ static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 		.kind = ux_dwarf_kind_of_tag(tag),
 		.has_children = children != 0,
 	};
-	p->skip = p->seen = p->bytes = p->text = p->block = p->sibling = 0;
+	p->skip = p->seen = p->bytes = p->text = p->block = p->second = p->sibling = 0;
 	p->loose = false;
 	p->plain_call = p->entry.kind == UX_KIND_INLINE;
 	if (p->plain_call)

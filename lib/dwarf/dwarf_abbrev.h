@@ -51,20 +51,22 @@ enum {
 	UX_STEP_USELESS = 1 << 7, /* as UX_STEP_SIBLING, and neither it nor its children are code */
 	UX_STEP_TEXT = 1 << 8,    /* it has one text, in front of its block and DW_AT_sibling */
 	UX_STEP_CALL = 1 << 9,    /* an inlined call */
+	UX_STEP_SECOND = 1 << 10, /* it has a second block, and no DW_AT_sibling */
 };
 
 /*
  * How to skip a DIE with a code of one or two bytes: its size, and the positions of the one text
- * and of the one block that it may have. All offsets count from the code on, without the content
+ * and of the blocks that it may have. All offsets count from the code on, without the content
  * of the text. The struct is small so that all steps of a unit fit into the first-level cache.
  */
 struct ux_dwarf_step {
 	uint16_t flags;
-	uint8_t size;    /* bytes from the code on, without the content of the text and the block */
-	int8_t depth;    /* change of depth: 1 when the DIE has children, -1 for code 0 */
-	uint8_t text;    /* offset of the text */
-	uint8_t block;   /* offset of the block's length, one byte that is below 0x80 */
-	uint8_t sibling; /* offset of DW_AT_sibling, 4 bytes */
+	uint8_t size;  /* bytes from the code on, without the content of the text and the blocks */
+	int8_t depth;  /* change of depth: 1 when the DIE has children, -1 for code 0 */
+	uint8_t text;  /* offset of the text */
+	uint8_t block; /* offset of the block's length, one byte that is below 0x80 */
+	uint8_t sibling; /* offset of DW_AT_sibling, 4 bytes; or of the second block's length, as
+			    above */
 	uint8_t call;    /* number of its struct ux_dwarf_call_layout, from 1 on; 0: it has none */
 };
 

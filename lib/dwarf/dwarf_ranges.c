@@ -157,24 +157,33 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 }
 
 /*
- * The fast path of DWARF 5: reads offset pairs and their end, the entries that compilers write into
- * nearly all lists. It stops in front of any other entry. False at the end of the list.
+ * The fast path of DWARF 5: reads bases of eight bytes, offset pairs and their end, the entries
+ * that compilers write into nearly all lists. It stops in front of any other entry, to which *at is
+ * moved. False at the end of the list.
  */
-static bool range_list_run_pairs(struct range_list *r, struct ux_cur *cur)
+ux_inline bool range_list_run_pairs(struct range_list *r, const uint8_t **at, const uint8_t *end)
 {
 	enum {
 		ENTRY_MOST = 1 + 2 * (int)sizeof(uint64_t), /* bytes that may be read */
 	};
 	struct ux_dwarf_range_reader *reader = r->reader;
-	const uint8_t *p = cur->pos, *done = p;
-	const uint64_t base = r->base;
-	uint64_t entries = reader->entries;
+	const bool plain_base =
+		r->ctx->unit->layout.addr_size == sizeof(uint64_t) && !r->ctx->sections->swap;
+	const uint8_t *p = *at, *done = p;
+	uint64_t entries = reader->entries, base = r->base;
 	bool has_base = range_list_has_base(r), more = true;
-	for (; cur->end - p >= ENTRY_MOST && entries > 0; done = p, entries--) {
+	for (; end - p >= ENTRY_MOST && entries > 0; done = p, entries--) {
 		uint32_t lo = 0, hi = 0;
 		if (*p == DW_RLE_end_of_list) {
 			more = false;
 			break;
+		}
+		if (*p == DW_RLE_base_address && plain_base) {
+			memcpy(&base, p + 1, sizeof(base));
+			r->base = base;
+			has_base = range_list_has_base(r);
+			p += 1 + sizeof(base);
+			continue;
 		}
 		if (*p++ != DW_RLE_offset_pair || !ux_leb_short(&p, &lo) || !ux_leb_short(&p, &hi))
 			break;
@@ -185,7 +194,7 @@ static bool range_list_run_pairs(struct range_list *r, struct ux_cur *cur)
 	}
 	entries -= !more;
 	reader->entries = entries;
-	cur->pos = done;
+	*at = done;
 	return more;
 }
 
@@ -195,7 +204,7 @@ static enum ux_code range_list_read(struct range_list *r, struct ux_cur c, struc
 	bool v5 = r->ctx->unit->version >= 5;
 	bool more = true;
 	while (more && !c.failed && !r->no_memory) {
-		if (v5 && (!range_list_run_pairs(r, &c) || r->no_memory))
+		if (v5 && (!range_list_run_pairs(r, &c.pos, c.end) || r->no_memory))
 			break;
 		if (reader->entries == 0)
 			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
@@ -243,6 +252,15 @@ enum ux_code ux_dwarf_ranges_at(struct ux_dwarf_range_reader *reader, uint64_t o
 	const struct ux_dwarf_context *ctx = reader->ctx;
 	bool v5 = ctx->unit->version >= 5;
 	struct range_list list = range_list_of(reader);
+	struct ux_bytes lists = ctx->sections->data[UX_DWARF_RNGLISTS];
+	if (v5 && off < lists.size) { /* most lists end here, without a cursor */
+		const uint8_t *at = lists.data + off;
+		if (!range_list_run_pairs(&list, &at, lists.data + lists.size))
+			return UX_OK;
+		off = (uint64_t)(at - lists.data);
+	}
+	if (list.no_memory)
+		return ux_error_nomem(err);
 	struct ux_cur c = ux_dwarf_cur(ctx->sections, v5 ? UX_DWARF_RNGLISTS : UX_DWARF_RANGES);
 	if (!v5 && __builtin_add_overflow(ctx->ranges_base, off, &off))
 		ux_cur_bad(&c, "range list offset too large");

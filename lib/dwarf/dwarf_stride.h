@@ -17,7 +17,7 @@ struct ux_dwarf_strider {
 
 enum {
 	/* Most bytes of a DIE that are read without checks. */
-	UX_DWARF_STRIDE_MARGIN = UX_DWARF_STEP_MOST + UX_DWARF_STEP_TEXT + 0x80 + 8,
+	UX_DWARF_STRIDE_MARGIN = UX_DWARF_STEP_MOST + UX_DWARF_STEP_TEXT + 2 * 0x80 + 8,
 };
 
 /* Makes the strider of a unit; c is a cursor over its DIEs. */
@@ -64,8 +64,8 @@ ux_inline const uint8_t *ux_dwarf_stride_text(const struct ux_dwarf_step *step, 
 }
 
 /*
- * Returns the place behind the attributes of a DIE whose step is not loose. NULL when its text or
- * its block is long.
+ * Returns the place behind the attributes of a DIE whose step is not loose. NULL when its text or a
+ * block is long.
  */
 ux_inline const uint8_t *ux_dwarf_stride_pass(const struct ux_dwarf_step *step, const uint8_t *die)
 {
@@ -76,6 +76,12 @@ ux_inline const uint8_t *ux_dwarf_stride_pass(const struct ux_dwarf_step *step, 
 	}
 	if ((step->flags & UX_STEP_BLOCK) != 0) {
 		uint8_t length = die[step->block];
+		if (ux_unlikely(length >= 0x80))
+			return NULL;
+		die += length;
+	}
+	if ((step->flags & UX_STEP_SECOND) != 0) {
+		uint8_t length = die[step->sibling];
 		if (ux_unlikely(length >= 0x80))
 			return NULL;
 		die += length;
