@@ -143,6 +143,22 @@ static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 	fuzz_truth(!ux_dwarf_abbrevs_find(table, 0));
 }
 
+/* Declarations that were translated before give the same table. */
+static void check_known(const struct ux_dwarf_sections *s, const struct ux_dwarf_table *place,
+			const struct ux_dwarf_abbrevs *table)
+{
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
+	struct ux_dwarf_abbrevs again;
+	for (int times = 0; times < 2; times++) {
+		fuzz_truth(ux_dwarf_abbrevs_parse_into(s, place, &buffers, &again, NULL) == UX_OK);
+		fuzz_truth(again.count == table->count && again.n_steps == table->n_steps);
+		fuzz_truth(again.n_steps == 0 || memcmp(again.steps, table->steps,
+							again.n_steps * sizeof(*again.steps)) == 0);
+		check_entries(&again, ux_dwarf_cur(s, UX_DWARF_ABBREV),
+			      ux_dwarf_cur(s, UX_DWARF_INFO), place->layout);
+	}
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size < 3)
@@ -163,8 +179,10 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_dwarf_abbrevs_parse(&s, &place, &table, &err);
 	fuzz_truths_of_dwarf_error(code, &err, &s);
-	if (code == UX_OK)
-		check_entries(&table, ux_dwarf_cur(&s, UX_DWARF_ABBREV),
-			      ux_dwarf_cur(&s, UX_DWARF_INFO), layout);
+	if (code != UX_OK)
+		return 0;
+	check_entries(&table, ux_dwarf_cur(&s, UX_DWARF_ABBREV), ux_dwarf_cur(&s, UX_DWARF_INFO),
+		      layout);
+	check_known(&s, &place, &table);
 	return 0;
 }

@@ -2,6 +2,8 @@
 /* Abbreviation tables. */
 #include "test_dwarf.h"
 
+#include "dwarf_abbrev_known.h"
+#include "dwarf_stride.h"
 #include "pool.h"
 
 static const struct ux_dwarf_layout layout64 = {8, 4, 4};
@@ -110,14 +112,16 @@ static void step_tells_how_entry_of_short_code_is_passed(void **state)
 		    {0x02, DW_FORM_exprloc}, {0x3f, DW_FORM_data1});
 	MAKE_ABBREV(&m, 2, DW_TAG_structure_type, true, {DW_AT_name, DW_FORM_strp},
 		    {DW_AT_sibling, DW_FORM_ref4});
-	MAKE_ABBREV(&m, 3, DW_TAG_variable, false, {0x02, DW_FORM_exprloc},
-		    {0x03, DW_FORM_exprloc});
+	MAKE_ABBREV(&m, 3, DW_TAG_variable, false, {0x02, DW_FORM_exprloc}, {0x03, DW_FORM_exprloc},
+		    {0x04, DW_FORM_exprloc});
 	MAKE_ABBREV(&m, 4, DW_TAG_array_type, true, {0x3f, DW_FORM_data1});
 	MAKE_ABBREV(&m, 5, DW_TAG_subprogram, true, {DW_AT_sibling, DW_FORM_ref_udata});
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	const struct ux_dwarf_step *s = table.steps;
-	assert_int_equal(table.n_steps, 6);
+	assert_int_equal(table.n_steps, UX_DWARF_STEPS_LEAST);
+	for (unsigned code = 6; code < UX_DWARF_STEPS_LEAST; code++)
+		assert_int_equal(s[code].flags, UX_STEP_LOOSE);
 	assert_int_equal(s[0].size, 1);
 	assert_int_equal(s[0].depth, -1);
 	assert_int_equal(s[1].size, 1 + 4 + 1 + 1);
@@ -160,6 +164,27 @@ static void step_has_one_text_in_front_of_its_block_and_its_sibling(void **state
 		assert_true((s[code].flags & UX_STEP_LOOSE) != 0);
 	for (unsigned code = 1; code <= 5; code++)
 		assert_int_equal(table.list[code - 1].fixed, UINT32_MAX);
+}
+
+static void step_passes_two_blocks(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	MAKE_ABBREV(&m, 1, 0x49, false, {DW_AT_name, DW_FORM_data2}, {0x02, DW_FORM_exprloc},
+		    {0x3f, DW_FORM_data1}, {0x7e, DW_FORM_exprloc});
+	MAKE_ABBREV(&m, 2, 0x49, true, {0x02, DW_FORM_exprloc}, {0x7e, DW_FORM_block1},
+		    {DW_AT_sibling, DW_FORM_ref4});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const struct ux_dwarf_step *step = &table.steps[1];
+	/* the code, a number, 3 bytes, a number, 5 bytes, and what comes behind */
+	uint8_t die[UX_DWARF_STRIDE_MARGIN] = {1, 0x80, 0x81, 3, 9, 9, 9, 7, 5, 8, 8, 8, 8, 8};
+	assert_int_equal(step->flags, UX_STEP_BLOCK | UX_STEP_SECOND);
+	assert_int_equal(step->size, 1 + 2 + 1 + 1 + 1);
+	assert_ptr_equal(ux_dwarf_stride_pass(step, die), die + 14);
+	die[8] = 0x80; /* a length of two bytes */
+	assert_null(ux_dwarf_stride_pass(step, die));
+	assert_true((table.steps[2].flags & UX_STEP_LOOSE) != 0);
 }
 
 /* The number of the layout of an inlined call with these attributes, 0: it has none. */
@@ -244,7 +269,7 @@ static void steps_are_for_dense_codes_in_order(void **state)
 		MAKE_ABBREV(&m, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
-	assert_int_equal(table.n_steps, 61);
+	assert_int_equal(table.n_steps, UX_DWARF_STEPS_LEAST);
 	ASSEMBLER(many);
 	for (unsigned code = 1; code <= 150; code++)
 		MAKE_ABBREV(&many, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
@@ -558,6 +583,126 @@ static void no_damage_is_read_past_the_table(void **state)
 	each_byte_extreme(good, sweep_parse, NULL);
 }
 
+/* Parses into the buffers, and compares the table with what it is without them. */
+static void assert_parsed_alike(const struct make_dwarf *m, struct ux_dwarf_layout layout,
+				bool columns, struct ux_dwarf_abbrev_buffers *buffers)
+{
+	struct ux_dwarf_sections s = make_dwarf_sections(m);
+	struct ux_dwarf_table place = {.end = s.data[UX_DWARF_ABBREV].size, .layout = layout};
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs plain = {0};
+	struct ux_dwarf_abbrevs table;
+	s.columns = columns;
+	assert_int_equal(ux_dwarf_abbrevs_parse(&s, &place, &plain, NULL), UX_OK);
+	assert_int_equal(ux_dwarf_abbrevs_parse_into(&s, &place, buffers, &table, NULL), UX_OK);
+	assert_int_equal(table.count, plain.count);
+	assert_int_equal(table.n_steps, plain.n_steps);
+	assert_memory_equal(table.steps, plain.steps, plain.n_steps * sizeof(*plain.steps));
+	for (size_t i = 0; i < plain.count; i++) {
+		struct ux_dwarf_abbrev a = table.list[i], b = plain.list[i];
+		const uint32_t *words = table.words + a.program, *others = plain.words + b.program;
+		for (; *others != UX_OP_END; words++, others++)
+			assert_int_equal(*words, *others);
+		assert_int_equal(*words, UX_OP_END);
+		assert_int_equal(a.code, b.code);
+		assert_int_equal(a.attrs, b.attrs);
+		assert_int_equal(a.fixed, b.fixed);
+		assert_int_equal(a.sibling, b.sibling);
+		assert_int_equal(a.tag, b.tag);
+		assert_int_equal(a.kind, b.kind);
+		assert_int_equal(a.has_children, b.has_children);
+		assert_int_equal(a.has_pc, b.has_pc);
+		uint8_t call = i + 1 < plain.n_steps ? plain.steps[i + 1].call : 0;
+		if (call > 0)
+			assert_memory_equal(&table.calls[call - 1], &plain.calls[call - 1],
+					    sizeof(*plain.calls));
+	}
+}
+
+/* Declarations whose codes begin at `first`; as many bytes behind them as are looked at at once. */
+static void make_declarations(struct make_dwarf *m, unsigned first)
+{
+	for (unsigned code = 1; code < first; code++)
+		MAKE_ABBREV(m, code, DW_TAG_variable, false, {0x3f, DW_FORM_data1});
+	MAKE_ABBREV(m, first, DW_TAG_inlined_subroutine, true,
+		    {DW_AT_abstract_origin, DW_FORM_ref4}, {DW_AT_low_pc, DW_FORM_addr},
+		    {DW_AT_high_pc, DW_FORM_data8}, {DW_AT_call_file, DW_FORM_implicit_const, 0},
+		    {DW_AT_call_line, DW_FORM_data2});
+	MAKE_ABBREV(m, first + 1, DW_TAG_subprogram, true, {DW_AT_name, DW_FORM_strp},
+		    {DW_AT_sibling, DW_FORM_ref4});
+	MAKE_ABBREV(m, first + 2, 0x4109, false, {0x2111, DW_FORM_exprloc});
+	MAKE_ABBREV(m, first + 3, DW_TAG_variable, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_call_line, DW_FORM_implicit_const, 0});
+	for (unsigned i = 4; i < 40; i++)
+		MAKE_ABBREV(m, first + i, DW_TAG_variable, false, {0x3f, DW_FORM_data4});
+	make_table_end(m);
+}
+
+static void declarations_of_earlier_tables_are_translated_alike(void **state)
+{
+	(void)state;
+	static const struct ux_dwarf_layout others[] = {
+		{8, 4, 4}, {4, 4, 4}, {8, 8, 8}, {8, 4, 4}, {8, 4, 8}};
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
+	for (size_t i = 0; i < ux_countof(others); i++) {
+		/* with codes of one byte, and of two */
+		static const unsigned firsts[] = {1, 1, 7, 118, 40, 100, 3};
+		for (size_t k = 0; k < ux_countof(firsts); k++) {
+			ASSEMBLER(m);
+			make_declarations(&m, firsts[k]);
+			assert_parsed_alike(&m, others[i], k % 4 == 3, &buffers);
+			assert_parsed_alike(&m, others[i], k % 4 == 3, &buffers);
+		}
+	}
+	assert_true(buffers.known && buffers.known->map.size > 0);
+}
+
+static void declarations_are_dropped_before_their_programs_fill_the_memory(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
+	ASSEMBLER(small);
+	make_declarations(&small, 1);
+	assert_parsed_alike(&small, layout64, false, &buffers);
+	size_t words = buffers.words.size, known = buffers.known->map.size;
+	assert_int_equal(known, 4); /* all but that with a constant of 0 in front of its end */
+	while (buffers.words.size <= UX_DWARF_KNOWN_WORDS_MOST)
+		assert_true(ux_dwarf_word_vec_append(&buffers.words, 0));
+	assert_parsed_alike(&small, layout64, false, &buffers);
+	assert_int_equal(buffers.words.size, words);
+	assert_int_equal(buffers.known->map.size, known);
+	/* of different declarations only so many are kept */
+	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MOST / 64; i++) {
+		ASSEMBLER(m);
+		for (unsigned code = 1; code <= 100; code++)
+			MAKE_ABBREV(&m, code, DW_TAG_variable, false,
+				    {0x3f, DW_FORM_implicit_const, 1 + i * 100 + code});
+		make_table_end(&m);
+		assert_parsed_alike(&m, layout64, false, &buffers);
+	}
+	assert_int_equal(buffers.known->map.size, UX_DWARF_KNOWN_MOST);
+}
+
+static enum ux_code parse_into_with_failures(void *ctx)
+{
+	const struct ux_bytes *input = ctx;
+	struct ux_dwarf_sections s = {0};
+	struct ux_dwarf_table place = {.end = input->size, .layout = layout64};
+	struct ux_dwarf_abbrevs table;
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
+	s.data[UX_DWARF_ABBREV] = *input;
+	UX_TRY(ux_dwarf_abbrevs_parse_into(&s, &place, &buffers, &table, NULL));
+	return ux_dwarf_abbrevs_parse_into(&s, &place, &buffers, &table, NULL);
+}
+
+static void each_failed_allocation_of_known_declarations_is_reported(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	make_declarations(&m, 118);
+	struct ux_bytes good = make_dwarf_sections(&m).data[UX_DWARF_ABBREV];
+	assert_true(each_failed_alloc(parse_into_with_failures, &good, false) > 6);
+}
+
 static enum ux_code parse_with_failures(void *ctx)
 {
 	return parse_bytes(*(const struct ux_bytes *)ctx, NULL);
@@ -582,6 +727,7 @@ int main(void)
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(step_tells_how_entry_of_short_code_is_passed),
 		UX_TEST(step_has_one_text_in_front_of_its_block_and_its_sibling),
+		UX_TEST(step_passes_two_blocks),
 		UX_TEST(inlined_call_of_plain_forms_has_a_layout),
 		UX_TEST(inlined_call_of_other_forms_has_no_layout),
 		UX_TEST(steps_are_for_dense_codes_in_order),
@@ -601,6 +747,9 @@ int main(void)
 		UX_TEST(table_behind_its_section_is_corrupt),
 		UX_TEST(no_damage_is_read_past_the_table),
 		UX_TEST(each_failed_allocation_is_reported),
+		UX_TEST(declarations_of_earlier_tables_are_translated_alike),
+		UX_TEST(declarations_are_dropped_before_their_programs_fill_the_memory),
+		UX_TEST(each_failed_allocation_of_known_declarations_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
