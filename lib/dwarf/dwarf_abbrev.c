@@ -2,7 +2,6 @@
 /* Translating abbreviation tables into programs (DWARF 5, 7.5.3). */
 #include "dwarf_abbrev.h"
 
-#include "dwarf_abbrev_known.h"
 #include "dwarf_defs.h"
 #include "vec.h"
 

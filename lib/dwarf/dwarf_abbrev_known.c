@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Abbreviations that were translated before. */
-#include "dwarf_abbrev_known.h"
+#include "dwarf_abbrev.h"
 
 static bool known_layout_is(const struct ux_dwarf_known *known, struct ux_dwarf_layout layout,
 			    bool columns)

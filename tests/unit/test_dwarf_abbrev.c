@@ -2,7 +2,6 @@
 /* Abbreviation tables. */
 #include "test_dwarf.h"
 
-#include "dwarf_abbrev_known.h"
 #include "dwarf_stride.h"
 #include "pool.h"
 
@@ -671,7 +670,7 @@ static void declarations_are_dropped_before_their_programs_fill_the_memory(void 
 	assert_int_equal(buffers.words.size, words);
 	assert_int_equal(buffers.known->map.size, known);
 	/* of different declarations only so many are kept */
-	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MOST / 64; i++) {
+	for (unsigned i = 0; i <= UX_DWARF_KNOWN_MOST / 32; i++) {
 		ASSEMBLER(m);
 		for (unsigned code = 1; code <= 100; code++)
 			MAKE_ABBREV(&m, code, DW_TAG_variable, false,
