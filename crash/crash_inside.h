@@ -66,6 +66,7 @@ typedef bool ux_crash_form_fn(struct ux_crash_reader *r, struct ux_bytes line,
 ux_crash_form_fn ux_crash_read_fact;      /* mappings, identities, the kernel's release */
 ux_crash_form_fn ux_crash_read_numbered;  /* "#1 0x..." of debuggers and sanitizers */
 ux_crash_form_fn ux_crash_read_kernel;    /* "func+0x37e/0xac0 [module]" */
+ux_crash_form_fn ux_crash_read_fault;     /* "segfault at 0 ip ... in x.so[1139,...]" */
 ux_crash_form_fn ux_crash_read_java;      /* "V  [libjvm.so+0x...]  name" */
 ux_crash_form_fn ux_crash_read_go;        /* "	/src/x.go:12 +0x1d" */
 ux_crash_form_fn ux_crash_read_rust;      /* "   3:     0x... - name" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in the log of Linux: "func+0x37e/0xac0 [module]". */
+/* Frames in the log of Linux: "func+0x37e/0xac0 [module]", and where programs ended. */
 #include "crash_inside.h"
 
 static bool kernel_is_symbol_byte(uint8_t c)
@@ -115,4 +115,63 @@ bool ux_crash_read_kernel(struct ux_crash_reader *r, struct ux_bytes line, struc
 		kernel_address(f, before);
 	}
 	return ret->n > 0;
+}
+
+/*
+ * "NAME[POSITION,START+SIZE]", the mapping in which a program ended; older kernels have no
+ * POSITION, which is that of the instruction in the file. Source: print_vma_addr() in mm/memory.c.
+ */
+static bool kernel_mapping(struct ux_bytes s, struct ux_crash_frame *f)
+{
+	uint64_t first = 0, start = 0, size = 0;
+	const uint8_t *open = s.size > 0 ? memchr(s.data, '[', s.size) : NULL;
+	if (!open || open == s.data)
+		return false;
+	struct ux_bytes name = ux_bytes(s.data, (size_t)(open - s.data));
+	s = ux_crash_behind(s, name.size + 1);
+	size_t n = ux_digits_parse(s, 16, &first);
+	s = ux_crash_behind(s, n);
+	bool has_position = n > 0 && ux_crash_skip(&s, UX_STR(","));
+	if (has_position) {
+		n = ux_digits_parse(s, 16, &start);
+		s = ux_crash_behind(s, n);
+	}
+	if (n == 0 || !ux_crash_skip(&s, UX_STR("+")))
+		return false;
+	n = ux_digits_parse(s, 16, &size);
+	if (n == 0 || !ux_bytes_starts(ux_crash_behind(s, n), UX_STR("]")))
+		return false;
+	f->module = name;
+	f->origin = has_position ? UX_CRASH_FILE : UX_CRASH_NOWHERE;
+	f->offset = has_position ? first : 0;
+	return true;
+}
+
+bool ux_crash_read_fault(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
+			 struct ux_crash_line *ret)
+{
+	static const char *const marks[] = {" ip ", " ip:"};
+	(void)after;
+	for (size_t i = 0; i < ux_countof(marks); i++) {
+		struct ux_bytes mark = ux_bytes_cstr(marks[i]), in = UX_STR(" in ");
+		struct ux_crash_frame found = {0};
+		size_t at = ux_crash_find(line, mark);
+		struct ux_bytes left = ux_crash_behind(line, at + mark.size);
+		if (at == line.size || ux_digits_parse(left, 16, &found.address) == 0)
+			continue;
+		left = ux_crash_behind(left, ux_crash_find(left, in) + in.size);
+		if (!kernel_mapping(left, &found))
+			continue;
+		struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_FAULT);
+		if (!f)
+			return true;
+		f->module = found.module;
+		f->origin = found.origin;
+		f->offset = found.offset;
+		f->address = found.address;
+		f->has_address = true;
+		f->returns = false;
+		return true;
+	}
+	return false;
 }

@@ -20,6 +20,7 @@ enum ux_crash_form {
 	UX_CRASH_GO,
 	UX_CRASH_RUST,
 	UX_CRASH_KERNEL,  /* Linux: an oops, a warning, a stack in its log */
+	UX_CRASH_FAULT,   /* Linux: why a program ended, "segfault at ... ip ... in NAME[...]" */
 	UX_CRASH_JAVA,    /* native frames of hs_err files of HotSpot */
 	UX_CRASH_ANDROID, /* tombstones */
 	UX_CRASH_APPLE,   /* crash reports of macOS in text form */
@@ -27,8 +28,8 @@ enum ux_crash_form {
 	UX_CRASH_FORM_COUNT
 };
 
-/* "plain", "backtrace", "sanitizer", "gdb", "coredump", "elfutils", "go", "rust", "kernel", "java",
- * "android", "apple", "perf"; never NULL. */
+/* "plain", "backtrace", "sanitizer", "gdb", "coredump", "elfutils", "go", "rust", "kernel",
+ * "fault", "java", "android", "apple", "perf"; never NULL. */
 const char *ux_crash_form_name(enum ux_crash_form form);
 
 /* What the offset of a frame counts from. */

@@ -298,7 +298,10 @@ static enum ux_code crash_search_choice(struct crash_search *s, struct ux_bytes 
 		m->id = id;
 		code = crash_search_path(s, "", UX_CRASH_BY_CHOICE);
 	} else {
-		code = crash_search_add(s, path);
+		/* Relative paths are those of reports elsewhere, which are searched by name. */
+		char *whole = realpath(path, NULL);
+		code = crash_search_add(s, whole ? whole : path);
+		free(whole);
 		if (code == UX_OK && s->n == 0)
 			(void)ux_error_set(&m->why, UX_ENOTFOUND, "%.100s: no ELF file with code",
 					   path);

@@ -344,10 +344,11 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 		f->why_not = "its symbols do not say where the file's image begins";
 		return UX_OK;
 	}
-	f->why_not = t->has_position
-			     ? "a position in a file, which takes the file's mappings"
-			     : "the text does not say where the module was in memory: paste "
-			       "/proc/PID/maps below it";
+	f->why_not =
+		t->has_position
+			? "a position in the file, which unhex symbolize names where the file is"
+			: "the text does not say where the module was in memory: paste "
+			  "/proc/PID/maps below it";
 	return UX_OK;
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from crash_reports import CHAIN, Crash, kernel
-from tool import UNHEX, build_id, fails, unhex
+from tool import UNHEX, build_id, fails, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +284,17 @@ def test_a_name_with_several_files_is_not_resolved_by_a_guess(crash, tmp_path):
     for choice in (one / "prog", build_id(crash.prog)):
         chosen = named(crash, text, "--files", two, "--module", f"prog={choice}", "-v")
         assert "found by --module" in chosen.stderr and "middle at" in chosen.stdout, chosen.stderr
+
+
+def test_a_module_may_be_chosen_by_a_path_of_this_folder(crash):
+    """As the help of the command does: --module NAME=FILE, and a fault that the kernel has logged."""
+    full = crash.folder / "full/prog"
+    start = symbol(full, "middle")[0]
+    line = f"prog[7]: segfault at 0 ip {0x5642f6a10000 + start:016x} sp 0 error 4 in prog[{start:x},5642f6a11000+1000]\n"
+    for text in (f"/elsewhere/prog(+{start:#x})[{0x5642f6a10000 + start:#x}]\n", line):
+        done = unhex("symbolize", "--module", "prog=prog", "-", stdin=text, cwd=full.parent)
+        assert done.returncode == 0 and "1 of 1 frames have names" in done.stderr, done.stderr
+    assert "    middle" in done.stdout  # where it began, and not a byte before it
 
 
 def test_a_file_with_another_id_is_not_used(crash):

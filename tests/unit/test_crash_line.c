@@ -130,6 +130,19 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		 "vmlinux", "vfs_read", "", 0xffffffff81234567, true, false},
 		{"pc : __arm64+0x1c/0x40", UX_CRASH_KERNEL, UX_CRASH_NOWHERE, 0, "vmlinux",
 		 "__arm64", "", 0, false, false},
+		/* Linux about programs, of newer and of older kernels */
+		{"[1.2] prog[7]: segfault at 0 ip 00005642f6a11189 sp 00007ffe2a1b2c30 error 4 in "
+		 "lib x.so[1189,5642f6a11000+1000] likely on CPU 1 (core 1, socket 0)",
+		 UX_CRASH_FAULT, UX_CRASH_FILE, 0x1189, "lib x.so", "", "", 0x5642f6a11189, false,
+		 false},
+		{"prog[7]: segfault at 0 ip 00007f0000001189 sp 00007ffe2a1b2c30 error 4 in "
+		 "libx.so[7f0000001000+1000]",
+		 UX_CRASH_FAULT, UX_CRASH_NOWHERE, 0, "libx.so", "", "", 0x7f0000001189, false,
+		 false},
+		{"traps: prog[77] trap divide error ip:5642f6a111d3 sp:7ffe2a1b2c30 error:0 in "
+		 "prog[11d3,5642f6a11000+1000]",
+		 UX_CRASH_FAULT, UX_CRASH_FILE, 0x11d3, "prog", "", "", 0x5642f6a111d3, false,
+		 false},
 		/* Java */
 		{"# C  [libc.so.6+0x85f14]", UX_CRASH_JAVA, UX_CRASH_START, 0x85f14, "libc.so.6",
 		 "", "", 0, false, false},
@@ -192,6 +205,10 @@ static void lines_of_other_kinds_have_no_frames(void **state)
 		"  20:                0x0 - <unknown>",
 		"3: apples",
 		"time 12:30:05",
+		"prog[7]: segfault at 0 ip 0000000000000000 sp 00007ffe2a1b2c30 error 14",
+		"prog[7]: segfault at 0 ip 0000564200001189 sp 0 error 4 in [5642f6a11000+1000]",
+		"prog[7]: segfault at 0 ip 0000564200001189 sp 0 error 4 in x[5642f6a11000",
+		"a zip 12 in x[12+z]",
 		"a+0x1/b",
 		"+0x1/0x2",
 	};
