@@ -2,11 +2,11 @@
 /* unhex split: strips binaries and keeps what they lose in debug files. */
 #include "commands.h"
 
-#include "file_kind.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
-#include "split_elf.h"
+#include "split.h"
+#include "text.h"
 
 struct split_values {
 	const char *strip;
@@ -38,7 +38,7 @@ struct split_run {
 	const struct split_values *values;
 	struct ux_split_options how;
 	struct ux_out out;
-	uint64_t done;
+	const char *archive; /* the file that is split */
 	int status;
 };
 
@@ -102,29 +102,62 @@ static void split_warn(const char *path, const struct ux_split_result *r)
 			path);
 }
 
+static void split_print(struct split_run *run, const char *path, const struct ux_split_result *r)
+{
+	if (run->values->json)
+		split_print_json(run, path, r);
+	else
+		split_print_text(run, path, r);
+}
+
+static void split_fail(struct split_run *run, const char *path, const struct ux_error *err)
+{
+	if (run->values->json)
+		ux_json_failure(&run->out, path, err);
+	run->status = ux_print_error(path, err);
+}
+
+/* A member of the archive run->archive. */
+static void split_on_member(void *ctx, const char *member, const struct ux_split_result *result,
+			    const struct ux_error *why)
+{
+	struct split_run *run = ctx;
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	ux_out_fmt(&name, "%s: %s", run->archive, member);
+	ux_out_u8(&name, 0);
+	const char *path = name.failed ? member : (const char *)name.data;
+	if (!result) {
+		ux_print_error(path, why);
+		return;
+	}
+	split_warn(path, result);
+	split_print(run, path, result);
+}
+
 static void split_one(struct split_run *run, const char *path)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_split_result result;
+	size_t before = run->out.size;
 	ux_sigbus_reading(path);
-	if (ux_split_elf(path, &run->how, &result, &err) != UX_OK) {
-		if (run->values->json)
-			ux_json_failure(&run->out, path, &err);
-		run->status = ux_print_error(path, &err);
+	run->archive = path;
+	enum ux_code code = ux_split_file(path, &run->how, split_on_member, run, &result, &err);
+	if (code != UX_OK) {
+		run->out.size = before; /* the members were not split either */
+		split_fail(run, path, &err);
 		return;
 	}
-	split_warn(path, &result);
-	if (run->values->json)
-		split_print_json(run, path, &result);
-	else
-		split_print_text(run, path, &result);
+	if (!result.archive)
+		split_warn(path, &result);
+	split_print(run, path, &result);
 	ux_split_result_deinit(&result);
-	run->done++;
 }
 
 static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	struct split_values v = {0};
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	uint64_t seconds = 0;
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -138,6 +171,10 @@ static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.compress && !ux_compress_parse(v.compress, &run.how.pair.compress))
 		return ux_usage_error(cmd, "--compress is \"%.32s\"; expected zstd, zlib or none",
 				      v.compress);
+	if (epoch && !ux_decimal_parse(ux_bytes_cstr(epoch), &seconds))
+		return ux_usage_error(
+			cmd, "SOURCE_DATE_EPOCH is \"%.32s\"; expected seconds since 1970", epoch);
+	run.how.epoch = (int64_t)ux_min(seconds, (uint64_t)INT64_MAX);
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file given");
 	for (size_t i = 0; i < args.n; i++) {

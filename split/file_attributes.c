@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of files. */
-#include "split_elf.h"
+#include "split_input.h"
 
 #include "vec.h"
 

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting one ELF file on disk. */
-#include "split_elf.h"
+/* Splitting one file on disk. */
+#include "split.h"
 
 #include "debug_file.h"
-#include "file.h"
+#include "split_input.h"
+#include "zip_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <limits.h>
 
 /* The state of one file. */
 struct split_work {
 	const struct ux_split_options *options;
-	int fd;
-	char *real; /* malloc'ed: its path without links */
-	struct stat st;
-	struct ux_mapping file;
+	const struct ux_split_input *in;
 	struct ux_elf_pair pair;
 	struct ux_file_new debug;
 	struct ux_file_new stripped;
@@ -27,10 +22,6 @@ static void split_work_deinit(struct split_work *w)
 	ux_file_new_deinit(&w->debug);
 	ux_file_new_deinit(&w->stripped);
 	ux_elf_pair_close(&w->pair);
-	ux_file_unmap(&w->file);
-	free(w->real);
-	if (w->fd >= 0)
-		close(w->fd);
 }
 
 static enum ux_code split_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -39,53 +30,14 @@ static enum ux_code split_sink(void *ctx, struct ux_bytes bytes, struct ux_error
 	return ux_file_write(*fd, bytes, err);
 }
 
-static enum ux_code split_open(struct split_work *w, const char *path, struct ux_error *err)
-{
-	w->real = realpath(path, NULL);
-	if (!w->real)
-		return ux_error_os(err, errno, "cannot open");
-	w->fd = open(w->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (w->fd < 0)
-		return ux_error_os(err, errno, "cannot open");
-	UX_TRY(ux_file_map_fd(w->fd, &w->file, err));
-	if (fstat(w->fd, &w->st) != 0)
-		return ux_error_os(err, errno, "cannot stat");
-	return UX_OK;
-}
-
-/* Replacing a file by rename() leaves its other names with the old content. */
-static enum ux_code split_check_links(const struct split_work *w, struct ux_error *err)
-{
-	if (w->st.st_nlink > 1)
-		return ux_error_set(
-			err, UX_EINVAL,
-			"has %ju names (hard links), of which only one would be replaced",
-			(uintmax_t)w->st.st_nlink);
-	return UX_OK;
-}
-
 /* --- the debug file --------------------------------------------------------------------------- */
-
-static enum ux_code split_make_folder(char *path, struct ux_error *err)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		int failed = mkdir(path, 0777) != 0 && errno != EEXIST ? errno : 0;
-		if (failed)
-			ux_error_os(err, failed, "cannot create the folder %s", path);
-		*slash = '/';
-		if (failed)
-			return UX_EIO;
-	}
-	return UX_OK;
-}
 
 /* The path of the debug file, malloc'ed; its folder exists afterwards. */
 static enum ux_code split_debug_path(const struct split_work *w, char **ret, struct ux_error *err)
 {
 	const char *dir = w->options->output_dir;
 	if (!dir)
-		return asprintf(ret, "%s.debug", w->real) >= 0 ? UX_OK : ux_error_nomem(err);
+		return asprintf(ret, "%s.debug", w->in->real) >= 0 ? UX_OK : ux_error_nomem(err);
 	char path[PATH_MAX];
 	if (w->pair.id.size == 0)
 		return ux_error_set(
@@ -107,12 +59,12 @@ static enum ux_code split_write_debug(struct split_work *w, struct ux_split_resu
 	UX_TRY(ux_elf_pair_debug(&w->pair, &image, err));
 	ret->debug_bytes = image.size;
 	if (w->options->output_dir && !w->options->dry_run)
-		UX_TRY(split_make_folder(ret->debug, err));
+		UX_TRY(ux_split_make_folders(ret->debug, err));
 	if (w->options->dry_run)
 		return UX_OK;
 	UX_TRY(ux_file_new_open(&w->debug, ret->debug, err));
 	UX_TRY(ux_elf_image_write(&image, split_sink, &w->debug.fd, err));
-	UX_TRY(ux_file_attributes_copy_plain(&w->st, w->debug.fd, err));
+	UX_TRY(ux_file_attributes_copy_plain(&w->in->st, w->debug.fd, err));
 	UX_TRY(ux_file_map_fd(w->debug.fd, &written, err));
 	*ret_crc = ux_debuglink_crc(written.bytes);
 	return UX_OK;
@@ -139,34 +91,20 @@ static enum ux_code split_write_stripped(struct split_work *w, struct ux_split_r
 	ret->after = image.size;
 	if (w->options->dry_run)
 		return UX_OK;
-	UX_TRY(ux_file_new_open(&w->stripped, w->real, err));
+	UX_TRY(ux_file_new_open(&w->stripped, w->in->real, err));
 	UX_TRY(ux_elf_image_write(&image, split_sink, &w->stripped.fd, err));
 	UX_TRY(ux_file_map_fd(w->stripped.fd, &written, err));
 	UX_TRY(ux_elf_pair_check(&w->pair, written.bytes, err));
-	return ux_file_attributes_copy(w->fd, &w->st, w->stripped.fd, err);
+	return ux_file_attributes_copy(w->in->fd, &w->in->st, w->stripped.fd, err);
 }
 
-/* The file may be written by a build that still runs. */
-static enum ux_code split_check_unchanged(const struct split_work *w, struct ux_error *err)
-{
-	struct stat now;
-	if (stat(w->real, &now) != 0)
-		return ux_error_os(err, errno, "cannot stat");
-	if (now.st_dev != w->st.st_dev || now.st_ino != w->st.st_ino ||
-	    now.st_size != w->st.st_size || now.st_mtim.tv_sec != w->st.st_mtim.tv_sec ||
-	    now.st_mtim.tv_nsec != w->st.st_mtim.tv_nsec)
-		return ux_error_set(err, UX_ECONFLICT, "was changed while it was split");
-	return UX_OK;
-}
-
-static enum ux_code split_work_run(struct split_work *w, const char *path,
-				   struct ux_split_result *ret, struct ux_error *err)
+static enum ux_code split_work_run(struct split_work *w, struct ux_split_result *ret,
+				   struct ux_error *err)
 {
 	uint32_t crc = 0;
-	UX_TRY(split_open(w, path, err));
-	UX_TRY(ux_elf_pair_open(&w->pair, w->file.bytes, &w->options->pair, err));
-	UX_TRY(split_check_links(w, err));
-	ret->before = w->file.bytes.size;
+	UX_TRY(ux_elf_pair_open(&w->pair, w->in->file.bytes, &w->options->pair, err));
+	UX_TRY(ux_split_input_check_links(w->in, err));
+	ret->before = w->in->file.bytes.size;
 	ret->id = w->pair.id;
 	ret->has_dwarf = w->pair.has_dwarf;
 	ret->relative_alt = split_moves_alt(w);
@@ -174,20 +112,35 @@ static enum ux_code split_work_run(struct split_work *w, const char *path,
 	UX_TRY(split_write_stripped(w, ret, crc, err));
 	if (w->options->dry_run)
 		return UX_OK;
-	UX_TRY(split_check_unchanged(w, err));
+	UX_TRY(ux_split_input_check_unchanged(w->in, err));
 	UX_TRY(ux_file_new_commit(&w->debug, /* sync= */ true, err));
 	return ux_file_new_commit(&w->stripped, /* sync= */ true, err);
 }
 
-enum ux_code ux_split_elf(const char *path, const struct ux_split_options *options,
+enum ux_code ux_split_elf(const struct ux_split_input *in, const struct ux_split_options *options,
 			  struct ux_split_result *ret, struct ux_error *err)
 {
 	ux_cleanup(split_work_deinit) struct split_work w = {.options = options,
-							     .fd = -1,
+							     .in = in,
 							     .debug = UX_FILE_NEW_INIT,
 							     .stripped = UX_FILE_NEW_INIT};
+	return split_work_run(&w, ret, err);
+}
+
+/* --- any file ----------------------------------------------------------------------------------
+ */
+
+enum ux_code ux_split_file(const char *path, const struct ux_split_options *options,
+			   ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
+			   struct ux_error *err)
+{
+	ux_cleanup(ux_split_input_close) struct ux_split_input in = UX_SPLIT_INPUT_INIT;
 	*ret = (struct ux_split_result){0};
-	enum ux_code code = split_work_run(&w, path, ret, err);
+	enum ux_code code = ux_split_input_open(&in, path, err);
+	if (code == UX_OK)
+		code = ux_zip_is(in.file.bytes)
+			       ? ux_split_archive(&in, options, member, ctx, ret, err)
+			       : ux_split_elf(&in, options, ret, err);
 	if (code != UX_OK)
 		ux_split_result_deinit(ret);
 	return code;

@@ -47,6 +47,22 @@ bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret
 	return true;
 }
 
+void ux_base64url_encode(struct ux_bytes bytes, char *text)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	uint32_t bits = 0;
+	unsigned n = 0; /* of the low bits, those that are not written yet */
+	for (size_t i = 0; i < bytes.size; i++) {
+		bits = bits << 8 | bytes.data[i];
+		for (n += 8; n >= 6; n -= 6)
+			*text++ = letters[bits >> (n - 6) & 63];
+	}
+	if (n > 0)
+		*text++ = letters[bits << (6 - n) & 63];
+	*text = '\0';
+}
+
 bool ux_hex_parse_u64(struct ux_bytes text, bool hex, uint64_t *ret)
 {
 	uint64_t base = hex ? 16 : 10;

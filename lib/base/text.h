@@ -61,6 +61,12 @@ bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret
 bool ux_base64_decode(struct ux_bytes text, uint8_t *bytes, size_t *ret_n) ux_must;
 
 /*
+ * Writes base64 of the URL-safe alphabet without padding (RFC 4648, section 5) and a NUL to text,
+ * which has room for 4 characters for each 3 bytes that are begun, and the NUL.
+ */
+void ux_base64url_encode(struct ux_bytes bytes, char *text);
+
+/*
  * Parses an address as people type it: 0x..., or decimal, or with `hex` bare hexadecimal. False for
  * anything else and for a value over 64 bits.
  */

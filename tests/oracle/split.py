@@ -135,11 +135,15 @@ def points(path, random_):
 
 def gdb(path, pcs):
     args = ["gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off"]
+    # The system's file of the same build ID may have a form that its gdb does not read.
+    args += ["-iex", "set debug-file-directory /nonexistent"]
     for pc in pcs:
         args += ["-ex", f"info line *{pc:#x}", "-ex", f"info symbol {pc:#x}"]
     got = run(args + [path])
     # With a separate file, gdb says of which file a section is.
     lines = got.stdout.splitlines()
+    # And versions of names come from .dynsym alone, which is not in the same file as .symtab.
+    lines = [re.sub(r"@@?[A-Z][\w.]+", "", line) for line in lines]
     return [re.sub(r" of /\S+$", "", line) for line in lines if not line.startswith("Reading symbols")]
 
 

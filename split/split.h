@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Splits files: replaces ELF files by their stripped form, alone or in archives, and writes their
+ * debug files. */
+#ifndef UX_SPLIT_H
+#define UX_SPLIT_H
+
+#include "elf_pair.h"
+#include "error.h"
+
+struct ux_split_options {
+	struct ux_pair_options pair;
+	/* NULL: FILE.debug beside the file; else DIR/.build-id/xx/yyyy.debug */
+	const char *output_dir;
+	bool dry_run; /* decide everything, and replace nothing */
+	/* of the members of an archive of debug files, seconds since 1970; 0: the times that the
+	 * libraries have */
+	int64_t epoch;
+};
+
+/* What was done, or with dry_run would be done, to one file. */
+struct ux_split_result {
+	char *debug;     /* malloc'ed: path of the debug file, or of the archive of debug files */
+	struct ux_id id; /* GNU build ID; size 0: it has none */
+	uint64_t before; /* bytes of the file */
+	uint64_t after;
+	uint64_t debug_bytes;
+	bool has_dwarf;
+	bool archive;      /* it is an archive; what follows is of ELF files */
+	bool relative_alt; /* dwz's link is relative to another folder than that of the debug file
+			    */
+};
+
+/*
+ * Called for each member of an archive that is an object file. result is NULL when the member stays
+ * as it is, and why says for which reason.
+ */
+typedef void ux_split_member_fn(void *ctx, const char *member, const struct ux_split_result *result,
+				const struct ux_error *why);
+
+/*
+ * Splits an ELF file, or the ELF files in a wheel, JAR or other ZIP archive. Both files are written
+ * aside, compared with the input, synced and renamed, the one with the debug information first.
+ * After a failure the input is as it was. Owner, mode, times and extended attributes stay.
+ *
+ * The debug files of an archive go into STEM-debug-symbols.zip beside it (or in
+ * options->output_dir), each under the path of its library with ".debug" behind it, which is also
+ * the name in the link of the library. The RECORD of a wheel gets the new hashes and sizes. Every
+ * other byte of the archive stays. A member that cannot be split stays as it is.
+ *
+ * UX_ENOTFOUND: there is no such file, or nothing in it would be removed. UX_EUNSUPPORTED: it is
+ * neither ELF nor ZIP, or see ux_elf_pair_open(); the archive is signed, encrypted or an Android
+ * package. UX_EINVAL: not a regular file, a file with several names (hard links), or output_dir
+ * without a build ID. UX_ECORRUPT: it is damaged, or RECORD does not list a library.
+ * UX_ECONFLICT: the file changed meanwhile. UX_EIO, UX_EDENIED, UX_ELIMIT, UX_ENOMEM. One thread at
+ * a time for one file.
+ */
+enum ux_code ux_split_file(const char *path, const struct ux_split_options *options,
+			   ux_split_member_fn *member, void *ctx, struct ux_split_result *ret,
+			   struct ux_error *err) ux_must;
+void ux_split_result_deinit(struct ux_split_result *result);
+
+/* --- both kinds of files, once open ------------------------------------------------------------
+ */
+
+struct ux_split_input;
+
+enum ux_code ux_split_elf(const struct ux_split_input *in, const struct ux_split_options *options,
+			  struct ux_split_result *ret, struct ux_error *err) ux_must;
+enum ux_code ux_split_archive(const struct ux_split_input *in,
+			      const struct ux_split_options *options, ux_split_member_fn *member,
+			      void *ctx, struct ux_split_result *ret, struct ux_error *err) ux_must;
+
+#endif
