@@ -3,7 +3,7 @@
  * replaced. */
 #include "fuzz.h"
 
-#include "wheel_record.h"
+#include "split.h"
 #include "zip_file.h"
 
 enum {

@@ -6,6 +6,7 @@
 
 #include "elf_pair.h"
 #include "error.h"
+#include "out.h"
 
 struct ux_split_options {
 	struct ux_pair_options pair;
@@ -69,5 +70,34 @@ enum ux_code ux_split_elf(const struct ux_split_input *in, const struct ux_split
 enum ux_code ux_split_archive(const struct ux_split_input *in,
 			      const struct ux_split_options *options, ux_split_member_fn *member,
 			      void *ctx, struct ux_split_result *ret, struct ux_error *err) ux_must;
+
+/* --- RECORD of a wheel -------------------------------------------------------------------------
+ */
+
+/*
+ * RECORD of a wheel: a row of CSV for each file, with its path, "ALGORITHM=HASH" (base64, URL-safe,
+ * without padding) and size (Python packaging, "Binary distribution format" and "Recording
+ * installed projects").
+ */
+
+/* A file with new content. */
+struct ux_wheel_change {
+	struct ux_bytes path;
+	struct ux_bytes content;
+};
+
+/* Whether a member is the RECORD of its wheel: NAME-VERSION.dist-info/RECORD. */
+bool ux_wheel_is_record(struct ux_bytes path);
+
+/* Whether a member is a signature of RECORD, which would become invalid. */
+bool ux_wheel_is_signature(struct ux_bytes path);
+
+/*
+ * Writes RECORD to out with new hashes and sizes of the changed files, and everything else as it
+ * is: order, quotes, line ends. A hash keeps its algorithm. UX_ECORRUPT: a changed file has no row,
+ * or several; UX_EUNSUPPORTED: its hash is not SHA-256, SHA-384 or SHA-512; UX_ENOMEM.
+ */
+enum ux_code ux_wheel_record_update(struct ux_bytes record, const struct ux_wheel_change *changes,
+				    size_t n, struct ux_out *out, struct ux_error *err) ux_must;
 
 #endif

@@ -5,7 +5,6 @@
 #include "debug_file.h"
 #include "file_kind.h"
 #include "split_input.h"
-#include "wheel_record.h"
 #include "zip_file.h"
 
 #include <limits.h>

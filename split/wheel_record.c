@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RECORD of a wheel. */
-#include "wheel_record.h"
+#include "split.h"
 
 #include "cursor.h"
 #include "hash.h"

@@ -2,7 +2,7 @@
 /* RECORD of a wheel, with new hashes and sizes. */
 #include "sweep.h"
 
-#include "wheel_record.h"
+#include "split.h"
 
 /* Hashes of "abc" by `openssl dgst -binary | basenc --base64url`. */
 #define BYTES(text)                                       \
