@@ -5,6 +5,8 @@
  */
 #include "sandbox.h"
 
+#include "cursor.h"
+
 #include "clock.h"
 #include "extract.h"
 #include "file.h"
@@ -466,6 +468,19 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	return sandbox_run_task(files, limits, program, &request, &found, err);
+}
+
+bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, struct ux_error *err)
+{
+	if (left->size == 0)
+		return false;
+	struct ux_cur c = ux_cur_make(*left, "instructions", /* swap= */ false);
+	ret->offset = ux_cur_u32(&c);
+	ret->text = ux_cur_take(&c, ux_cur_u16(&c));
+	if (ux_cur_status(&c, err) != UX_OK)
+		return false;
+	*left = ux_bytes(c.pos, ux_cur_left(&c));
+	return true;
 }
 
 static enum ux_code sandbox_run_parts(const struct ux_sandbox_part *parts, size_t n, int out,

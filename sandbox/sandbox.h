@@ -206,6 +206,19 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 				    const struct ux_sandbox_limits *limits, const char *program,
 				    struct ux_error *err) ux_must;
 
+/* An instruction. The text is untrusted. */
+struct ux_instruction {
+	uint32_t offset; /* from the start of the range */
+	struct ux_bytes text;
+};
+
+/*
+ * Takes the next instruction from what the child wrote. False at the end, and with err set when it
+ * is damaged.
+ */
+bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, struct ux_error *err)
+	ux_must;
+
 /* Checks the magic number of a file before extraction. UX_EUNSUPPORTED: it is not an ELF file. */
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
 

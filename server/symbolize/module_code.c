@@ -2,7 +2,6 @@
 /* The machine code of a module, disassembled. */
 #include "module_code.h"
 
-#include "cursor.h"
 #include "elf_file.h"
 #include "module_cache.h"
 #include "server.h"
@@ -115,15 +114,12 @@ enum ux_code ux_module_code_open(struct ux_request *req, const char *id,
 enum ux_code ux_module_code_next(struct ux_module_code *c, struct ux_instruction *ret,
 				 bool *ret_end, struct ux_error *err)
 {
-	struct ux_bytes left = c->text.bytes;
-	*ret_end = c->next >= left.size;
-	if (*ret_end)
-		return UX_OK;
-	left = ux_bytes(left.data + c->next, left.size - c->next);
-	struct ux_cur cur = ux_cur_make(left, "instructions", /* swap= */ false);
-	ret->offset = ux_cur_u32(&cur);
-	ret->text = ux_cur_take(&cur, ux_cur_u16(&cur));
-	UX_TRY(ux_cur_status(&cur, err));
-	c->next += sizeof(uint32_t) + sizeof(uint16_t) + ret->text.size;
+	struct ux_bytes all = c->text.bytes,
+			left = ux_bytes(all.data + c->next, all.size - c->next);
+	struct ux_error why = UX_ERROR_INIT;
+	*ret_end = !ux_instruction_next(&left, ret, &why);
+	if (why.code != UX_OK)
+		return ux_error_set(err, why.code, "%s", why.text);
+	c->next = all.size - left.size;
 	return UX_OK;
 }

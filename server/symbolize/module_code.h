@@ -28,12 +28,6 @@ struct ux_module_code {
 	size_t next;                /* of ux_module_code_next() */
 };
 
-/* An instruction. The text is untrusted. */
-struct ux_instruction {
-	uint32_t offset; /* from the start of the range */
-	struct ux_bytes text;
-};
-
 /*
  * Disassembles code of the module that has a canonical ID. UX_ENOTFOUND: the executable was not
  * uploaded, or has no code there; UX_EUNSUPPORTED: of this machine, or no disassembler is
