@@ -42,7 +42,7 @@ def free_port():
 def metric(server, name):
     request = urllib.request.Request(server.url + "/metrics", headers={"Authorization": f"Bearer {server.token}"})
     with urllib.request.urlopen(request, timeout=60) as answer:
-        return int(re.search(rf"^{name} (\d+)$", answer.read().decode(), re.M)[1])
+        return int(re.search(rf"^{re.escape(name)} (\d+)$", answer.read().decode(), re.M)[1])
 
 
 def files(tmp_path):
