@@ -43,7 +43,8 @@ def panels():
 def metrics(tmp_path_factory):
     """{metric: {label: its values}} of a server that has an upstream, and has done everything once."""
     folder = tmp_path_factory.mktemp("monitoring")
-    with serving(folder, upstreams="debuginfod+http://127.0.0.1:1,private,name=near") as server:
+    with serving(folder, upstreams="debuginfod+http://127.0.0.1:1,private,name=near",
+                 otlp_forward="http://127.0.0.1:1") as server:
         prog = compile_c(folder)
         assert server.unhex("push", "--with-debuginfo", prog).returncode == 0
         api = Api(server)
