@@ -8,6 +8,7 @@
 #include "text.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -101,12 +102,15 @@ static enum ux_code crash_search_add(struct crash_search *s, const char *path)
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || s->n == CANDIDATES_MOST)
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
+	ux_cleanup(ux_free_ptr) char *whole = realpath(path, NULL); /* it may be relative */
+	if (!whole)
+		return errno == ENOMEM ? ux_error_nomem(s->err) : UX_OK;
 	/* The path is used as it stands, whatever folders the user has named. */
 	struct ux_profile_sources here = *s->sources->profile;
 	here.file_dirs = NULL;
 	here.no_local = false;
 	enum ux_code code =
-		ux_profile_file_find(&here, path, &none, UX_SYMBOLS_HEAD, &found, &symbols, &why);
+		ux_profile_file_find(&here, whole, &none, UX_SYMBOLS_HEAD, &found, &symbols, &why);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? ux_error_nomem(s->err) : UX_OK;
 	for (size_t i = 0; i < s->n; i++)

@@ -191,6 +191,36 @@ def test_a_core_dump_has_the_stacks_that_elfutils_finds(tmp_path):
     assert "inner at" not in bare.stdout and f"({program} + 0x" in bare.stdout
 
 
+# The MESSAGE of systemd-coredump 252, for a stripped program that was built as below.
+JOURNAL = """Process 29796 (cs) of user 0 dumped core.
+
+Stack trace of thread 29796:
+#0  0x00005555555551e0 n/a (cs + {leaf:#x})
+#1  0x00005555555551f7 n/a (cs + {caller:#x})
+#2  0x00007ffff7e11bf4 msort_with_tmp (libc.so.6 + 0x3fbf4)
+#3  0x00005555555550d2 n/a (cs + {main:#x})
+
+Stack trace of thread 29811:
+#0  0x00007ffff7ea5df2 __libc_pause (libc.so.6 + 0xd3df2)
+ELF object binary architecture: AMD x86-64
+"""
+
+
+def test_the_message_of_systemd_coredump_has_no_paths(tmp_path):
+    """It has names of files alone, which are searched in folders, also in relative ones."""
+    (tmp_path / "c.c").write_text(THREADS)
+    (tmp_path / "f").mkdir()
+    subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o", "f/cs", "c.c"], cwd=tmp_path, check=True)
+    at = {name: symbol(tmp_path / "f/cs", name)[0] for name in ("middle", "compare", "main")}
+    text = JOURNAL.format(leaf=at["middle"], caller=at["compare"] + 9, main=at["main"] + 20)
+    prefixed = "".join(f"Nov 22 20:58:13 host systemd-coredump[29900]: {line}\n" for line in text.splitlines())
+    for report in (text, prefixed):
+        for options in (["--files", "f"], ["--files", tmp_path / "f"], ["--module", "cs=f/cs"], ["--module", f"cs={tmp_path}/f/cs"]):
+            result = unhex("symbolize", *options, "-", stdin=report, cwd=tmp_path)
+            names = added(report, result.stdout)
+            assert [n.split(" at ")[0] for n in names if "c.c:" in n] == ["inner", "middle", "compare", "main"], result.stderr
+
+
 def test_a_damaged_core_dump_is_read_as_far_as_it_goes_or_said_to_be(crash, tmp_path):
     crash.core()
     whole = (crash.folder / "core").read_bytes()
