@@ -282,7 +282,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 	if (!upload.file)
 		return ux_error_nomem(err);
 	/* The extracted quality is lower than the sections promised: query again before sending. */
-	if (stats->quality < m->claim && !p->o->force && !p->o->description) {
+	if (stats->quality < m->claim && !p->o->force && !p->o->describes) {
 		struct ux_push_query_entry entry = {&m->ids, stats->quality};
 		UX_TRY(ux_push_query(&p->client, &entry, 1, false, &answer, err));
 	}
@@ -357,7 +357,7 @@ static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *
 	if (push_goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
 		return push_as_files(p, m, gsym, err);
 	bool wanted = answer->verdict == UX_PUSH_WANTED ||
-		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->description);
+		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->describes);
 	if (!wanted) {
 		push_report_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
 		return UX_OK;

@@ -63,6 +63,7 @@ struct ux_push_options {
 	const char *cacert;      /* PEM file of trusted roots; NULL: the system's */
 	const char *debug_dirs;  /* NULL: the default */
 	const char *description; /* NULL: none */
+	bool describes;          /* modules that are there already get the description too */
 	const char *exe;         /* push only this file... */
 	const char *debug;       /* ...with the symbols of this one; NULL: its own */
 	const pid_t *pids;       /* processes whose mapped files are pushed */

@@ -18,8 +18,9 @@ UX_VEC(found_modules, struct ux_module);
  */
 #define NAMED                                                                 \
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
-	"(:part = '' OR instr(lower(file_name), :part) > 0) AND "             \
-	"(:text = '' OR ux_glob(:text, lower(file_name))) AND "               \
+	"(((:part = '' OR instr(lower(file_name), :part) > 0) AND "           \
+	"(:text = '' OR ux_glob(:text, lower(file_name)))) OR "               \
+	"(:part <> '' AND instr(lower(description), :part) > 0)) AND "        \
 	"(:also = '' OR ux_glob(:also, lower(file_name))))"
 
 #define OF_BASE \

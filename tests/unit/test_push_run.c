@@ -267,7 +267,7 @@ static void a_library_is_queried_extracted_and_sent(void **state)
 	answer_upload(gsym_size(w, "a.so", NULL), UPLOADED);
 	serve();
 	assert_int_equal(
-		push(w, (struct ux_push_options){.description = "a build"}, path_of(w, "a.so")),
+		push(w, (struct ux_push_options){.description = "a build", .describes = true}, path_of(w, "a.so")),
 		UX_OK);
 	assert_int_equal(w->n, 1);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
@@ -313,7 +313,7 @@ static void what_the_server_has_is_not_sent(void **state)
 	}
 	/* A description goes there all the same. */
 	assert_int_equal(
-		push(w, (struct ux_push_options){.description = "a build"}, path_of(w, "a.so")),
+		push(w, (struct ux_push_options){.description = "a build", .describes = true}, path_of(w, "a.so")),
 		UX_OK);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
 	end_server();
@@ -335,6 +335,7 @@ static void a_dry_run_sends_nothing(void **state)
 	assert_int_equal(push(w, o, path_of(w, "a.so")), UX_OK);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_ALREADY_THERE, "");
 	o.description = "a build";
+	o.describes = true;
 	assert_int_equal(push(w, o, path_of(w, "a.so")), UX_OK);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_SKIPPED, "dry run: would be described");
 	assert_false(w->results[0].r.planned);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a build comes from: the revision of the git repository that a file is in, and the CI run.
+ */
+#include "git_revision.h"
+
+#include "file.h"
+#include "text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+	FILE_MOST = 16 << 20, /* bytes of packed-refs */
+	LINE_MOST = 1024,
+	REVISION_SHA1 = 40,
+	REVISION_SHA256 = 64,
+	URL_MOST = 300,
+};
+
+/* Reads the first line of a small file below folder; false when there is none. */
+static bool git_read_line(const char *folder, const char *name, char line[LINE_MOST])
+{
+	char path[PATH_MAX];
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (n < 0 || n >= (int)sizeof(path) || ux_file_map(path, &file, NULL) != UX_OK ||
+	    file.bytes.size == 0)
+		return false;
+	const uint8_t *end = memchr(file.bytes.data, '\n', file.bytes.size);
+	size_t size = end ? (size_t)(end - file.bytes.data) : file.bytes.size;
+	if (size >= LINE_MOST || memchr(file.bytes.data, '\0', size))
+		return false;
+	memcpy(line, file.bytes.data, size);
+	line[size] = '\0';
+	return true;
+}
+
+static bool git_is_revision(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+	return text[n] == '\0' && (n == REVISION_SHA1 || n == REVISION_SHA256);
+}
+
+/* Joins a path of git, which may be relative to folder. */
+static bool git_join(const char *folder, const char *path, char ret[PATH_MAX])
+{
+	int n = path[0] == '/' ? snprintf(ret, PATH_MAX, "%s", path)
+			       : snprintf(ret, PATH_MAX, "%s/%s", folder, path);
+	return n > 0 && n < PATH_MAX;
+}
+
+/* The folder of the repository that a folder is in: .git, or what a file of that name says. */
+static bool git_find(const char *path, char ret[PATH_MAX])
+{
+	char at[PATH_MAX], git[PATH_MAX], line[LINE_MOST];
+	struct stat st;
+	if (!realpath(path, at))
+		return false;
+	for (;;) {
+		int n = snprintf(git, sizeof(git), "%s/.git", strcmp(at, "/") == 0 ? "" : at);
+		if (n > 0 && n < (int)sizeof(git) && stat(git, &st) == 0) {
+			if (S_ISDIR(st.st_mode))
+				return git_join("", git, ret);
+			return git_read_line(at, ".git", line) &&
+			       strncmp(line, "gitdir: ", 8) == 0 && git_join(at, line + 8, ret);
+		}
+		char *slash = strrchr(at, '/');
+		if (!slash || strcmp(at, "/") == 0)
+			return false;
+		slash[slash == at] = '\0';
+	}
+}
+
+/* Finds a ref among those that git has packed into one file: lines "REVISION REF". */
+static bool git_find_packed(const char *common, const char *ref, char revision[LINE_MOST])
+{
+	char path[PATH_MAX];
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	size_t n = strlen(ref);
+	if (!git_join(common, "packed-refs", path) || ux_file_map(path, &file, NULL) != UX_OK ||
+	    file.bytes.size > FILE_MOST)
+		return false;
+	for (struct ux_bytes rest = file.bytes; rest.size > 0;) {
+		const uint8_t *end = memchr(rest.data, '\n', rest.size);
+		size_t size = end ? (size_t)(end - rest.data) : rest.size;
+		const uint8_t *space = memchr(rest.data, ' ', size);
+		size_t digits = space ? (size_t)(space - rest.data) : 0;
+		if (digits > 0 && digits <= REVISION_SHA256 && size == digits + 1 + n &&
+		    memcmp(space + 1, ref, n) == 0) {
+			memcpy(revision, rest.data, digits);
+			revision[digits] = '\0';
+			return true;
+		}
+		size += end != NULL;
+		rest = ux_bytes(rest.data + size, rest.size - size);
+	}
+	return false;
+}
+
+/* The URL of the remote "origin"; "" when there is none. */
+static void git_read_url(const char *common, char url[URL_MOST])
+{
+	char path[PATH_MAX];
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	bool origin = false;
+	*url = '\0';
+	if (!git_join(common, "config", path) || ux_file_map(path, &file, NULL) != UX_OK)
+		return;
+	for (struct ux_bytes rest = file.bytes; rest.size > 0 && *url == '\0';) {
+		const uint8_t *end = memchr(rest.data, '\n', rest.size);
+		size_t size = end ? (size_t)(end - rest.data) : rest.size;
+		char line[LINE_MOST];
+		int n = snprintf(line, sizeof(line), "%.*s", (int)ux_min(size, sizeof(line) - 1),
+				 (const char *)rest.data);
+		const char *text = line + strspn(line, " \t");
+		if (n > 0 && *text == '[')
+			origin = strncmp(text, "[remote \"origin\"]", 17) == 0;
+		else if (origin && strncmp(text, "url", 3) == 0 && strchr(text, '='))
+			snprintf(url, URL_MOST, "%.*s", URL_MOST - 1,
+				 strchr(text, '=') + 1 + strspn(strchr(text, '=') + 1, " \t"));
+		size += end != NULL;
+		rest = ux_bytes(rest.data + size, rest.size - size);
+	}
+}
+
+/* Appends a URL without the user and the password that may be in it. */
+static void git_put_url(struct ux_out *out, const char *url)
+{
+	const char *scheme = strstr(url, "://");
+	const char *host = scheme ? scheme + 3 : url;
+	size_t authority = strcspn(host, "/");
+	const char *at = scheme ? memrchr(host, '@', authority) : NULL;
+	ux_out_put(out, url, (size_t)(host - url));
+	ux_out_cstr(out, at ? at + 1 : host);
+}
+
+static bool git_put_revision(struct ux_out *out, const char *path)
+{
+	char git[PATH_MAX], common[PATH_MAX], line[LINE_MOST], revision[LINE_MOST], url[URL_MOST];
+	const char *ref = line + 5;
+	if (!git_find(path, git) || !git_read_line(git, "HEAD", line))
+		return false;
+	if (!git_read_line(git, "commondir", revision) || !git_join(git, revision, common))
+		snprintf(common, sizeof(common), "%s", git);
+	bool branch = strncmp(line, "ref: ", 5) == 0;
+	if (!branch)
+		snprintf(revision, sizeof(revision), "%s", line);
+	else if (strstr(ref, "..") ||
+		 (!git_read_line(git, ref, revision) && !git_read_line(common, ref, revision) &&
+		  !git_find_packed(common, ref, revision)))
+		return false;
+	if (!git_is_revision(revision))
+		return false;
+	ux_out_fmt(out, "git %s", revision);
+	if (branch && strncmp(ref, "refs/heads/", 11) == 0)
+		ux_out_fmt(out, " (%.100s)", ref + 11);
+	git_read_url(common, url);
+	if (*url != '\0') {
+		ux_out_cstr(out, " of ");
+		git_put_url(out, url);
+	}
+	return true;
+}
+
+/* What CI systems set: revision and the page of the run. */
+static const struct {
+	const char *system, *revision, *run;
+} ci_systems[] = {
+	{"GITLAB_CI", "CI_COMMIT_SHA", "CI_JOB_URL"},
+	{"BUILDKITE", "BUILDKITE_COMMIT", "BUILDKITE_BUILD_URL"},
+	{"CIRCLECI", "CIRCLE_SHA1", "CIRCLE_BUILD_URL"},
+	{"JENKINS_URL", "GIT_COMMIT", "BUILD_URL"},
+	{"GITHUB_ACTIONS", "GITHUB_SHA", NULL},
+};
+
+static const char *ci_get(const char *name)
+{
+	const char *text = name ? getenv(name) : NULL;
+	return text && *text != '\0' && strlen(text) < URL_MOST ? text : NULL;
+}
+
+static void ci_put_run(struct ux_out *out, size_t i)
+{
+	const char *server = ci_get("GITHUB_SERVER_URL"), *name = ci_get("GITHUB_REPOSITORY");
+	const char *number = ci_get("GITHUB_RUN_ID"), *run = ci_get(ci_systems[i].run);
+	bool github = !ci_systems[i].run && server && name && number;
+	if (!run && !github)
+		return;
+	ux_out_cstr(out, out->size > 0 ? "; CI " : "CI ");
+	if (run)
+		git_put_url(out, run);
+	else
+		ux_out_fmt(out, "%s/%s/actions/runs/%s", server, name, number);
+}
+
+void ux_git_describe(struct ux_out *out, const char *path)
+{
+	bool known = path && git_put_revision(out, path);
+	for (size_t i = 0; i < ux_countof(ci_systems); i++) {
+		const char *revision = ci_get(ci_systems[i].revision);
+		if (!ci_get(ci_systems[i].system))
+			continue;
+		if (!known && revision && git_is_revision(revision))
+			ux_out_fmt(out, "git %s", revision);
+		ci_put_run(out, i);
+		return;
+	}
+}
