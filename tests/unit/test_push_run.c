@@ -266,9 +266,10 @@ static void a_library_is_queried_extracted_and_sent(void **state)
 	answer_query(WANTED);
 	answer_upload(gsym_size(w, "a.so", NULL), UPLOADED);
 	serve();
-	assert_int_equal(
-		push(w, (struct ux_push_options){.description = "a build", .describes = true}, path_of(w, "a.so")),
-		UX_OK);
+	assert_int_equal(push(w,
+			      (struct ux_push_options){.description = "a build", .describes = true},
+			      path_of(w, "a.so")),
+			 UX_OK);
 	assert_int_equal(w->n, 1);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
 	assert_true(w->results[0].has_id);
@@ -312,9 +313,10 @@ static void what_the_server_has_is_not_sent(void **state)
 		assert_int_equal(w->results[0].r.size, 0);
 	}
 	/* A description goes there all the same. */
-	assert_int_equal(
-		push(w, (struct ux_push_options){.description = "a build", .describes = true}, path_of(w, "a.so")),
-		UX_OK);
+	assert_int_equal(push(w,
+			      (struct ux_push_options){.description = "a build", .describes = true},
+			      path_of(w, "a.so")),
+			 UX_OK);
 	assert_result(w, 0, "a.so", UX_PUSH_DONE_UPLOADED, "");
 	end_server();
 }
