@@ -4,6 +4,7 @@
 
 #include "json_out.h"
 #include "output.h"
+#include "push_scan.h"
 #include "sigbus.h"
 #include "split.h"
 #include "text.h"
@@ -39,6 +40,7 @@ struct split_run {
 	struct ux_split_options how;
 	struct ux_out out;
 	const char *archive; /* the file that is split */
+	uint64_t done;
 	int status;
 };
 
@@ -134,23 +136,72 @@ static void split_on_member(void *ctx, const char *member, const struct ux_split
 	split_print(run, path, result);
 }
 
-static void split_one(struct split_run *run, const char *path)
+/* Files that folders have in passing, which are no failure there: they are neither programs nor
+ * libraries, or have nothing to split off. */
+static bool split_is_passed(enum ux_code code)
+{
+	return code == UX_ENOTFOUND || code == UX_EUNSUPPORTED;
+}
+
+/* An object file of a build in a folder: it is linked, and its debug information with it. */
+static bool split_is_object(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	return dot && strcmp(dot, ".o") == 0;
+}
+
+static void split_one(struct split_run *run, const struct ux_scan_file *file)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_split_result result;
 	size_t before = run->out.size;
-	ux_sigbus_reading(path);
-	run->archive = path;
-	enum ux_code code = ux_split_file(path, &run->how, split_on_member, run, &result, &err);
+	if (!file->named && split_is_object(file->path))
+		return;
+	ux_sigbus_reading(file->path);
+	run->archive = file->path;
+	enum ux_code code =
+		ux_split_file(file->path, &run->how, split_on_member, run, &result, &err);
 	if (code != UX_OK) {
 		run->out.size = before; /* the members were not split either */
-		split_fail(run, path, &err);
+		if (file->named || !split_is_passed(code))
+			split_fail(run, file->path, &err);
 		return;
 	}
 	if (!result.archive)
-		split_warn(path, &result);
-	split_print(run, path, &result);
+		split_warn(file->path, &result);
+	split_print(run, file->path, &result);
 	ux_split_result_deinit(&result);
+	run->done++;
+}
+
+/* What cannot be scanned; only if it was named is it no part of a folder. */
+static void split_on_left_out(void *ctx, const char *path, bool named, const struct ux_error *err)
+{
+	struct split_run *run = ctx;
+	if (named || err->code != UX_EINVAL)
+		split_fail(run, path, err);
+}
+
+/* Splits the files and those in the folders of the command line. */
+static int split_all(struct split_run *run, const struct ux_args *args)
+{
+	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {.left_out = split_on_left_out,
+							  .ctx = run};
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = UX_OK;
+	for (size_t i = 0; code == UX_OK && i < args->n; i++)
+		code = ux_scan_path(&scan, args->items[i], &err);
+	for (size_t i = 0; code == UX_OK && i < scan.files.size; i++) {
+		split_one(run, &scan.files.data[i]);
+		code = ux_flush(&run->out, &err);
+	}
+	if (code != UX_OK)
+		return ux_print_error("split", &err);
+	if (run->done == 0 && run->status == UX_EXIT_DONE) {
+		ux_print_message("split: nothing with debug information there");
+		return UX_EXIT_SOME;
+	}
+	return run->status;
 }
 
 static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
@@ -177,25 +228,23 @@ static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
 	run.how.epoch = (int64_t)ux_min(seconds, (uint64_t)INT64_MAX);
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file given");
-	for (size_t i = 0; i < args.n; i++) {
-		struct ux_error err = UX_ERROR_INIT;
-		split_one(&run, args.items[i]);
-		if (ux_flush(&run.out, &err) != UX_OK)
-			return ux_print_error("standard output", &err);
-	}
-	return ux_finish(&run.out, run.status);
+	return ux_finish(&run.out, split_all(&run, &args));
 }
 
 const struct ux_command ux_cmd_split = {
 	.name = "split",
-	.usage = "FILE... [options]",
+	.usage = "PATH... [options]",
 	.line = "strip binaries, keep their debug files",
 	.text = "Replaces each ELF file by its stripped form and writes what it loses to a debug file\n"
 		"that gdb, lldb, perf and unhex find by name or build ID: what objcopy\n"
-		"--only-keep-debug, strip and objcopy --add-gnu-debuglink do together. Both files are\n"
-		"written aside, compared with the input and renamed, the debug file first, so that a\n"
-		"failure leaves FILE as it was. Owner, mode, times and extended attributes stay.",
+		"--only-keep-debug, strip and objcopy --add-gnu-debuglink do together. A folder stands\n"
+		"for the programs and libraries in it. The debug files of the libraries in a wheel, JAR\n"
+		"or other ZIP archive go into NAME-debug-symbols.zip beside it, and RECORD of a wheel\n"
+		"gets their hashes. Both files are written aside, compared with the input and renamed,\n"
+		"the debug file first, so that a failure leaves the input as it was. Owner, mode, times\n"
+		"and extended attributes stay.",
 	.examples = "  unhex split build/app build/libapp.so\n"
+		    "  unhex split dist/*.whl\n"
 		    "  unhex split --strip=unneeded --compress=zstd -o debug/ build/app",
 	.options = split_options,
 	.n_options = ux_countof(split_options),

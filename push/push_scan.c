@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding files in folders. */
-#include "push_work.h"
+#include "push_scan.h"
 
 #include <dirent.h>
 #include <errno.h>

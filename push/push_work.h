@@ -13,6 +13,7 @@
 #include "out.h"
 #include "push_module.h"
 #include "push_run.h"
+#include "push_scan.h"
 #include "registry.h"
 #include "unhex/quality.h"
 #include "vec.h"
@@ -92,64 +93,6 @@ struct ux_push_upload {
  */
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err) ux_must;
-
-enum {
-	UX_SCAN_DEPTH_MOST = 128,     /* depth of nested folders */
-	UX_SCAN_FILES_MOST = 1 << 22, /* files of one push */
-};
-
-/* A regular file. */
-struct ux_scan_file {
-	char *path; /* malloc'ed, owned by the scan */
-	bool named; /* named on the command line rather than found in a folder */
-};
-
-UX_VEC(ux_scan_files, struct ux_scan_file);
-
-struct ux_scan_inode {
-	uint64_t dev;
-	uint64_t ino;
-};
-
-static inline uint64_t ux_scan_inode_hash(struct ux_scan_inode key)
-{
-	return ux_hash_mix(key.dev ^ 0x9e3779b97f4a7c15u, key.ino ^ 0xd6e8feb86659fd93u);
-}
-
-static inline bool ux_scan_inode_eq(struct ux_scan_inode a, struct ux_scan_inode b)
-{
-	return a.dev == b.dev && a.ino == b.ino;
-}
-
-UX_MAP(ux_scan_inodes, struct ux_scan_inode, bool, ux_scan_inode_hash, ux_scan_inode_eq);
-
-/*
- * Called for what cannot be a module. err is UX_EINVAL for a FIFO, device, socket or the like;
- * other codes mean that it could not be read.
- */
-typedef void ux_scan_left_out_fn(void *ctx, const char *path, bool named,
-				 const struct ux_error *err);
-
-/* Before the first scan everything is zero except left_out and ctx. */
-struct ux_scan {
-	struct ux_scan_files files;
-	struct ux_scan_inodes seen;
-	ux_scan_left_out_fn *left_out;
-	void *ctx;
-};
-
-/*
- * Adds path, or every file below it in the order of their names. Below a folder, links to files are
- * followed and links to folders are not, so there are no loops. A file that has several names is
- * added once. Nothing but folders is opened. What cannot be read is reported to left_out and the
- * scan continues, so the code is UX_OK, UX_ENOMEM or UX_ELIMIT.
- */
-enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
-
-/* As ux_scan_path(), for a path that was found rather than named. */
-enum ux_code ux_scan_found(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
-
-void ux_scan_deinit(struct ux_scan *scan);
 
 static inline uint64_t ux_push_id_hash(struct ux_id id)
 {

@@ -216,6 +216,21 @@ def test_link_of_dwz_goes_to_the_debug_file(tmp_path):
     assert frames(one, addresses) == before
 
 
+def test_folder_stands_for_its_programs(tmp_path):
+    tree = tmp_path / "usr/lib/app"
+    tree.mkdir(parents=True)
+    prog = compile_c(tree)
+    addon = compile_c(tree, "addon.node", "int f(void) { return 1; }\n", ("-g", "-shared", "-fPIC"))
+    call("gcc", "-g", "-c", "-o", tree / "prog.o", tree / "prog.c")
+    (tree / "link").symlink_to("prog")
+    before = (tree / "prog.o").read_bytes()
+    said = split(tmp_path / "usr")
+    assert [row["file"] for row in said] == [str(addon), str(prog)]
+    assert ".debug_info" not in sections(prog) and ".debug_info" in sections(str(prog) + ".debug")
+    assert (tree / "prog.o").read_bytes() == before
+    fails(unhex("split", tmp_path / "usr"), 1, "nothing with debug information")
+
+
 # --- wheels -------------------------------------------------------------------------------------
 
 TAG = "py3-none-any"
