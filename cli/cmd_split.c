@@ -185,8 +185,8 @@ static void split_on_left_out(void *ctx, const char *path, bool named, const str
 /* Splits the files and those in the folders of the command line. */
 static int split_all(struct split_run *run, const struct ux_args *args)
 {
-	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {.left_out = split_on_left_out,
-							  .ctx = run};
+	ux_cleanup(ux_scan_deinit) struct ux_scan scan = {
+		.no_links = true, .left_out = split_on_left_out, .ctx = run};
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = UX_OK;
 	for (size_t i = 0; code == UX_OK && i < args->n; i++)

@@ -120,6 +120,8 @@ static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned dep
 		scan_leave_out(s, path, named, &why);
 		return UX_OK;
 	}
+	if (!named && s->no_links && S_ISLNK(link.st_mode))
+		return UX_OK;
 	if (S_ISREG(st.st_mode))
 		return scan_add_file(s, path, &st, named, err);
 	if (S_ISDIR(st.st_mode) && (named || !S_ISLNK(link.st_mode)))

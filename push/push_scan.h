@@ -45,10 +45,12 @@ UX_MAP(ux_scan_inodes, struct ux_scan_inode, bool, ux_scan_inode_hash, ux_scan_i
 typedef void ux_scan_left_out_fn(void *ctx, const char *path, bool named,
 				 const struct ux_error *err);
 
-/* Before the first scan everything is zero except left_out and ctx. */
+/* Before the first scan everything is zero except no_links, left_out and ctx. */
 struct ux_scan {
 	struct ux_scan_files files;
 	struct ux_scan_inodes seen;
+	/* below a folder, links to files are not followed: files elsewhere are none of its */
+	bool no_links;
 	ux_scan_left_out_fn *left_out;
 	void *ctx;
 };

@@ -223,11 +223,13 @@ def test_folder_stands_for_its_programs(tmp_path):
     addon = compile_c(tree, "addon.node", "int f(void) { return 1; }\n", ("-g", "-shared", "-fPIC"))
     call("gcc", "-g", "-c", "-o", tree / "prog.o", tree / "prog.c")
     (tree / "link").symlink_to("prog")
+    elsewhere = compile_c(tmp_path)
+    (tree / "out").symlink_to(elsewhere)
     before = (tree / "prog.o").read_bytes()
     said = split(tmp_path / "usr")
     assert [row["file"] for row in said] == [str(addon), str(prog)]
     assert ".debug_info" not in sections(prog) and ".debug_info" in sections(str(prog) + ".debug")
-    assert (tree / "prog.o").read_bytes() == before
+    assert (tree / "prog.o").read_bytes() == before and ".debug_info" in sections(elsewhere)
     fails(unhex("split", tmp_path / "usr"), 1, "nothing with debug information")
 
 
