@@ -454,16 +454,20 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 
 const struct ux_command ux_cmd_push = {
 	.name = "push",
-	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]",
+	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]\n--pid PID... | --image IMAGE... "
+		 "[options]",
 	.line = "symbols of binaries to a server",
-	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, that the server\n"
-		"does not have yet. They are extracted here, and the binaries stay where they are unless\n"
+	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, packages, wheels and\n"
+		"other archives, that the server does not have yet; also those of running processes and\n"
+		"container images. A confined child reads what is in archives and images. They are extracted here, and the binaries stay where they are unless\n"
 		"--with-debuginfo sends them. The debug file of a stripped binary is found by its build\n"
 		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
 		"profilers to show.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
 	.examples = "  unhex push build/ --token-file ~/.unhex-token\n"
 		    "  unhex push -e app -d app.debug --description \"release 1.4\"\n"
+		    "  unhex push dist/app-1.0.whl app_1.0_amd64.deb\n"
+		    "  unhex push --image registry.example.com/team/app:1.4\n"
 		    "  unhex push --dry-run /usr/bin",
 	.options = push_options,
 	.n_options = ux_countof(push_options),
