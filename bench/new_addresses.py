@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of POST /v1/symbolize to addresses that the server has not seen, beside their floor.
+
+For each file 200,000 random addresses, each once, in requests of 10,000. Figures are of the last fifth, an
+address: by then the index of most functions is built. Reached: the server's handlers without sockets
+(bench/symbolize). Floor: the library's own code for each stage with nothing around it (bench/floor): rows
+and calls found in the records, new names demangled, the answer's pieces copied. Rounds alternate; a time is
+the smallest of them, in nanoseconds of processor time. --instructions counts them by callgrind as well.
+"""
+import argparse
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+# pylint: disable=wrong-import-position
+from bench import inputs, random_addresses  # noqa: E402
+
+ADDRESSES = 200_000
+LATE = ADDRESSES // 5
+BATCH = "10000"
+FORMS = {"json": ("JSON", 1000), "compact": ("compact", 667)}  # goals: a million a second, 1.5 million
+STAGES = ["places", "names", "json", "compact"]
+
+
+def run(*command):
+    """What a command prints."""
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def reached(options, form, files):
+    """(ns, bytes) of an address of the last fifth."""
+    out = run(options.build / "bench/symbolize", form, *files, BATCH, 0)
+    return (float(re.search(r"the last fifth (\d+) ns", out)[1]),
+            float(re.search(r"([\d.]+) bytes of answer", out)[1]))
+
+
+def floors(options, files):
+    """{stage: ns an address}."""
+    out = run(options.build / "bench/floor", *files, BATCH)
+    return dict(zip(STAGES, (float(ns) for ns in re.findall(r"(\d+) ns", out))))
+
+
+def counted(work, functions, *command):
+    """What callgrind_annotate says about a run of which only calls of these functions were counted."""
+    out = work / "callgrind"
+    run("valgrind", "--tool=callgrind", *(f"--toggle-collect={f}*" for f in functions),
+        f"--callgrind-out-file={out}", *command)
+    return run("callgrind_annotate", "--inclusive=yes", "--threshold=100", out)
+
+
+def calls_of(table, function):
+    """Instructions of a function and what it calls, for an address of the last fifth."""
+    return int(re.search(rf"([\d,]+) .*:{function}\b", table)[1].replace(",", "")) / LATE
+
+
+def instructions(options, files, work):
+    """{form or stage: instructions an address}."""
+    found = {}
+    for form in FORMS:
+        table = counted(work, ["time_of_last_fifth"], options.build / "bench/symbolize", form,
+                        *files, BATCH, 0)
+        found[f"answer {form}"] = calls_of(table, "ux_handle_symbolize")
+    table = counted(work, [f"floor_{stage}" for stage in STAGES], options.build / "bench/floor",
+                    *files, BATCH)
+    for stage in STAGES:
+        found[stage] = calls_of(table, f"floor_{stage}")
+    return found
+
+
+def show(name, times, found, sizes):
+    """Two rows of the table."""
+    for form, (title, goal) in FORMS.items():
+        floor = times["places"] + times["names"] + times[form]
+        cells = [f"{name}, {title}", f"{sizes[form]:.0f}", f"{goal}",
+                 f"{times['answer ' + form]:.0f} ({1000 / times['answer ' + form]:.2f})",
+                 f"{floor:.0f}", *(f"{times[s]:.0f}" for s in ("places", "names", form))]
+        if found:
+            total = found["places"] + found["names"] + found[form]
+            cells += [f"{found['answer ' + form]:.0f}", f"{total:.0f}",
+                      *(f"{found[s]:.0f}" for s in ("places", "names", form))]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def bench_file(name, path, options, work):
+    """Both forms of one file."""
+    gsym, addresses = work / "file.gsym", work / "addresses"
+    run(options.build / "cli/unhex", "extract", path, "-o", gsym)
+    addresses.write_bytes(struct.pack(f"={ADDRESSES}Q", *random_addresses(path, ADDRESSES)))
+    files, times, sizes = (gsym, addresses), {}, {}
+    for _ in range(options.rounds):
+        once = floors(options, files)
+        for form in FORMS:
+            once[f"answer {form}"], sizes[form] = reached(options, form, files)
+        times = {key: min(ns, times.get(key, ns)) for key, ns in once.items()}
+    show(name, times, instructions(options, files, work) if options.instructions else None,
+         sizes)
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, required=True, help="the build folder")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--instructions", action="store_true", help="takes some minutes")
+    parser.add_argument("files", nargs="*", metavar="NAME|PATH",
+                        help="libjvm, ceph, or a debug file")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    subprocess.run(["ninja", "-C", options.build, "--quiet", "cli/unhex", "bench/symbolize",
+                    "bench/floor"], check=True)
+    given = options.files or ["libjvm", "ceph"]
+    named = list(inputs([f for f in given if "/" not in f])) if any(
+        "/" not in f for f in given) else []
+    named += [(Path(f).name, Path(f)) for f in given if "/" in f]
+    head = ["", "bytes", "goal", "reached (M/s)", "floor", "places", "names", "bytes copied"]
+    if options.instructions:
+        head += ["instructions", "floor", "places", "names", "bytes copied"]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    with tempfile.TemporaryDirectory() as work:
+        for name, path in named:
+            bench_file(name, path, options, Path(work))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
