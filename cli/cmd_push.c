@@ -459,7 +459,8 @@ const struct ux_command ux_cmd_push = {
 	.line = "symbols of binaries to a server",
 	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, packages, wheels and\n"
 		"other archives, that the server does not have yet; also those of running processes and\n"
-		"container images. A confined child reads what is in archives and images. They are extracted here, and the binaries stay where they are unless\n"
+		"container images. Archives and images are read in a confined child.\n"
+		"Symbols are extracted here, and the binaries stay where they are unless\n"
 		"--with-debuginfo sends them. The debug file of a stripped binary is found by its build\n"
 		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
 		"profilers to show.\n"
