@@ -236,6 +236,8 @@ def bench_file(name, path, options, work):
     bench_threads(name, path, options, work)
     if name in COMPRESSED:
         bench_floor(name, path, options, work)
+    if options.extract:
+        return
     if name != "libc":
         bench_memory(name, path, options, work)
     if name in LOOKED_UP:
@@ -261,7 +263,9 @@ def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--unhex", required=True, help="the command to time")
-    parser.add_argument("--rounds", type=int, default=5, help="measured rounds")
+    parser.add_argument("--rounds", type=int, default=3, help="measured rounds")
+    parser.add_argument("--extract", action="store_true",
+                        help="extractions, threads and the floor alone")
     parser.add_argument("--addresses", type=int, default=100_000, help="addresses to look up")
     parser.add_argument("--inflate", required=True, help="the program of bench/inflate.c")
     parser.add_argument("--newest", help="folder of a newer LLVM's tools")
