@@ -60,7 +60,7 @@ enum ux_code ux_image_reference_parse(const char *text, struct ux_image_referenc
 {
 	struct ux_bytes rest = ux_bytes_cstr(text), host = ux_bytes_cstr(DOCKER_HOST);
 	struct ux_bytes tag = UX_STR("latest");
-	const char *slash = strchr(text, '/'), *at = strchr(text, '@');
+	const char *slash = strchr(text, '/');
 	bool docker = true;
 	*ret = (struct ux_image_reference){0};
 	if (slash && reference_is_host(ux_bytes(text, (size_t)(slash - text)))) {
@@ -69,6 +69,7 @@ enum ux_code ux_image_reference_parse(const char *text, struct ux_image_referenc
 		host = docker ? ux_bytes_cstr(DOCKER_HOST) : host;
 		rest = ux_bytes_cstr(slash + 1);
 	}
+	const char *at = strchr((const char *)rest.data, '@'); /* behind the host */
 	if (at) {
 		tag = ux_bytes_cstr(at + 1);
 		rest.size = (size_t)((const uint8_t *)at - rest.data);
