@@ -3,26 +3,9 @@
  * Target: profiles of pprof. Without new names a message is copied byte for byte; a location that
  * gets a name has it when the message is read again; a new message has the same samples.
  */
-#include "fuzz.h"
+#include "fuzz_profile.h"
 
 #include "pprof.h"
-
-/* Names the first location that has an address and no name; false when there is none. */
-static bool name_one(const struct ux_pprof *f, struct ux_profile *p, uint32_t *ret)
-{
-	for (uint32_t i = 0; i < f->n_locations; i++) {
-		uint32_t number = f->first_location + i;
-		if (p->locations.data[number].n > 0)
-			continue;
-		struct ux_profile_frame frame = {.line = 7};
-		fuzz_truth(ux_profile_string(p, UX_STR("_Z5fuzzyv"), &frame.linkage, NULL) ==
-			   UX_OK);
-		fuzz_truth(ux_profile_name(p, number, &frame, 1, NULL) == UX_OK);
-		*ret = i;
-		return true;
-	}
-	return false;
-}
 
 static void rewrite_truths(struct ux_bytes in, const struct ux_pprof *f, struct ux_profile *p)
 {
@@ -33,15 +16,12 @@ static void rewrite_truths(struct ux_bytes in, const struct ux_pprof *f, struct 
 	fuzz_truth(ux_pprof_rewrite(f, p, &same, NULL) == UX_OK);
 	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same.out)));
 	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
-	if (!name_one(f, p, &index))
+	if (!fuzz_profile_name_one(p, f->first_location, f->n_locations, &index))
 		return;
 	fuzz_truth(ux_pprof_rewrite(f, p, &named, NULL) == UX_OK);
 	fuzz_truth(ux_pprof_read(&again, ux_out_bytes(&named.out), &q, NULL) == UX_OK);
 	fuzz_truth(again.n_locations == f->n_locations);
-	const struct ux_profile_location *l = &q.locations.data[again.first_location + index];
-	fuzz_truth(l->n == 1 && q.frames.data[l->first].line == 7);
-	fuzz_truth(ux_bytes_eq(ux_profile_text(&q, q.frames.data[l->first].linkage),
-			       UX_STR("_Z5fuzzyv")));
+	fuzz_profile_is_named(&q, again.first_location + index);
 }
 
 static void write_truths(const struct ux_profile *p)

@@ -48,22 +48,22 @@ bool ux_otlp_is(struct ux_bytes bytes)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-enum ux_code otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
-			   struct ux_error *err)
+enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
+			      struct ux_error *err)
 {
 	return ux_error_at(err, UX_ECORRUPT, OTLP_SECTION, ux_cur_off(c), "%s %" PRIu64 " of %zu",
 			   what, number, n);
 }
 
 /* The number in the profile of a string of the dictionary. */
-enum ux_code otlp_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
-		       uint32_t *ret, struct ux_error *err)
+enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
+				 uint32_t *ret, struct ux_error *err)
 {
 	*ret = 0;
 	if (number == 0)
 		return UX_OK;
 	if (number >= r->strings.size)
-		return otlp_dangling(c, "string", number, r->strings.size, err);
+		return ux_otlp_dangling(c, "string", number, r->strings.size, err);
 	if (r->texts.data[number] == 0) {
 		UX_TRY(ux_profile_string(r->profile, r->strings.data[number],
 					 &r->texts.data[number], err));
@@ -125,13 +125,13 @@ static enum ux_code otlp_read_mapping(struct otlp_reader *r, struct ux_cur c, st
 		else if (f.number == OTLP_MAPPING_ATTRIBUTES)
 			for (uint64_t a; ux_protobuf_integer(&c, &f, &a);) {
 				if (a >= r->attributes.size)
-					return otlp_dangling(&c, "attribute", a, r->attributes.size,
-							     err);
+					return ux_otlp_dangling(&c, "attribute", a,
+								r->attributes.size, err);
 				otlp_use_id(r, &r->attributes.data[a], &module);
 			}
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	UX_TRY(otlp_text(r, path, &c, &module.path, err));
+	UX_TRY(ux_otlp_reader_text(r, path, &c, &module.path, err));
 	if (r->mappings.size > 0) /* element 0 stands for "none" */
 		UX_TRY(ux_profile_add_module(r->profile, module, &mapping.module, err));
 	UX_TRY(ux_profile_charge(r->profile, 2 * sizeof(mapping), err));
@@ -173,12 +173,12 @@ static enum ux_code otlp_read_line(struct otlp_reader *r, struct ux_cur c, struc
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	if (function >= r->functions.size)
-		return otlp_dangling(&c, "function", function, r->functions.size, err);
+		return ux_otlp_dangling(&c, "function", function, r->functions.size, err);
 	const struct otlp_function *named = &r->functions.data[function];
 	frame.start_line = (uint32_t)named->start_line;
-	UX_TRY(otlp_text(r, named->name, &c, &frame.name, err));
-	UX_TRY(otlp_text(r, named->system_name, &c, &frame.linkage, err));
-	UX_TRY(otlp_text(r, named->filename, &c, &frame.file, err));
+	UX_TRY(ux_otlp_reader_text(r, named->name, &c, &frame.name, err));
+	UX_TRY(ux_otlp_reader_text(r, named->system_name, &c, &frame.linkage, err));
+	UX_TRY(ux_otlp_reader_text(r, named->filename, &c, &frame.file, err));
 	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -190,7 +190,7 @@ static enum ux_code otlp_place(const struct otlp_reader *r, uint64_t mapping,
 	if (mapping == 0)
 		return UX_OK;
 	if (mapping >= r->mappings.size)
-		return otlp_dangling(c, "mapping", mapping, r->mappings.size, err);
+		return ux_otlp_dangling(c, "mapping", mapping, r->mappings.size, err);
 	const struct otlp_mapping *m = &r->mappings.data[mapping];
 	l->module = m->module;
 	l->kind = UX_PROFILE_PC;
@@ -236,7 +236,8 @@ static enum ux_code otlp_read_stack(struct otlp_reader *r, struct ux_cur c, stru
 			continue;
 		for (uint64_t l; ux_protobuf_integer(&c, &f, &l);) {
 			if (l >= r->file->n_locations)
-				return otlp_dangling(&c, "location", l, r->file->n_locations, err);
+				return ux_otlp_dangling(&c, "location", l, r->file->n_locations,
+							err);
 			if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
 				return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, ux_cur_off(&c),
 						   "a stack of more than %d locations",
@@ -315,7 +316,7 @@ static enum ux_code otlp_read_pass(struct otlp_reader *r, unsigned pass, struct 
 				UX_TRY(otlp_read_dictionary(r, pass, f.bytes, err));
 		} else if (f.number == OTLP_RESOURCE_PROFILES && pass >= TYPES &&
 			   ux_protobuf_is_message(&c, &f)) {
-			UX_TRY(otlp_read_resource(r, pass == SAMPLES, f.bytes, err));
+			UX_TRY(ux_otlp_reader_resource(r, pass == SAMPLES, f.bytes, err));
 		}
 	}
 	return ux_cur_status(&c, err);

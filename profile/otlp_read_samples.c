@@ -20,8 +20,8 @@ static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_
 			unit = f.value;
 	}
 	UX_TRY(ux_cur_status(&c, err));
-	UX_TRY(otlp_text(r, name, &c, &type.name, err));
-	UX_TRY(otlp_text(r, unit, &c, &type.unit, err));
+	UX_TRY(ux_otlp_reader_text(r, name, &c, &type.name, err));
+	UX_TRY(ux_otlp_reader_text(r, unit, &c, &type.unit, err));
 	for (size_t i = 0; i < p->n_types; i++)
 		if (p->types[i].name == type.name && p->types[i].unit == type.unit) {
 			*ret = i;
@@ -52,7 +52,7 @@ static enum ux_code otlp_read_sample(struct otlp_reader *r, size_t type, struct 
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	if (stack >= r->stacks.size)
-		return otlp_dangling(&c, "stack", stack, r->stacks.size, err);
+		return ux_otlp_dangling(&c, "stack", stack, r->stacks.size, err);
 	/* Without values each time stamp stands for one. */
 	values[type] = (int64_t)(has_value ? sum : times);
 	return ux_profile_add_sample(r->profile, r->thread, r->stacks.data[stack], 0, values, err);
@@ -206,8 +206,8 @@ static enum ux_code otlp_find_resource(struct otlp_reader *r, struct ux_cur c, s
 	return otlp_set_thread(r, &about, err);
 }
 
-enum ux_code otlp_read_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
-				struct ux_error *err)
+enum ux_code ux_otlp_reader_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
+				     struct ux_error *err)
 {
 	if (samples && r->resources)
 		UX_TRY(otlp_find_resource(r, c, err));

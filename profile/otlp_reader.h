@@ -53,18 +53,18 @@ struct otlp_reader {
 };
 
 /* UX_ECORRUPT: a number that is not one of a table with n elements. */
-enum ux_code otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
-			   struct ux_error *err);
+enum ux_code ux_otlp_dangling(const struct ux_cur *c, const char *what, uint64_t number, size_t n,
+			      struct ux_error *err);
 
 /* The number in the profile of a string of the dictionary. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT. */
-enum ux_code otlp_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
-		       uint32_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_otlp_reader_text(struct otlp_reader *r, uint64_t number, const struct ux_cur *c,
+				 uint32_t *ret, struct ux_error *err) ux_must;
 
 /*
  * Reads a ResourceProfiles whose dictionary was read: the types of its values, or its samples, for
  * which the types of all have to be known. UX_ECORRUPT, UX_ENOMEM, UX_ELIMIT.
  */
-enum ux_code otlp_read_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
-				struct ux_error *err) ux_must;
+enum ux_code ux_otlp_reader_resource(struct otlp_reader *r, bool samples, struct ux_cur c,
+				     struct ux_error *err) ux_must;
 
 #endif
