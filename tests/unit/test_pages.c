@@ -172,7 +172,7 @@ static void forms_that_are_no_forms_are_refused(void **state)
 	shows(s, "GET", "/frame?id=go:x", NULL, "", 400, "addr");
 	shows(s, "GET", "/frame?id=go:none&addr=0x1", NULL, "", 404, "<h1");
 	shows(s, "POST", "/symbolize", NULL, "id=!&text=0x1", 400, "<h1");
-	shows(s, "POST", "/symbolize", NULL, "", 200, "0 of 0");
+	shows(s, "POST", "/symbolize", NULL, "", 200, "No frame was found");
 	shows(s, "POST", "/sign-in", NULL, "token=x", 403, "page of this server");
 	shows(s, "POST", "/sign-out", NULL, "", 403, "page of this server");
 }

@@ -154,7 +154,8 @@ static enum ux_code init_and_trim(void *ctx)
 static void memory_may_be_short(void **state)
 {
 	(void)state;
-	assert_true(each_failed_alloc(init_and_trim, NULL, false) > 0);
+	/* Ranges that could not be made smaller stay as large as they are. */
+	assert_true(each_failed_alloc(init_and_trim, NULL, true) > 0);
 }
 
 int main(void)
