@@ -308,7 +308,7 @@ static enum ux_code zip_inflate(const struct ux_zip_member *m, struct ux_out *to
 				    "%zu bytes cannot inflate to the %" PRIu64 " that are stated",
 				    m->data.size, m->size);
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-	uint8_t *room = d ? ux_out_room(to, (size_t)m->size) : NULL;
+	uint8_t *room = d && m->size > 0 ? ux_out_room(to, (size_t)m->size) : NULL;
 	size_t n = 0;
 	enum libdeflate_result r = LIBDEFLATE_BAD_DATA;
 	static uint8_t none;
