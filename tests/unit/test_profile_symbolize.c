@@ -229,7 +229,7 @@ static void a_vdso_is_named_by_the_cache_of_perf(void **state)
 {
 	struct machine *t = *state;
 	struct ux_id id;
-	char hex[2 * UX_ID_GNU_MOST + 1], name[128];
+	char hex[2 * UX_ID_GNU_MOST + 1], name[192];
 	struct ux_bytes image = other_vdso(&id);
 	ux_hex_encode(ux_bytes(id.bytes, id.size), hex);
 	snprintf(name, sizeof(name), ".debug/.build-id/%.2s/%s/vdso", hex, hex + 2);
