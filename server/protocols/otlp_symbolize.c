@@ -7,9 +7,11 @@
 #include "symbolize.h"
 
 enum {
-	PAGE = 64,             /* slots that are made together */
-	NAMELESS = UINT32_MAX, /* a function of which only the bounds are known */
+	PAGE = 64, /* slots that are made together */
 };
+
+/* A function of which only the bounds are known. An enumerator has to be an int. */
+#define NAMELESS UINT32_MAX
 
 /* What a message has of a text of the frame cache. */
 struct otlp_slot {
