@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 
 import contract
+from browser import Browser
 from tool import ROOT, UNHEX, cuda_toolkit, unhex
 
 # Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
@@ -83,6 +84,14 @@ class Server:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as answer:
             return answer.code, json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One Chromium for all tests of a file."""
+    b = Browser(tmp_path_factory.mktemp("chromium"))
+    yield b
+    b.close()
 
 
 @pytest.fixture

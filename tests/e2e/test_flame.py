@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from browser import LOOKS, Browser, checked, narrow
+from browser import LOOKS, checked, narrow
 from pprof_stacks import Stacks
 from tool import ROOT, build_id, compile_c, fails, lines, symbol, unhex
 
@@ -50,13 +50,6 @@ def profiles(tmp_path_factory):
     before().write(path / "before.pb")
     Stacks().write(path / "empty.pb")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    b = Browser(tmp_path_factory.mktemp("chromium"))
-    yield b
-    b.close()
 
 
 @pytest.fixture

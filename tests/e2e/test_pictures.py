@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 
-from browser import Browser, narrow
+from browser import narrow
 from conftest import Server
 from http_api import Api
 from pictures import picture
@@ -51,13 +51,6 @@ def site(tmp_path_factory):
     yield server
     assert server.stop() in (0, None)
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    b = Browser(tmp_path_factory.mktemp("chromium"))
-    yield b
-    b.close()
 
 
 @pytest.fixture

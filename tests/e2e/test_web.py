@@ -13,7 +13,7 @@ import urllib.parse
 import pytest
 import yaml
 
-from browser import LOOKS, PATIENCE, Browser, Wire, checked, narrow
+from browser import LOOKS, PATIENCE, Wire, checked, narrow
 from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
@@ -72,13 +72,6 @@ def site(tmp_path_factory):
     f = Fixture(tmp_path_factory.mktemp("web"))
     yield f
     assert f.server.stop() in (0, None)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    b = Browser(tmp_path_factory.mktemp("chromium"))
-    yield b
-    b.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import urllib.parse
 
 import pytest
 
-from browser import LOOKS, Browser, checked, narrow
+from browser import LOOKS, checked, narrow
 from conftest import Server
 from crash_reports import CHAIN, Crash, kernel
 from http_api import Api
@@ -28,13 +28,6 @@ def site(crash, tmp_path_factory):
     assert server.unhex("push", "--with-debuginfo", "--sources", crash.folder / "full/prog").returncode == 0
     yield server
     assert server.stop() in (0, None)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    b = Browser(tmp_path_factory.mktemp("chromium"))
-    yield b
-    b.close()
 
 
 def pasted(server, text, **more):

@@ -2,25 +2,8 @@
 /* members: what of an archive can have symbols. */
 #include "sweep.h"
 
+#include "archive_calls.h"
 #include "members.h"
-
-static struct ux_archive_calls calls;
-
-static int load(void **state)
-{
-	struct ux_error err = UX_ERROR_INIT;
-	(void)state;
-	if (ux_archive_load(&calls, &err) != UX_OK)
-		fprintf(stderr, "%s\n", err.text);
-	return err.code == UX_OK ? 0 : -1;
-}
-
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
 
 /* A tar file (POSIX.1-1988) in `out`. */
 static void tar_add(struct ux_out *out, const char *name, char type, const char *link,
