@@ -296,7 +296,7 @@ def test_a_module_of_another_build_is_not_used(crash, ko, tmp_path):
     for written, found in ((own, True), ("00" * 20, False)):
         result = named(crash, text.replace("[some_fs]", f"[some_fs {written}]"), "--files", tmp_path, "-v")
         assert ("helper at" in result.stdout) == found, result.stderr
-        assert found or f"some-fs.ko is gnu:{own}" in result.stdout
+        assert found or f"some-fs.ko is gnu:{own[:8]}" in result.stdout  # a long path cuts it off
 
 
 def test_a_name_with_several_files_is_not_resolved_by_a_guess(crash, tmp_path):

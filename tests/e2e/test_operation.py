@@ -391,6 +391,8 @@ def refuses(server):
     try:
         socket.create_connection((url.hostname, url.port), timeout=60).close()
         return False
+    except ConnectionResetError:  # it waited to be accepted when listening ended
+        return False
     except ConnectionRefusedError:
         return True
 

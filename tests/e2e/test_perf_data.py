@@ -196,7 +196,7 @@ def compare(perf, path):
         assert mine[1:3] == other[1:3]
         assert same_links(mine[3], other[3]), (mine, other)
     assert exited <= len(ours) / 10
-    assert sum(not other[3] for other in theirs) <= len(ours) / 20
+    assert sum(not other[3] for other in theirs) <= len(ours) / 10
     stale = sum(bool(b[1]) and not a[1] for mine, other in zip(ours, theirs)
                 for a, b in zip(mine[3], other[3]))
     assert stale <= len(ours) / 20

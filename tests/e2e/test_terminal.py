@@ -125,7 +125,7 @@ def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
     with far_away(server.url, 0.1) as url:
         status, text = on_terminal("push", "--url", url, "--token", server.token, tmp_path)
     assert status == 0
-    shown = re.findall(r"push: (\d+) of 12 files, ", text)
+    shown = re.findall(r"push: \[#* *\] (\d+) of 12 files, ", text)
     assert shown, "a push that takes a second shows how far it is"
     assert shown == sorted(shown, key=int)
     assert re.search(r"\d (bytes|KiB|MiB)/s", text)
