@@ -6,7 +6,8 @@ and has to bound what it spends on it.
 """
 import struct
 
-BASE = 0x400000
+BASE = 0x401000   # of the first function
+IMAGE = 0x400000  # of the file; a GSYM that begins with a function does not tell it
 
 
 def uleb(value):
@@ -61,7 +62,7 @@ class Writer:
     def bytes(self):
         """The file."""
         count = len(self.functions)
-        starts = b"".join(struct.pack("<I", start - BASE) for start, _ in self.functions)
+        starts = b"".join(struct.pack("<I", start - IMAGE) for start, _ in self.functions)
         records_at = 48 + len(starts)
         files_at = records_at + 4 * count
         files = struct.pack("<I", len(self.files)) + b"".join(struct.pack("<II", *f) for f in self.files)
@@ -74,7 +75,7 @@ class Writer:
             records += bytes(-len(records) % 4)
             offsets += struct.pack("<I", at + len(records))
             records += record
-        header = struct.pack("<IHBBQIII", 0x4753594D, 1, 4, 20, BASE, count, strings_at, len(self.strings))
+        header = struct.pack("<IHBBQIII", 0x4753594D, 1, 4, 20, IMAGE, count, strings_at, len(self.strings))
         return header + self.uuid + starts + bytes(offsets) + files + bytes(self.strings) + bytes(pad) + bytes(records)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hostile_gsym import BASE, KINDS
+from hostile_gsym import BASE, IMAGE, KINDS
 from http_api import Api
 from test_uploads_against_routes import debug_id
 from tool import UNHEX
@@ -38,7 +38,7 @@ def test_long_names_are_cut_with_a_mark_in_every_form(deep):
     assert status == 200
     assert_cut(doc["candidates"][0]["frames"][0]["function"])
     status, doc, _ = deep("POST", "/symbolicate/v5", {"jobs": [{"memoryMap": [["x", debug_id(NAME)]],
-                                                              "stacks": [[[0, 0]]]}]})
+                                                              "stacks": [[[0, BASE - IMAGE]]]}]})
     frame = doc["results"][0]["stacks"][0][0]
     assert status == 200 and len(frame["inlines"]) == 254
     for one in (frame, *frame["inlines"]):
@@ -55,7 +55,7 @@ def test_an_answer_over_its_bound_says_so(deep):
     for method, path, body in (
             ("POST", "/v1/symbolize", {"modules": [{"id": NAME, "addresses": addresses}]}),
             ("POST", "/symbolicate/v5", {"jobs": [{"memoryMap": [["x", debug_id(NAME)]],
-                                                   "stacks": [[[0, a - BASE] for a in addresses]]}]})):
+                                                   "stacks": [[[0, a - IMAGE] for a in addresses]]}]})):
         assert "ask for less" in deep.refused(413, "too_large", method, path, body)
 
 

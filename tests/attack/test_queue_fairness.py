@@ -11,7 +11,7 @@ from live import wait_for
 from tool import UNHEX, build_id, compile_c
 
 WAIT_MOST = 30  # seconds for the only file of a namespace, while another one's files wait
-FILES = 100      # of the busy namespace
+FILES = 400     # of the busy namespace
 
 
 def new_key(server, namespace):

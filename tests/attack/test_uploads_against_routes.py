@@ -6,7 +6,7 @@ import re
 import pytest
 
 import otlp_message
-from hostile_gsym import BASE, KINDS
+from hostile_gsym import IMAGE, KINDS
 from http_api import Api
 from tool import ROOT
 
@@ -21,7 +21,7 @@ def debug_id(name):
 
 def frames_of_mozilla(name, addresses):
     """The body of /symbolicate/v5."""
-    return {"jobs": [{"memoryMap": [["x", debug_id(name)]], "stacks": [[[0, a - BASE] for a in addresses]]}]}
+    return {"jobs": [{"memoryMap": [["x", debug_id(name)]], "stacks": [[[0, a - IMAGE] for a in addresses]]}]}
 
 
 def otlp_of(name, addresses):
@@ -47,7 +47,7 @@ REQUESTS = {
     "/v1development/profiles": lambda n, a: ("POST", "/v1development/profiles", otlp_of(n, a)),
     "/v1/symbolize/otlp": lambda n, a: ("POST", "/v1/symbolize/otlp", otlp_of(n, a)),
     "/source/v1": lambda n, a: ("POST", "/source/v1", {
-        "debugName": "x", "debugId": debug_id(n), "moduleOffset": hex(a[-1] - BASE),
+        "debugName": "x", "debugId": debug_id(n), "moduleOffset": hex(a[-1] - IMAGE),
         "file": "/src/long.c"}),
     "/asm/v1": lambda n, a: ("POST", "/asm/v1", {
         "debugName": "x", "debugId": debug_id(n), "name": "x", "codeId": n.split(":")[1],
