@@ -612,8 +612,9 @@ static void assert_parsed_alike(const struct make_dwarf *m, struct ux_dwarf_layo
 		assert_int_equal(a.has_pc, b.has_pc);
 		uint8_t call = i + 1 < plain.n_steps ? plain.steps[i + 1].call : 0;
 		if (call > 0)
+			/* Behind its last field it is padded with bytes that have no value. */
 			assert_memory_equal(&table.calls[call - 1], &plain.calls[call - 1],
-					    sizeof(*plain.calls));
+					    offsetof(struct ux_dwarf_call_layout, line) + 1);
 	}
 }
 
