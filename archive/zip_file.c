@@ -4,26 +4,20 @@
 
 #include "cursor.h"
 #include "order.h"
+#include "zip_format.h"
 
 #include <libdeflate.h>
 
 enum {
-	LOCAL_MAGIC = 0x04034b50,
-	CENTRAL_MAGIC = 0x02014b50,
-	END_MAGIC = 0x06054b50,
 	END64_MAGIC = 0x06064b50,
 	LOCATOR_MAGIC = 0x07064b50,
-	LOCAL_SIZE = 30,
-	CENTRAL_SIZE = 46,
 	END_SIZE = 22,
 	END64_SIZE = 56,
 	LOCATOR_SIZE = 20,
 	COMMENT_MOST = 65535,
 	FLAG_ENCRYPTED = 1 << 0,
-	FLAG_DESCRIPTOR = 1 << 3,
 	FLAG_HIDDEN = 1 << 13, /* the directory is encrypted */
-	EXTRA_ZIP64 = 1,
-	DEFLATE_RATIO = 1032, /* deflate encodes 258 bytes in two bits at best */
+	DEFLATE_RATIO = 1032,  /* deflate encodes 258 bytes in two bits at best */
 };
 
 bool ux_zip_is(struct ux_bytes file)
@@ -136,7 +130,7 @@ static void zip_read_extra(struct ux_bytes extra, uint64_t *size, uint64_t *pack
 	while (ux_cur_left(&c) >= 4) {
 		uint16_t id = ux_cur_u16(&c), n = ux_cur_u16(&c);
 		struct ux_cur field = ux_cur_sub(&c, n);
-		if (id != EXTRA_ZIP64 || field.failed)
+		if (id != ZIP_EXTRA_ZIP64 || field.failed)
 			continue;
 		uint64_t *const values[] = {size, packed, off};
 		for (size_t i = 0; i < ux_countof(values); i++)
@@ -160,7 +154,7 @@ static enum ux_code zip_read_central(struct ux_cur *c, struct ux_zip_member *m,
 				     uint64_t *ret_packed, struct ux_error *err)
 {
 	const uint8_t *start = c->pos;
-	if (ux_cur_u32(c) != CENTRAL_MAGIC)
+	if (ux_cur_u32(c) != ZIP_CENTRAL_MAGIC)
 		ux_cur_bad(c, "is no header of a member");
 	ux_cur_skip(c, 4); /* versions */
 	m->flags = ux_cur_u16(c);
@@ -193,9 +187,9 @@ static enum ux_code zip_read_local(const struct ux_zip_file *zip, struct ux_zip_
 				   uint64_t packed, struct ux_error *err)
 {
 	struct ux_cur c = zip_cursor_at(zip->file, m->off);
-	if (ux_cur_u32(&c) != LOCAL_MAGIC)
+	if (ux_cur_u32(&c) != ZIP_LOCAL_MAGIC)
 		ux_cur_bad(&c, "is no local header of a member");
-	ux_cur_skip(&c, LOCAL_SIZE - 4 - 4);
+	ux_cur_skip(&c, ZIP_LOCAL_SIZE - 4 - 4);
 	uint16_t name = ux_cur_u16(&c), extra = ux_cur_u16(&c);
 	struct ux_bytes bytes = ux_cur_take(&c, name);
 	ux_cur_skip(&c, extra);

@@ -3,18 +3,12 @@
 #include "zip_file.h"
 
 #include "cursor.h"
+#include "zip_format.h"
 
 #include <libdeflate.h>
 
 enum {
-	LOCAL_MAGIC = 0x04034b50,
-	CENTRAL_MAGIC = 0x02014b50,
-	END_MAGIC = 0x06054b50,
-	LOCAL_SIZE = 30,
-	CENTRAL_SIZE = 46,
-	FLAG_DESCRIPTOR = 1 << 3,
 	FLAG_UTF8 = 1 << 11,
-	EXTRA_ZIP64 = 1,
 	LEVEL = 9,
 	VERSION = 20,               /* 2.0: deflate */
 	MADE_BY = 3 << 8 | VERSION, /* Unix, whose modes are in the attributes */
@@ -65,7 +59,7 @@ static struct ux_bytes zip_field64(struct ux_bytes extra)
 	while (ux_cur_left(&c) >= 4) {
 		uint16_t id = ux_cur_u16(&c), n = ux_cur_u16(&c);
 		struct ux_bytes field = ux_cur_take(&c, n);
-		if (id == EXTRA_ZIP64)
+		if (id == ZIP_EXTRA_ZIP64)
 			return field;
 	}
 	return UX_BYTES_NONE;
@@ -143,12 +137,12 @@ static enum ux_code zip_put_local(struct zip_rewrite *r, const struct ux_zip_mem
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	const uint8_t *old = r->zip->file.data + m->off;
 	size_t name = zip_load(old + 26, 2), extra = zip_load(old + 28, 2);
-	ux_out_put(&out, old, LOCAL_SIZE + name + extra);
+	ux_out_put(&out, old, ZIP_LOCAL_SIZE + name + extra);
 	UX_TRY(ux_out_status(&out, err));
-	zip_patch(out.data + 6, m->flags & ~(unsigned)FLAG_DESCRIPTOR, 2);
+	zip_patch(out.data + 6, m->flags & ~(unsigned)ZIP_FLAG_DESCRIPTOR, 2);
 	zip_patch(out.data + 14, w->crc, 4);
 	const struct zip_number numbers[] = {{22, w->size}, {18, w->packed}};
-	UX_TRY(zip_set_numbers(out.data, ux_bytes(out.data + LOCAL_SIZE + name, extra), numbers,
+	UX_TRY(zip_set_numbers(out.data, ux_bytes(out.data + ZIP_LOCAL_SIZE + name, extra), numbers,
 			       ux_countof(numbers), err));
 	return zip_put(r, ux_out_bytes(&out), err);
 }
@@ -182,7 +176,7 @@ static enum ux_code zip_put_central(struct zip_rewrite *r, size_t i, struct ux_e
 	UX_TRY(ux_out_status(&out, err));
 	size_t extra = zip_load(out.data + 30, 2);
 	if (w->changed) {
-		zip_patch(out.data + 8, m->flags & ~(unsigned)FLAG_DESCRIPTOR, 2);
+		zip_patch(out.data + 8, m->flags & ~(unsigned)ZIP_FLAG_DESCRIPTOR, 2);
 		zip_patch(out.data + 16, w->crc, 4);
 	}
 	const struct zip_number numbers[] = {
@@ -190,8 +184,9 @@ static enum ux_code zip_put_central(struct zip_rewrite *r, size_t i, struct ux_e
 		{20, w->changed ? w->packed : m->data.size},
 		{42, w->off},
 	};
-	UX_TRY(zip_set_numbers(out.data, ux_bytes(out.data + CENTRAL_SIZE + m->name.size, extra),
-			       numbers, ux_countof(numbers), err));
+	UX_TRY(zip_set_numbers(out.data,
+			       ux_bytes(out.data + ZIP_CENTRAL_SIZE + m->name.size, extra), numbers,
+			       ux_countof(numbers), err));
 	return zip_put(r, ux_out_bytes(&out), err);
 }
 
@@ -275,8 +270,8 @@ enum ux_code ux_zip_writer_add(struct ux_zip_writer *w, struct ux_bytes name,
 				.packed = packed.size,
 				.size = content.size,
 				.crc = libdeflate_crc32(0, content.data, content.size)};
-	uint64_t after = w->off + LOCAL_SIZE + name.size + packed.size + w->directory.size +
-			 CENTRAL_SIZE + name.size;
+	uint64_t after = w->off + ZIP_LOCAL_SIZE + name.size + packed.size + w->directory.size +
+			 ZIP_CENTRAL_SIZE + name.size;
 	if (after >= UINT32_MAX || content.size >= UINT32_MAX || name.size > UINT16_MAX ||
 	    w->count + 1 >= UINT16_MAX)
 		return ux_error_set(
@@ -284,7 +279,7 @@ enum ux_code ux_zip_writer_add(struct ux_zip_writer *w, struct ux_bytes name,
 			"the archive of debug files exceeds 4 GiB or %u members; expected "
 			"--compress=zstd, which makes them smaller",
 			UINT16_MAX - 1);
-	ux_out_u32(&head, LOCAL_MAGIC);
+	ux_out_u32(&head, ZIP_LOCAL_MAGIC);
 	zip_writer_header(&head, name, &m, time, date);
 	ux_out_put(&head, name.data, name.size);
 	UX_TRY(ux_out_status(&head, err));
@@ -293,7 +288,7 @@ enum ux_code ux_zip_writer_add(struct ux_zip_writer *w, struct ux_bytes name,
 	w->off += head.size + packed.size;
 	w->count++;
 	w->directory.swap = head.swap;
-	ux_out_u32(&w->directory, CENTRAL_MAGIC);
+	ux_out_u32(&w->directory, ZIP_CENTRAL_MAGIC);
 	ux_out_u16(&w->directory, MADE_BY);
 	zip_writer_header(&w->directory, name, &m, time, date);
 	ux_out_u16(&w->directory, 0); /* comment */
@@ -308,7 +303,7 @@ enum ux_code ux_zip_writer_add(struct ux_zip_writer *w, struct ux_bytes name,
 enum ux_code ux_zip_writer_end(struct ux_zip_writer *w, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out end = zip_buffer();
-	ux_out_u32(&end, END_MAGIC);
+	ux_out_u32(&end, ZIP_END_MAGIC);
 	ux_out_u16(&end, 0); /* disk */
 	ux_out_u16(&end, 0); /* disk of the directory */
 	ux_out_u16(&end, (uint16_t)w->count);

@@ -97,15 +97,6 @@ void ux_wire_reply_deinit(struct ux_wire_reply *r);
 /* Empties the reply, but keeps its memory. */
 void ux_wire_reply_clear(struct ux_wire_reply *r);
 
-/* Writes a ULEB128 to p, which has room for 10 bytes, and returns the position behind it. */
-ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
-{
-	for (; ux_unlikely(v >= 0x80); v >>= 7)
-		*p++ = (uint8_t)(v | 0x80);
-	*p++ = (uint8_t)v;
-	return p;
-}
-
 /* Appends a string whose number was already counted. */
 ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
 {
@@ -149,10 +140,10 @@ ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t functio
 	r->n_frames++;
 	if (!start)
 		return r->n_frames;
-	uint8_t *p = ux_wire_uleb(start, function);
-	p = ux_wire_uleb(p, file);
-	p = ux_wire_uleb(p, line);
-	p = ux_wire_uleb(p, up ? r->n_frames - up : 0);
+	uint8_t *p = ux_uleb_put(start, function);
+	p = ux_uleb_put(p, file);
+	p = ux_uleb_put(p, line);
+	p = ux_uleb_put(p, up ? r->n_frames - up : 0);
 	r->frames.size -= MOST - (size_t)(p - start);
 	return r->n_frames;
 }
@@ -165,7 +156,7 @@ ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 	};
 	uint8_t *start = ux_out_room(&r->addresses, MOST);
 	if (start)
-		r->addresses.size -= MOST - (size_t)(ux_wire_uleb(start, frame) - start);
+		r->addresses.size -= MOST - (size_t)(ux_uleb_put(start, frame) - start);
 }
 
 /*

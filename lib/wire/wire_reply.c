@@ -57,8 +57,8 @@ static size_t wire_reply_head(const struct ux_wire_reply *r, uint8_t head[UX_WIR
 	uint8_t *p = head;
 	memcpy(p, UX_WIRE_REPLY_MAGIC, UX_WIRE_HEAD - 1);
 	p[UX_WIRE_HEAD - 1] = UX_WIRE_VERSION;
-	p = ux_wire_uleb(p + UX_WIRE_HEAD, r->n_strings);
-	p = ux_wire_uleb(p, wire_reply_strings(r).size);
+	p = ux_uleb_put(p + UX_WIRE_HEAD, r->n_strings);
+	p = ux_uleb_put(p, wire_reply_strings(r).size);
 	return (size_t)(p - head);
 }
 
