@@ -5,6 +5,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -20,7 +21,27 @@ from tool import UNHEX
 CSI = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 
-def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL, around=()):
+@contextlib.contextmanager
+def in_slices(process):
+    """Lets a process run for 20 ms in each 130 ms, so that little work takes long on any machine."""
+    def stop_and_go():
+        with contextlib.suppress(ProcessLookupError):
+            while not ended.wait(0.02):
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.11)
+                process.send_signal(signal.SIGCONT)
+
+    ended = threading.Event()
+    thread = threading.Thread(target=stop_and_go)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL, around=(), pace=contextlib.nullcontext):
     """Runs unhex (under the command `around`) on a terminal; returns its status and what it wrote."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -28,14 +49,15 @@ def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL, aro
     process = subprocess.Popen([*around, str(UNHEX), *map(str, args)], stdin=stdin, stdout=theirs, stderr=theirs, env=env)
     os.close(theirs)
     text = b""
-    while True:
-        try:
-            piece = os.read(ours, 1 << 16)
-        except OSError:  # EIO: the other side is closed
-            break
-        if not piece:
-            break
-        text += piece
+    with pace(process):
+        while True:
+            try:
+                piece = os.read(ours, 1 << 16)
+            except OSError:  # EIO: the other side is closed
+                break
+            if not piece:
+                break
+            text += piece
     os.close(ours)
     return process.wait(60), text.decode().replace("\r\n", "\n")
 
@@ -135,7 +157,7 @@ def test_a_push_shows_its_progress_on_a_terminal(server, tmp_path):
 def test_an_extraction_shows_its_progress_on_a_terminal(tmp_path):
     """Of a program with some MiB of DWARF, slowed down so that it takes long on any machine."""
     slow = ("valgrind", "-q", "--tool=memcheck")
-    status, text = on_terminal("extract", UNHEX, "-o", tmp_path / "shown.gsym", around=slow)
+    status, text = on_terminal("extract", UNHEX, "-o", tmp_path / "shown.gsym", around=slow, pace=in_slices)
     assert status == 0
     shown = [float(size) * {"K": 1, "M": 1024}[unit] for size, unit in
              re.findall(r"\rextract: ([\d.]+) ([KM])iB of [\d.]+ MiB of DWARF, ", text)]
