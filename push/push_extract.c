@@ -71,6 +71,18 @@ static enum ux_code push_read_gsym(const struct ux_push_module *m, struct ux_out
 	return UX_OK;
 }
 
+/* Notes inlined calls that are lost because parts of a split build are not here. */
+static void push_note_split(struct ux_push_module *m, const struct ux_extract_stats *stats)
+{
+	uint64_t lost = stats->split_missing + stats->split_mismatched;
+	if (lost > 0 && m->lost[0] == '\0')
+		snprintf(m->lost, sizeof(m->lost),
+			 "%" PRIu64 " of %" PRIu64
+			 " .dwo files are not here, or are of another build; inlined calls in them "
+			 "stay unknown",
+			 lost, stats->split_units);
+}
+
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
 			     struct ux_out *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err)
@@ -90,5 +102,7 @@ enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module
 	}
 	if (code != UX_OK)
 		*err = why;
+	else
+		push_note_split(m, stats);
 	return code;
 }

@@ -4,7 +4,15 @@
 #include "path_canonical.h"
 #include "split_files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+	/* .dwo files of one module; a server keeps 4096 files of one */
+	PARTS_MOST = 4000,
+	/* bytes of all of them; more are not read by a server's extraction */
+	PARTS_BYTES_MOST = 1 << 30,
+};
 
 const char *ux_push_listed_path(const char *path, struct ux_arena *arena)
 {
@@ -82,28 +90,77 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	return UX_OK;
 }
 
-/* Sends the package of a split build (.dwp), if there is one beside the module. */
-static enum ux_code push_send_package(struct ux_push_work *p, const struct ux_push_module *m,
-				      struct ux_push_answer *ret, uint64_t *size,
-				      struct ux_error *err)
+/* What was sent of a split build, and the first answer that is no success. */
+struct push_parts {
+	struct ux_push_answer answer;
+	uint64_t size;
+};
+
+/* Finds the .dwo files of the module; none when there are more than a server takes. */
+static enum ux_code push_find_parts(const struct ux_push_module *m, struct ux_split_paths *ret,
+				    struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	uint64_t size = 0;
+	/* What cannot be read is reported when the file itself is sent. */
+	enum ux_code code = ux_push_map(m->debug ? m->debug : m->path, &file, &why);
+	if (code == UX_OK)
+		code = ux_split_paths_find(file.bytes, m->debug, m->path, ret, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < ret->list.size; i++) {
+		struct stat st;
+		size += stat(ret->list.data[i], &st) == 0 ? (uint64_t)st.st_size : 0;
+	}
+	if (code != UX_OK || ret->list.size > PARTS_MOST || size > PARTS_BYTES_MOST)
+		ret->list.size = 0;
+	return UX_OK;
+}
+
+static enum ux_code push_send_part(struct ux_push_work *p, const struct ux_push_module *m,
+				   const char *path, const char *kind, struct push_parts *ret,
+				   struct ux_error *err)
 {
 	const struct ux_sandbox_part none = {0};
-	char path[PATH_MAX];
-	if (m->part.size > 0 || !ux_split_package_path(m->debug, m->path, path))
-		return UX_OK;
-	return push_send_file(p, m, path, &none, "dwp", ret, size, err);
+	struct ux_push_answer answer = {.verdict = UX_PUSH_ALREADY_THERE};
+	UX_TRY(push_send_file(p, m, path, &none, kind, &answer, &ret->size, err));
+	if (ret->answer.verdict == UX_PUSH_ALREADY_THERE || answer.verdict == UX_PUSH_REFUSED)
+		ret->answer = answer;
+	return UX_OK;
 }
 
 /*
- * Sends the executable and its debug file; each is useful although the server has the other. A
- * package is sent first, so that the server has it when it extracts them.
+ * Sends what the module's split units are in: the package (.dwp) beside it, or else the .dwo files.
+ * Too many .dwo files stay here: the server then has less than the sections promise, and the
+ * symbols that are extracted here are sent.
+ */
+static enum ux_code push_send_parts(struct ux_push_work *p, const struct ux_push_module *m,
+				    struct push_parts *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_split_paths_deinit) struct ux_split_paths parts = {0};
+	char path[PATH_MAX];
+	if (m->part.size > 0 || m->debug_part.size > 0)
+		return UX_OK;
+	if (ux_split_package_path(m->debug, m->path, path))
+		UX_TRY(push_send_part(p, m, path, "dwp", ret, err));
+	UX_TRY(push_find_parts(m, &parts, err));
+	for (size_t i = 0; i < parts.list.size; i++)
+		UX_TRY(push_send_part(p, m, parts.list.data[i], "dwo", ret, err));
+	return UX_OK;
+}
+
+/*
+ * Sends the executable and its debug file; each is useful although the server has the other. Parts
+ * of a split build are sent first, so that the server has them when it extracts these.
  */
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err)
 {
-	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe, package = exe;
-	uint64_t size = 0;
-	UX_TRY(push_send_package(p, m, &package, &size, err));
+	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe;
+	struct push_parts parts = {.answer = exe};
+	UX_TRY(push_send_parts(p, m, &parts, err));
+	uint64_t size = parts.size;
 	UX_TRY(push_send_file(p, m, m->path, &m->part, m->debug_only ? "debuginfo" : "executable",
 			      &exe, &size, err));
 	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
@@ -111,8 +168,9 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 				      err));
 	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
 	const struct ux_push_answer *answer = m->debug && second ? &debug : &exe;
-	if (answer->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)
-		answer = &package;
+	if (answer->verdict == UX_PUSH_ALREADY_THERE &&
+	    parts.answer.verdict != UX_PUSH_ALREADY_THERE)
+		answer = &parts.answer;
 	bool sent = exe.verdict == UX_PUSH_UPLOADED || debug.verdict == UX_PUSH_UPLOADED;
 	bool measured = sent && (exe.has_quality || debug.has_quality);
 	enum ux_quality there = measured ? ux_max(exe.quality, debug.quality) : m->claim;

@@ -192,6 +192,7 @@ struct search {
 	struct ux_dwarf_context *ret;
 	enum ux_split_outcome outcome;
 	struct ux_error *reason;
+	char *path; /* PATH_MAX bytes for the path that was found; NULL: not needed */
 };
 
 /* Records `code`, the result of one candidate. Returns true when the search should stop. */
@@ -220,6 +221,8 @@ static bool split_search_path(struct search *s, const char *path)
 	if (code == UX_OK)
 		code = ux_dwarf_split_open(&file->sections, &file->units, &file->ids, s->skeleton,
 					   s->ret, &why);
+	if (code == UX_OK && s->path)
+		snprintf(s->path, PATH_MAX, "%s", path);
 	return split_search_outcome(s, code, &why);
 }
 
@@ -265,25 +268,44 @@ static bool split_search_paths(struct search *s)
 	return false;
 }
 
+/* Tries everything, in order. */
+static enum ux_code split_search_unit(struct search *s, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = split_unit_from_package(s->unit, s->files, s->skeleton, s->ret, &why);
+	bool found = code != UX_ENOTFOUND && split_search_outcome(s, code, &why);
+	if (!found) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		code = split_unit_from_given(s->unit, s->files, s->skeleton, s->ret, &why);
+		found = code != UX_ENOTFOUND && split_search_outcome(s, code, &why);
+	}
+	if (!found && (s->files->paths[0] || s->files->paths[1]))
+		(void)split_search_paths(s);
+	return s->outcome == UX_SPLIT_DAMAGED && s->reason->code == UX_ENOMEM ? ux_error_nomem(err)
+									      : UX_OK;
+}
+
 enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_split_files *files,
 				const struct ux_dwarf_context *skeleton,
 				struct ux_dwarf_context *ret, enum ux_split_outcome *ret_outcome,
 				struct ux_error *reason, struct ux_error *err)
 {
-	struct search s = {unit, files, skeleton, ret, UX_SPLIT_MISSING, reason};
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = split_unit_from_package(unit, files, skeleton, ret, &why);
-	bool found = code != UX_ENOTFOUND && split_search_outcome(&s, code, &why);
-	if (!found) {
-		why = (struct ux_error)UX_ERROR_INIT;
-		code = split_unit_from_given(unit, files, skeleton, ret, &why);
-		found = code != UX_ENOTFOUND && split_search_outcome(&s, code, &why);
-	}
-	if (!found && (files->paths[0] || files->paths[1]))
-		(void)split_search_paths(&s);
-	if (s.outcome == UX_SPLIT_DAMAGED && s.reason->code == UX_ENOMEM)
-		return ux_error_nomem(err);
+	struct search s = {unit, files, skeleton, ret, UX_SPLIT_MISSING, reason, NULL};
+	UX_TRY(split_search_unit(&s, err));
 	*ret_outcome = s.outcome;
+	return UX_OK;
+}
+
+enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_split_files *files,
+				const struct ux_dwarf_context *skeleton, char ret[PATH_MAX],
+				bool *ret_found, struct ux_error *err)
+{
+	struct ux_dwarf_context ctx;
+	struct ux_error reason = UX_ERROR_INIT;
+	struct search s = {unit, files, skeleton, &ctx, UX_SPLIT_MISSING, &reason, ret};
+	ret[0] = '\0';
+	UX_TRY(split_search_unit(&s, err));
+	*ret_found = s.outcome == UX_SPLIT_READ && ret[0] != '\0';
 	return UX_OK;
 }
 

@@ -171,6 +171,14 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 				struct ux_dwarf_context *ret, enum ux_split_outcome *ret_outcome,
 				struct ux_error *reason, struct ux_error *err) ux_must;
 
+/*
+ * As ux_split_unit_open(), of a unit that is searched for and not in the package or supplied: *ret
+ * is the path of its file, which has the unit's ID. False: there is none. UX_ENOMEM.
+ */
+enum ux_code ux_split_unit_path(struct ux_split_unit *unit, const struct ux_split_files *files,
+				const struct ux_dwarf_context *skeleton, char ret[PATH_MAX],
+				bool *ret_found, struct ux_error *err) ux_must;
+
 /* Copies the names that unit->names lists into arena, each text once, so that the file may be
  * closed. */
 enum ux_code ux_split_unit_copy_names(struct ux_split_unit *unit, struct ux_arena *arena,
@@ -193,5 +201,33 @@ enum {
 enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
 				      const struct ux_dwarf_units *units, bool **ret,
 				      struct ux_error *err) ux_must;
+
+/* --- paths of .dwo files ---------------------------------------------------------------------- */
+
+UX_VEC(ux_split_path_vec, const char *);
+
+/* A zeroed struct is empty. */
+struct ux_split_paths {
+	struct ux_split_path_vec list; /* in the order of the units, each file once */
+	struct ux_arena arena;         /* of the paths */
+};
+
+enum {
+	UX_SPLIT_PATHS_MOST = 1 << 20,         /* files of one program */
+	UX_SPLIT_PATHS_BYTES_MOST = 256 << 20, /* of all paths together */
+};
+
+/*
+ * Finds the .dwo files of `file`, the executable or debug file with the skeletons, by
+ * DW_AT_dwo_name and the other ways of ux_split_unit_open(). A path is only returned when the file
+ * there has the ID of the unit, so that a hostile program cannot make its reader send some other
+ * file. Units in a package are left out. Files in other formats, and without split units, have
+ * none. debug_path and module_path as for ux_split_files_open(). Free *ret also after a failure.
+ * Codes: those of ux_debug_sections_load(), UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
+				 const char *module_path, struct ux_split_paths *ret,
+				 struct ux_error *err) ux_must;
+void ux_split_paths_deinit(struct ux_split_paths *p);
 
 #endif

@@ -233,11 +233,11 @@ def test_parts_of_a_split_build_are_kept_beside_it(server, tmp_path):
     assert server.get(f"/v1/symbolize/{build_id(prog)}?addr={start:#x}")[1]["quality"] == "inlines"
 
 
-def test_what_only_this_machine_can_read_of_a_split_build_goes_along(server, tmp_path):
+def test_dwo_files_go_along_with_the_program(server, tmp_path):
     prog = compile_c(tmp_path, "split", flags=("-O1", "-g", "-gsplit-dwarf"))
-    reported = push(server, "--with-debuginfo", prog)
-    assert [t["status"] for t in reported] == ["uploaded", "uploaded"]
-    assert reported[1]["quality"] == "inlines"
+    (reported,) = push(server, "--with-debuginfo", prog)
+    assert (reported["status"], reported["quality"]) == ("uploaded", "inlines")
+    assert sorted(c["kind"] for c in candidates(server, prog)) == ["dwo", "executable", "gsym"]
     start, size = symbol(prog, "outer")
     local = lines(unhex("lookup", "--json", prog, *[hex(start + i) for i in range(size)]))
     api = Api(server)

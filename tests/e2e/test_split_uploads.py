@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -126,3 +127,40 @@ def test_push_sends_the_package_too(server, tmp_path):
         again.append(sorted(c["kind"] for c in candidates(Api(server), build_id(program))))
     assert again == [["dwp", "executable", "gsym"]] * 2
     assert reported(Api(server), program, addresses) == expected
+
+
+def test_push_sends_the_dwo_files_of_a_build(server, program, tmp_path):
+    """A stripped program, its debug file and the folder of the objects, as a build leaves them."""
+    linked, parts = moved(program, tmp_path)
+    addresses = code_addresses(linked)
+    hidden = program.parent.parent.rename(tmp_path / "hidden")
+    folder = tmp_path / "alone-in-a-folder"
+    folder.mkdir()
+    subprocess.run(["objcopy", "--only-keep-debug", linked, folder / "prog.debug"], check=True)
+    subprocess.run(["strip", "-o", folder / "prog", linked], check=True)
+    for part in parts:
+        shutil.copy(part, folder)
+    try:
+        for status in ("uploaded", "already-there"):
+            out = server.unhex("push", "--json", "--with-debuginfo", folder)
+            results = {one["file"]: one["status"] for one in lines(out)}
+            assert results == {str(folder / "prog"): status, str(folder / "prog.debug"): "skipped"}, out.stderr
+        kinds = [c["kind"] for c in candidates(Api(server), build_id(linked))]
+        assert kinds.count("dwo") == 4 and {"debuginfo", "executable"} < set(kinds)
+    finally:
+        hidden.rename(program.parent.parent)
+    assert reported(Api(server), linked, addresses) == ours(program, addresses)
+
+
+def test_push_sends_no_dwo_file_of_another_build_and_says_what_is_lost(server, tmp_path):
+    program = build(tmp_path / "tree", "g++", 5, "-O2")
+    other = build(tmp_path / "other", "g++", 5, "-O1")
+    shutil.copy(other.parent.parent / "obj/two.dwo", program.parent.parent / "obj/two.dwo")
+    (program.parent.parent / "obj/three.dwo").unlink()
+    (one,) = lines(server.unhex("push", "--json", program))
+    assert one["status"] == "uploaded"
+    assert one["reason"].startswith("2 of 4 .dwo files are not here"), one
+    (one, *_) = lines(server.unhex("push", "--json", "--force", "--with-debuginfo", program))
+    names = sorted(c["file"].split("/")[-1] for c in candidates(Api(server), build_id(program))
+                   if c["kind"] == "dwo")
+    assert one["status"] == "uploaded" and names == ["main.dwo", "one.dwo"]

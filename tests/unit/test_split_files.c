@@ -318,6 +318,46 @@ static void a_failed_allocation_for_input_is_reported(void **state)
 	ux_out_deinit(&two);
 }
 
+static enum ux_code find_paths(void *ctx)
+{
+	struct ux_split_paths paths;
+	enum ux_code code =
+		ux_split_paths_find(*(struct ux_bytes *)ctx, NULL, path_of("module"), &paths, NULL);
+	if (code == UX_OK) {
+		assert_int_equal(paths.list.size, 2);
+		assert_string_equal(strrchr(paths.list.data[0], '/'), "/0.dwo");
+		assert_string_equal(strrchr(paths.list.data[1], '/'), "/2.dwo");
+	}
+	ux_split_paths_deinit(&paths);
+	return code;
+}
+
+/* The middle one of three files is missing, damaged, or has other units. */
+static void paths_are_those_of_files_that_have_the_units(void **state)
+{
+	(void)state;
+	for (int v5 = 0; v5 < 2; v5++) {
+		struct made m;
+		made_init(&m);
+		for (int i = 0; i < FILES; i++)
+			make_dwo(i, v5);
+		make_skeletons(&m, v5);
+		make_addr(&m.dwarf, UX_DWARF_ADDR, TEXT_AT); /* no split build is without them */
+		struct ux_bytes file = made_file(&m);
+		assert_int_equal(unlink(path_of("1.dwo")), 0);
+		assert_int_equal(find_paths(&file), UX_OK);
+		write_file("1.dwo", UX_STR("no ELF"));
+		assert_int_equal(find_paths(&file), UX_OK);
+		struct ux_mapping other = {0};
+		assert_int_equal(ux_file_map(path_of("0.dwo"), &other, NULL), UX_OK);
+		write_file("1.dwo", other.bytes);
+		ux_file_unmap(&other);
+		assert_int_equal(find_paths(&file), UX_OK);
+		assert_true(each_failed_alloc(find_paths, &file, /* may_recover= */ true) > 20);
+		made_deinit(&m);
+	}
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -342,6 +382,7 @@ int main(void)
 		UX_TEST(a_failed_allocation_is_reported),
 		UX_TEST(files_that_are_given_are_not_searched_for),
 		UX_TEST(a_failed_allocation_for_input_is_reported),
+		UX_TEST(paths_are_those_of_files_that_have_the_units),
 	};
 	return cmocka_run_group_tests_name("split_files", tests, make_folder, remove_folder);
 }
