@@ -53,11 +53,10 @@ static enum ux_code sidecar_name(struct otlp_sidecar *s, struct ux_otlp_names *n
 static enum ux_code sidecar_take(struct ux_request *req, struct ux_response *res)
 {
 	struct otlp_sidecar *s = req->app;
-	struct ux_forward_queue *queue = ux_forwarder_queue(s->forwarder);
 	ux_cleanup(ux_otlp_body_deinit) struct ux_otlp_body body = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out named = {.quota = &req->answer};
 	ux_cleanup(ux_otlp_names_deinit) struct ux_otlp_names n = {.quota = &req->answer};
-	if (!ux_forward_queue_has_room(queue))
+	if (!ux_forwarder_has_room(s->forwarder))
 		return sidecar_refuse(res, 429,
 				      ux_error_set(&req->err, UX_EUNAVAILABLE,
 						   "the queue of profiles to pass on is full"));
@@ -69,7 +68,7 @@ static enum ux_code sidecar_take(struct ux_request *req, struct ux_response *res
 		res->status = 400;
 	UX_TRY(code);
 	UX_TRY(ux_otlp_names_write(&n, &named, &req->err));
-	code = ux_forward_queue_add(queue, req->client, ux_out_bytes(&named), &req->err);
+	code = ux_forwarder_add(s->forwarder, req->client, ux_out_bytes(&named), &req->err);
 	if (code != UX_OK)
 		return sidecar_refuse(res, code == UX_ELIMIT ? 429 : 503, code);
 	return ux_otlp_accept(req, res, NULL);

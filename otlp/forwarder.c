@@ -2,6 +2,8 @@
 /* Passes messages of OTLP profiles on to the next receiver. */
 #include "forwarder.h"
 
+#include "disk_queue.h"
+#include "gzip.h"
 #include "http_client.h"
 #include "otlp_exchange.h"
 #include "protobuf.h"
@@ -43,13 +45,13 @@ struct forward_sums {
 };
 
 struct ux_forwarder {
-	struct ux_forward_queue *queue;
+	struct ux_disk_queue *queue;
 	const char *path; /* behind the URL of the client */
 	struct forward_headers headers;
 	ux_forward_log_fn *log;
 	void *log_ctx;
 	unsigned n_senders;
-	struct forward_sender senders[UX_FORWARD_LANES_MOST];
+	struct forward_sender senders[UX_DISK_QUEUE_LANES_MOST];
 	struct forward_sums sums;
 };
 
@@ -170,7 +172,7 @@ static void forward_log(const struct ux_forwarder *f, const char *level, const c
 
 static bool forward_is_cancelled(void *ctx)
 {
-	return ux_forward_queue_is_stopping(ctx);
+	return ux_disk_queue_is_stopping(ctx);
 }
 
 /* Sends a message once. *ret_retry_s: the receiver's Retry-After, 0: none. */
@@ -218,7 +220,7 @@ static int64_t forward_pause_ms(unsigned n, enum forward_fate fate, unsigned ret
 }
 
 /* Sends a message until its fate is known. False: the queue is stopping. */
-static bool forward_one(struct forward_sender *s, const struct ux_forward_message *message)
+static bool forward_one(struct forward_sender *s, const struct ux_disk_message *message)
 {
 	struct ux_forwarder *f = s->forwarder;
 	char text[UX_ERROR_TEXT];
@@ -233,13 +235,13 @@ static bool forward_one(struct forward_sender *s, const struct ux_forward_messag
 				forward_log(f, "error", "forward_refused", text);
 			return true;
 		}
-		if (ux_forward_queue_is_stopping(f->queue))
+		if (ux_disk_queue_is_stopping(f->queue))
 			return false;
 		if (n == 1 || fate == FORWARD_HELD)
 			forward_log(f, fate == FORWARD_HELD ? "error" : "warning", "forward_failed",
 				    text);
 		atomic_fetch_add_explicit(&f->sums.retries, 1, memory_order_relaxed);
-		if (!ux_forward_queue_pause(f->queue, forward_pause_ms(n, fate, retry_s)))
+		if (!ux_disk_queue_pause(f->queue, forward_pause_ms(n, fate, retry_s)))
 			return false;
 	}
 }
@@ -247,14 +249,14 @@ static bool forward_one(struct forward_sender *s, const struct ux_forward_messag
 static void *forward_work(void *ctx)
 {
 	struct forward_sender *s = ctx;
-	struct ux_forward_queue *q = s->forwarder->queue;
-	struct ux_forward_message message = {0};
+	struct ux_disk_queue *q = s->forwarder->queue;
+	struct ux_disk_message message = {0};
 	bool goes_on = true;
-	while (goes_on && ux_forward_queue_front(q, s->lane, &message, NULL) == UX_OK) {
+	while (goes_on && ux_disk_queue_front(q, s->lane, &message, NULL) == UX_OK) {
 		goes_on = forward_one(s, &message);
-		ux_forward_message_close(&message);
+		ux_disk_message_close(&message);
 		if (goes_on)
-			ux_forward_queue_remove(q, s->lane);
+			ux_disk_queue_remove(q, s->lane, message.number);
 	}
 	return NULL;
 }
@@ -288,13 +290,18 @@ enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forwar
 	f->log = options->log;
 	f->log_ctx = options->log_ctx;
 	f->path = forward_path_of(options->url);
-	f->n_senders = ux_min(ux_max(options->connections, 1U), (unsigned)UX_FORWARD_LANES_MOST);
+	f->n_senders = ux_min(ux_max(options->connections, 1U), (unsigned)UX_DISK_QUEUE_LANES_MOST);
 	enum ux_code code = ux_http_url_check(options->url, err);
 	if (code == UX_OK)
 		code = forward_headers_read(&f->headers, options->header_file, err);
 	if (code == UX_OK)
-		code = ux_forward_queue_open(&f->queue, options->dir, options->bytes_most,
-					     f->n_senders, err);
+		code = ux_disk_queue_open(
+			&f->queue,
+			&(struct ux_disk_queue_options){.dir = options->dir,
+							.suffix = ".pb.gz",
+							.bytes_most = options->bytes_most,
+							.lanes = f->n_senders},
+			err);
 	if (code == UX_OK)
 		code = forward_start(f, options, err);
 	if (code == UX_OK)
@@ -309,26 +316,34 @@ void ux_forwarder_close(struct ux_forwarder *f)
 	if (!f)
 		return;
 	if (f->queue)
-		ux_forward_queue_stop(f->queue);
+		ux_disk_queue_stop(f->queue);
 	for (unsigned i = 0; i < f->n_senders; i++) {
 		if (f->senders[i].started)
 			pthread_join(f->senders[i].thread, NULL);
 		if (f->senders[i].client)
 			ux_http_client_destroy(f->senders[i].client);
 	}
-	ux_forward_queue_close(f->queue);
+	ux_disk_queue_close(f->queue);
 	forward_headers_free(&f->headers);
 	free(f);
 }
 
-struct ux_forward_queue *ux_forwarder_queue(struct ux_forwarder *f)
+bool ux_forwarder_has_room(struct ux_forwarder *f)
 {
-	return f->queue;
+	return ux_disk_queue_has_room(f->queue);
+}
+
+enum ux_code ux_forwarder_add(struct ux_forwarder *f, uint64_t sender, struct ux_bytes message,
+			      struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
+	UX_TRY(ux_gzip_write(message, &packed, err));
+	return ux_disk_queue_add(f->queue, sender, ux_out_bytes(&packed), err);
 }
 
 void ux_forwarder_metrics(struct ux_forwarder *f, struct ux_out *out)
 {
-	const struct ux_forward_state s = ux_forward_queue_state(f->queue);
+	const struct ux_disk_queue_state s = ux_disk_queue_state(f->queue);
 	const struct {
 		const char *name, *type, *help;
 		uint64_t value;

@@ -3,7 +3,7 @@
 #ifndef UX_FORWARDER_H
 #define UX_FORWARDER_H
 
-#include "forward_queue.h"
+#include "error.h"
 #include "out.h"
 
 struct ux_forwarder;
@@ -32,7 +32,7 @@ enum ux_code ux_forward_check(const struct ux_forward_options *options, struct u
  * order. A message is sent again until it was taken (2xx), or refused for what it is. Answers 429,
  * 502, 503 and 504, and no answer, are tried again after Retry-After, or after 1 s, then up to 30
  * s. After 401, 403 and 404 it waits for 30 s: no message would be taken. The options are copied.
- * Codes of ux_forward_check() and ux_forward_queue_open().
+ * Codes of ux_forward_check() and ux_disk_queue_open().
  */
 enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forward_options *options,
 			       struct ux_error *err) ux_must;
@@ -40,8 +40,15 @@ enum ux_code ux_forwarder_open(struct ux_forwarder **ret, const struct ux_forwar
 /* Stops sending and closes the queue, whose messages stay on disk. NULL is allowed. */
 void ux_forwarder_close(struct ux_forwarder *f);
 
-/* The queue, to which messages are added. Valid as long as the forwarder. */
-struct ux_forward_queue *ux_forwarder_queue(struct ux_forwarder *f);
+/* Is there room for more? A hint, so that work is not done for a message that is refused then. */
+bool ux_forwarder_has_room(struct ux_forwarder *f);
+
+/*
+ * Compresses a message and adds it to the queue, behind those of the same sender. It is durable
+ * when this returns. Codes of ux_disk_queue_add(). Any thread.
+ */
+enum ux_code ux_forwarder_add(struct ux_forwarder *f, uint64_t sender, struct ux_bytes message,
+			      struct ux_error *err) ux_must;
 
 /* Writes the forwarder's metrics in the text format of Prometheus. Any thread. */
 void ux_forwarder_metrics(struct ux_forwarder *f, struct ux_out *out);

@@ -2,7 +2,7 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|split|crash|profile|otlp|cli|client)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|spool|push|split|crash|profile|otlp|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
@@ -21,7 +21,7 @@ BEGIN {
 	allow["live"] = "base id object gsym extract live/interp live/jit live/kernel"
 	allow["public"] = "base id names wire object cubin gsym extract"
 	# what programs share
-	allow["net"] = allow["config"] = allow["archive"] = allow["store"] = "base"
+	allow["net"] = allow["config"] = allow["archive"] = allow["store"] = allow["spool"] = "base"
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
@@ -29,7 +29,7 @@ BEGIN {
 	allow["crash"] = "base id live"
 	allow["profile"] = "crash base id names object unwind gsym extract live live/jit live/kernel"
 	allow["record"] = "base id object live live/kernel profile"
-	allow["otlp"] = "base net object profile"
+	allow["otlp"] = "base net object profile spool"
 	allow["sandbox"] = "base id object extract archive"
 	# unhex serve, from the lowest folder up
 	allow["server/core"] = "base code id config net store"

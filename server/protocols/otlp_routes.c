@@ -79,8 +79,7 @@ static enum ux_code otlp_take(struct ux_request *req, struct ux_response *res,
 	UX_TRY(code);
 	if (!s->forwarder)
 		return UX_OK;
-	code = ux_forward_queue_add(ux_forwarder_queue(s->forwarder), req->client, message,
-				    &req->err);
+	code = ux_forwarder_add(s->forwarder, req->client, message, &req->err);
 	return code == UX_OK ? code : otlp_refuse(res, code == UX_ELIMIT ? 429 : 503, code);
 }
 
@@ -92,7 +91,7 @@ enum ux_code ux_handle_otlp_profiles(struct ux_request *req, struct ux_response 
 	const bool used = s->forwarder || ux_profile_keeper_is_on(s->profiles);
 	if (used)
 		UX_TRY(otlp_check_sender(req, res));
-	if (s->forwarder && !ux_forward_queue_has_room(ux_forwarder_queue(s->forwarder)))
+	if (s->forwarder && !ux_forwarder_has_room(s->forwarder))
 		return otlp_refuse(res, 429,
 				   ux_error_set(&req->err, UX_EUNAVAILABLE,
 						"the queue of profiles to pass on is full"));

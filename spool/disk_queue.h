@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that wait in a folder until they were passed on. */
+#ifndef UX_DISK_QUEUE_H
+#define UX_DISK_QUEUE_H
+
+#include "file.h"
+
+enum {
+	UX_DISK_QUEUE_LANES_MOST = 16,
+	UX_DISK_QUEUE_MESSAGES_MOST = 1 << 20, /* in one folder */
+};
+
+/*
+ * Each message is a file of the folder, NUMBER-SENDER and a suffix: a number in the order in which
+ * the messages were taken, and a hash of the sender, both in hexadecimal. Messages of one sender
+ * are in one lane, whose order is kept. A message that was added is on disk, and stays there until
+ * it is removed: whatever ends the process, the next one goes on with it. Any thread.
+ */
+struct ux_disk_queue;
+
+/* A message at the front of a lane. Zeroed = none. */
+struct ux_disk_message {
+	uint64_t number;
+	struct ux_mapping file; /* unmapped by ux_disk_message_close() */
+};
+
+void ux_disk_message_close(struct ux_disk_message *m);
+
+struct ux_disk_queue_options {
+	const char *dir;
+	const char *suffix;  /* of the files' names, such as ".pb.gz" */
+	uint64_t bytes_most; /* of all messages, in blocks of the file system */
+	unsigned lanes;      /* 1 to UX_DISK_QUEUE_LANES_MOST */
+	/* a message that has no room takes the place of the oldest ones, instead of being refused
+	 */
+	bool drops_oldest;
+};
+
+/*
+ * Opens a folder, which is created (mode 0700) if it is missing, with the messages that are there.
+ * Incomplete files are removed, others stay. The options are copied. UX_ECONFLICT: another process
+ * uses the folder. UX_EIO, UX_ENOMEM.
+ */
+enum ux_code ux_disk_queue_open(struct ux_disk_queue **ret,
+				const struct ux_disk_queue_options *options, struct ux_error *err)
+	ux_must;
+
+/* Every thread that waits in ux_disk_queue_front() must have returned. NULL is allowed. */
+void ux_disk_queue_close(struct ux_disk_queue *q);
+
+/*
+ * Adds a message to the lane of its sender. It is durable when this returns. UX_ELIMIT: the queue
+ * is full, or the message is larger than the whole queue may be. UX_EIO: it cannot be written.
+ * UX_ENOMEM.
+ */
+enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct ux_bytes message,
+			       struct ux_error *err) ux_must;
+
+/* Is there room for more? A hint, so that work is not done for a message that is refused then. */
+bool ux_disk_queue_has_room(struct ux_disk_queue *q);
+
+/*
+ * Waits for a message at the front of a lane, and opens it. A file that is gone or cannot be read
+ * is left out and counted as lost. UX_EUNAVAILABLE: the queue is stopping.
+ */
+enum ux_code ux_disk_queue_front(struct ux_disk_queue *q, unsigned lane,
+				 struct ux_disk_message *ret, struct ux_error *err) ux_must;
+
+/*
+ * Opens the first message of a lane whose number is `from` or above, without waiting; what cannot
+ * be read is passed over. UX_ENOTFOUND: there is none.
+ */
+enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t from,
+				struct ux_disk_message *ret, struct ux_error *err) ux_must;
+
+/* Removes the message at the front of a lane, if it still has this number. */
+void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t number);
+
+/* Waits at most that long; false: the queue is stopping. */
+bool ux_disk_queue_pause(struct ux_disk_queue *q, int64_t ms);
+
+/* Ends all waiting. Messages can still be added. */
+void ux_disk_queue_stop(struct ux_disk_queue *q);
+bool ux_disk_queue_is_stopping(struct ux_disk_queue *q);
+
+struct ux_disk_queue_state {
+	uint64_t messages;
+	uint64_t bytes; /* in blocks of the file system */
+	uint64_t bytes_most;
+	uint64_t oldest_s; /* how long the oldest message has been in the queue, in seconds */
+	uint64_t lost;     /* files that vanished, or could not be read */
+	uint64_t dropped;  /* messages that made room for later ones */
+};
+struct ux_disk_queue_state ux_disk_queue_state(struct ux_disk_queue *q);
+
+#endif
