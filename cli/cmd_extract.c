@@ -248,6 +248,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 				     const char *input, const char *output,
 				     const char **ret_subject, struct ux_error *err)
 {
+	struct ux_spill spill = {.folder = getenv("TMPDIR")};
 	struct ux_extract_options how = {
 		.threads = v->threads,
 		.memory = v->memory,
@@ -257,7 +258,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.allow_mismatch = v->allow_mismatch,
 		.arch = v->arch,
 		.gpu = v->gpu,
-		.spill = getenv("TMPDIR"),
+		.spill = spill.folder ? &spill : NULL,
 		.place = extract_write_at,
 		.path = input,
 		.debug_path = v->debug,

@@ -48,10 +48,11 @@ static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *e
 static void extract(struct ux_bytes file, uint8_t options, unsigned threads, bool disk,
 		    struct outcome *ret)
 {
+	struct ux_spill shm = {.folder = "/dev/shm"};
 	struct ux_extract_options o = {
 		.threads = threads,
 		.memory = disk ? 1 << 20 : 0,
-		.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL,
+		.spill = access("/dev/shm", W_OK) == 0 ? &shm : NULL,
 		.gsym_version = (options & GSYM2) != 0 ? 2 : 0,
 		.alternatives = (options & ALTERNATIVES) != 0,
 		.no_dwarf = (options & NO_DWARF) != 0,

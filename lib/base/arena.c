@@ -2,8 +2,6 @@
 /* Arenas. */
 #include "arena.h"
 
-#include "region.h"
-
 #include <sys/mman.h>
 
 enum {

@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "error.h"
+#include "region.h"
 
 /*
  * An arena takes blocks from malloc or, when `spill` is set before the first use, from files on
@@ -20,7 +21,7 @@ struct ux_arena {
 	size_t used;   /* bytes of all blocks */
 	size_t budget; /* limit of `used` */
 	bool over;     /* the last NULL was returned because of the budget, not because of malloc */
-	const char *spill; /* NULL, or the folder in which the blocks are files (region.h) */
+	struct ux_spill *spill; /* NULL, or where the blocks are regions in files */
 };
 
 /* A state of the arena that ux_arena_rewind() can return to. */

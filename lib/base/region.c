@@ -32,28 +32,144 @@ static int spill_open_unlinked(const char *folder)
 	return fd;
 }
 
-enum ux_code ux_spill_map(const char *folder, size_t size, void **ret, struct ux_error *err)
+/*
+ * Reserves disk space for a part of a file that is shared by all regions. Returns 0 or an errno.
+ * Where the file system cannot reserve, the file stays sparse: posix_fallocate() would write to
+ * each page, by system calls that a confined process may not make.
+ */
+static int spill_reserve_part(int fd, uint64_t off, size_t size)
 {
-	int fd = spill_open_unlinked(folder);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot create a file in %s", folder);
-	int failed = posix_fallocate(fd, 0, (off_t)size);
+	struct stat st;
+	if (fallocate(fd, 0, (off_t)off, (off_t)size) == 0)
+		return 0;
+	if (errno != EOPNOTSUPP || fstat(fd, &st) != 0)
+		return errno;
+	bool fits = (uint64_t)st.st_size >= off + size;
+	return fits || ftruncate(fd, (off_t)(off + size)) == 0 ? 0 : errno;
+}
+
+/* Maps a part of a file for which space was reserved, or not: `failed` is 0 or an errno. */
+static enum ux_code spill_map_part(int fd, uint64_t off, size_t size, int failed, const char *where,
+				   void **ret, struct ux_error *err)
+{
 	void *region = MAP_FAILED;
 	if (failed == 0) {
-		region = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		region = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off);
 		failed = region == MAP_FAILED ? errno : 0;
 	}
-	close(fd);
 	if (failed != 0)
-		return ux_error_os(err, failed, "cannot reserve %zu bytes in %s", size, folder);
+		return ux_error_os(err, failed, "cannot reserve %zu bytes in %s", size, where);
 	*ret = region;
 	return UX_OK;
 }
 
+/* Takes the next part of the spill's only file. */
+static enum ux_code spill_map_next(struct ux_spill *spill, size_t size, void **ret,
+				   struct ux_error *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), all = (size + page - 1) & ~(page - 1);
+	/* relaxed: only that parts differ matters */
+	uint64_t off = atomic_load_explicit(&spill->end, memory_order_relaxed);
+	do {
+		if (all < size || all > spill->size || off > spill->size - all)
+			return ux_error_set(err, UX_ELIMIT,
+					    "over %" PRIu64 " bytes of temporary files",
+					    spill->size);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&spill->end, &off, off + all, memory_order_relaxed, memory_order_relaxed));
+	int failed = spill_reserve_part(spill->fd, off, size);
+	return spill_map_part(spill->fd, off, size, failed, "the temporary file", ret, err);
+}
+
+enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struct ux_error *err)
+{
+	if (!spill->folder)
+		return spill_map_next(spill, size, ret, err);
+	int fd = spill_open_unlinked(spill->folder);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot create a file in %s", spill->folder);
+	int failed = posix_fallocate(fd, 0, (off_t)size);
+	enum ux_code code = spill_map_part(fd, 0, size, failed, spill->folder, ret, err);
+	close(fd);
+	return code;
+}
+
 void ux_spill_unmap(void *region, size_t size)
 {
-	if (region)
-		munmap(region, size);
+	if (!region)
+		return;
+	/* A file of its own ends with its mapping; in a common one this makes a hole. */
+	(void)madvise(region, size, MADV_REMOVE);
+	munmap(region, size);
+}
+
+/* In front of each array; the union keeps the array aligned as malloc()'s memory is. */
+union spill_head {
+	struct {
+		size_t size; /* of the array */
+		bool spilled;
+	} is;
+	max_align_t align[2];
+};
+
+static union spill_head *spill_head_of(void *array)
+{
+	return (union spill_head *)array - 1;
+}
+
+/* A new array, whose bytes are zero. */
+static void *spill_array(struct ux_spill *spill, size_t size)
+{
+	bool spilled = spill && size >= UX_SPILL_LEAST;
+	union spill_head *head = NULL;
+	void *region = NULL;
+	if (size > SIZE_MAX - sizeof(*head))
+		return NULL;
+	if (!spilled)
+		head = calloc(1, sizeof(*head) + size);
+	else if (ux_spill_map(spill, sizeof(*head) + size, &region, NULL) == UX_OK)
+		head = region;
+	if (!head)
+		return NULL;
+	head->is.size = size;
+	head->is.spilled = spilled;
+	return head + 1;
+}
+
+void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size)
+{
+	if (!array)
+		return spill_array(spill, size);
+	union spill_head *head = spill_head_of(array);
+	if (!head->is.spilled && (!spill || size < UX_SPILL_LEAST)) {
+		head = size <= SIZE_MAX - sizeof(*head) ? realloc(head, sizeof(*head) + size)
+							: NULL;
+		if (!head)
+			return NULL;
+		head->is.size = size;
+		return head + 1;
+	}
+	void *grown = spill_array(spill, size);
+	if (!grown)
+		return NULL;
+	memcpy(grown, array, ux_min(size, head->is.size));
+	ux_spill_free(array);
+	return grown;
+}
+
+void ux_spill_free(void *array)
+{
+	union spill_head *head = array ? spill_head_of(array) : NULL;
+	if (head && head->is.spilled)
+		ux_spill_unmap(head, sizeof(*head) + head->is.size);
+	else
+		free(head);
+}
+
+void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size)
+{
+	size_t bytes = 0;
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL : spill_array(spill, bytes);
 }
 
 enum ux_code ux_window_open(struct ux_window *w, size_t size, struct ux_error *err)

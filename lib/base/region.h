@@ -6,15 +6,49 @@
 #include "base.h"
 #include "error.h"
 
+#include <stdatomic.h>
+
+/* The folder of regions unless another one is given. */
+#define UX_SPILL_FOLDER "/var/tmp"
+
 /*
- * Maps a region of `size` zero bytes in an unnamed file in `folder`. Its pages belong to the page
- * cache and can be written out under memory pressure, unlike anonymous memory. The disk space is
- * reserved here, so that a full disk is an error now and not a signal later. The region is
- * page-aligned. It ends with ux_spill_unmap() or with the process. Any thread.
+ * Where regions in files are made: in files of their own, or one behind the other in one file that
+ * is open already, for a process that cannot open any.
  */
-enum ux_code ux_spill_map(const char *folder, size_t size, void **ret, struct ux_error *err)
+struct ux_spill {
+	const char *folder;   /* of unnamed files, one for each region; NULL: regions are in `fd` */
+	int fd;               /* may be sparse; nothing else uses it */
+	uint64_t size;        /* of fd */
+	_Atomic uint64_t end; /* of the last region in fd */
+};
+
+/*
+ * Maps a region of `size` zero bytes in a file. Its pages belong to the page cache and can be
+ * written out under memory pressure, unlike anonymous memory. The disk space is reserved here, so
+ * that a full disk is an error now and not a signal later. The region is page-aligned. It ends with
+ * ux_spill_unmap(), which gives the disk space back, or with the process. UX_ELIMIT: there is no
+ * room in fd. Any thread.
+ */
+enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struct ux_error *err)
 	ux_must;
 void ux_spill_unmap(void *region, size_t size);
+
+enum {
+	UX_SPILL_LEAST =
+		1 << 20 /* smaller arrays are in memory: a region costs some system calls */
+};
+
+/*
+ * An array like that of realloc(): of `size` bytes in a region when that is large and there is a
+ * spill, else in memory. NULL begins one, whose bytes are zero; those that a growth adds are
+ * undefined. Each call for one array has the same spill. Returns NULL when memory or disk space is
+ * short; then the old one stays. ux_spill_free() ends it.
+ */
+void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size);
+void ux_spill_free(void *array);
+
+/* A new array of n elements, which are zero. */
+void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size);
 
 /*
  * A window that slides over a long sequence of bytes, which is produced and read from front to

@@ -98,8 +98,7 @@ struct ux_collect_options {
 	/* sorted; rows outside of functions are kept for these symbols */
 	const struct ux_code_symbol_vec *symbols;
 	unsigned threads;
-	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
-			      memory */
+	struct ux_spill *spill; /* holds the pieces; NULL: they are in memory */
 	/* Returns true for a range of which only the function's name is needed. NULL: everything is
 	 * needed. */
 	bool (*skip)(void *ctx, const struct ux_range *range);

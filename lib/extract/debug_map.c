@@ -281,7 +281,7 @@ static uint32_t map_object_relocate(const struct ux_map_object *o,
 	return kept;
 }
 
-static enum ux_code map_object_collect(struct ux_map_object *o, const char *spill,
+static enum ux_code map_object_collect(struct ux_map_object *o, struct ux_spill *spill,
 				       struct ux_error *err)
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec ranges = {0};
@@ -305,7 +305,7 @@ static enum ux_code map_object_collect(struct ux_map_object *o, const char *spil
 }
 
 static enum ux_code map_object_read(struct ux_map_object *o, struct ux_map_function *functions,
-				    const char *spill, struct ux_error *err)
+				    struct ux_spill *spill, struct ux_error *err)
 {
 	UX_TRY(map_object_open(o, err));
 	UX_TRY(map_object_locate(o, functions, err));
@@ -323,7 +323,7 @@ static enum ux_code map_object_read(struct ux_map_object *o, struct ux_map_funct
 
 struct work {
 	struct ux_debug_map *map;
-	const char *spill;
+	struct ux_spill *spill;
 };
 
 static enum ux_code map_read_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
@@ -341,7 +341,7 @@ static enum ux_code map_read_job(void *ctx, size_t job, unsigned worker, struct 
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const char *spill,
+enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, struct ux_spill *spill,
 			       struct ux_error *err)
 {
 	struct work w = {map, spill};

@@ -42,9 +42,9 @@ void ux_debug_map_close(struct ux_debug_map *map);
 /* Returns true when the first object's file exists. */
 bool ux_debug_map_there(const struct ux_debug_map *map);
 
-/* Reads the objects that exist, on several threads. spill: folder of unlinked files for the
+/* Reads the objects that exist, on several threads. spill: regions for the
  * results; NULL: they are in memory. An object that cannot be used is counted. UX_ENOMEM. */
-enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const char *spill,
+enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, struct ux_spill *spill,
 			       struct ux_error *err) ux_must;
 
 /* Returns the beginning of the .debug_info of the first object that was read; empty when there is

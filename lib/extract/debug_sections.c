@@ -138,7 +138,7 @@ static enum ux_code dwarf_stream_info(struct ux_debug_loader *l, struct ux_error
 }
 
 enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
-				  const char *spill, struct ux_debug_sections *ret,
+				  struct ux_spill *spill, struct ux_debug_sections *ret,
 				  struct ux_error *err)
 {
 	*loader = (struct ux_debug_loader){.object = object, .spill = spill, .out = ret};
@@ -167,7 +167,7 @@ static enum ux_code dwarf_load_job(void *ctx, size_t job, unsigned worker, struc
 }
 
 enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,
-				    const char *spill, struct ux_debug_sections *ret,
+				    struct ux_spill *spill, struct ux_debug_sections *ret,
 				    struct ux_error *err)
 {
 	struct ux_debug_loader l;
@@ -191,7 +191,7 @@ enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
 	return UX_OK;
 }
 
-enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,
+enum ux_code ux_debug_sections_load_split(const struct ux_object *object, struct ux_spill *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 {
 	struct ux_debug_loader l = {.object = object, .spill = spill, .split = true, .out = ret};
@@ -202,8 +202,9 @@ enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const 
 	return UX_OK;
 }
 
-enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object, const char *spill,
-					       uint32_t *at, struct ux_debug_sections *sections,
+enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object,
+					       struct ux_spill *spill, uint32_t *at,
+					       struct ux_debug_sections *sections,
 					       struct ux_error *err)
 {
 	const char *name = ux_dwarf_split_section_name(UX_DWARF_INFO);
@@ -254,16 +255,12 @@ struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 	return ux_bytes(room, there ? UX_DEBUG_INFO_HEAD : 0);
 }
 
-const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t memory,
-				    const char *folder)
+bool ux_debug_sections_fit(const struct ux_object *object, uint64_t memory)
 {
 	struct ux_section info;
 	bool there = ux_object_section_find(object, ".debug_info", &info);
 	uint64_t units = there ? ux_section_size(object, &info) : 0;
-	uint64_t need = ux_debug_sections_memory(object) + units / 2;
-	if (memory == 0 || need <= memory)
-		return NULL;
-	return folder ? folder : "/var/tmp";
+	return memory == 0 || ux_debug_sections_memory(object) + units / 2 <= memory;
 }
 
 void ux_debug_sections_release(const struct ux_debug_sections *sections)

@@ -24,18 +24,18 @@ bool ux_debug_sections_exist(const struct ux_object *object);
 
 /*
  * Loads the DWARF sections; compressed ones are inflated in parallel on `threads` threads, into
- * memory or, if spill is not NULL, into unlinked files in that folder. A large .debug_info whose
+ * memory or, if spill is not NULL, into regions in files. A large .debug_info whose
  * units do not refer to each other is inflated later as a stream, unless it spills. Missing
  * sections are empty. UX_ECORRUPT: a section is damaged. *ret must be freed also after a failure.
  */
 enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,
-				    const char *spill, struct ux_debug_sections *ret,
+				    struct ux_spill *spill, struct ux_debug_sections *ret,
 				    struct ux_error *err) ux_must;
 
 /* Loading of DWARF sections one by one, so that threads can do other work in the same phase. */
 struct ux_debug_loader {
 	const struct ux_object *object;
-	const char *spill;
+	struct ux_spill *spill;
 	bool split;
 	struct ux_debug_sections *out;
 	struct ux_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* one for each section, since sections
@@ -45,7 +45,7 @@ struct ux_debug_loader {
 /* As ux_debug_sections_load() until the first section is loaded; object and *ret must outlive the
  * loader. */
 enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
-				  const char *spill, struct ux_debug_sections *ret,
+				  struct ux_spill *spill, struct ux_debug_sections *ret,
 				  struct ux_error *err) ux_must;
 
 /* Loads section number `job` below UX_DWARF_SECTION_COUNT. Number 0 is .debug_info; the largest
@@ -64,7 +64,7 @@ enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
 
 /* Like ux_debug_sections_load(), for the sections of a .dwo or .dwp file (dwarf_split.h), on the
  * calling thread. */
-enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,
+enum ux_code ux_debug_sections_load_split(const struct ux_object *object, struct ux_spill *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 	ux_must;
 
@@ -73,8 +73,9 @@ enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const 
  * `*at`, and sets *at to that index. A .dwo file has a section for each type unit. UX_ENOTFOUND:
  * there is no other.
  */
-enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object, const char *spill,
-					       uint32_t *at, struct ux_debug_sections *sections,
+enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object,
+					       struct ux_spill *spill, uint32_t *at,
+					       struct ux_debug_sections *sections,
 					       struct ux_error *err) ux_must;
 
 /* Returns the bytes of sections that have memory of their own. */
@@ -103,12 +104,11 @@ struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 
 /*
- * Returns where large data goes: NULL (memory), or the folder (NULL: /var/tmp) when more than
- * `memory` bytes (0: no limit) would be needed. The estimate is the inflated size of the sections,
- * plus half of the units' bytes for what is made of them; libjvm, ceph and vmlinux need a third.
+ * Returns true when an extraction is expected to need no more than `memory` bytes (0: no limit).
+ * The estimate is the inflated size of the sections, plus half of the units' bytes for what is made
+ * of them; libjvm, ceph and vmlinux need a third.
  */
-const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t memory,
-				    const char *folder);
+bool ux_debug_sections_fit(const struct ux_object *object, uint64_t memory);
 
 /* The bit (1 << enum ux_dwarf_section) of the section that was inflated or copied and that a text
  * lies in; 0: it is elsewhere, or NULL. */

@@ -6,9 +6,6 @@
 
 #include <limits.h>
 
-/* Folder for inflated sections: pages that are read only once need not stay in memory. */
-#define SPILL_FOLDER "/var/tmp"
-
 void ux_declarations_close(struct ux_declarations *d)
 {
 	ux_arena_deinit(&d->texts);
@@ -27,7 +24,9 @@ enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes fil
 	UX_TRY(ux_object_open(file, &d->object, err));
 	if (!ux_debug_sections_exist(d->object))
 		return ux_error_set(err, UX_ENOTFOUND, "no DWARF units");
-	UX_TRY(ux_debug_sections_load(d->object, 1, SPILL_FOLDER, &d->sections, err));
+	/* pages that are read only once need not stay in memory */
+	struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
+	UX_TRY(ux_debug_sections_load(d->object, 1, &spill, &d->sections, err));
 	return ux_dwarf_units_parse(&d->sections.dwarf, &d->units, err);
 }
 

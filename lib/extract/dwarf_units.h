@@ -71,9 +71,8 @@ struct ux_dwarf_units_input {
 	unsigned threads;
 	const struct ux_address_filter *filter; /* units without any of its addresses are skipped;
 						   NULL: all units are read */
-	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
-			      memory */
-	struct ux_extract_progress *progress; /* NULL: not counted */
+	struct ux_spill *spill;                 /* holds the pieces; NULL: they are in memory */
+	struct ux_extract_progress *progress;   /* NULL: not counted */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "gosym_version.h"
 #include "gsym_encode.h"
+#include "region.h"
 #include "unhex/quality.h"
 #include "unhex/source.h"
 
@@ -22,10 +23,9 @@ struct ux_extract_progress {
 };
 
 struct ux_extract_options {
-	unsigned threads;      /* 0: one for each processor */
-	uint64_t memory;       /* limit of anonymous memory in bytes; 0: none */
-	const char *spill;     /* folder for unlinked files that hold what is over the limit; NULL:
-				  /var/tmp */
+	unsigned threads;       /* 0: one for each processor */
+	uint64_t memory;        /* limit of anonymous memory in bytes; 0: none */
+	struct ux_spill *spill; /* where what would be over the limit is; NULL: UX_SPILL_FOLDER */
 	struct ux_bytes split; /* split units: a .dwp, a .dwo or an archive of them (split_files.h);
 				  empty: none */
 	struct ux_bytes supplementary; /* the supplementary file, to which dwz moved common entries

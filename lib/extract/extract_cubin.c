@@ -146,7 +146,8 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	b->spill = ux_debug_sections_spill(j->object, b->options->memory, b->options->spill);
+	if (!ux_debug_sections_fit(j->object, b->options->memory))
+		ux_module_build_use_spill(b);
 	UX_TRY(ux_debug_sections_load(j->object, b->threads, b->spill, &j->sections, err));
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;

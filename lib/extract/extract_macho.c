@@ -44,7 +44,7 @@ static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err
 		return UX_OK;
 	/* The size of the data is not known before the objects are open. */
 	if (o->memory > 0)
-		b->spill = o->spill ? o->spill : "/var/tmp";
+		ux_module_build_use_spill(b);
 	UX_TRY(ux_debug_map_read(map, b->threads, b->spill, err));
 	b->stats.map_missing = map->missing;
 	b->stats.map_changed = map->changed;

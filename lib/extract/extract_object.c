@@ -257,7 +257,8 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	size_t n_jobs = JOB_SECTIONS;
 	extraction_choose_dwarf(x);
 	if (x->dwarf) {
-		b->spill = ux_debug_sections_spill(x->dwarf, options->memory, options->spill);
+		if (!ux_debug_sections_fit(x->dwarf, options->memory))
+			ux_module_build_use_spill(b);
 		UX_TRY(ux_debug_loader_open(&p.loader, x->dwarf, b->spill, &x->sections, err));
 		n_jobs += UX_DWARF_SECTION_COUNT;
 	}

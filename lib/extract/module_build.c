@@ -26,6 +26,7 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 	*build = (struct ux_module_build){
 		.options = options,
 		.threads = options->threads ? options->threads : ux_pool_cpus(),
+		.folder = {.folder = UX_SPILL_FOLDER},
 		.base = UX_BASE_FIRST,
 		.stats = {.first_bad = UX_ERROR_INIT,
 			  .first_bad_reloc = UX_ERROR_INIT,

@@ -27,8 +27,8 @@
 struct ux_module_build {
 	const struct ux_extract_options *options; /* owned by the caller; must outlive this */
 	unsigned threads;                         /* at least 1 */
-	const char *spill; /* folder of unlinked files for large data, set by the reader; NULL: it
-			      is in memory */
+	struct ux_spill *spill; /* of large data, set by the reader; NULL: it is in memory */
+	struct ux_spill folder; /* used when the options have no spill */
 	bool swap; /* the module's byte order is not that of this machine; the GSYM has the module's
 		    */
 	uint64_t base;       /* base address of the GSYM */
@@ -63,6 +63,12 @@ typedef enum ux_code ux_extract_fn(struct ux_bytes exe, struct ux_bytes debug,
 
 void ux_module_build_init(struct ux_module_build *build, const struct ux_extract_options *options);
 void ux_module_build_deinit(struct ux_module_build *build);
+
+/* Puts large data into regions in files from now on. */
+ux_inline void ux_module_build_use_spill(struct ux_module_build *build)
+{
+	build->spill = build->options->spill ? build->options->spill : &build->folder;
+}
 
 /* Returns the text as a range set, which is valid until `text` changes. */
 ux_inline struct ux_range_set ux_module_build_text(const struct ux_module_build *build)

@@ -82,8 +82,8 @@ struct ux_pack_target {
 	uint64_t strings_most; /* limit on the total size of names and paths */
 	const struct ux_alternative_vec *alternatives; /* sorted by piece; NULL: none */
 	struct ux_column_vec *columns; /* receives the column of each file; NULL: not needed */
-	const char *spill; /* folder of the unlinked file that holds the records until they are
-			      written; NULL: they are in memory */
+	struct ux_spill *spill;     /* holds large tables, and records until they are written; NULL:
+				       they are in memory */
 	ux_gsym_write_at_fn *place; /* writes records at their offsets, with the context of the
 				       sink; NULL: everything goes through the sink */
 };

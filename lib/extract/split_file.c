@@ -19,7 +19,7 @@ struct split_slot {
 
 struct ux_split_cache {
 	const struct ux_dwarf_sections *linked;
-	const char *spill;
+	struct ux_spill *spill;
 	pthread_mutex_t lock; /* guards everything below, and the reference counts of files */
 	struct split_slot slots[UX_SPLIT_FILES_KEPT];
 	uint64_t clock;
@@ -65,7 +65,7 @@ static bool split_file_has_code(const struct ux_dwarf_units *units)
 }
 
 enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
-				const struct ux_dwarf_sections *linked, const char *spill,
+				const struct ux_dwarf_sections *linked, struct ux_spill *spill,
 				struct ux_error *err)
 {
 	const struct ux_object_choice any = {0};
@@ -104,7 +104,7 @@ static enum ux_code split_file_create(const struct ux_split_cache *c, struct ux_
 }
 
 struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *linked,
-					     const char *spill)
+					     struct ux_spill *spill)
 {
 	struct ux_split_cache *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -302,7 +302,7 @@ static enum ux_code split_given_is_package(struct ux_bytes file, bool *ret_is_pa
 }
 
 static enum ux_code split_given_add(struct ux_split_given *given, struct ux_bytes bytes,
-				    const struct ux_dwarf_sections *linked, const char *spill,
+				    const struct ux_dwarf_sections *linked, struct ux_spill *spill,
 				    struct ux_error *reason, struct ux_error *err)
 {
 	bool is_package = false;
@@ -348,7 +348,7 @@ static enum ux_code split_given_index(struct ux_split_given *given, struct ux_er
 }
 
 enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes bytes,
-				 const struct ux_dwarf_sections *linked, const char *spill,
+				 const struct ux_dwarf_sections *linked, struct ux_spill *spill,
 				 struct ux_error *reason, struct ux_error *err)
 {
 	uint64_t at = 0;

@@ -72,8 +72,8 @@ static bool split_package_find(struct ux_split_files *f)
 
 enum ux_code ux_split_files_open(struct ux_split_files *files,
 				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
-				 const char *debug_path, const char *module_path, const char *spill,
-				 struct ux_error *err)
+				 const char *debug_path, const char *module_path,
+				 struct ux_spill *spill, struct ux_error *err)
 {
 	*files = (struct ux_split_files){
 		.linked = linked,

@@ -38,7 +38,7 @@ struct ux_split_cache;
 /* linked has the sections of the skeletons; it and spill (as for ux_debug_sections_load()) must
  * outlive the cache. NULL when memory is short. */
 struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *linked,
-					     const char *spill);
+					     struct ux_spill *spill);
 /* All files must have been released. Returns NULL. */
 struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *cache);
 
@@ -60,7 +60,7 @@ enum ux_code ux_split_file_prepare(struct ux_split_file *file,
 /* Opens a file from its bytes. bytes, linked and spill must outlive it. Codes other than UX_ENOMEM
  * describe damage of the file. */
 enum ux_code ux_split_file_read(struct ux_split_file *file, struct ux_bytes bytes,
-				const struct ux_dwarf_sections *linked, const char *spill,
+				const struct ux_dwarf_sections *linked, struct ux_spill *spill,
 				struct ux_error *err) ux_must;
 void ux_split_file_close(struct ux_split_file *file);
 
@@ -92,7 +92,7 @@ struct ux_split_given {
 /* Opens a .dwp or .dwo file, or an archive (ar_member.h) of such. Damaged files are skipped, and
  * *reason describes the first one. bytes, linked and spill must outlive it. UX_ENOMEM. */
 enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes bytes,
-				 const struct ux_dwarf_sections *linked, const char *spill,
+				 const struct ux_dwarf_sections *linked, struct ux_spill *spill,
 				 struct ux_error *reason, struct ux_error *err) ux_must;
 void ux_split_given_close(struct ux_split_given *given);
 
@@ -104,7 +104,7 @@ const struct ux_split_file *ux_split_given_find(const struct ux_split_given *giv
 struct ux_split_files {
 	const struct ux_dwarf_sections *linked; /* sections of the skeletons */
 	const char *paths[2]; /* of the debug file and the module; NULL: not known */
-	const char *spill;
+	struct ux_spill *spill;
 	struct ux_mapping file; /* the package; empty when there is none */
 	struct ux_object *object;
 	struct ux_debug_sections sections;
@@ -131,8 +131,8 @@ bool ux_split_package_path(const char *debug_path, const char *module_path, char
  */
 enum ux_code ux_split_files_open(struct ux_split_files *files,
 				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
-				 const char *debug_path, const char *module_path, const char *spill,
-				 struct ux_error *err) ux_must;
+				 const char *debug_path, const char *module_path,
+				 struct ux_spill *spill, struct ux_error *err) ux_must;
 void ux_split_files_close(struct ux_split_files *files);
 
 /* The result of the search for a skeleton's split unit. */

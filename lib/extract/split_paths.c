@@ -2,9 +2,6 @@
 /* Walks the skeletons of a file and finds the .dwo file of each. */
 #include "split_files.h"
 
-/* Folder for inflated sections, which are read once. */
-#define SPILL_FOLDER "/var/tmp"
-
 /* A file, under whatever path. */
 struct split_inode {
 	uint64_t dev, ino;
@@ -98,6 +95,8 @@ enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
 				 const char *module_path, struct ux_split_paths *ret,
 				 struct ux_error *err)
 {
+	/* of inflated sections, which are read once */
+	struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
 	ux_cleanup(split_walk_deinit) struct split_walk w = {0};
 	*ret = (struct ux_split_paths){0};
 	ux_arena_init(&ret->arena, UX_SPLIT_PATHS_BYTES_MOST);
@@ -106,11 +105,11 @@ enum ux_code ux_split_paths_find(struct ux_bytes file, const char *debug_path,
 	UX_TRY(ux_object_open(file, &w.object, err));
 	if (!ux_debug_sections_exist(w.object) || !split_paths_possible(w.object))
 		return UX_OK;
-	UX_TRY(ux_debug_sections_load(w.object, 1, SPILL_FOLDER, &w.sections, err));
+	UX_TRY(ux_debug_sections_load(w.object, 1, &spill, &w.sections, err));
 	UX_TRY(ux_dwarf_units_parse(&w.sections.dwarf, &w.units, err));
 	UX_TRY(ux_split_duplicates_find(&w.sections.dwarf, &w.units, &w.repeated, err));
 	UX_TRY(ux_split_files_open(&w.files, &w.sections.dwarf, UX_BYTES_NONE, debug_path,
-				   module_path, SPILL_FOLDER, err));
+				   module_path, &spill, err));
 	for (size_t i = 0; i < w.units.count; i++)
 		UX_TRY(split_paths_of_unit(&w, i, ret, err));
 	return UX_OK;

@@ -29,7 +29,6 @@ enum {
 
 #define SECOND    INT64_C(1000000000)
 #define FILE_MOST ((uint64_t)16 << 30)
-#define SPILL     "/var/tmp"
 
 void ux_fd_close(int *fd)
 {
@@ -100,7 +99,8 @@ static enum ux_code proc_read_alloc(struct ux_read *r, uint64_t size, struct ux_
 		return ux_error_set(err, UX_ELIMIT, "is %" PRIu64 " bytes long; at most %" PRIu64,
 				    size, FILE_MOST);
 	if (size > IN_MEMORY) {
-		UX_TRY(ux_spill_map(SPILL, (size_t)size, &region, err));
+		struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
+		UX_TRY(ux_spill_map(&spill, (size_t)size, &region, err));
 		r->spilled = true;
 	} else {
 		region = calloc(1, size > 0 ? (size_t)size : 1);

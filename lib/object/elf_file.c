@@ -368,7 +368,7 @@ enum ux_code ux_elf_section_bytes(const struct ux_elf *elf, const struct ux_elf_
 }
 
 enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
-				 uint64_t max_size, const char *spill, struct ux_content *ret,
+				 uint64_t max_size, struct ux_spill *spill, struct ux_content *ret,
 				 struct ux_error *err)
 {
 	struct ux_section_bytes bytes;

@@ -107,7 +107,7 @@ enum ux_code ux_elf_section_bytes(const struct ux_elf *elf, const struct ux_elf_
 
 /* ux_elf_section_bytes(), then ux_content_load() (section_content.h). */
 enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
-				 uint64_t max_size, const char *spill, struct ux_content *ret,
+				 uint64_t max_size, struct ux_spill *spill, struct ux_content *ret,
 				 struct ux_error *err) ux_must;
 
 /*

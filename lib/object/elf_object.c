@@ -144,7 +144,7 @@ static enum ux_code elf_object_section_bytes(const struct ux_object *object,
 
 static enum ux_code elf_object_relocate(const struct ux_object *object,
 					const struct ux_section *section, uint64_t max_size,
-					const char *spill, struct ux_content *ret,
+					struct ux_spill *spill, struct ux_content *ret,
 					struct ux_reloc_loss *loss, struct ux_error *err)
 {
 	const struct ux_elf *elf = &elf_object(object)->elf;

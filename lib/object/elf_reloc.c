@@ -410,7 +410,7 @@ static enum ux_code reloc_apply_table(struct reloc *r, struct ux_bytes bytes, st
 
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   const struct ux_elf_section *section, uint64_t max_size,
-					   const char *spill, struct ux_content *ret,
+					   struct ux_spill *spill, struct ux_content *ret,
 					   struct ux_reloc_loss *loss, struct ux_error *err)
 {
 	*loss = (struct ux_reloc_loss){.first = UX_ERROR_INIT};

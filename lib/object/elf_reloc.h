@@ -41,7 +41,7 @@ bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_sec
  */
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   const struct ux_elf_section *section, uint64_t max_size,
-					   const char *spill, struct ux_content *ret,
+					   struct ux_spill *spill, struct ux_content *ret,
 					   struct ux_reloc_loss *loss, struct ux_error *err)
 	ux_must;
 

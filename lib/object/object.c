@@ -78,7 +78,7 @@ enum ux_code ux_section_bytes(const struct ux_object *object, const struct ux_se
 }
 
 enum ux_code ux_section_load(const struct ux_object *object, const struct ux_section *section,
-			     uint64_t max_size, const char *spill, struct ux_content *ret,
+			     uint64_t max_size, struct ux_spill *spill, struct ux_content *ret,
 			     struct ux_reloc_loss *loss, struct ux_error *err)
 {
 	struct ux_reloc_loss ignored;

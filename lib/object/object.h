@@ -173,7 +173,7 @@ struct ux_object_format {
 	 */
 	enum ux_code (*section_relocate)(const struct ux_object *object,
 					 const struct ux_section *section, uint64_t max_size,
-					 const char *spill, struct ux_content *ret,
+					 struct ux_spill *spill, struct ux_content *ret,
 					 struct ux_reloc_loss *loss, struct ux_error *err);
 
 	/* Appends the executable sections, or when there are none, the executable segments. */
@@ -280,7 +280,7 @@ enum ux_code ux_section_bytes(const struct ux_object *object, const struct ux_se
 
 /* Loads the content, decompressed and relocated, as ux_content_load() does. loss may be NULL. */
 enum ux_code ux_section_load(const struct ux_object *object, const struct ux_section *section,
-			     uint64_t max_size, const char *spill, struct ux_content *ret,
+			     uint64_t max_size, struct ux_spill *spill, struct ux_content *ret,
 			     struct ux_reloc_loss *loss, struct ux_error *err) ux_must;
 
 /*

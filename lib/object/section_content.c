@@ -164,8 +164,8 @@ uint64_t ux_content_size(const struct ux_section_bytes *section)
 }
 
 /* Allocates memory for the decompressed bytes. */
-static enum ux_code content_allocate(struct ux_content *content, size_t size, const char *spill,
-				     struct ux_error *err)
+static enum ux_code content_allocate(struct ux_content *content, size_t size,
+				     struct ux_spill *spill, struct ux_error *err)
 {
 	void *region = NULL;
 	size = ux_max(size, (size_t)1);
@@ -183,7 +183,7 @@ static enum ux_code content_allocate(struct ux_content *content, size_t size, co
 }
 
 enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t max_size,
-			     const char *spill, struct ux_content *ret, struct ux_error *err)
+			     struct ux_spill *spill, struct ux_content *ret, struct ux_error *err)
 {
 	if (section->packing == UX_PACKING_NONE) {
 		*ret = (struct ux_content){.bytes = section->raw};
@@ -205,7 +205,8 @@ enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t ma
 }
 
 enum ux_code ux_content_load_copy(const struct ux_section_bytes *section, uint64_t max_size,
-				  const char *spill, struct ux_content *ret, struct ux_error *err)
+				  struct ux_spill *spill, struct ux_content *ret,
+				  struct ux_error *err)
 {
 	struct ux_content loaded = {0};
 	UX_TRY(ux_content_load(section, max_size, spill, &loaded, err));

@@ -17,6 +17,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "region.h"
 
 enum ux_packing {
 	UX_PACKING_NONE,
@@ -55,12 +56,12 @@ bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw);
  * or the folder in which decompressed content is stored in files. *ret is set on success.
  */
 enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t max_size,
-			     const char *spill, struct ux_content *ret, struct ux_error *err)
+			     struct ux_spill *spill, struct ux_content *ret, struct ux_error *err)
 	ux_must;
 /* As ux_content_load(), but always into allocated memory, which may be written to. */
 enum ux_code ux_content_load_copy(const struct ux_section_bytes *section, uint64_t max_size,
-				  const char *spill, struct ux_content *ret, struct ux_error *err)
-	ux_must;
+				  struct ux_spill *spill, struct ux_content *ret,
+				  struct ux_error *err) ux_must;
 void ux_content_free(struct ux_content *content);
 
 /* Returns the size of the loaded content as the header states it; 0 when the header is damaged. */

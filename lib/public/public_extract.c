@@ -107,10 +107,11 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 	if ((opts.flags & VERSIONS) == VERSIONS)
 		return ux_error_set(err, UX_EINVAL, "two versions of GSYM are requested");
 	UX_TRY(opened_files_open(&files, exe, exe_path, &opts, err));
+	struct ux_spill spill = {.folder = opts.spill};
 	struct ux_extract_options how = {
 		.threads = opts.threads,
 		.memory = opts.memory,
-		.spill = opts.spill,
+		.spill = opts.spill ? &spill : NULL,
 		.place = write_at,
 		.path = ux_macho_any(exe) ? exe_path : NULL, /* to find the dSYM bundle beside it */
 		.arch = opts.arch,

@@ -424,11 +424,12 @@ static void the_file_itself_is_never_written(void **state)
 		ux_cleanup(ux_elf_close) struct ux_elf elf;
 		ux_cleanup(ux_content_free) struct ux_content content = {0};
 		struct ux_reloc_loss loss;
+		struct ux_spill spill = {.folder = "/tmp"};
 		assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 		assert_true(ux_elf_section_has_relocs(&elf, &elf.sections[DEBUG]));
 		assert_false(ux_elf_section_has_relocs(&elf, &elf.sections[TEXT]));
 		assert_int_equal(ux_elf_section_load_relocated(&elf, &elf.sections[DEBUG],
-							       LOAD_MOST, i == 0 ? NULL : "/tmp",
+							       LOAD_MOST, i == 0 ? NULL : &spill,
 							       &content, &loss, NULL),
 				 UX_OK);
 		assert_int_equal(content.spilled, i == 1);

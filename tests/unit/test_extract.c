@@ -635,7 +635,8 @@ static void bytes_do_not_depend_on_the_number_of_threads(void **state)
 		assert_int_equal(m.gsym.size, size);
 		assert_memory_equal(m.gsym.data, one, size);
 	}
-	struct ux_extract_options options = {.threads = 2, .memory = 1, .spill = "/tmp"};
+	struct ux_spill spill = {.folder = "/tmp"};
+	struct ux_extract_options options = {.threads = 2, .memory = 1, .spill = &spill};
 	ux_out_reset(&m.gsym);
 	assert_int_equal(
 		ux_extract(file, UX_BYTES_NONE, &options, collect_gsym, &m.gsym, &m.stats, NULL),
