@@ -300,6 +300,7 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
 		.gpu = m->gpu,
 		.allow_mismatch = p->o->allow_mismatch,
+		.no_dwarf = p->o->no_dwarf,
 	};
 	struct ux_sandbox_found found = {0};
 	UX_TRY(archive_part_of(m->path, &m->part, &exe, &what.exe, err));

@@ -31,6 +31,7 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	char gpu[16];
 	struct ux_extract_options how = {
 		.allow_mismatch = o->allow_mismatch,
+		.no_dwarf = o->no_dwarf,
 		.threads = o->threads,
 		.memory = o->memory,
 		.path = m->path,

@@ -82,6 +82,7 @@ struct ux_push_options {
 	const char *prefixes;
 	bool no_gpu;      /* skip the GPU code in programs */
 	bool no_archives; /* archives are not unpacked */
+	bool no_dwarf;    /* only symbol tables and Go's tables are read */
 	bool dry_run;     /* query, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */

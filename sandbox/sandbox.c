@@ -574,7 +574,8 @@ enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 	struct ux_sandbox_request request = {.task = UX_SANDBOX_SYMBOLS,
 					     .gpu = what->gpu,
 					     .flag = what->allow_mismatch,
-					     .no_supplementary = what->no_supplementary};
+					     .no_supplementary = what->no_supplementary,
+					     .no_dwarf = what->no_dwarf};
 	if (what->arch)
 		snprintf(request.arch, sizeof(request.arch), "%s", what->arch);
 	return sandbox_run_parts(parts, ux_countof(parts), out, limits, program, &request, ret,

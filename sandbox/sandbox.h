@@ -169,6 +169,7 @@ struct ux_sandbox_symbols {
 	const char *arch;                     /* slice of a Mach-O file; NULL: none */
 	unsigned gpu;                         /* number of the GPU code object; 0: exe itself */
 	bool allow_mismatch;
+	bool no_dwarf; /* only symbol tables and Go's tables are read */
 };
 
 /*

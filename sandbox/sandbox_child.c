@@ -263,12 +263,13 @@ static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 	const struct ux_extract_options how = {
 		.threads = 1, /* the child cannot create threads */
 		.allow_mismatch = t->request.flag,
+		.no_dwarf = t->request.no_dwarf,
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
 		.arch = t->request.arch[0] != '\0' ? t->request.arch : NULL,
 		.gpu = t->request.gpu != 0 ? gpu : NULL,
 		.place = task_pwrite,
 	};
-	if (task_needs_supplementary(t) && !t->request.no_supplementary)
+	if (!t->request.no_dwarf && task_needs_supplementary(t) && !t->request.no_supplementary)
 		return UX_OK;
 	found->needs_supplementary = false;
 	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,

@@ -53,6 +53,7 @@ struct ux_sandbox_request {
 	uint32_t mode; /* enum ux_members_mode */
 	bool flag;     /* no_gpu or allow_mismatch */
 	bool no_supplementary;
+	bool no_dwarf;
 };
 
 /* The input may have taken control of the child, so the parent checks every field. */
