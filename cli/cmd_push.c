@@ -9,6 +9,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "path_list.h"
+#include "push_out.h"
 #include "push_run.h"
 #include "sigbus.h"
 #include "terminal.h"
@@ -124,68 +125,6 @@ static void cmd_push_deinit(struct push *push)
 	ux_out_deinit(&push->out);
 }
 
-static void push_result_json(struct ux_out *out, const struct ux_push_result *r)
-{
-	char id[UX_ID_TEXT];
-	struct ux_json j = ux_json_make(out);
-	ux_json_object_begin(&j);
-	ux_json_key_cstr(&j, "file", r->path);
-	if (r->gpu > 0)
-		ux_json_key_u64(&j, "gpu", r->gpu);
-	if (r->id)
-		ux_json_key_cstr(&j, "id", ux_id_format(r->id, id));
-	ux_json_key_cstr(&j, "status", ux_push_status_name(r->status));
-	ux_json_key_cstr(&j, "reason", r->reason);
-	if (r->warning)
-		ux_json_key_cstr(&j, "warning", r->warning);
-	if (r->debug)
-		ux_json_key_cstr(&j, "debug", r->debug);
-	if (r->is_sources) {
-		ux_json_key_cstr(&j, "kind", "sources");
-		ux_json_key_u64(&j, "sources", r->sources);
-		ux_json_key_u64(&j, "missing", r->sources_missing);
-		ux_json_key_u64(&j, "size", r->size);
-	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
-		ux_json_key_cstr(&j, "quality", ux_quality_name(r->quality));
-		ux_json_key_u64(&j, "functions", r->counts.functions);
-		ux_json_key_u64(&j, "size", r->size);
-	}
-	ux_json_object_end(&j);
-	ux_out_u8(out, '\n');
-}
-
-static void push_result_text(struct ux_out *out, const struct ux_push_result *r)
-{
-	char id[UX_ID_TEXT];
-	ux_out_fmt(out, "%-13s  ", ux_push_status_name(r->status));
-	ux_text(out, ux_bytes_cstr(r->path));
-	if (r->gpu > 0)
-		ux_out_fmt(out, " gpu %u", r->gpu);
-	if (r->id)
-		ux_out_fmt(out, "  %s", ux_id_format(r->id, id));
-	if (r->is_sources) {
-		ux_out_fmt(out, "  %" PRIu64 " source files, ", r->sources);
-		ux_text_size(out, r->size);
-		if (r->sources_missing > 0)
-			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
-	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
-		ux_out_fmt(out, "  %s, ", ux_quality_name(r->quality));
-		if (r->counts.functions > 0) /* 0: the server counts them */
-			ux_out_fmt(out, "%" PRIu64 " functions, ", r->counts.functions);
-		ux_text_size(out, r->size);
-		if (r->debug) {
-			ux_out_cstr(out, ", from ");
-			ux_text(out, ux_bytes_cstr(r->debug));
-		}
-	}
-	if (*r->reason) {
-		ux_out_cstr(out, "  (");
-		ux_text(out, ux_bytes_cstr(r->reason));
-		ux_out_u8(out, ')');
-	}
-	ux_out_u8(out, '\n');
-}
-
 static pthread_mutex_t *push_lock(struct push *push)
 {
 	(void)pthread_mutex_lock(&push->lock);
@@ -224,9 +163,9 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 		return;
 	ux_progress_clear(&push->progress);
 	if (push->values->json)
-		push_result_json(&push->out, r);
+		ux_push_result_json(&push->out, r);
 	else
-		push_result_text(&push->out, r);
+		ux_push_result_text(&push->out, r);
 	if (r->warning && !push->values->json)
 		ux_print_message("%s: %s", r->path, r->warning);
 	struct ux_error err = UX_ERROR_INIT;
@@ -242,23 +181,6 @@ static void push_on_reading(void *ctx, const char *path)
 	ux_sigbus_reading(path);
 }
 
-static void push_write_summary(struct ux_out *out, const struct ux_push_summary *s, bool dry_run)
-{
-	static const char *const words[UX_PUSH_STATUS_COUNT] = {
-		[UX_PUSH_DONE_UPLOADED] = "uploaded",
-		[UX_PUSH_DONE_ALREADY_THERE] = "already there",
-		[UX_PUSH_DONE_BETTER_THERE] = "better there",
-		[UX_PUSH_DONE_SKIPPED] = "skipped",
-		[UX_PUSH_DONE_FAILED] = "failed",
-	};
-	if (dry_run)
-		ux_out_fmt(out, "%" PRIu64 " would be uploaded", s->planned);
-	for (size_t i = dry_run ? UX_PUSH_DONE_UPLOADED + 1 : 0; i < UX_PUSH_STATUS_COUNT; i++)
-		ux_out_fmt(out, "%s%" PRIu64 " %s", i > 0 ? ", " : "",
-			   s->counts[i] - (i == UX_PUSH_DONE_SKIPPED ? s->planned : 0), words[i]);
-	ux_out_u8(out, '\n');
-}
-
 /* Prints what was done when a signal ends the command. The process ends with the lock held, so that
  * nothing is printed behind it. */
 static void push_on_interrupt(void *ctx)
@@ -269,7 +191,7 @@ static void push_on_interrupt(void *ctx)
 	(void)push_lock(push);
 	ux_progress_clear(&push->progress);
 	ux_out_cstr(&out, "interrupted: ");
-	push_write_summary(&out, &push->done, push->values->dry_run);
+	ux_push_summary_write(&out, &push->done, push->values->dry_run);
 	if (!push->values->json)
 		(void)!ux_flush(&out, &err);
 	ux_print_message("push: interrupted; a later push goes on with what is missing");
@@ -282,7 +204,7 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		reported += s->counts[i];
 	if (!push->values->json)
-		push_write_summary(&push->out, s, push->values->dry_run);
+		ux_push_summary_write(&push->out, s, push->values->dry_run);
 	if (reported == s->quiet)
 		ux_print_message("push: no executable and no shared object there");
 	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && reported > s->quiet && !push->broken;

@@ -25,6 +25,7 @@ BEGIN {
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
+	allow["agent"] = "base id live push record sandbox"
 	allow["split"] = "base id object extract archive"
 	allow["crash"] = "base id live"
 	allow["profile"] = "crash base id names object unwind gsym extract live live/jit live/kernel"
@@ -46,7 +47,7 @@ BEGIN {
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
 		"server/upstream server/modules server/protocols server/profiles server/pages otlp"
 	# the command
-	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push split profile record otlp sandbox server/run"
+	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push agent split profile record otlp sandbox server/run"
 }
 # The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
 function folder_of(path, n, piece, name, i) {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent: finds the files that processes of this host run, and pushes the symbols that a server
+ * lacks, as long as it runs.
+ */
+#ifndef UX_AGENT_H
+#define UX_AGENT_H
+
+#include "push_run.h"
+
+enum {
+	UX_AGENT_MEMORY = 40 << 20, /* bytes of anonymous memory for an extraction */
+	UX_AGENT_MEMORY_DWARF = 100 << 20,
+};
+
+struct ux_agent_options {
+	/*
+	 * How files are pushed: server, limits, debug_dirs, dry_run, result, ctx. Its timeout is
+	 * for one round: a query and what it leads to.
+	 */
+	struct ux_push_options push;
+	bool once; /* ends when what runs now was pushed */
+	/* what the user should know, such as rights that are lacking; may be called at any time */
+	void (*notice)(void *ctx, const char *text);
+};
+
+/* What was done. */
+struct ux_agent_summary {
+	struct ux_push_summary push;
+	uint64_t processes; /* of the last scan */
+	uint64_t denied;    /* of these, not readable by this user */
+	uint64_t files;     /* distinct mapped files that were found */
+	uint64_t hidden;    /* mapped files that this user may not open */
+};
+
+/*
+ * Runs until the process ends; with `once`, until all is done. A server that is away is an error
+ * only with `once`. To be called by the only thread of the process. Codes: UX_ENOMEM, UX_EIO;
+ * UX_EUNAVAILABLE, UX_EDENIED: of the server.
+ */
+enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agent_summary *ret,
+			  struct ux_error *err) ux_must;
+
+#endif

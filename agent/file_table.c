@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which mapped files were seen, and the new ones among them. */
+#include "file_table.h"
+
+#include "clock.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+	CHECK_MS = 2000,     /* a file that was just looked at is not looked at again */
+	VDSO_MOST = 1 << 20, /* bytes; it has a few pages */
+};
+
+void ux_mapped_file_deinit(struct ux_mapped_file *f)
+{
+	free(f->path);
+	ux_fd_close(&f->fd);
+	*f = (struct ux_mapped_file){.fd = -1};
+}
+
+void ux_mapped_files_free(struct ux_mapped_files *v)
+{
+	for (size_t i = 0; i < v->size; i++)
+		ux_mapped_file_deinit(&v->data[i]);
+	ux_mapped_files_deinit(v);
+}
+
+void ux_file_table_deinit(struct ux_file_table *t)
+{
+	ux_seen_files_deinit(&t->seen);
+	ux_mapped_files_free(&t->waiting);
+}
+
+static int64_t table_mtime(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * UX_CLOCK_NS_IN_S + st->st_mtim.tv_nsec;
+}
+
+/* Is the file at the mapping's path here the mapped one? Fills *st. */
+static bool table_stat_here(const struct ux_proc_map *map, struct stat *st)
+{
+	return !map->deleted && map->kind == UX_PROC_MAP_FILE && stat(map->path, st) == 0 &&
+	       S_ISREG(st->st_mode) && st->st_ino == map->ino &&
+	       (uint64_t)makedev(major(st->st_dev), minor(st->st_dev)) == map->dev;
+}
+
+/* Opens the file of a mapping whose process may have ended. */
+static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *ret,
+			       struct ux_error *err)
+{
+	struct stat before, after;
+	struct ux_proc proc = {.dir = -1, .stat = -1};
+	if (table_stat_here(map, &before)) {
+		UX_FD(fd);
+		fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd >= 0 && fstat(fd, &after) == 0 && after.st_ino == before.st_ino &&
+		    after.st_dev == before.st_dev) {
+			*ret = fd;
+			fd = -1;
+			return UX_OK;
+		}
+	}
+	UX_TRY(ux_proc_open(&proc, pid, err));
+	enum ux_code code = ux_proc_open_mapped(&proc, map, ret, err);
+	ux_proc_close(&proc);
+	return code;
+}
+
+/* Appends an open file, which the list takes over. */
+static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
+				 const char *path, int *fd, struct ux_error *err)
+{
+	if (t->is_known && t->is_known(t->ctx, key))
+		return UX_OK;
+	ux_cleanup(ux_free_ptr) char *name = strdup(path);
+	struct ux_mapped_file file = {.key = key, .path = name, .fd = *fd};
+	if (!name || !ux_mapped_files_append(&t->waiting, file))
+		return ux_error_nomem(err);
+	name = NULL;
+	*fd = -1;
+	t->found++;
+	return UX_OK;
+}
+
+/* Begins the memory anew when it is full: files are then found once more. */
+static void table_make_room(struct ux_file_table *t)
+{
+	if (t->seen.size >= UX_MAPPED_SEEN_MOST)
+		ux_seen_files_deinit(&t->seen);
+}
+
+static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
+				     const struct ux_proc_map *map, struct ux_error *err)
+{
+	UX_FD(fd);
+	bool fresh = false;
+	struct ux_proc proc = {.dir = -1, .stat = -1};
+	ux_cleanup(ux_read_deinit) struct ux_read image = {0};
+	const struct ux_seen_inode inode = {0, map->end - map->start};
+	/* The kernel has one for each width of addresses; their sizes tell them apart. */
+	struct ux_seen_file *seen = ux_seen_files_insert(&t->seen, inode, &fresh);
+	if (!seen)
+		return ux_error_nomem(err);
+	if (seen->size != 0 || map->end - map->start > VDSO_MOST)
+		return UX_OK;
+	if (ux_proc_open(&proc, pid, NULL) != UX_OK)
+		return UX_OK;
+	enum ux_code code = ux_proc_read_memory(&proc, map->start, map->end, &image, NULL);
+	ux_proc_close(&proc);
+	if (code != UX_OK)
+		return UX_OK; /* another process will do */
+	UX_TRY(ux_file_temporary(&fd, err));
+	UX_TRY(ux_file_write(fd, image.bytes, err));
+	seen->size = image.bytes.size;
+	const struct ux_mapped_key key = {.size = image.bytes.size,
+					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
+	return table_append(t, key, "[vdso]", &fd, err);
+}
+
+/* Opens the file of a mapping and appends it when it is not the one that was seen there before. */
+static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *seen, pid_t pid,
+			       const struct ux_proc_map *map, struct ux_error *err)
+{
+	UX_FD(fd);
+	struct stat st;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = table_open(pid, map, &fd, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK) {
+		bool denied = code == UX_EDENIED || map->deleted;
+		t->hidden += denied;
+		t->vanished += !denied;
+		return UX_OK;
+	}
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return UX_OK;
+	const struct ux_mapped_key key = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+					  table_mtime(&st)};
+	if (key.size == seen->size && key.mtime_ns == seen->mtime_ns)
+		return UX_OK;
+	if (t->waiting.size >= UX_MAPPED_WAITING_MOST) {
+		t->left = true;
+		return UX_OK;
+	}
+	seen->size = key.size;
+	seen->mtime_ns = key.mtime_ns;
+	return table_append(t, key, map->path, &fd, err);
+}
+
+enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
+				 int64_t now_ms, struct ux_error *err)
+{
+	bool fresh = false;
+	struct stat st;
+	if (!map->exec)
+		return UX_OK;
+	table_make_room(t);
+	if (map->kind == UX_PROC_MAP_VDSO)
+		return table_sight_vdso(t, pid, map, err);
+	if ((map->kind != UX_PROC_MAP_FILE && map->kind != UX_PROC_MAP_MEMORY) || map->ino == 0)
+		return UX_OK;
+	struct ux_seen_file *seen =
+		ux_seen_files_insert(&t->seen, (struct ux_seen_inode){map->dev, map->ino}, &fresh);
+	if (!seen)
+		return ux_error_nomem(err);
+	if (!fresh && now_ms - seen->checked_ms < CHECK_MS)
+		return UX_OK;
+	seen->checked_ms = now_ms;
+	if (!fresh && table_stat_here(map, &st) && (uint64_t)st.st_size == seen->size &&
+	    table_mtime(&st) == seen->mtime_ns)
+		return UX_OK;
+	return table_look(t, seen, pid, map, err);
+}
+
+void ux_file_table_forget(struct ux_file_table *t, struct ux_mapped_key key)
+{
+	/* The inode may stand under another number (overlayfs), so that all are compared. */
+	for (size_t i = 0; i < t->seen.cap; i++) {
+		struct ux_seen_file *seen = &t->seen.entries[i].value;
+		if (t->seen.entries[i].hash != 0 && seen->size == key.size &&
+		    seen->mtime_ns == key.mtime_ns)
+			*seen = (struct ux_seen_file){.checked_ms = seen->checked_ms};
+	}
+}

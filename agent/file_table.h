@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which mapped files were seen, and the new ones among them. */
+#ifndef UX_FILE_TABLE_H
+#define UX_FILE_TABLE_H
+
+#include "error.h"
+#include "map.h"
+#include "mapped_file.h"
+#include "proc_files.h"
+
+enum {
+	UX_MAPPED_WAITING_MOST = 4096, /* files that wait at once: each is open */
+	UX_MAPPED_SEEN_MOST = 1 << 18, /* inodes that are remembered; more are begun anew */
+};
+
+/* An inode as /proc/PID/maps numbers it. */
+struct ux_seen_inode {
+	uint64_t dev;
+	uint64_t ino;
+};
+
+static inline uint64_t ux_seen_inode_hash(struct ux_seen_inode i)
+{
+	return ux_hash_mix(i.dev ^ 0x9e3779b97f4a7c15u, i.ino | 1);
+}
+
+static inline bool ux_seen_inode_eq(struct ux_seen_inode a, struct ux_seen_inode b)
+{
+	return a.dev == b.dev && a.ino == b.ino;
+}
+
+/* What was seen at an inode. */
+struct ux_seen_file {
+	uint64_t size;
+	int64_t mtime_ns;
+	int64_t checked_ms; /* of the monotonic clock: when that was read */
+};
+
+UX_MAP(ux_seen_files, struct ux_seen_inode, struct ux_seen_file, ux_seen_inode_hash,
+       ux_seen_inode_eq);
+
+/* Whether nothing has to be done for a file, because that was done earlier. */
+typedef bool ux_file_is_known_fn(void *ctx, struct ux_mapped_key key);
+
+/* Zeroed but for is_known and ctx: nothing was seen. One thread at a time. */
+struct ux_file_table {
+	struct ux_seen_files seen;
+	struct ux_mapped_files waiting; /* in the order in which they were found */
+	uint64_t found;                 /* distinct files in all */
+	uint64_t hidden;   /* sights of files that could not be opened for lack of rights */
+	uint64_t vanished; /* sights of files that were gone before they were opened */
+	bool left;         /* some were left out because too many wait */
+	ux_file_is_known_fn *is_known; /* may be NULL */
+	void *ctx;
+};
+
+void ux_file_table_deinit(struct ux_file_table *t);
+
+/*
+ * Looks at a mapping of a process; other than of code, of files and of the vDSO are ignored. A file
+ * that was not seen before, or has changed since, is opened and appended to the waiting ones. pid
+ * is a hint: what is opened is compared with the mapping's device and inode, so that a process that
+ * got the ID of an earlier one is harmless, and a process that has ended costs only those of its
+ * files that are not at their path here. UX_ENOMEM is the only failure.
+ */
+enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
+				 int64_t now_ms, struct ux_error *err) ux_must;
+
+/*
+ * Makes a file new that was taken from the waiting ones and could not be dealt with: the next sight
+ * of it finds it again.
+ */
+void ux_file_table_forget(struct ux_file_table *t, struct ux_mapped_key key);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex agent: keeps pushing the symbols of what runs on this host. */
+#include "commands.h"
+
+#include "agent.h"
+#include "common_options.h"
+#include "interrupt.h"
+#include "output.h"
+#include "push_out.h"
+
+#include <pthread.h>
+
+enum {
+	ROUND_S = 600, /* for one query, or one file: its extraction and its upload */
+	RETRIES = 3,
+};
+
+struct agent_values {
+	struct ux_server_values server;
+	char *debug_dir;
+	const char *description;
+	const char *proxy;
+	uint64_t memory;
+	bool dwarf;
+	bool no_gpu;
+	bool once;
+	bool dry_run;
+	bool json;
+	bool verbose;
+};
+
+static const struct ux_option agent_options[] = {
+	UX_SERVER_OPTIONS(struct agent_values, server),
+	{"once", 0, UX_OPTION_FLAG, offsetof(struct agent_values, once), NULL,
+	 "push what runs now, and end"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct agent_values, dry_run), NULL,
+	 "list what the server lacks, but upload nothing"},
+	{"dwarf", 0, UX_OPTION_FLAG, offsetof(struct agent_values, dwarf), NULL,
+	 "extract lines and inlined calls too, which takes more memory and time"},
+	UX_DEBUG_DIR_OPTION(struct agent_values, debug_dir),
+	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct agent_values, no_gpu), NULL,
+	 "leave out the GPU code in programs"},
+	{"memory", 0, UX_OPTION_BYTES, offsetof(struct agent_values, memory), "SIZE",
+	 "for an extraction [40M; with --dwarf 100M]"},
+	{"description", 0, UX_OPTION_TEXT, offsetof(struct agent_values, description), "TEXT",
+	 "kept with the symbols: a group of hosts"},
+	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct agent_values, proxy), "URL",
+	 "reach the server through it [https_proxy, http_proxy, no_proxy]"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct agent_values, json), NULL,
+	 "one object a file"},
+	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct agent_values, verbose), NULL,
+	 "name also the files that the server has already"},
+};
+
+/* The state of the command. */
+struct agent_command {
+	const struct agent_values *values;
+	struct ux_out out;
+	struct ux_push_summary done;
+	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
+	bool broken;          /* standard output is closed */
+};
+
+static void agent_values_deinit(struct agent_values *v)
+{
+	free(v->debug_dir);
+}
+
+static pthread_mutex_t *agent_lock(struct agent_command *c)
+{
+	(void)pthread_mutex_lock(&c->lock);
+	return &c->lock;
+}
+
+static void agent_unlock(pthread_mutex_t **lock)
+{
+	(void)pthread_mutex_unlock(*lock);
+}
+
+static void agent_on_result(void *ctx, const struct ux_push_result *r)
+{
+	struct agent_command *c = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	ux_cleanup(agent_unlock) pthread_mutex_t *lock = agent_lock(c);
+	(void)lock; /* held to the end of the scope */
+	c->done.counts[r->status]++;
+	c->done.planned += r->planned;
+	bool news = r->status == UX_PUSH_DONE_UPLOADED || r->status == UX_PUSH_DONE_FAILED ||
+		    r->planned;
+	if (!news && !c->values->verbose)
+		return;
+	if (c->values->json)
+		ux_push_result_json(&c->out, r);
+	else
+		ux_push_result_text(&c->out, r);
+	if (ux_flush(&c->out, &err) != UX_OK && !c->broken) {
+		ux_print_error("standard output", &err);
+		c->broken = true;
+	}
+}
+
+static void agent_on_notice(void *ctx, const char *text)
+{
+	struct agent_command *c = ctx;
+	ux_cleanup(agent_unlock) pthread_mutex_t *lock = agent_lock(c);
+	(void)lock;
+	ux_print_message("agent: %s", text);
+}
+
+/* Prints what was done when a signal ends the command, with the lock held. */
+static void agent_on_interrupt(void *ctx)
+{
+	struct agent_command *c = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	(void)agent_lock(c);
+	ux_push_summary_write(&out, &c->done, c->values->dry_run);
+	if (!c->values->json)
+		(void)!ux_flush(&out, &err);
+}
+
+/* What this user does not see, and what would help. */
+static void agent_print_hidden(const struct ux_agent_summary *s)
+{
+	if (s->denied > 0)
+		ux_print_message("agent: %" PRIu64 " of %" PRIu64
+				 " processes are other users' and were not seen; CAP_SYS_PTRACE "
+				 "shows them",
+				 s->denied, s->processes);
+	if (s->hidden > 0)
+		ux_print_message("agent: %" PRIu64
+				 " mapped files are deleted or not readable; CAP_SYS_ADMIN or "
+				 "CAP_CHECKPOINT_RESTORE opens deleted ones, CAP_DAC_READ_SEARCH "
+				 "unreadable ones",
+				 s->hidden);
+}
+
+static int agent_finish(struct agent_command *c, const struct ux_agent_summary *s)
+{
+	if (!c->values->json)
+		ux_push_summary_write(&c->out, &s->push, c->values->dry_run);
+	agent_print_hidden(s);
+	bool good = s->push.counts[UX_PUSH_DONE_FAILED] == 0 && !c->broken;
+	return ux_finish(&c->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
+}
+
+static void agent_command_deinit(struct agent_command *c)
+{
+	ux_out_deinit(&c->out);
+}
+
+static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	ux_cleanup(agent_values_deinit) struct agent_values v = {0};
+	static struct ux_server_selection server;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_args args;
+	struct ux_agent_summary summary;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n > 0)
+		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[0]);
+	if (ux_server_select(&v.server, &server, &err) != UX_OK) {
+		ux_print_error(v.server.token_file ? v.server.token_file : "agent", &err);
+		return UX_EXIT_USAGE;
+	}
+	ux_cleanup(agent_command_deinit) struct agent_command c = {
+		.values = &v, .lock = PTHREAD_MUTEX_INITIALIZER};
+	const struct ux_agent_options how = {
+		.push = {.url = server.url,
+			 .cacert = server.cacert,
+			 .token = server.token,
+			 .debug_dirs = v.debug_dir,
+			 .description = v.description,
+			 .no_gpu = v.no_gpu,
+			 .no_dwarf = !v.dwarf,
+			 .dry_run = v.dry_run,
+			 .timeout_ms = ROUND_S * INT64_C(1000),
+			 .retries = RETRIES,
+			 .proxy = v.proxy,
+			 .memory = v.memory > 0 ? v.memory
+				   : v.dwarf    ? UX_AGENT_MEMORY_DWARF
+						: UX_AGENT_MEMORY,
+			 .result = agent_on_result,
+			 .ctx = &c},
+		.once = v.once,
+		.notice = agent_on_notice,
+	};
+	ux_interrupt_begin(agent_on_interrupt, &c);
+	enum ux_code code = ux_agent_run(&how, &summary, &err);
+	if (code == UX_OK)
+		return agent_finish(&c, &summary);
+	return ux_print_error(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+}
+
+const struct ux_command ux_cmd_agent = {
+	.name = "agent",
+	.usage = "[options]\n--once [options]",
+	.line = "keep pushing symbols of what runs on this host",
+	.text = "Finds the files that processes of this host execute, those in containers, deleted ones\n"
+		"and those of processes that end soon too, and uploads the symbols that the server does\n"
+		"not have yet. The kernel reports new mappings, so that a host at rest costs nothing.\n"
+		"Each file is read once, in a confined child. Without --dwarf these are the names in\n"
+		"symbol tables and in Go's own tables.\n"
+		"Prints a line for each file that was uploaded, or could not be.",
+	.examples =
+		"  unhex agent --url https://symbols.example.com --token-file /etc/unhex/token\n"
+		"  unhex agent --once --dry-run",
+	.options = agent_options,
+	.n_options = ux_countof(agent_options),
+	.run = cmd_agent_run,
+};
