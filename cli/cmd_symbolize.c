@@ -155,8 +155,8 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_er
 		UX_TRY(ux_firefox_rewrite(&in->document.firefox, &in->profile, plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
-		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->profile, job->options.demangle,
-					      plain, err));
+		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->jit, &in->profile,
+					      job->options.demangle, plain, err));
 		break;
 	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:

@@ -4,7 +4,6 @@
 
 #include "output.h"
 #include "packed_file.h"
-#include "profile_jit.h"
 #include "profile_unwind.h"
 #include "sigbus.h"
 #include "unhex/process.h"
@@ -27,6 +26,7 @@ void ux_profile_options_free(struct ux_profile_options *v)
 void ux_profile_input_close(struct ux_profile_input *in)
 {
 	ux_progress_clear(&in->progress);
+	ux_profile_jit_deinit(&in->jit);
 	ux_profile_deinit(&in->profile);
 	ux_profile_document_close(&in->document);
 	ux_process_cache_free(in->cache);
@@ -83,25 +83,22 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 					    struct ux_error *err)
 {
 	UX_TRY(profile_input_open_files(in, v, err));
-	struct ux_profile_sources sources = {
-		.cache = in->cache, .file_dirs = v->files, .no_local = v->no_local};
+	in->reading.cache = in->cache;
 	struct ux_profile_unwind *unwind = calloc(1, sizeof(*unwind));
 	ux_cleanup(ux_free_ptr) void *owned = unwind;
 	if (!owned)
 		return ux_error_nomem(err);
-	unwind->sources = &sources;
-	struct ux_profile_jit jit = {.sources = &sources};
+	unwind->sources = &in->reading;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	ux_file_unmap(&in->file);
 	in->document.format = UX_PROFILE_FORMAT_PERF_DATA;
 	in->profile.keep_times = in->keep_times;
-	struct ux_perf_source source = {.fd = fd, .unwind = unwind, .jit = &jit};
+	struct ux_perf_source source = {.fd = fd, .unwind = unwind, .jit = &in->jit};
 	enum ux_code code = ux_perf_data_read(source, &in->profile, &in->document.perf, err);
 	(void)close(fd);
 	ux_profile_unwind_deinit(unwind);
-	ux_profile_jit_deinit(&jit);
 	return code;
 }
 
@@ -113,6 +110,9 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 	UX_TRY(ux_profile_init(&in->profile, err));
 	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
 	ux_sigbus_reading(name);
+	in->reading = (struct ux_profile_sources){.file_dirs = v->files, .no_local = v->no_local};
+	in->jit.sources = &in->reading;
+	in->document.jit = &in->jit;
 	UX_TRY(ux_file_map(path, &in->file, err));
 	if (ux_perf_data_is(in->file.bytes))
 		return profile_input_read_perf(in, path, v, err);
@@ -325,6 +325,9 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		{s->untimed,
 		 "addresses have the name of the last run-time code there: the recording has no "
 		 "times of the jitdump's clock (perf record -k mono)"},
+		{s->unsure,
+		 "addresses of run-time code are named by times that are taken for those of the "
+		 "jitdump's clock: the text does not say which clock it has (perf script --header)"},
 		{s->deferred, "samples have their callers in records that are not read"},
 		{s->late, "records came too late to be put in order"},
 		{s->unkept_mappings, "mappings were too many"},
@@ -353,7 +356,8 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 	enum ux_code code = ux_profile_share(&in->profile, &share, err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
-	if (in->document.format == UX_PROFILE_FORMAT_PERF_DATA)
+	if (in->document.format == UX_PROFILE_FORMAT_PERF_DATA ||
+	    in->document.format == UX_PROFILE_FORMAT_PERF_SCRIPT)
 		profile_input_report_perf(&in->document.perf, &out);
 	ux_out_cstr(&out, "unhex: ");
 	profile_input_percent(&out, share.named, share.weight);

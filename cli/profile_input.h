@@ -8,6 +8,7 @@
 #include "dash_file.h"
 #include "file.h"
 #include "profile_document.h"
+#include "profile_jit.h"
 #include "profile_symbolize.h"
 #include "remote.h"
 #include "terminal.h"
@@ -48,6 +49,8 @@ struct ux_profile_input {
 	bool packed;      /* it was compressed by gzip */
 	struct ux_profile profile;
 	struct ux_profile_document document;
+	struct ux_profile_sources reading; /* where files are searched while it is read */
+	struct ux_profile_jit jit;         /* jitdumps of its processes */
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;

@@ -25,23 +25,32 @@ static int64_t count_samples(const struct ux_profile *p)
 	return sum;
 }
 
+static void rewrite_text(struct ux_bytes in, struct ux_profile_jit *jit, struct ux_profile *p)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out same = {0}, named = {0};
+	ux_cleanup(ux_profile_deinit) struct ux_profile q;
+	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
+	fuzz_truth(ux_perf_script_rewrite(in, jit, p, UX_DEMANGLE_FULL, &same, NULL) == UX_OK);
+	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
+	name_all(p);
+	fuzz_truth(ux_perf_script_rewrite(in, jit, p, UX_DEMANGLE_FULL, &named, NULL) == UX_OK);
+	fuzz_truth(ux_perf_script_read(ux_out_bytes(&named), NULL, &q, NULL) == UX_OK);
+	fuzz_truth(count_samples(p) == count_samples(&q));
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	ux_cleanup(ux_profile_deinit) struct ux_profile p, q;
-	ux_cleanup(ux_out_deinit) struct ux_out same = {0}, named = {0};
+	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_bytes in = ux_bytes(data, size);
+	/* Jitdumps are searched, but none is found. */
+	struct ux_profile_sources sources = {.no_local = true};
+	ux_cleanup(ux_profile_jit_deinit) struct ux_profile_jit jit = {.sources = &sources};
 	(void)ux_perf_script_is(in);
-	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK && ux_profile_init(&q, NULL) == UX_OK);
-	enum ux_code code = ux_perf_script_read(in, &p, &err);
+	fuzz_truth(ux_profile_init(&p, NULL) == UX_OK);
+	enum ux_code code = ux_perf_script_read(in, &jit, &p, &err);
 	fuzz_truths_of_error(code, &err, size);
-	if (code != UX_OK)
-		return 0;
-	fuzz_truth(ux_perf_script_rewrite(in, &p, UX_DEMANGLE_FULL, &same, NULL) == UX_OK);
-	fuzz_truth(ux_bytes_eq(in, ux_out_bytes(&same)));
-	name_all(&p);
-	fuzz_truth(ux_perf_script_rewrite(in, &p, UX_DEMANGLE_FULL, &named, NULL) == UX_OK);
-	fuzz_truth(ux_perf_script_read(ux_out_bytes(&named), &q, NULL) == UX_OK);
-	fuzz_truth(count_samples(&p) == count_samples(&q));
+	if (code == UX_OK)
+		rewrite_text(in, &jit, &p);
 	return 0;
 }

@@ -32,6 +32,8 @@ struct ux_perf_summary {
 	uint64_t unwound_lost;  /* of these: they end in code without unwind tables */
 	uint64_t untimed;       /* addresses of run-time code, where the last code there is taken:
 				   the recording has no times of the jitdump's clock */
+	uint64_t unsure;        /* those that were looked up by times of a clock that the text of
+				   perf script does not name */
 	uint64_t deferred;      /* samples of which the callers are in a record that is not read */
 	uint64_t late;          /* records that came after later ones were used */
 	uint64_t unkept_mappings; /* beyond the limit of mappings */

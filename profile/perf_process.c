@@ -2,6 +2,8 @@
 /* Records about processes: MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL. */
 #include "perf_process.h"
 
+#include "jit_files.h"
+
 #define SECTION "record"
 
 #define KERNEL_PATH "[kernel.kallsyms]"
@@ -228,23 +230,6 @@ static enum ux_profile_module_kind perf_path_kind(struct ux_bytes path)
 	return UX_PROFILE_FILE;
 }
 
-/* Whether a file is the jitdump of a process: jit-PID.dump. */
-static bool perf_path_is_jitdump(struct ux_bytes path)
-{
-	const uint8_t *slash = ux_bytes_find_last(path, '/');
-	struct ux_bytes name = path;
-	if (slash)
-		name = ux_bytes(slash + 1, path.size - (size_t)(slash + 1 - path.data));
-	struct ux_bytes prefix = UX_STR("jit-"), suffix = UX_STR(".dump");
-	if (!ux_bytes_starts(name, prefix) || name.size <= prefix.size + suffix.size)
-		return false;
-	size_t digits = name.size - prefix.size - suffix.size;
-	for (size_t i = 0; i < digits; i++)
-		if (name.data[prefix.size + i] < '0' || name.data[prefix.size + i] > '9')
-			return false;
-	return memcmp(name.data + prefix.size + digits, suffix.data, suffix.size) == 0;
-}
-
 /* Finds or adds a module. */
 static enum ux_code perf_module(struct ux_perf_processes *p, enum ux_profile_module_kind kind,
 				struct ux_bytes path, uint32_t pid, const struct ux_id *id,
@@ -371,14 +356,14 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 	if (ux_bytes_eq(m.path, UX_STR("[vdso]")) && m.start <= UINT32_MAX)
 		m.path = UX_STR("[vdso32]");
 	enum ux_profile_module_kind kind = perf_path_kind(m.path);
-	if (perf_path_is_jitdump(m.path))
+	if (ux_jitdump_path_is(m.path))
 		kind = UX_PROFILE_JIT;
 	else if (kind == UX_PROFILE_JIT && m.id.size > 0)
 		kind = UX_PROFILE_FILE; /* a program in memory, such as one executed from a memfd */
 	UX_TRY(perf_module(p, kind, m.path, m.pid, &m.id, &module, err));
 	UX_TRY(perf_thread_find(p, m.pid, m.tid, &thread, err));
 	struct ux_perf_process *process = &p->processes.data[p->threads.data[thread].process];
-	if (perf_path_is_jitdump(m.path)) {
+	if (ux_jitdump_path_is(m.path)) {
 		process->dump = module;
 		process->dump_read = 0;
 	}

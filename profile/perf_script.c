@@ -2,8 +2,11 @@
 /* The text that `perf script` prints. */
 #include "perf_script.h"
 
+#include "jit_files.h"
 #include "profile_text.h"
 #include "text.h"
+
+#include <time.h>
 
 enum {
 	SCRIPT_SAMPLES, /* the values of a sample */
@@ -24,6 +27,7 @@ struct script_frame {
 	struct ux_bytes dso;     /* without the position; empty: unknown */
 	struct ux_bytes printed; /* the same with it */
 	size_t indent;           /* bytes before the address */
+	const uint8_t *start;    /* of the address */
 };
 
 /* The line of a sample: "COMM PID/TID [CPU] TIME: PERIOD EVENT:". */
@@ -31,16 +35,27 @@ struct script_head {
 	struct ux_bytes comm;
 	uint64_t pid;
 	uint64_t tid;
+	uint64_t time; /* nanoseconds */
 	uint64_t period;
-	struct ux_bytes event;
+	struct ux_bytes behind; /* what stands behind the event */
 };
 
 UX_VEC(script_stack, uint32_t);
 
+/* Which clock the times are of. */
+enum script_clock {
+	SCRIPT_CLOCK_UNKNOWN, /* the text has no header */
+	SCRIPT_CLOCK_MONOTONIC,
+	SCRIPT_CLOCK_OTHER,
+};
+
 /* The state of reading a text, also when it is read again to be written. */
 struct script_reader {
 	struct ux_profile *profile;
-	struct ux_profile_numbers modules; /* by the string of their path */
+	struct ux_profile_jit *jit; /* NULL: jitdumps are not read */
+	enum script_clock clock;
+	struct ux_profile_numbers dumps;   /* module of the jitdump by process */
+	struct ux_profile_numbers modules; /* by (process of run-time code, string of the path) */
 	struct ux_profile_numbers named;   /* location by (string of the symbol, module) */
 	struct ux_profile_numbers threads; /* by (string of comm, tid) */
 	bool rewriting;                    /* locations that have a symbol are not looked up */
@@ -53,6 +68,7 @@ struct script_reader {
 
 static void script_reader_deinit(struct script_reader *r)
 {
+	ux_profile_numbers_deinit(&r->dumps);
 	ux_profile_numbers_deinit(&r->modules);
 	ux_profile_numbers_deinit(&r->named);
 	ux_profile_numbers_deinit(&r->threads);
@@ -116,6 +132,7 @@ static bool script_frame_parse(struct ux_bytes line, struct script_frame *ret)
 	if (ret->indent == 0)
 		return false;
 	struct ux_bytes rest = script_behind(line, ret->indent);
+	ret->start = rest.data;
 	size_t n = ux_digits_parse(rest, 16, &ret->address);
 	if (n == 0 || (n < rest.size && rest.data[n] != ' '))
 		return false;
@@ -147,14 +164,32 @@ static bool script_head_thread(struct ux_bytes before, struct script_head *ret)
 	return n > 0 && n == ids.size && ret->comm.size > 0;
 }
 
-/* Reads "SECONDS.MICROSECONDS" at the end of the text and sets *ret_before to what is before. */
-static bool script_head_time(struct ux_bytes text, struct ux_bytes *ret_before)
+/* Reads "SECONDS.MICROSECONDS", or nanoseconds, at the end of the text and sets *ret_before to what
+ * is before. The time is the last nanosecond of those that are printed so. */
+static bool script_head_time(struct ux_bytes text, struct ux_bytes *ret_before, uint64_t *ret)
 {
+	enum {
+		DIGITS = 9
+	};
+	const uint64_t billion = 1000000000;
 	size_t i = text.size, points = 0;
 	while (i > 0 && (ux_is_digit(text.data[i - 1]) || text.data[i - 1] == '.'))
 		points += text.data[--i] == '.';
 	*ret_before = ux_bytes(text.data, i);
-	return points == 1 && i > 0 && i < text.size && text.data[i - 1] == ' ';
+	if (points != 1 || i == 0 || i == text.size || text.data[i - 1] != ' ')
+		return false;
+	uint64_t seconds = 0, part = 0;
+	struct ux_bytes time = script_behind(text, i);
+	size_t n = ux_digits_parse(time, 10, &seconds);
+	struct ux_bytes behind = script_behind(time, ux_min(n + 1, time.size));
+	size_t m = ux_digits_parse(behind, 10, &part);
+	*ret = 0;
+	if (n == 0 || m == 0 || m > DIGITS || seconds >= UINT64_MAX / billion)
+		return true;
+	for (; m < DIGITS; m++)
+		part = part * 10 + 9;
+	*ret = seconds * billion + part;
+	return true;
 }
 
 /* Whether the line is of an event that is no sample, such as a mapping. */
@@ -163,41 +198,46 @@ static bool script_is_event(struct ux_bytes line)
 	return line.size > 0 && memmem(line.data, line.size, ": PERF_RECORD_", 14);
 }
 
-/* Parses the line of a sample: the first ": " that a time stands before separates its parts. */
+/* Reads "PERIOD EVENT:" and what stands behind it. Both are there, or neither. */
+static void script_head_event(struct ux_bytes text, struct script_head *ret)
+{
+	struct ux_bytes rest = ux_trim(text);
+	uint64_t period = 0;
+	ret->behind = text;
+	const uint8_t *end = memmem(rest.data, rest.size, ": ", 2);
+	if (!end && (rest.size == 0 || rest.data[rest.size - 1] != ':'))
+		return;
+	size_t n = ux_digits_parse(rest, 10, &period);
+	if (n > 0 && n < rest.size && rest.data[n] == ' ') {
+		ret->period = period;
+		rest = ux_trim(script_behind(rest, n));
+	}
+	size_t size = end ? (size_t)(end - rest.data) : rest.size - 1;
+	ret->behind = end ? script_behind(rest, size + 1) : UX_BYTES_NONE;
+}
+
+/* The location on the line of a sample itself, where there are no callchains. */
+static bool script_head_frame(const struct script_head *head, struct script_frame *ret)
+{
+	return script_frame_parse(head->behind, ret) && ret->dso.size > 0;
+}
+
+/* Parses the line of a sample, which is indented where there are no callchains: the first ": " that
+ * a time stands before separates its parts. */
 static bool script_head_parse(struct ux_bytes line, struct script_head *ret)
 {
 	*ret = (struct script_head){.period = 1};
-	if (line.size == 0 || ux_is_blank(line.data[0]) || line.data[0] == '#')
+	if (line.size == 0 || line.data[0] == '#')
 		return false;
 	for (size_t i = 1; i + 1 < line.size; i++) {
 		struct ux_bytes before;
 		if (line.data[i] != ':' || line.data[i + 1] != ' ' ||
-		    !script_head_time(ux_bytes(line.data, i), &before) ||
+		    !script_head_time(ux_bytes(line.data, i), &before, &ret->time) ||
 		    !script_head_thread(before, ret))
 			continue;
-		struct ux_bytes rest = ux_trim(script_behind(line, i + 1));
-		uint64_t period = 0;
-		size_t n = ux_digits_parse(rest, 10, &period);
-		if (n > 0 && n < rest.size && rest.data[n] == ' ') {
-			ret->period = period;
-			rest = ux_trim(script_behind(rest, n));
-		}
-		const uint8_t *end = memmem(rest.data, rest.size, ": ", 2);
-		ret->event = end ? ux_bytes(rest.data, (size_t)(end - rest.data)) : rest;
-		if (!end && rest.size > 0 && rest.data[rest.size - 1] == ':')
-			ret->event.size--;
+		script_head_event(script_behind(line, i + 1), ret);
 		return !script_is_event(line);
 	}
-	return false;
-}
-
-/* The location on the line of a sample itself, where there are no callchains. */
-static bool script_head_frame(struct ux_bytes line, struct script_frame *ret)
-{
-	for (size_t i = 1; i + 1 < line.size; i++)
-		if (line.data[i] == ':' && ux_is_blank(line.data[i + 1]) &&
-		    script_frame_parse(script_behind(line, i + 1), ret) && ret->dso.size > 0)
-			return true;
 	return false;
 }
 
@@ -226,26 +266,126 @@ static enum ux_profile_module_kind script_module_kind(struct ux_bytes dso)
 	return ux_bytes_starts(dso, UX_STR("[")) ? UX_PROFILE_KERNEL : UX_PROFILE_FILE;
 }
 
+/* The process whose code is in "/tmp/perf-PID.map", as perf calls memory without a file; the head
+ * of a sample may have the number of its thread alone. */
+static uint32_t script_code_process(const struct script_reader *r, struct ux_bytes dso)
+{
+	struct ux_bytes prefix = UX_STR("/tmp/perf-");
+	uint64_t pid = 0;
+	if (ux_bytes_starts(dso, prefix) &&
+	    ux_digits_parse(script_behind(dso, prefix.size), 10, &pid) > 0)
+		return (uint32_t)pid;
+	return (uint32_t)r->head.pid;
+}
+
+static uint64_t script_module_key(enum ux_profile_module_kind kind, uint32_t pid, uint32_t path)
+{
+	return (uint64_t)(kind == UX_PROFILE_JIT ? pid : 0) << 32 | path;
+}
+
 static enum ux_code script_module(struct script_reader *r, struct ux_bytes dso, uint32_t *ret,
 				  struct ux_error *err)
 {
-	uint32_t path = 0;
+	struct ux_profile_module m = {.kind = script_module_kind(dso)};
 	bool fresh = false;
 	*ret = 0;
 	if (dso.size == 0)
 		return UX_OK;
-	UX_TRY(ux_profile_string(r->profile, dso, &path, err));
-	uint32_t *module = ux_profile_numbers_insert(&r->modules, path, &fresh);
+	if (m.kind == UX_PROFILE_JIT)
+		m.pid = script_code_process(r, dso);
+	UX_TRY(ux_profile_string(r->profile, dso, &m.path, err));
+	uint32_t *module = ux_profile_numbers_insert(
+		&r->modules, script_module_key(m.kind, m.pid, m.path), &fresh);
 	if (!module)
 		return ux_error_nomem(err);
-	if (fresh) {
-		struct ux_profile_module m = {.kind = script_module_kind(dso), .path = path};
-		if (m.kind == UX_PROFILE_JIT)
-			m.pid = (uint32_t)r->head.pid;
+	if (fresh)
 		UX_TRY(ux_profile_add_module(r->profile, m, module, err));
-	}
 	*ret = *module;
 	return UX_OK;
+}
+
+/* The jitdump of a process: that which it had mapped, else one with its name. */
+static enum ux_code script_dump(struct script_reader *r, uint32_t pid, struct ux_bytes path,
+				uint32_t *ret, struct ux_error *err)
+{
+	bool fresh = false;
+	char name[32];
+	uint32_t *dump = ux_profile_numbers_insert(&r->dumps, pid, &fresh);
+	if (!dump)
+		return ux_error_nomem(err);
+	if (fresh || path.size > 0) {
+		(void)snprintf(name, sizeof(name), "jit-%" PRIu32 ".dump", pid);
+		struct ux_profile_module m = {.kind = UX_PROFILE_JIT, .pid = pid};
+		UX_TRY(ux_profile_string(r->profile, path.size > 0 ? path : ux_bytes_cstr(name),
+					 &m.path, err));
+		bool other = false;
+		uint32_t *module = ux_profile_numbers_insert(
+			&r->modules, script_module_key(m.kind, pid, m.path), &other);
+		if (!module)
+			return ux_error_nomem(err);
+		if (other)
+			UX_TRY(ux_profile_add_module(r->profile, m, module, err));
+		*dump = *module;
+	}
+	*ret = *dump;
+	return UX_OK;
+}
+
+/* The location of run-time code by its process's jitdump. *ret is 0 when that does not have it. */
+static enum ux_code script_code(struct script_reader *r, struct ux_bytes dso,
+				struct ux_profile_place place, uint32_t *ret, struct ux_error *err)
+{
+	uint32_t dump = 0;
+	uint64_t time = r->clock == SCRIPT_CLOCK_OTHER ? 0 : r->head.time;
+	*ret = 0;
+	if (!r->jit)
+		return UX_OK;
+	UX_TRY(script_dump(r, script_code_process(r, dso), UX_BYTES_NONE, &dump, err));
+	uint32_t before = (uint32_t)r->profile->locations.size;
+	UX_TRY(ux_profile_jit_locate(r->jit, r->profile, dump, place, time, ret, err));
+	if (r->clock != SCRIPT_CLOCK_UNKNOWN || time == 0)
+		return UX_OK;
+	r->jit->unsure += *ret >= before;
+	return *ret != 0 ? UX_OK
+			 : ux_profile_jit_locate(r->jit, r->profile, dump, place, 0, ret, err);
+}
+
+/* Whether an event's attributes have the number of CLOCK_MONOTONIC. */
+static bool script_says_monotonic(struct ux_bytes line)
+{
+	struct ux_bytes field = UX_STR(", clockid = ");
+	uint64_t clock = 0;
+	const uint8_t *at = memmem(line.data, line.size, field.data, field.size);
+	if (!at)
+		return false;
+	struct ux_bytes number = script_behind(line, (size_t)(at - line.data) + field.size);
+	return ux_digits_parse(number, 10, &clock) > 0 && clock == CLOCK_MONOTONIC;
+}
+
+/* What a line that is no sample says: the clock of the times, in the header of the text, and where
+ * a process had its jitdump. */
+static enum ux_code script_note(struct script_reader *r, struct ux_bytes line, struct ux_error *err)
+{
+	uint64_t pid = 0;
+	uint32_t dump = 0;
+	if (ux_bytes_starts(line, UX_STR("# event : "))) {
+		bool monotonic = memmem(line.data, line.size, ", use_clockid = 1,", 18) &&
+				 script_says_monotonic(line);
+		if (r->clock != SCRIPT_CLOCK_OTHER)
+			r->clock = monotonic ? SCRIPT_CLOCK_MONOTONIC : SCRIPT_CLOCK_OTHER;
+		return UX_OK;
+	}
+	const uint8_t *mmap = memmem(line.data, line.size, ": PERF_RECORD_MMAP", 18);
+	if (!r->jit || !mmap)
+		return UX_OK;
+	struct ux_bytes rest = script_behind(line, (size_t)(mmap + 2 - line.data));
+	const uint8_t *blank = memchr(rest.data, ' ', rest.size);
+	const uint8_t *path = memmem(rest.data, rest.size, " /", 2);
+	if (!blank || !path ||
+	    ux_digits_parse(script_behind(rest, (size_t)(blank + 1 - rest.data)), 10, &pid) == 0)
+		return UX_OK;
+	struct ux_bytes file = ux_trim(script_behind(rest, (size_t)(path + 1 - rest.data)));
+	return ux_jitdump_path_is(file) ? script_dump(r, (uint32_t)pid, file, &dump, err) : UX_OK;
 }
 
 /* A location that has a symbol: one for each symbol and module, whatever the address. */
@@ -295,7 +435,10 @@ static enum ux_code script_locate(struct script_reader *r, const struct script_f
 		.returns = returns,
 		.address = in_file && f->has_position ? f->position : f->address,
 	};
-	return ux_profile_locate(r->profile, place, ret, err);
+	*ret = 0;
+	if (f->address >> 63 == 0 && (module == 0 || kind == UX_PROFILE_JIT))
+		UX_TRY(script_code(r, f->dso, place, ret, err));
+	return *ret != 0 ? UX_OK : ux_profile_locate(r->profile, place, ret, err);
 }
 
 static void script_begin(struct script_reader *r, const struct script_head *head)
@@ -360,24 +503,26 @@ static enum ux_code script_read_line(struct script_reader *r, struct ux_bytes li
 	if (r->in_sample && script_frame_parse(line, &frame))
 		return script_add(r, &frame, err);
 	UX_TRY(script_end(r, err));
-	if (line.data[0] == '#')
-		return UX_OK;
+	if (line.data[0] == '#' || script_is_event(line))
+		return script_note(r, line, err);
 	if (script_head_parse(line, &head)) {
 		script_begin(r, &head);
-		return script_head_frame(line, &frame) ? script_add(r, &frame, err) : UX_OK;
+		if (!script_head_frame(&head, &frame))
+			return UX_OK;
+		UX_TRY(script_add(r, &frame, err));
+		return script_end(r, err); /* the next line is of another sample */
 	}
-	if (script_is_event(line))
-		return UX_OK;
 	return ux_error_set(err, UX_ECORRUPT,
 			    "line %" PRIu64 ": expected a sample of `perf script`, or a location",
 			    number);
 }
 
-enum ux_code ux_perf_script_read(struct ux_bytes text, struct ux_profile *p, struct ux_error *err)
+enum ux_code ux_perf_script_read(struct ux_bytes text, struct ux_profile_jit *jit,
+				 struct ux_profile *p, struct ux_error *err)
 {
 	static const char *const types[SCRIPT_VALUES][2] = {{"samples", "count"},
 							    {"period", "count"}};
-	ux_cleanup(script_reader_deinit) struct script_reader r = {.profile = p};
+	ux_cleanup(script_reader_deinit) struct script_reader r = {.profile = p, .jit = jit};
 	for (size_t i = 0; i < SCRIPT_VALUES; i++) {
 		UX_TRY(ux_profile_string(p, ux_bytes_cstr(types[i][0]), &p->types[i].name, err));
 		UX_TRY(ux_profile_string(p, ux_bytes_cstr(types[i][1]), &p->types[i].unit, err));
@@ -398,7 +543,7 @@ static void script_write_frames(const struct ux_profile *p, const struct ux_prof
 				const struct script_frame *f, struct ux_bytes line,
 				enum ux_demangle_mode mode, struct ux_out *out)
 {
-	const uint8_t *digits_end = line.data + f->indent;
+	const uint8_t *digits_end = f->start;
 	while (digits_end < line.data + line.size && ux_hex_digit((char)*digits_end) >= 0)
 		digits_end++;
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -415,6 +560,23 @@ static void script_write_frames(const struct ux_profile *p, const struct ux_prof
 	}
 }
 
+/* The line of a sample whose location, at its end, has got a name: that of its function, as perf
+ * has it without callchains. */
+static void script_write_head(const struct ux_profile *p, const struct ux_profile_location *l,
+			      const struct script_frame *f, struct ux_bytes line,
+			      enum ux_demangle_mode mode, struct ux_out *out)
+{
+	const uint8_t *digits_end = f->start;
+	while (digits_end < line.data + line.size && ux_hex_digit((char)*digits_end) >= 0)
+		digits_end++;
+	ux_out_put(out, line.data, (size_t)(digits_end - line.data));
+	ux_out_u8(out, ' ');
+	ux_profile_write_name(p, &p->frames.data[l->first + l->n - 1], mode, out);
+	ux_out_cstr(out, " (");
+	ux_out_put(out, f->printed.data, f->printed.size);
+	ux_out_cstr(out, ")\n");
+}
+
 /* Whether the line was replaced by those of its names. */
 static enum ux_code script_rewrite_line(struct script_reader *r, struct ux_bytes line,
 					enum ux_demangle_mode mode, struct ux_out *out,
@@ -423,36 +585,50 @@ static enum ux_code script_rewrite_line(struct script_reader *r, struct ux_bytes
 	struct script_head head;
 	struct script_frame frame;
 	uint32_t location = 0;
+	bool in_head = false;
 	*ret_replaced = false;
 	if (script_is_blank(line)) {
 		r->in_sample = false;
-	} else if (!r->in_sample || !script_frame_parse(line, &frame)) {
-		if (script_head_parse(line, &head))
-			script_begin(r, &head);
-	} else {
-		UX_TRY(script_locate(r, &frame, &location, err));
-		const struct ux_profile_location *l = &r->profile->locations.data[location];
-		if (l->n > 0 && !l->named) {
-			script_write_frames(r->profile, l, &frame, line, mode, out);
-			*ret_replaced = true;
-		}
+		return UX_OK;
 	}
+	if (!r->in_sample || !script_frame_parse(line, &frame)) {
+		if (line.data[0] == '#' || script_is_event(line))
+			return script_note(r, line, err);
+		if (!script_head_parse(line, &head))
+			return UX_OK;
+		script_begin(r, &head);
+		in_head = true;
+		if (!script_head_frame(&head, &frame))
+			return UX_OK;
+		r->in_sample = false;
+	}
+	UX_TRY(script_locate(r, &frame, &location, err));
+	const struct ux_profile_location *l = &r->profile->locations.data[location];
+	if (l->n == 0 || l->named)
+		return UX_OK;
+	if (in_head)
+		script_write_head(r->profile, l, &frame, line, mode, out);
+	else
+		script_write_frames(r->profile, l, &frame, line, mode, out);
+	*ret_replaced = true;
 	return UX_OK;
 }
 
-enum ux_code ux_perf_script_rewrite(struct ux_bytes text, struct ux_profile *p,
-				    enum ux_demangle_mode mode, struct ux_out *out,
-				    struct ux_error *err)
+enum ux_code ux_perf_script_rewrite(struct ux_bytes text, struct ux_profile_jit *jit,
+				    struct ux_profile *p, enum ux_demangle_mode mode,
+				    struct ux_out *out, struct ux_error *err)
 {
-	ux_cleanup(script_reader_deinit) struct script_reader r = {.profile = p, .rewriting = true};
+	ux_cleanup(script_reader_deinit) struct script_reader r = {
+		.profile = p, .jit = jit, .rewriting = true};
 	struct ux_bytes whole, line;
-	for (size_t m = 1; m < p->modules.size; m++) {
+	for (size_t i = 1; i < p->modules.size; i++) {
+		const struct ux_profile_module *m = &p->modules.data[i];
 		bool fresh = false;
-		uint32_t *module =
-			ux_profile_numbers_insert(&r.modules, p->modules.data[m].path, &fresh);
+		uint32_t *module = ux_profile_numbers_insert(
+			&r.modules, script_module_key(m->kind, m->pid, m->path), &fresh);
 		if (!module)
 			return ux_error_nomem(err);
-		*module = (uint32_t)m;
+		*module = (uint32_t)i;
 	}
 	while (ux_profile_line(&text, &whole, &line)) {
 		bool replaced = false;

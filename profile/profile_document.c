@@ -4,6 +4,7 @@
 
 #include "folded.h"
 #include "perf_script.h"
+#include "profile_jit.h"
 
 enum ux_profile_format ux_profile_format_of(struct ux_bytes bytes)
 {
@@ -26,6 +27,17 @@ enum ux_profile_format ux_profile_format_of(struct ux_bytes bytes)
 	return UX_PROFILE_FORMAT_NONE;
 }
 
+static enum ux_code profile_document_script(struct ux_profile_document *d, struct ux_bytes text,
+					    struct ux_profile *p, struct ux_error *err)
+{
+	UX_TRY(ux_perf_script_read(text, d->jit, p, err));
+	if (d->jit) {
+		d->perf.untimed = d->jit->untimed;
+		d->perf.unsure = d->jit->unsure;
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,
 				      struct ux_profile *p, struct ux_error *err)
 {
@@ -42,10 +54,11 @@ enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_b
 	case UX_PROFILE_FORMAT_FIREFOX:
 		return ux_firefox_read(&d->firefox, bytes, p, err);
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
-		return ux_perf_script_read(bytes, p, err);
+		return profile_document_script(d, bytes, p, err);
 	case UX_PROFILE_FORMAT_PERF_DATA:
-		return ux_perf_data_read((struct ux_perf_source){.head = bytes, .fd = -1}, p,
-					 &d->perf, err);
+		return ux_perf_data_read(
+			(struct ux_perf_source){.head = bytes, .fd = -1, .jit = d->jit}, p,
+			&d->perf, err);
 	case UX_PROFILE_FORMAT_NONE:
 		break;
 	}

@@ -23,11 +23,12 @@ enum ux_profile_format {
  * not read. */
 struct ux_profile_document {
 	enum ux_profile_format format;
+	struct ux_profile_jit *jit; /* set before it is read; NULL: jitdumps are not read */
 	struct ux_pprof pprof;
 	struct ux_otlp otlp;   /* also of OTLP in JSON */
 	struct ux_out message; /* of OTLP in JSON: the same in protobuf */
 	struct ux_firefox firefox;
-	struct ux_perf_summary perf;
+	struct ux_perf_summary perf; /* of the text of perf script: what names run-time code */
 };
 
 /* The format of a whole profile, without compression. */

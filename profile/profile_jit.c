@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens jitdumps, and makes locations of the code in them. */
+/* Reads jitdumps, and makes locations of the code in them. */
 #include "profile_jit.h"
 
-#include "file.h"
+#include "jit_files.h"
 
 void ux_profile_jit_deinit(struct ux_profile_jit *j)
 {
@@ -25,40 +25,15 @@ static enum ux_code profile_jit_reason(struct ux_profile *p, uint32_t module,
 	return UX_OK;
 }
 
-/* Maps the file at `path` below each folder of a list, "DIR:DIR", then on this machine. *ret_path
- * is where it was. */
-static enum ux_code profile_jit_map(const struct ux_profile_sources *sources, const char *path,
-				    struct ux_mapping *ret, char **ret_path, struct ux_error *err)
-{
-	for (const char *dir = sources->file_dirs; dir && *dir && *path == '/';) {
-		size_t n = strcspn(dir, ":");
-		ux_cleanup(ux_free_ptr) char *below = NULL;
-		if (asprintf(&below, "%.*s%s", (int)n, dir, path) < 0) {
-			below = NULL;
-			return ux_error_nomem(err);
-		}
-		if (ux_file_map(below, ret, NULL) == UX_OK) {
-			*ret_path = ux_take(&below);
-			return UX_OK;
-		}
-		dir += n + (dir[n] == ':');
-	}
-	if (sources->no_local || *path != '/')
-		return ux_error_set(err, UX_ENOTFOUND, "the jitdump is not here");
-	UX_TRY(ux_file_map(path, ret, err));
-	*ret_path = strdup(path);
-	return *ret_path ? UX_OK : ux_error_nomem(err);
-}
-
 /* Reads the file of a jitdump as far as it can be read. Its end may be missing: the program may run
  * still, or was killed. */
 static enum ux_code profile_jit_read(struct ux_profile_dump *d,
 				     const struct ux_profile_sources *sources, const char *path,
-				     char **ret_path, struct ux_error *err)
+				     uint32_t pid, char **ret_path, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	size_t used = 0, need = 0;
-	UX_TRY(profile_jit_map(sources, path, &file, ret_path, err));
+	UX_TRY(ux_jitdump_open(sources, path, pid, &file, ret_path, err));
 	enum ux_code code = ux_jitdump_feed(&d->dump, file.bytes, &used, &need, err);
 	d->usable = d->dump.has_header && code != UX_ENOMEM;
 	return code;
@@ -79,8 +54,9 @@ enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p,
 		return UX_OK;
 	d->opened = true;
 	ux_jitdump_init(&d->dump);
-	const char *recorded = (const char *)ux_profile_text(p, p->modules.data[module].path).data;
-	enum ux_code code = profile_jit_read(d, j->sources, recorded, &path, &found);
+	const struct ux_profile_module *m = &p->modules.data[module];
+	const char *recorded = (const char *)ux_profile_text(p, m->path).data;
+	enum ux_code code = profile_jit_read(d, j->sources, recorded, m->pid, &path, &found);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)

@@ -46,12 +46,13 @@ struct ux_profile_jit {
 	struct ux_profile_dump_list list;  /* by number of the module; may be shorter */
 	struct ux_profile_codes locations; /* of the profile */
 	uint64_t untimed;                  /* addresses that were looked up without a time */
+	uint64_t unsure; /* addresses that were looked up by times of a clock that is not known */
 };
 
 void ux_profile_jit_deinit(struct ux_profile_jit *j);
 
 /*
- * The jitdump at the path of a module, below a folder of --files or on this machine. The module's
+ * The jitdump of a module, which ux_jitdump_open() finds by its path and process. The module's
  * source, or the reason why there is none, is set. *ret is NULL when there is none, and valid until
  * another one is opened. UX_ENOMEM, UX_ELIMIT of the profile.
  */

@@ -5,6 +5,7 @@
 #include "address_filter.h"
 #include "file.h"
 #include "jit.h"
+#include "jit_files.h"
 #include "out.h"
 #include "packed_file.h"
 #include "process.h"
@@ -534,25 +535,23 @@ static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
 	return symbolize_reason(b, module, &why);
 }
 
-/* Names addresses of run-time code by /tmp/perf-PID.map. */
-static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module)
+/* Names addresses of run-time code by perf-PID.map. */
+static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module,
+				  const struct ux_profile_sources *sources)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
-	char path[64];
-	char text[128];
+	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_perf_map_deinit) struct ux_perf_map map;
 	struct ux_error why = UX_ERROR_INIT;
 	size_t used = 0;
 	ux_perf_map_init(&map);
-	(void)snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", m->pid);
-	if (m->pid == 0 || ux_file_map(path, &file, &why) != UX_OK) {
-		why = (struct ux_error)UX_ERROR_INIT;
-		(void)ux_error_set(&why, UX_ENOTFOUND, "code made at run time; there is no %s",
-				   path);
+	enum ux_code code = ux_perf_map_open(sources, m->pid, &file, &path, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	if (code != UX_OK)
 		return symbolize_reason(b, module, &why);
-	}
-	enum ux_code code = ux_perf_map_feed(&map, file.bytes, &used, &why);
+	code = ux_perf_map_feed(&map, file.bytes, &used, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(b->err);
 	for (size_t i = 0; i < b->n; i++) {
@@ -563,8 +562,10 @@ static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module)
 				       &size))
 			UX_TRY(symbolize_name(b, b->locations[i], &frame, 1));
 	}
-	(void)snprintf(text, sizeof(text), "%s as it ended: it has no times", path);
-	return ux_profile_string(b->profile, ux_bytes_cstr(text), &m->source, b->err);
+	ux_out_reset(&b->path);
+	ux_out_fmt(&b->path, "%s as it ended: it has no times", path);
+	UX_TRY(ux_out_status(&b->path, b->err));
+	return ux_profile_string(b->profile, ux_out_bytes(&b->path), &m->source, b->err);
 }
 
 /* --- the whole profile ------------------------------------------------------------------------ */
@@ -586,7 +587,7 @@ static enum ux_code symbolize_module(struct symbolize_batch *b, uint32_t module,
 		UX_TRY(symbolize_kernel(b, module, sources));
 		return symbolize_from_server(b, module, sources);
 	case UX_PROFILE_JIT:
-		return symbolize_jit(b, module);
+		return symbolize_jit(b, module, sources);
 	}
 	return UX_OK;
 }

@@ -3,6 +3,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -309,6 +310,29 @@ static enum ux_code jit_sources_update_map(struct ux_jit_sources *s, const struc
 	if (jit_file_mtime(&st) + SLACK_NS < p->started_ns)
 		return UX_OK; /* left by an earlier process with the same ID */
 	return jit_sources_update_file(s, fd, path, in_root, /* is_dump= */ false, &st, err);
+}
+
+enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret,
+			     struct ux_error *err)
+{
+	char dir[32];
+	struct stat st, process;
+	UX_FD(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0 && errno == ELOOP)
+		return ux_error_set(err, UX_EINVAL, "is a symbolic link, which is not followed");
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open");
+	if (fstat(fd, &st) != 0)
+		return ux_error_os(err, errno, "cannot stat");
+	(void)snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
+	bool lives = pid > 0 && stat(dir, &process) == 0;
+	if (st.st_uid != 0 && st.st_uid != geteuid() && !(lives && st.st_uid == process.st_uid))
+		return ux_error_set(err, UX_EINVAL,
+				    "belongs to user %u: expected root, this user, or the user of "
+				    "process %d",
+				    (unsigned)st.st_uid, (int)pid);
+	return ux_file_map_fd(fd, ret, err);
 }
 
 static bool jitdump_name_matches(const char *path)

@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "file.h"
 #include "jit.h"
 #include "proc_files.h"
 #include "proc_maps.h"
@@ -100,6 +101,15 @@ bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t tim
  * '/' at its end unless it is the root. *at starts at 0. Returns false when there are no more.
  */
 bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes *ret);
+
+/*
+ * Maps a jitdump or perf map that is found by its name alone, for a process that may have ended. In
+ * folders such as /tmp any user can create that name, so the file itself (no symbolic link) has to
+ * belong to root, to the user of this process, or to that of process `pid` while it lives.
+ * UX_EINVAL: it is of another user, a link, or no regular file. UX_ENOTFOUND, UX_EIO.
+ */
+enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret,
+			     struct ux_error *err) ux_must;
 
 /* The mappings of a process at one moment. Immutable except for the reference count and the
  * symbols, each of which is set once. */

@@ -87,6 +87,81 @@ def test_without_times_of_its_clock_that_is_said(program):
     assert "perf record -k mono" in said
 
 
+def text_of(path, *options):
+    return subprocess.run(["perf", "script", "-i", path, *options], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_text_of_perf_script_has_the_code_of_its_times(program, tmp_path):
+    path = record(program, "text.data", ["./moves", ROUNDS], "-k", "mono")
+    expected, _ = leaves(path)
+    text = tmp_path / "text.txt"
+    for options, files, doubt in ((["--show-mmap-events"], [], True), (["--header"], ["--files", program], False),
+                                  (["--header", "--ns"], ["--files", program, "--no-local"], False)):
+        text.write_text(text_of(path, *options))
+        counts, said = leaves(text, *files)
+        assert ours(counts) == ours(expected), options
+        assert ("does not say which clock" in said) == doubt, said
+    # The text itself gets the names that perf gives after perf inject, line by line.
+    named = subprocess.run([UNHEX, "symbolize", text, "--files", program], capture_output=True, text=True,
+                           check=True).stdout
+    names = re.compile(r"^\s+[0-9a-f]+ (first|second|third)(?:\+0x\w+)? ", re.M)
+    assert names.findall(named) == names.findall(text_of(inject(path)))
+    # A clock that is not the jitdump's is known by the header.
+    text.write_text(text_of(record(program, "other.data", ["./moves", ROUNDS]), "--header"))
+    counts, said = leaves(text, "--files", program)
+    assert counts["first"] == 0 and "2 addresses have the name of the last run-time code there" in said
+
+
+def test_samples_without_callchains_have_names(program):
+    path = program / "plain.data"
+    subprocess.run(["perf", "record", "-q", "-N", "-F", "997", "-e", "cpu-clock:u", "-k", "mono", "-o", path, "--",
+                    "./moves", ROUNDS], cwd=program, capture_output=True, check=True)
+    text = program / "plain.txt"
+    text.write_text(text_of(path, "--header"))
+    counts, _ = leaves(text, "--files", program)
+    assert ours(counts) == ours(leaves(path)[0]) and counts["second"] > counts["first"] > 10
+
+
+@pytest.mark.parametrize("how", ["own", "link", "other owner", "fifo", "files", "no-local"])
+def test_a_perf_map_of_another_user_is_not_believed(tmp_path, how):
+    """The process has ended; any user can make such a file in /tmp."""
+    if how == "other owner" and os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    path = pathlib.Path(f"/tmp/perf-{ended.pid}.map")
+    good = "10000 100 forged\n"
+    options = []
+    try:
+        if how == "link":
+            (tmp_path / "forged").write_text(good)
+            path.symlink_to(tmp_path / "forged")
+        elif how == "fifo":
+            os.mkfifo(path)
+        elif how == "files":
+            (tmp_path / path.name).write_text(good)
+            options = ["--no-local", "--files", tmp_path]
+        else:
+            path.write_text(good)
+        if how == "other owner":
+            os.chown(path, 12345, 12345)
+        if how == "no-local":
+            options = ["--no-local"]
+        text = f"x {ended.pid} 1.5: 1 cycles: \n\t 10004 [unknown] ({path})\n\n"
+        r = subprocess.run([UNHEX, "symbolize", "-", "--to", "folded", *options], input=text, capture_output=True,
+                           text=True, timeout=20)
+    finally:
+        path.unlink(missing_ok=True)
+    if how in ("own", "files"):
+        assert r.stdout == "x;forged 1\n"
+        return
+    assert r.stdout == "x;[jit+0x10004] 1\n"
+    reason = {"link": "is a symbolic link, which is not followed",
+              "other owner": f"belongs to user 12345: expected root, this user, or the user of process {ended.pid}",
+              "fifo": "is a FIFO; expected a regular file", "no-local": "there is no /tmp/perf-"}[how]
+    assert reason in r.stderr
+
+
 def test_our_own_recordings_have_the_names(program):
     r = subprocess.run([UNHEX, "record", "-F", "997", "-o", "own.pb.gz", "--", "./moves", ROUNDS], cwd=program,
                        capture_output=True, text=True)

@@ -6,6 +6,7 @@
 #include "make_jitdump.h"
 #include "make_perf.h"
 #include "perf_data.h"
+#include "perf_script.h"
 #include "profile_jit.h"
 
 #include <time.h>
@@ -100,17 +101,11 @@ static void recording_start(struct recording *r, bool monotonic)
 	recording_map(r, 2, OTHER, "//anon");
 }
 
-/* Reads it, and compares the names of the leaves: "first; second". */
-static void recording_expect(struct recording *r, const char *expected)
+/* Compares the names of the leaves: "first; second". */
+static void profile_expect(const struct ux_profile *p, const char *expected)
 {
 	char text[256] = "";
 	size_t n = 0;
-	struct ux_profile *p = &r->p;
-	r->jit.sources = &r->sources;
-	assert_int_equal(ux_profile_init(p, NULL), UX_OK);
-	p->keep_times = true;
-	struct ux_perf_source source = {ux_out_bytes(&r->out), -1, .jit = &r->jit};
-	assert_int_equal(ux_perf_data_read(source, p, &r->s, NULL), UX_OK);
 	for (size_t i = 0; i < p->samples.size && n < sizeof(text); i++) {
 		const struct ux_profile_location *l =
 			&p->locations.data[p->stacks.data[p->samples.data[i].stack].location];
@@ -120,6 +115,16 @@ static void recording_expect(struct recording *r, const char *expected)
 					       : "-");
 	}
 	assert_string_equal(text, expected);
+}
+
+static void recording_expect(struct recording *r, const char *expected)
+{
+	r->jit.sources = &r->sources;
+	assert_int_equal(ux_profile_init(&r->p, NULL), UX_OK);
+	r->p.keep_times = true;
+	struct ux_perf_source source = {ux_out_bytes(&r->out), -1, .jit = &r->jit};
+	assert_int_equal(ux_perf_data_read(source, &r->p, &r->s, NULL), UX_OK);
+	profile_expect(&r->p, expected);
 }
 
 static void recording_end(struct recording *r)
@@ -253,9 +258,174 @@ static void a_jitdump_that_is_not_here_is_a_reason(void **state)
 	recording_end(&r);
 }
 
+/* The same samples as perf prints them, with times in nanoseconds, behind other lines. */
+static void text_fill(struct ux_out *out, const char *before)
+{
+	static const struct {
+		unsigned time, address;
+	} samples[] = {{50, CODE + 4},  {150, CODE + 4},  {151, CODE + 4},
+		       {250, CODE + 4}, {350, OTHER + 4}, {350, CODE + 4}};
+	ux_out_cstr(out, before);
+	for (size_t i = 0; i < ux_countof(samples); i++)
+		ux_out_fmt(out,
+			   "node 123 0.%09u:    1 cpu-clock:u: \n\t %x [unknown] "
+			   "(/tmp/perf-100.map)\n\t %x run+0x4 (/usr/bin/node)\n\n",
+			   samples[i].time, samples[i].address, i == 2 ? 0x501 : 0x500);
+}
+
+static void text_expect(struct recording *r, const char *text, const char *expected)
+{
+	r->jit.sources = &r->sources;
+	assert_int_equal(ux_profile_init(&r->p, NULL), UX_OK);
+	r->p.keep_times = true;
+	assert_int_equal(ux_perf_script_read(ux_bytes_cstr(text), &r->jit, &r->p, NULL), UX_OK);
+	profile_expect(&r->p, expected);
+}
+
+#define TEXT_EVENT     "# event : name = cpu-clock:u, , sample_id_all = 1, use_clockid = 1, "
+#define TEXT_MONOTONIC TEXT_EVENT "bpf_event = 1, clockid = 1\n"
+
+static void a_text_has_the_code_of_its_times_by_a_jitdump_with_the_name_of_the_process(void **state)
+{
+	(void)state;
+	struct machine m;
+	struct recording r;
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0}, again = {0};
+	machine_start(&m, 0);
+	recording_start(&r, true);
+	r.sources.file_dirs = m.folder;
+	r.sources.no_local = true;
+	text_fill(&text, TEXT_MONOTONIC);
+	ux_out_u8(&text, 0);
+	const char *bytes = (const char *)ux_out_bytes(&text).data;
+	text_expect(&r, bytes, "-; first; first; second; second; -");
+	assert_int_equal(r.jit.untimed + r.jit.unsure, 0);
+	/* The text gets the same names at the same places. */
+	assert_int_equal(ux_perf_script_rewrite(ux_bytes_cstr(bytes), &r.jit, &r.p,
+						UX_DEMANGLE_FULL, &again, NULL),
+			 UX_OK);
+	ux_out_u8(&again, 0);
+	const char *at = (const char *)ux_out_bytes(&again).data;
+	static const char *const lines[] = {
+		"10004 [unknown] (/tmp/perf-100.map)", "10004 first (/tmp/perf-100.map)",
+		"10004 first (/tmp/perf-100.map)",     "10004 second (/tmp/perf-100.map)",
+		"20004 second (/tmp/perf-100.map)",    "10004 [unknown] (/tmp/perf-100.map)",
+	};
+	for (size_t i = 0; i < ux_countof(lines); i++) {
+		at = strstr(at, "0004 ");
+		assert_non_null(at);
+		assert_memory_equal(at - 1, lines[i], strlen(lines[i]));
+		at++;
+	}
+	assert_null(strstr(at, "0004 "));
+	recording_end(&r);
+	machine_end(&m);
+}
+
+static void a_mapping_in_the_text_says_where_the_jitdump_is(void **state)
+{
+	(void)state;
+	struct machine m;
+	struct recording r;
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0}, before = {0};
+	machine_start(&m, 0);
+	recording_start(&r, true);
+	ux_out_fmt(&before,
+		   "%snode 100 0.000000003: PERF_RECORD_MMAP2 100/100: [0x90000(0x1000) @ 0 fe:00 "
+		   "1 2]: r-xp %s\n",
+		   TEXT_MONOTONIC, m.path);
+	ux_out_u8(&before, 0);
+	text_fill(&text, (const char *)ux_out_bytes(&before).data);
+	ux_out_u8(&text, 0);
+	text_expect(&r, (const char *)ux_out_bytes(&text).data,
+		    "-; first; first; second; second; -");
+	recording_end(&r);
+	machine_end(&m);
+}
+
+static void a_text_with_another_clock_gets_the_last_code(void **state)
+{
+	(void)state;
+	static const char *const others[] = {
+		TEXT_EVENT "clockid = 11\n", TEXT_EVENT "clockid = 4\n",
+		"# event : name = cycles, , sample_id_all = 1, bpf_event = 1\n"};
+	for (size_t i = 0; i < ux_countof(others); i++) {
+		struct machine m;
+		struct recording r;
+		ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+		machine_start(&m, 0);
+		recording_start(&r, true);
+		r.sources.file_dirs = m.folder;
+		text_fill(&text, others[i]);
+		ux_out_u8(&text, 0);
+		text_expect(&r, (const char *)ux_out_bytes(&text).data, "-; -; -; -; second; -");
+		assert_int_equal(r.jit.untimed, 1);
+		assert_int_equal(r.jit.unsure, 0);
+		recording_end(&r);
+		machine_end(&m);
+	}
+}
+
+/* Without a header the times are taken for those of the jitdump; microseconds end where the next
+ * one begins. */
+static void a_text_without_a_header_is_counted(void **state)
+{
+	(void)state;
+	struct machine m;
+	struct recording r;
+	machine_start(&m, 0);
+	recording_start(&r, true);
+	r.sources.file_dirs = m.folder;
+	text_expect(&r,
+		    "node 100 0.000000: 1 cycles: \n\t 20004 [unknown] (//anon)\n\n"
+		    "node 100 0.000000150: 1 cycles: \n\t 10004 [unknown] (//anon)\n\n",
+		    "second; first");
+	assert_int_equal(r.jit.unsure, 2);
+	assert_int_equal(r.jit.untimed, 0);
+	recording_end(&r);
+	machine_end(&m);
+}
+
+static void samples_without_callchains_are_lines_of_their_own(void **state)
+{
+	(void)state;
+	struct machine m;
+	struct recording r;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	const char *text =
+		"            dead 100 0.000000150:   10309278 cpu-clock:u:   10004 "
+		"[unknown] (//anon)\n"
+		"            dead 100 0.000000150:      10004 [unknown] (//anon)\n"
+		"            dead 100 0.000000250:   7 a:b:   10004 [unknown] (//anon)\n";
+	machine_start(&m, 0);
+	recording_start(&r, true);
+	r.sources.file_dirs = m.folder;
+	assert_true(ux_perf_script_is(ux_bytes_cstr(text)));
+	text_expect(&r, text, "first; first; second");
+	assert_int_equal(ux_profile_sample_values(&r.p, &r.p.samples.data[0])[1], 10309278);
+	assert_int_equal(ux_profile_sample_values(&r.p, &r.p.samples.data[1])[1], 1);
+	assert_int_equal(ux_profile_sample_values(&r.p, &r.p.samples.data[2])[1], 7);
+	assert_int_equal(ux_perf_script_rewrite(ux_bytes_cstr(text), &r.jit, &r.p, UX_DEMANGLE_FULL,
+						&out, NULL),
+			 UX_OK);
+	ux_out_u8(&out, 0);
+	assert_string_equal(
+		ux_out_bytes(&out).data,
+		"            dead 100 0.000000150:   10309278 cpu-clock:u:   10004 first (//anon)\n"
+		"            dead 100 0.000000150:      10004 first (//anon)\n"
+		"            dead 100 0.000000250:   7 a:b:   10004 second (//anon)\n");
+	recording_end(&r);
+	machine_end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(a_text_has_the_code_of_its_times_by_a_jitdump_with_the_name_of_the_process),
+		UX_TEST(a_mapping_in_the_text_says_where_the_jitdump_is),
+		UX_TEST(a_text_with_another_clock_gets_the_last_code),
+		UX_TEST(a_text_without_a_header_is_counted),
+		UX_TEST(samples_without_callchains_are_lines_of_their_own),
 		UX_TEST(samples_have_the_code_of_their_time),
 		UX_TEST(callers_are_looked_up_again_when_the_code_has_changed),
 		UX_TEST(times_of_another_clock_give_the_last_code_and_are_counted),
