@@ -6,6 +6,7 @@
 #ifndef UX_AGENT_H
 #define UX_AGENT_H
 
+#include "host_watch.h"
 #include "push_run.h"
 
 enum {
@@ -27,10 +28,7 @@ struct ux_agent_options {
 /* What was done. */
 struct ux_agent_summary {
 	struct ux_push_summary push;
-	uint64_t processes; /* of the last scan */
-	uint64_t denied;    /* of these, not readable by this user */
-	uint64_t files;     /* distinct mapped files that were found */
-	uint64_t hidden;    /* mapped files that this user may not open */
+	struct ux_host_seen seen;
 };
 
 /*

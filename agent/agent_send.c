@@ -124,8 +124,9 @@ static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_
 	return code;
 }
 
-enum ux_code ux_agent_send(struct ux_agent *a, struct ux_mapped_files *files, struct ux_error *err)
+enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 {
+	struct ux_mapped_files *files = &a->files;
 	if (files->size > 1)
 		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
 	while (files->size > 0) {
@@ -134,6 +135,7 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_mapped_files *files, st
 		for (size_t i = 0; i < n; i++)
 			ux_mapped_file_deinit(&files->data[i]);
 		files->size -= n;
+		ux_host_watch_give_back(&a->watch, n);
 		memmove(files->data, files->data + n, files->size * sizeof(*files->data));
 	}
 	return UX_OK;

@@ -144,7 +144,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 					  table_mtime(&st)};
 	if (key.size == seen->size && key.mtime_ns == seen->mtime_ns)
 		return UX_OK;
-	if (t->waiting.size >= UX_MAPPED_WAITING_MOST) {
+	if (t->waiting.size >= t->room) {
 		t->left = true;
 		return UX_OK;
 	}
@@ -176,15 +176,4 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 	    table_mtime(&st) == seen->mtime_ns)
 		return UX_OK;
 	return table_look(t, seen, pid, map, err);
-}
-
-void ux_file_table_forget(struct ux_file_table *t, struct ux_mapped_key key)
-{
-	/* The inode may stand under another number (overlayfs), so that all are compared. */
-	for (size_t i = 0; i < t->seen.cap; i++) {
-		struct ux_seen_file *seen = &t->seen.entries[i].value;
-		if (t->seen.entries[i].hash != 0 && seen->size == key.size &&
-		    seen->mtime_ns == key.mtime_ns)
-			*seen = (struct ux_seen_file){.checked_ms = seen->checked_ms};
-	}
 }

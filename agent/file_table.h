@@ -49,7 +49,8 @@ struct ux_file_table {
 	uint64_t found;                 /* distinct files in all */
 	uint64_t hidden;   /* sights of files that could not be opened for lack of rights */
 	uint64_t vanished; /* sights of files that were gone before they were opened */
-	bool left;         /* some were left out because too many wait */
+	size_t room;       /* files that may be appended */
+	bool left;         /* some were left out because there was no room */
 	ux_file_is_known_fn *is_known; /* may be NULL */
 	void *ctx;
 };
@@ -65,11 +66,5 @@ void ux_file_table_deinit(struct ux_file_table *t);
  */
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
 				 int64_t now_ms, struct ux_error *err) ux_must;
-
-/*
- * Makes a file new that was taken from the waiting ones and could not be dealt with: the next sight
- * of it finds it again.
- */
-void ux_file_table_forget(struct ux_file_table *t, struct ux_mapped_key key);
 
 #endif

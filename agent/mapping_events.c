@@ -47,13 +47,17 @@ void ux_mapping_events_close(struct ux_mapping_events *e)
 	*e = (struct ux_mapping_events){0};
 }
 
-bool ux_mapping_events_wait(struct ux_mapping_events *e, int timeout_ms)
+bool ux_mapping_events_wait(const struct ux_mapping_events *e, int stop, int timeout_ms,
+			    bool *ret_stop)
 {
-	struct pollfd polls[CPUS_MOST];
+	struct pollfd polls[CPUS_MOST + 1];
 	size_t n = e->open ? ux_min(e->events.polls.size, (size_t)CPUS_MOST) : 0;
 	for (size_t i = 0; i < n; i++)
 		polls[i] = (struct pollfd){.fd = e->events.polls.data[i], .events = POLLIN};
-	return poll(polls, n, timeout_ms) > 0;
+	polls[n] = (struct pollfd){.fd = stop, .events = POLLIN};
+	int ready = poll(polls, n + 1, timeout_ms);
+	*ret_stop = ready > 0 && polls[n].revents != 0;
+	return ready > *ret_stop;
 }
 
 bool ux_mapping_record_read(struct ux_bytes record, pid_t *ret_pid, struct ux_proc_map *ret,

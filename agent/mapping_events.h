@@ -26,8 +26,12 @@ struct ux_mapping_events {
 enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error *err) ux_must;
 void ux_mapping_events_close(struct ux_mapping_events *e);
 
-/* Waits for a record, for at most timeout_ms. False: there was none, or they are not open. */
-bool ux_mapping_events_wait(struct ux_mapping_events *e, int timeout_ms);
+/*
+ * Waits for a record, for at most timeout_ms. False: there was none, or they are not open.
+ * *ret_stop: the descriptor `stop` became readable.
+ */
+bool ux_mapping_events_wait(const struct ux_mapping_events *e, int stop, int timeout_ms,
+			    bool *ret_stop);
 
 /*
  * Shows all new mappings to the table. *ret_lost: records were lost, so that all processes must be

@@ -120,7 +120,7 @@ static void agent_on_interrupt(void *ctx)
 }
 
 /* What this user does not see, and what would help. */
-static void agent_print_hidden(const struct ux_agent_summary *s)
+static void agent_print_hidden(const struct ux_host_seen *s)
 {
 	if (s->denied > 0)
 		ux_print_message("agent: %" PRIu64 " of %" PRIu64
@@ -139,7 +139,7 @@ static int agent_finish(struct agent_command *c, const struct ux_agent_summary *
 {
 	if (!c->values->json)
 		ux_push_summary_write(&c->out, &s->push, c->values->dry_run);
-	agent_print_hidden(s);
+	agent_print_hidden(&s->seen);
 	bool good = s->push.counts[UX_PUSH_DONE_FAILED] == 0 && !c->broken;
 	return ux_finish(&c->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watches the processes of this host on a thread of its own. */
+#include "host_watch.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+	SETTLE_MS = 100,        /* after a record: a program maps its libraries one by one */
+	LIST_MS = 5000,         /* between two lists of processes without records... */
+	LIST_EVENTS_MS = 60000, /* ...and with them */
+};
+
+enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)
+{
+	pthread_condattr_t monotonic;
+	w->stop = -1;
+	(void)pthread_mutex_init(&w->lock, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->arrived, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return w->stop >= 0 ? UX_OK : ux_error_os(err, errno, "eventfd");
+}
+
+void ux_host_watch_deinit(struct ux_host_watch *w)
+{
+	if (w->started) {
+		(void)eventfd_write(w->stop, 1);
+		(void)pthread_join(w->thread, NULL);
+	}
+	ux_fd_close(&w->stop);
+	ux_mapping_events_close(&w->events);
+	ux_host_scan_deinit(&w->scan);
+	ux_file_table_deinit(&w->table);
+	ux_mapped_files_free(&w->inbox);
+	(void)pthread_cond_destroy(&w->arrived);
+	(void)pthread_mutex_destroy(&w->lock);
+}
+
+static pthread_mutex_t *watch_lock(struct ux_host_watch *w)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	return &w->lock;
+}
+
+static void watch_unlock(pthread_mutex_t **lock)
+{
+	(void)pthread_mutex_unlock(*lock);
+}
+
+/* Moves all files of a list to the end of another one. */
+static enum ux_code watch_move(struct ux_mapped_files *to, struct ux_mapped_files *from,
+			       struct ux_error *err)
+{
+	if (!ux_mapped_files_reserve(to, to->size + from->size))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < from->size; i++)
+		to->data[to->size++] = from->data[i];
+	from->size = 0;
+	return UX_OK;
+}
+
+/* Hands over what was found, and computes how many may follow. */
+static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
+{
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	bool news = w->table.waiting.size > 0;
+	UX_TRY(watch_move(&w->inbox, &w->table.waiting, err));
+	w->table.room = UX_MAPPED_WAITING_MOST -
+			ux_min(w->inbox.size + w->taken, (size_t)UX_MAPPED_WAITING_MOST);
+	w->seen = (struct ux_host_seen){
+		.processes = w->scan.processes.size,
+		.denied = w->scan.denied,
+		.files = w->table.found,
+		.hidden = w->table.hidden,
+		.vanished = w->table.vanished,
+		.events = w->events.seen,
+		.lost = w->events.lost,
+	};
+	if (news)
+		(void)pthread_cond_signal(&w->arrived);
+	(void)lock;
+	return UX_OK;
+}
+
+enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
+{
+	w->table.room = UX_MAPPED_WAITING_MOST;
+	UX_TRY(ux_host_scan_run(&w->scan, UX_HOST_SCAN_ALL, &w->table, err));
+	return watch_deliver(w, err);
+}
+
+/* Until the thread is to end, which gives UX_OK. */
+static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
+{
+	const int64_t list_ms = w->events.open ? LIST_EVENTS_MS : LIST_MS;
+	UX_TRY(ux_host_watch_once(w, err));
+	int64_t listed = ux_clock_ms();
+	for (;;) {
+		bool lost = false, stop = false;
+		int64_t left = ux_max(listed + list_ms - ux_clock_ms(), INT64_C(0));
+		bool news = ux_mapping_events_wait(&w->events, w->stop, (int)left, &stop);
+		if (stop)
+			return UX_OK;
+		if (news) {
+			struct timespec t = {.tv_nsec = SETTLE_MS * UX_CLOCK_NS_IN_MS};
+			(void)nanosleep(&t, NULL);
+			UX_TRY(ux_mapping_events_take(&w->events, &w->table, &lost, err));
+		}
+		/* Those that were left out are found again once there is room. */
+		lost = lost || (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
+		if (lost || ux_clock_ms() >= listed + list_ms) {
+			listed = ux_clock_ms();
+			if (lost)
+				w->table.left = false;
+			if (lost || ux_host_scan_is_due(&w->scan))
+				UX_TRY(ux_host_scan_run(&w->scan,
+							lost ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
+							&w->table, err));
+		}
+		UX_TRY(watch_deliver(w, err));
+	}
+}
+
+static void *watch_thread(void *ctx)
+{
+	struct ux_host_watch *w = ctx;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = watch_follow(w, &why);
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	(void)lock;
+	w->failed = code;
+	w->why = why;
+	(void)pthread_cond_signal(&w->arrived);
+	return NULL;
+}
+
+enum ux_code ux_host_watch_start(struct ux_host_watch *w, struct ux_error *ret_why,
+				 struct ux_error *err)
+{
+	*ret_why = (struct ux_error)UX_ERROR_INIT;
+	/* Before the first scan, so that nothing is missed between. */
+	if (ux_mapping_events_open(&w->events, ret_why) != UX_OK)
+		ux_mapping_events_close(&w->events);
+	int why = pthread_create(&w->thread, NULL, watch_thread, w);
+	if (why != 0)
+		return ux_error_os(err, why, "cannot start a thread");
+	w->started = true;
+	return UX_OK;
+}
+
+enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
+				struct ux_mapped_files *ret, struct ux_error *err)
+{
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	while (w->inbox.size == 0 && w->failed == UX_OK && w->started) {
+		struct timespec t = {0};
+		if (deadline_ms == INT64_MAX) {
+			(void)pthread_cond_wait(&w->arrived, lock);
+			continue;
+		}
+		t = ux_clock_timespec(deadline_ms * UX_CLOCK_NS_IN_MS);
+		if (pthread_cond_timedwait(&w->arrived, lock, &t) == ETIMEDOUT)
+			break;
+	}
+	w->taken += w->inbox.size;
+	UX_TRY(watch_move(ret, &w->inbox, err));
+	if (w->failed != UX_OK && err && err->code == UX_OK)
+		*err = w->why;
+	return w->failed;
+}
+
+void ux_host_watch_give_back(struct ux_host_watch *w, size_t n)
+{
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	(void)lock;
+	w->taken -= ux_min(n, w->taken);
+}
+
+struct ux_host_seen ux_host_watch_seen(struct ux_host_watch *w)
+{
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	(void)lock;
+	return w->seen;
+}
