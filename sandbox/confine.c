@@ -93,8 +93,11 @@ static enum ux_code confine_limit_all(const struct ux_confine_limits *l, struct 
 	UX_TRY(confine_limit(RLIMIT_NOFILE, 0, err));
 	UX_TRY(confine_limit(RLIMIT_CPU, l->cpu_seconds, err));
 	UX_TRY(confine_limit(RLIMIT_FSIZE, l->file_size, err));
-	return l->address_space > 0 && !SANITIZED ? confine_limit(RLIMIT_AS, l->address_space, err)
-						  : UX_OK;
+	if (SANITIZED)
+		return UX_OK;
+	if (l->anonymous > 0)
+		UX_TRY(confine_limit(RLIMIT_DATA, l->anonymous, err));
+	return l->address_space > 0 ? confine_limit(RLIMIT_AS, l->address_space, err) : UX_OK;
 }
 
 /* Returns 0 or a negative errno. */

@@ -11,6 +11,7 @@
 #include "extract.h"
 #include "file.h"
 #include "packed_file.h"
+#include "region.h"
 #include "sandbox_child.h"
 
 #include <errno.h>
@@ -387,6 +388,7 @@ static struct ux_sandbox_request sandbox_request(const int *files,
 {
 	request.size = sizeof(request);
 	request.memory = limits->memory;
+	request.disk = files[UX_SANDBOX_SPILL] >= 0 ? limits->disk : 0;
 	request.output = limits->output;
 	request.seconds = limits->seconds;
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
@@ -399,15 +401,39 @@ enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
 	return ux_extract_check(file, err);
 }
 
+/* Does the task have a use for limits->disk? */
+static bool sandbox_task_spills(uint32_t task)
+{
+	return task == UX_SANDBOX_EXTRACT || task == UX_SANDBOX_SYMBOLS;
+}
+
+static const char *sandbox_spill_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && *folder ? folder : UX_SPILL_FOLDER;
+}
+
+static void sandbox_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
 static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 				     const struct ux_sandbox_limits *limits, const char *program,
 				     const struct ux_sandbox_request *request,
 				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	ux_cleanup(child_deinit) struct child c = no_child;
-	const struct ux_sandbox_request whole = sandbox_request(files, limits, *request);
+	ux_cleanup(sandbox_close_fd) int spill = -1;
+	int all[UX_SANDBOX_FILE_COUNT];
 	*ret = (struct ux_sandbox_found){0};
-	UX_TRY(child_move_files(&c, files, err));
+	if (limits->disk > 0 && sandbox_task_spills(request->task))
+		UX_TRY(ux_spill_open(sandbox_spill_folder(), limits->disk, &spill, err));
+	memcpy(all, files, sizeof(all));
+	all[UX_SANDBOX_SPILL] = spill;
+	const struct ux_sandbox_request whole = sandbox_request(all, limits, *request);
+	UX_TRY(child_move_files(&c, all, err));
 	UX_TRY(limits->forks ? child_fork(&c, limits->forks, &whole, err)
 			     : child_start(&c, &whole, program, err));
 	enum waited waited = child_wait_reply(&c, limits);
@@ -432,7 +458,7 @@ enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits
 				struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_INSPECT};
-	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1};
+	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1, -1};
 	return sandbox_run_task(files, limits, program, &request, ret, err);
 }
 
@@ -441,7 +467,7 @@ enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md
 				     struct ux_error *err)
 {
 	struct ux_sandbox_request request = {.task = UX_SANDBOX_SOURCE};
-	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, -1};
+	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, -1, -1};
 	struct ux_sandbox_found found;
 	if (snprintf(request.source, sizeof(request.source), "%s", path) >=
 	    (int)sizeof(request.source))
@@ -455,7 +481,7 @@ enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_lim
 			       const char *program, struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_UNPACK};
-	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, -1, out, -1};
 	struct ux_sandbox_found found;
 	return sandbox_run_task(files, limits, program, &request, &found, err);
 }
@@ -465,7 +491,7 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 				    struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_DISASSEMBLE, .range = *range};
-	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out, -1};
 	struct ux_sandbox_found found;
 	return sandbox_run_task(files, limits, program, &request, &found, err);
 }

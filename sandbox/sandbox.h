@@ -24,17 +24,24 @@ enum ux_sandbox_file {
 	UX_SANDBOX_SUPPLEMENTARY,
 	UX_SANDBOX_SPLIT, /* archive of split files (split_files.h) */
 	UX_SANDBOX_GSYM,  /* empty output file */
+	UX_SANDBOX_SPILL, /* made for limits->disk; callers pass none */
 	UX_SANDBOX_FILE_COUNT
 };
 
 /* Initializer of an array without files. */
-#define UX_SANDBOX_NO_FILES        \
-	{                          \
-		-1, -1, -1, -1, -1 \
+#define UX_SANDBOX_NO_FILES            \
+	{                              \
+		-1, -1, -1, -1, -1, -1 \
 	}
 
 struct ux_sandbox_limits {
-	uint64_t memory;  /* bytes of memory in addition to the mapped files */
+	uint64_t memory; /* bytes of memory in addition to the mapped files */
+	/*
+	 * For an extraction: bytes of a temporary file for what would be over `memory`, which then
+	 * bounds all anonymous memory of the child, that of the program itself included. 0: none;
+	 * then the program's own memory comes on top
+	 */
+	uint64_t disk;
 	uint64_t output;  /* size limit of the GSYM */
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */

@@ -72,7 +72,8 @@ static enum ux_code task_map_files(struct task *t, struct ux_error *err)
 static enum ux_code task_confine(struct task *t, struct ux_error *err)
 {
 	struct ux_confine_limits l = {
-		.address_space = t->request.memory + OWN_MEMORY + t->mapped,
+		.address_space = t->request.memory + OWN_MEMORY + t->mapped + t->request.disk,
+		.anonymous = t->request.disk > 0 ? t->request.memory : 0,
 		.file_size = t->request.output,
 		.cpu_seconds = t->request.seconds,
 	};
@@ -152,9 +153,18 @@ static bool task_needs_supplementary(struct task *t)
 	return found->needs_supplementary;
 }
 
+/* The file for what would be over the limit of memory; only with limits->disk. */
+static struct ux_spill task_spill(const struct task *t)
+{
+	return (struct ux_spill){.fd = task_file(UX_SANDBOX_SPILL), .size = t->request.disk};
+}
+
 static enum ux_code task_extract(struct task *t, struct ux_error *err)
 {
+	struct ux_spill spill = task_spill(t);
 	const struct ux_extract_options how = {
+		.memory = t->request.disk > 0 ? t->request.memory : 0,
+		.spill = &spill,
 		.threads = 1, /* the child cannot create threads */
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
 		.split = t->files[UX_SANDBOX_SPLIT].bytes,
@@ -260,7 +270,10 @@ static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 	snprintf(gpu, sizeof(gpu), "%u", t->request.gpu);
 	t->request.arch[sizeof(t->request.arch) - 1] = '\0';
 	UX_TRY(task_open_packed(t, err));
+	struct ux_spill spill = task_spill(t);
 	const struct ux_extract_options how = {
+		.memory = t->request.disk > 0 ? t->request.memory : 0,
+		.spill = &spill,
 		.threads = 1, /* the child cannot create threads */
 		.allow_mismatch = t->request.flag,
 		.no_dwarf = t->request.no_dwarf,

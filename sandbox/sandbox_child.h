@@ -37,6 +37,7 @@ struct ux_sandbox_request {
 	uint32_t size;  /* of this record */
 	uint32_t files; /* bits 1 << enum ux_sandbox_file of the files that are passed */
 	uint64_t memory;
+	uint64_t disk;
 	uint64_t output;
 	uint32_t seconds;
 	uint32_t task;              /* enum ux_sandbox_task */
@@ -79,6 +80,7 @@ bool ux_fork_server_loop(struct ux_sandbox_request *ret) ux_must;
 struct ux_confine_limits {
 	/* bytes; 0: no limit. Not used with sanitizers, whose shadow memory is larger */
 	uint64_t address_space;
+	uint64_t anonymous; /* bytes of memory that no file has; 0: no limit. As above */
 	uint64_t file_size; /* size limit of files */
 	unsigned cpu_seconds;
 };

@@ -32,6 +32,21 @@ static int spill_open_unlinked(const char *folder)
 	return fd;
 }
 
+enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct ux_error *err)
+{
+	int fd = spill_open_unlinked(folder);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot create a file in %s", folder);
+	if (ftruncate(fd, (off_t)size) != 0) {
+		int why = errno;
+		close(fd);
+		return ux_error_os(err, why, "cannot make a file of %" PRIu64 " bytes in %s", size,
+				   folder);
+	}
+	*ret = fd;
+	return UX_OK;
+}
+
 /*
  * Reserves disk space for a part of a file that is shared by all regions. Returns 0 or an errno.
  * Where the file system cannot reserve, the file stays sparse: posix_fallocate() would write to
@@ -85,9 +100,8 @@ enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struc
 {
 	if (!spill->folder)
 		return spill_map_next(spill, size, ret, err);
-	int fd = spill_open_unlinked(spill->folder);
-	if (fd < 0)
-		return ux_error_os(err, errno, "cannot create a file in %s", spill->folder);
+	int fd = -1;
+	UX_TRY(ux_spill_open(spill->folder, 0, &fd, err));
 	int failed = posix_fallocate(fd, 0, (off_t)size);
 	enum ux_code code = spill_map_part(fd, 0, size, failed, spill->folder, ret, err);
 	close(fd);

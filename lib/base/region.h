@@ -22,6 +22,10 @@ struct ux_spill {
 	_Atomic uint64_t end; /* of the last region in fd */
 };
 
+/* Opens an empty file without a name in the folder, of `size` bytes that take no disk space yet. */
+enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct ux_error *err)
+	ux_must;
+
 /*
  * Maps a region of `size` zero bytes in a file. Its pages belong to the page cache and can be
  * written out under memory pressure, unlike anonymous memory. The disk space is reserved here, so

@@ -47,7 +47,7 @@ static void a_child_extracts_what_this_process_would(void **state)
 {
 	(void)state;
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_sandbox_extract(files, &plenty, NULL, &found, &err);
@@ -89,7 +89,7 @@ static void nonsense_is_refused_in_the_readers_words(void **state)
 {
 	(void)state;
 	int exe = memory_file(UX_STR("this is no binary at all")), out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_sandbox_extract(files, &plenty, NULL, &found, &err), UX_EUNSUPPORTED);
@@ -111,7 +111,7 @@ static void a_child_has_its_own_memory_beside_the_limit(void **state)
 	assert_string_equal(err.text, "");
 	assert_int_equal(code, UX_OK);
 	int out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	code = ux_sandbox_extract(files, &limits, NULL, &found, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(code, UX_OK);
@@ -123,7 +123,7 @@ static void output_over_the_limit_is_said(void **state)
 {
 	(void)state;
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	struct ux_sandbox_limits small = plenty;
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
@@ -139,7 +139,7 @@ static enum ux_code play(const char *script, unsigned seconds, struct ux_error *
 {
 	char path[] = "/tmp/unhex-sandbox-XXXXXX";
 	int fd = mkstemp(path), exe = memory_file(UX_STR("x")), out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	struct ux_sandbox_limits l = plenty;
 	struct ux_sandbox_found found;
 	l.seconds = seconds;
@@ -208,8 +208,8 @@ static void a_fork_server_gives_what_a_program_gives(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(ux_sandbox_inspect(nothing, &limits, NULL, &found, NULL),
 				 UX_EUNSUPPORTED);
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
-	const int files2[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out2};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
+	const int files2[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out2, -1};
 	assert_int_equal(ux_sandbox_extract(files, &limits, NULL, &found, NULL), UX_OK);
 	assert_int_equal(ux_sandbox_extract(files2, &plenty, NULL, &want, NULL), UX_OK);
 	assert_int_equal(found.gsym_bytes, want.gsym_bytes);
@@ -265,7 +265,7 @@ static void a_forked_child_is_ended_at_its_time(void **state)
 	struct ux_sandbox_limits limits = plenty;
 	struct ux_sandbox_found found;
 	int stop[2], exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	assert_int_equal(pipe(stop), 0);
 	assert_int_equal(ux_fork_server_start(&forks, NULL, NULL), UX_OK);
 	limits.forks = forks;
@@ -511,7 +511,7 @@ static void a_child_tells_which_other_file_it_needs(void **state)
 				    ? file_with(false, cases[i].debug_dwarf, cases[i].debug_link)
 				    : -1;
 		int given = cases[i].given ? file_with(false, true, false) : -1, out = temp_file();
-		const int files[UX_SANDBOX_FILE_COUNT] = {exe, debug, given, -1, out};
+		const int files[UX_SANDBOX_FILE_COUNT] = {exe, debug, given, -1, out, -1};
 		enum ux_code code = ux_sandbox_extract(files, &plenty, NULL, &found, NULL);
 		if (found.needs_supplementary != cases[i].needs)
 			fail_msg("case %zu", i);

@@ -126,7 +126,7 @@ static enum ux_code believe(lie_fn *lie, struct ux_sandbox_found *found, struct 
 	unsigned number = 0;
 	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
 	int exe = memfd_create("exe", MFD_CLOEXEC), out = memfd_create("gsym", MFD_CLOEXEC);
-	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
 	assert_in_range(n, 1, sizeof(own) - 1);
 	own[n] = '\0';
 	while (lies[number] != lie)
