@@ -248,7 +248,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 				     const char *input, const char *output,
 				     const char **ret_subject, struct ux_error *err)
 {
-	struct ux_spill spill = {.folder = getenv("TMPDIR")};
+	struct ux_spill spill = {.folder = ux_spill_folder()};
 	struct ux_extract_options how = {
 		.threads = v->threads,
 		.memory = v->memory,
@@ -258,7 +258,7 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 		.allow_mismatch = v->allow_mismatch,
 		.arch = v->arch,
 		.gpu = v->gpu,
-		.spill = spill.folder ? &spill : NULL,
+		.spill = &spill,
 		.place = extract_write_at,
 		.path = input,
 		.debug_path = v->debug,

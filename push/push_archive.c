@@ -27,7 +27,12 @@ enum {
 
 #define UNPACKED_MOST  (UINT64_C(64) << 30) /* bytes that come out of one archive in all */
 #define SYMBOLS_MEMORY (UINT64_C(2) << 30)  /* bytes, beside the mapped files */
-#define GSYM_MOST      (UINT64_C(4) << 30)
+/* bytes of a sparse file for what is over a limit: for sections that are compressed well, and in
+ * addition */
+#define DISK_RATIO 40
+#define DISK_FREE  (UINT64_C(512) << 20)
+#define DISK_MOST  (UINT64_C(64) << 30)
+#define GSYM_MOST  (UINT64_C(4) << 30)
 
 static void archive_close_fd(int *fd)
 {
@@ -280,21 +285,17 @@ static void archive_find_supplementary(const struct ux_push_work *p, const struc
 	what->no_supplementary = what->supplementary.size == 0;
 }
 
-static enum ux_code archive_take_gsym(int out, struct ux_out *gsym, struct ux_error *err)
+static uint64_t archive_disk(uint64_t input)
 {
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	UX_TRY(ux_file_map_fd(out, &file, err));
-	ux_out_reset(gsym);
-	ux_out_put(gsym, file.bytes.data, file.bytes.size);
-	return ux_out_status(gsym, err);
+	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
 }
 
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
-				     struct ux_out *gsym, struct ux_extract_stats *stats,
+				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err)
 {
 	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, out = -1;
-	const struct ux_sandbox_limits limits = archive_limits(
+	struct ux_sandbox_limits limits = archive_limits(
 		p, p->o->memory > 0 ? p->o->memory : SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
 	struct ux_sandbox_symbols what = {
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
@@ -306,7 +307,9 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 	UX_TRY(archive_part_of(m->path, &m->part, &exe, &what.exe, err));
 	if (m->debug)
 		UX_TRY(archive_part_of(m->debug, &m->debug_part, &debug, &what.debug, err));
-	UX_TRY(ux_file_temporary(&out, err));
+	if (p->o->memory > 0)
+		limits.disk = archive_disk(what.exe.size + what.debug.size);
+	UX_TRY(ux_spill_open(ux_spill_folder(), 0, &out, err));
 	UX_TRY(ux_sandbox_symbols(&what, out, &limits, NULL, &found, err));
 	if (found.needs_supplementary) {
 		archive_find_supplementary(p, &found.supplementary, &what);
@@ -314,5 +317,6 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 	}
 	stats->quality = found.quality;
 	stats->counts = found.counts;
-	return archive_take_gsym(out, gsym, err);
+	ux_push_gsym_deinit(gsym);
+	return ux_file_map_fd(out, &gsym->file, err);
 }

@@ -6,34 +6,57 @@
 #include "debug_file.h"
 #include "gsym_inspect.h"
 
+#include <unistd.h>
+
 void ux_push_reading(const struct ux_push_options *o, const char *path)
 {
 	if (o->reading)
 		o->reading(o->ctx, path);
 }
 
-/* The sink of an extraction. */
-static enum ux_code push_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+void ux_push_gsym_deinit(struct ux_push_gsym *gsym)
 {
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
+	ux_file_unmap(&gsym->file);
+}
+
+static void push_gsym_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+/* The sink of an extraction. */
+static enum ux_code push_gsym_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const int *fd = ctx;
+	return ux_file_write(*fd, bytes, err);
+}
+
+static enum ux_code push_gsym_write_at(void *ctx, uint64_t off, struct ux_bytes bytes,
+				       struct ux_error *err)
+{
+	const int *fd = ctx;
+	return ux_file_write_at(*fd, off, bytes, err);
 }
 
 static enum ux_code push_extract_pair(const struct ux_push_options *o,
 				      const struct ux_push_module *m, const char *debug,
-				      struct ux_out *gsym, struct ux_extract_stats *stats,
+				      struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				      struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
+	ux_cleanup(push_gsym_close) int fd = -1;
 	char gpu[16];
+	struct ux_spill spill = {.folder = ux_spill_folder()};
 	struct ux_extract_options how = {
 		.allow_mismatch = o->allow_mismatch,
 		.no_dwarf = o->no_dwarf,
 		.threads = o->threads,
 		.memory = o->memory,
+		.spill = &spill,
+		.place = push_gsym_write_at,
 		.path = m->path,
 		.debug_path = debug,
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
@@ -50,23 +73,27 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
 				  debug ? debug : m->path, o->debug_dirs, &sup, NULL) == UX_OK)
 		how.supplementary = sup.bytes;
-	ux_out_reset(gsym);
-	return ux_extract(exe_file.bytes, debug_file.bytes, &how, push_write_gsym, gsym, stats,
-			  err);
+	ux_push_gsym_deinit(gsym);
+	UX_TRY(ux_spill_open(spill.folder, 0, &fd, err));
+	UX_TRY(ux_extract(exe_file.bytes, debug_file.bytes, &how, push_gsym_write, &fd, stats,
+			  err));
+	return ux_file_map_fd(fd, &gsym->file, err);
 }
 
 /* Reads symbols that were extracted before. They were verified when the file was found. */
-static enum ux_code push_read_gsym(const struct ux_push_module *m, struct ux_out *gsym,
+static enum ux_code push_read_gsym(const struct ux_push_module *m, struct ux_push_gsym *gsym,
 				   struct ux_extract_stats *stats, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_bytes bytes;
 	struct ux_gsym g;
+	ux_cleanup(push_gsym_close) int fd = -1;
 	UX_TRY(ux_push_map_part(m->path, &m->part, &file, &bytes, err));
-	ux_out_reset(gsym);
-	ux_out_put(gsym, bytes.data, bytes.size);
-	UX_TRY(ux_out_status(gsym, err));
-	UX_TRY(ux_gsym_open(&g, ux_out_bytes(gsym), err));
+	ux_push_gsym_deinit(gsym);
+	UX_TRY(ux_spill_open(ux_spill_folder(), 0, &fd, err));
+	UX_TRY(ux_file_write(fd, bytes, err)); /* a copy, since others may write to the file */
+	UX_TRY(ux_file_map_fd(fd, &gsym->file, err));
+	UX_TRY(ux_gsym_open(&g, gsym->file.bytes, err));
 	UX_TRY(ux_gsym_measure(&g, &stats->counts, err));
 	stats->quality = m->claim;
 	return UX_OK;
@@ -85,7 +112,7 @@ static void push_note_split(struct ux_push_module *m, const struct ux_extract_st
 }
 
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
-			     struct ux_out *gsym, struct ux_extract_stats *stats,
+			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err)
 {
 	const struct ux_push_options *o = p->o;

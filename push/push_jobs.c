@@ -18,6 +18,10 @@ enum {
 	WEIGHT_LEAST = 16 << 20,
 	MEMORY_SHARE = 2, /* without a limit, this part of the machine's memory: a half */
 	JOBS_MOST = 64,
+	/* With a limit: what the rest of the command takes, and what one extraction should have at
+	 * least; there are fewer jobs at once where this is not enough for all. */
+	REST_MEMORY = 16 << 20,
+	SHARE_LEAST = 24 << 20,
 };
 
 /* A result with its texts, until it is its turn. */
@@ -57,6 +61,7 @@ struct job_pool {
 	pthread_mutex_t lock;  /* of what follows, of the jobs' results, and of reporting */
 	pthread_cond_t freed;  /* memory was */
 	uint64_t memory, used; /* bytes */
+	uint64_t share;        /* of one extraction; 0: no limit */
 	size_t next;           /* whose results are reported next */
 	bool no_memory;
 };
@@ -172,20 +177,26 @@ static void job_end(struct job_pool *s, struct job *job)
 	job_show_progress(s->p);
 }
 
+/* Returns what the job takes at most: with a limit, its share, as the rest goes to disk. */
+static uint64_t job_need(const struct job_pool *s, const struct job *job)
+{
+	return s->share > 0 ? ux_min(job->weight, s->share) : job->weight;
+}
+
 /* Waits until there is memory for the job. One that alone needs more than there is runs alone. */
 static void job_take_memory(struct job_pool *s, const struct job *job)
 {
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
-	while (s->used > 0 && s->used + job->weight > s->memory)
+	while (s->used > 0 && s->used + job_need(s, job) > s->memory)
 		(void)pthread_cond_wait(&s->freed, lock);
-	s->used += job->weight;
+	s->used += job_need(s, job);
 }
 
 static void job_give_memory(struct job_pool *s, const struct job *job)
 {
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
 	(void)lock;
-	s->used -= job->weight;
+	s->used -= job_need(s, job);
 	(void)pthread_cond_broadcast(&s->freed);
 }
 
@@ -231,18 +242,30 @@ static uint64_t job_memory(const struct ux_push_options *o)
 	return o->memory != 0 ? o->memory : (uint64_t)pages * (uint64_t)size / MEMORY_SHARE;
 }
 
+/* Divides a limit of memory among as many jobs as can work with their share of it. */
+static void job_pool_share(struct job_pool *s, const struct ux_push_options *o)
+{
+	if (o->memory == 0)
+		return;
+	s->memory = o->memory > REST_MEMORY ? o->memory - REST_MEMORY : 1;
+	uint64_t most = ux_max(s->memory / SHARE_LEAST, UINT64_C(1));
+	s->n_workers = (unsigned)ux_min((uint64_t)s->n_workers, most);
+	s->share = s->memory / s->n_workers;
+}
+
 static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 {
 	const struct ux_push_options *o = s->p->o;
 	size_t n = s->p->modules.size;
 	unsigned cpus = ux_pool_cpus(), jobs = o->jobs != 0 ? o->jobs : cpus;
 	s->n_workers = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MOST), n);
+	s->memory = job_memory(o);
+	job_pool_share(s, o);
 	s->jobs = calloc(n, sizeof(*s->jobs));
 	s->workers = calloc(s->n_workers, sizeof(*s->workers));
 	if (!s->jobs || !s->workers)
 		return ux_error_nomem(err);
 	s->n = n;
-	s->memory = job_memory(o);
 	for (size_t i = 0; i < n; i++) {
 		job_weigh(&s->jobs[i], &s->p->modules.data[i], &s->answers[i]);
 		s->p->progress.work_total += s->jobs[i].weight;
@@ -256,7 +279,7 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 		w->options.progress = NULL;
 		w->options.ctx = w;
 		w->options.threads = ux_max(cpus / s->n_workers, 1U);
-		w->options.memory = o->memory / s->n_workers;
+		w->options.memory = s->share;
 		w->work = *s->p;
 		w->work.o = &w->options;
 		w->work.summary = &w->summary;

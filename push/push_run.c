@@ -262,8 +262,8 @@ static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths
 }
 
 static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_module *m,
-				   const struct ux_out *gsym, const struct ux_extract_stats *stats,
-				   struct ux_error *err)
+				   const struct ux_push_gsym *gsym,
+				   const struct ux_extract_stats *stats, struct ux_error *err)
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
@@ -273,7 +273,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 	struct ux_push_upload upload = {
 		.ids = &ids,
 		.quality = stats->quality,
-		.bytes = ux_out_bytes(gsym),
+		.bytes = gsym->file.bytes,
 		.kind = "gsym",
 		.description = p->o->description ? p->o->description : "",
 		.file = ux_push_listed_path(m->path, &arena),
@@ -289,23 +289,24 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 	if (answer.verdict == UX_PUSH_WANTED)
 		UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
 	enum ux_push_status status = ux_push_status_of(answer.verdict);
-	ux_push_report(p, &(struct ux_push_result){
-				  .path = m->path,
-				  .gpu = m->gpu,
-				  .debug = m->debug,
-				  .id = &m->ids.ids[0],
-				  .status = status,
-				  .reason = answer.reason[0] != '\0' ? answer.reason : m->lost,
-				  .warning = ux_push_module_warning(m),
-				  .quality = stats->quality,
-				  .counts = stats->counts,
-				  .size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
-			  });
+	ux_push_report(p,
+		       &(struct ux_push_result){
+			       .path = m->path,
+			       .gpu = m->gpu,
+			       .debug = m->debug,
+			       .id = &m->ids.ids[0],
+			       .status = status,
+			       .reason = answer.reason[0] != '\0' ? answer.reason : m->lost,
+			       .warning = ux_push_module_warning(m),
+			       .quality = stats->quality,
+			       .counts = stats->counts,
+			       .size = status == UX_PUSH_DONE_UPLOADED ? gsym->file.bytes.size : 0,
+		       });
 	return UX_OK;
 }
 
 static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_module *m,
-					struct ux_out *gsym, struct ux_error *err)
+					struct ux_push_gsym *gsym, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -336,7 +337,7 @@ static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push
  * promised, a GSYM that is extracted here is sent too.
  */
 static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
-				  struct ux_out *gsym, struct ux_error *err)
+				  struct ux_push_gsym *gsym, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
 	enum ux_quality there = UX_QUALITY_COUNT;
@@ -351,7 +352,7 @@ static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module 
 }
 
 static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *m,
-				 const struct ux_push_answer *answer, struct ux_out *gsym,
+				 const struct ux_push_answer *answer, struct ux_push_gsym *gsym,
 				 struct ux_error *err)
 {
 	if (push_goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
@@ -418,17 +419,17 @@ static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_pu
 
 /* Pushes the source files named in a module's line table, as far as they exist here. */
 static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *m,
-				 struct ux_out *gsym, struct ux_error *err)
+				 struct ux_push_gsym *gsym, struct ux_error *err)
 {
 	ux_cleanup(ux_push_sources_deinit) struct ux_push_sources s = {0};
 	struct ux_extract_stats stats;
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = UX_OK;
-	if (gsym->size == 0)
+	if (gsym->file.bytes.size == 0)
 		code = ux_push_extract(p, m, gsym, &stats, &why);
 	if (code == UX_OK)
-		code = ux_push_sources_collect(ux_out_bytes(gsym), p->o, &s, &why);
+		code = ux_push_sources_collect(gsym->file.bytes, p->o, &s, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
@@ -446,7 +447,7 @@ static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *
 enum ux_code ux_push_module_send(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
+	ux_cleanup(ux_push_gsym_deinit) struct ux_push_gsym gsym = {0};
 	UX_TRY(push_symbols(p, m, answer, &gsym, err));
 	if (!p->o->sources || answer->verdict == UX_PUSH_REFUSED)
 		return UX_OK;

@@ -184,9 +184,19 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 			       struct ux_push_modules *ret, struct ux_error *err) ux_must;
 void ux_push_archives_close(struct ux_push_work *p);
 
+/*
+ * Symbols that were extracted: a mapped file without a name, since that of a large module is no
+ * small part of the memory for an extraction. A zeroed struct is empty.
+ */
+struct ux_push_gsym {
+	struct ux_mapping file;
+};
+
+void ux_push_gsym_deinit(struct ux_push_gsym *gsym);
+
 /* Extracts a module that has parts, in a confined child. Codes: those of ux_sandbox_symbols(). */
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
-				     struct ux_out *gsym, struct ux_extract_stats *stats,
+				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err) ux_must;
 
 /*
@@ -217,7 +227,7 @@ void ux_push_reading(const struct ux_push_options *o, const char *path);
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
-			     struct ux_out *gsym, struct ux_extract_stats *stats,
+			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err) ux_must;
 
 enum {

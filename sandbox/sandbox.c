@@ -407,12 +407,6 @@ static bool sandbox_task_spills(uint32_t task)
 	return task == UX_SANDBOX_EXTRACT || task == UX_SANDBOX_SYMBOLS;
 }
 
-static const char *sandbox_spill_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-	return folder && *folder ? folder : UX_SPILL_FOLDER;
-}
-
 static void sandbox_close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -429,7 +423,7 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 	int all[UX_SANDBOX_FILE_COUNT];
 	*ret = (struct ux_sandbox_found){0};
 	if (limits->disk > 0 && sandbox_task_spills(request->task))
-		UX_TRY(ux_spill_open(sandbox_spill_folder(), limits->disk, &spill, err));
+		UX_TRY(ux_spill_open(ux_spill_folder(), limits->disk, &spill, err));
 	memcpy(all, files, sizeof(all));
 	all[UX_SANDBOX_SPILL] = spill;
 	const struct ux_sandbox_request whole = sandbox_request(all, limits, *request);

@@ -32,6 +32,12 @@ static int spill_open_unlinked(const char *folder)
 	return fd;
 }
 
+const char *ux_spill_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && *folder ? folder : UX_SPILL_FOLDER;
+}
+
 enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct ux_error *err)
 {
 	int fd = spill_open_unlinked(folder);

@@ -22,6 +22,9 @@ struct ux_spill {
 	_Atomic uint64_t end; /* of the last region in fd */
 };
 
+/* The folder that the environment names (TMPDIR), or UX_SPILL_FOLDER. */
+const char *ux_spill_folder(void);
+
 /* Opens an empty file without a name in the folder, of `size` bytes that take no disk space yet. */
 enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct ux_error *err)
 	ux_must;
