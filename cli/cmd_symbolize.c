@@ -75,9 +75,10 @@ static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,
 						 const struct ux_viewer_options *options,
 						 struct ux_stream *s, struct ux_error *err)
 {
-	ux_cleanup(ux_stream_deinit) struct ux_stream plain = {0};
-	UX_TRY(symbolize_write_pprof(p, options, &plain, err));
-	return ux_gzip_write(ux_out_bytes(&plain.out), &s->out, err);
+	ux_cleanup(ux_gzip_close) struct ux_gzip packed = {0};
+	UX_TRY(ux_gzip_open(&packed, s, err));
+	UX_TRY(symbolize_write_pprof(p, options, &packed.plain, err));
+	return ux_gzip_finish(&packed, err);
 }
 
 enum {
@@ -132,45 +133,41 @@ static bool symbolize_is_same(const struct symbolize_job *job)
 }
 
 /* Writes the format of the input. */
-static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_error *err)
+static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_stream *s,
+					 struct ux_error *err)
 {
-	ux_cleanup(ux_stream_deinit) struct ux_stream kept = {0};
-	struct ux_out *plain = &kept.out;
 	struct ux_profile_input *in = &job->c.input;
 	switch (in->document.format) {
 	case UX_PROFILE_FORMAT_PPROF:
-		if (!in->packed)
-			return ux_pprof_rewrite(&in->document.pprof, &in->profile, &job->out.stream,
-						err);
-		UX_TRY(ux_pprof_rewrite(&in->document.pprof, &in->profile, &kept, err));
-		break;
+		return ux_pprof_rewrite(&in->document.pprof, &in->profile, s, err);
 	case UX_PROFILE_FORMAT_OTLP:
-		UX_TRY(ux_otlp_rewrite(&in->document.otlp, &in->profile, plain, err));
-		break;
+		return ux_otlp_rewrite(&in->document.otlp, &in->profile, &s->out, err);
 	case UX_PROFILE_FORMAT_OTLP_JSON:
-		UX_TRY(ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile, plain,
-					    err));
-		break;
+		return ux_otlp_json_rewrite(&in->document.otlp, in->file.bytes, &in->profile,
+					    &s->out, err);
 	case UX_PROFILE_FORMAT_FIREFOX:
-		UX_TRY(ux_firefox_rewrite(&in->document.firefox, &in->profile, plain, err));
-		break;
+		return ux_firefox_rewrite(&in->document.firefox, &in->profile, &s->out, err);
 	case UX_PROFILE_FORMAT_PERF_SCRIPT:
-		UX_TRY(ux_perf_script_rewrite(in->file.bytes, &in->jit, &in->profile,
-					      job->options.demangle, plain, err));
-		break;
+		return ux_perf_script_rewrite(in->file.bytes, &in->jit, &in->profile,
+					      job->options.demangle, &s->out, err);
 	case UX_PROFILE_FORMAT_PERF_DATA: /* has no room for names: symbolize_run() */
 	case UX_PROFILE_FORMAT_FOLDED:
 	case UX_PROFILE_FORMAT_NONE:
-		UX_TRY(ux_folded_write(&in->profile, job->options.type, job->options.demangle,
-				       plain, err));
 		break;
 	}
-	if (in->packed)
-		return ux_gzip_write(ux_out_bytes(plain), &job->out.stream.out, err);
-	ux_out_deinit(&job->out.stream.out);
-	job->out.stream.out = *plain;
-	*plain = (struct ux_out){0};
-	return UX_OK;
+	return ux_folded_write(&in->profile, job->options.type, job->options.demangle, &s->out,
+			       err);
+}
+
+/* The same, packed if the input was. */
+static enum ux_code symbolize_write_as_input(struct symbolize_job *job, struct ux_error *err)
+{
+	ux_cleanup(ux_gzip_close) struct ux_gzip packed = {0};
+	if (!job->c.input.packed)
+		return symbolize_write_same(job, &job->out.stream, err);
+	UX_TRY(ux_gzip_open(&packed, &job->out.stream, err));
+	UX_TRY(symbolize_write_same(job, &packed.plain, err));
+	return ux_gzip_finish(&packed, err);
 }
 
 static bool symbolize_is_binary(const struct symbolize_job *job)
@@ -191,7 +188,7 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				    "a binary profile is not written to a terminal; expected "
 				    "-o FILE or --to folded");
 	UX_TRY(ux_output_file_open(&job->out, output, err));
-	UX_TRY(symbolize_is_same(job) ? symbolize_write_same(job, err)
+	UX_TRY(symbolize_is_same(job) ? symbolize_write_as_input(job, err)
 				      : job->to->write(&job->c.input.profile, &job->options,
 						       &job->out.stream, err));
 	return ux_output_file_commit(&job->out, err);
