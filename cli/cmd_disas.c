@@ -167,7 +167,7 @@ static enum ux_code cmd_disas_file(struct disas *d, const char *path, const char
 	UX_TRY(ux_disas_out_init(&d->to, &d->values->maps, err));
 	ux_sigbus_reading(path);
 	UX_TRY(ux_find_open(&d->finder, &d->values->find, err));
-	struct ux_symbol_options choice = {.finder = d->finder, .usual_cache = true};
+	struct ux_symbol_options choice = {.finder = d->finder};
 	UX_TRY(ux_symbol_source_open(&d->symbols, path, &choice, err));
 	ux_find_warn(path, &d->symbols.lost);
 	UX_TRY(disas_find(d, path, what, err));

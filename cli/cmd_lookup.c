@@ -24,6 +24,7 @@ struct lookup_values {
 	bool no_inlines;
 	bool alternatives;
 	bool columns;
+	bool no_cache;
 	struct ux_find_values find;
 	const char *arch;
 	const char *gpu;
@@ -38,6 +39,8 @@ static const struct ux_option lookup_options[] = {
 	 "also other names of the function, where the file keeps them"},
 	{"columns", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, columns), NULL,
 	 "also columns, where the DWARF of the file has them; without the cache, which has none"},
+	{"no-cache", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, no_cache), NULL,
+	 "neither use nor keep what was extracted of large files (UNHEX_CACHE=off)"},
 	UX_FIND_OPTIONS(struct lookup_values, find),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
@@ -376,6 +379,7 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		struct ux_symbol_options choice = {.finder = finder,
 						   .arch = v->arch,
 						   .gpu = v->gpu,
+						   .no_cache = v->no_cache,
 						   .lazy = lookup_is_small(l),
 						   .columns = v->columns,
 						   .alternatives = v->alternatives};

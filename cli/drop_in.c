@@ -71,7 +71,6 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 	struct ux_symbol_options choice = {.finder.search.dirs = debug_dirs,
 					   .arch = arch,
 					   .lazy = true,
-					   .usual_cache = true,
 					   .columns = columns,
 					   .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);

@@ -132,6 +132,9 @@ static void man_common(struct ux_out *out)
 		".TP\n.B UNHEX_URL\nthe server for lookups and pushes\n"
 		".TP\n.B UNHEX_TOKEN\nthe key that is sent to it\n"
 		".TP\n.B UNHEX_CACERT\na PEM file of the roots that https trusts\n"
+		".TP\n.B UNHEX_CACHE\n\\fBoff\\fR: what is extracted of large files is not kept; "
+		"\\fBon\\fR, or a folder: that of every file of 4 MiB and more is kept at once. Not set: "
+		"the user's cache folder has those that are needed again and again\n"
 		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n");
 }
 

@@ -218,6 +218,7 @@ enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_p
 	struct ux_profile_sources sources;
 	profile_input_settle(in);
 	UX_TRY(ux_profile_input_sources(in, v, &sources, err));
+	sources.gsym_cache = !v->no_cache;
 	in->profile.keep_starts = in->keep_starts;
 	ux_progress_init(&in->progress, "symbolize");
 	enum ux_code code = ux_profile_symbolize(&in->profile, &sources, err);

@@ -20,6 +20,7 @@ struct ux_profile_options {
 	char *files; /* malloc'ed: all values, joined by ':' */
 	bool no_local;
 	bool no_dwarf;
+	bool no_cache;
 	bool verbose;
 };
 
@@ -31,6 +32,8 @@ struct ux_profile_options {
 	 "do not read this machine's files, kernel and perf maps: the profile is from another one"}, \
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(values, member.no_dwarf), NULL, \
 	 "of files, symbol tables and Go's own tables only: quick, without lines and inlined calls"}, \
+	{"no-cache", 0, UX_OPTION_FLAG, offsetof(values, member.no_cache), NULL, \
+	 "neither use nor keep what was extracted of large files (UNHEX_CACHE=off)"}, \
 	UX_FIND_OPTIONS(values, member.find), \
 	UX_SERVER_OPTIONS(values, member.server), \
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(values, member.verbose), NULL, \

@@ -13,13 +13,6 @@ enum {
 	/* Bytes of the index of records that are looked up again and again: enough for any one
 	 * giant function, small beside what an extraction takes. */
 	INDEX_MOST = 64 << 20,
-	/* Bytes of input that are extracted in a millisecond. Measured with libjvm: 240,000 when
-	 * its sections are compressed, 610,000 when they are not. */
-	BYTES_PER_MS = 400000,
-	/* Everything is extracted as soon as partial extractions have taken 1/2 of the time of a
-	 * full one. If a partial extraction costs as much as a full one, as with compressed DWARF,
-	 * only one of them was wasted. */
-	PARTS_SHARE = 2,
 };
 
 static enum ux_code symbol_source_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -66,19 +59,27 @@ static bool symbol_source_open_cached(struct ux_symbol_source *s)
 	return false;
 }
 
+static void symbol_source_inputs(const struct ux_symbol_source *s,
+				 const struct ux_mapping *ret[UX_SYMBOL_CACHE_INPUTS])
+{
+	ret[0] = &s->file;
+	ret[1] = &s->files.debug.file;
+	ret[2] = &s->files.supplementary;
+}
+
 /* Only ELF files are cached, because the key does not include the files of split units or the
  * object files of a Mach-O file. */
-static void symbol_source_init_cache(struct ux_symbol_source *s, bool usual)
+static void symbol_source_init_cache(struct ux_symbol_source *s)
 {
 	char words[32];
-	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &s->files.debug.file,
-								   &s->files.supplementary};
+	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS];
+	symbol_source_inputs(s, inputs);
 	if (s->options.columns || !ux_elf_is(s->file.bytes) || s->options.gpu ||
 	    ux_cubin_is(s->file.bytes))
 		return;
 	snprintf(words, sizeof(words), "%c%x", s->options.alternatives ? 'a' : 'n',
 		 s->options.without);
-	ux_symbol_cache_init(&s->cache, inputs, words, usual);
+	ux_symbol_cache_init(&s->cache, inputs, words);
 }
 
 /* Extracts the file, or a part of it if options.filter is set. */
@@ -141,18 +142,12 @@ bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 	return s->whole || (s->has_part && ux_address_filter_covers(&s->filter, pc));
 }
 
-/* The estimated time to extract everything. */
-static uint64_t symbol_source_whole_ms(const struct ux_symbol_source *s)
-{
-	return (s->file.bytes.size + s->files.debug.file.bytes.size +
-		s->files.supplementary.bytes.size) /
-	       BYTES_PER_MS;
-}
-
 /* Whether it is faster to extract only the functions at n pcs than everything. */
 static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
-	uint64_t most = symbol_source_whole_ms(s) / PARTS_SHARE;
+	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS];
+	symbol_source_inputs(s, inputs);
+	uint64_t most = ux_symbol_cache_most_ms(inputs);
 	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < most) &&
 	       !ux_symbol_cache_is_due(&s->cache, most);
 }
@@ -235,7 +230,8 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 	s->lost = s->files.lost;
 	s->options.supplementary = s->files.supplementary.bytes;
 	s->options.debug_path = s->files.debug.path;
-	symbol_source_init_cache(s, choice->usual_cache);
+	if (!choice->no_cache)
+		symbol_source_init_cache(s);
 	if (symbol_source_is_lazy(s, choice) || symbol_source_open_cached(s))
 		return UX_OK;
 	return symbol_source_extract_whole(s, err);

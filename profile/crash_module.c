@@ -476,7 +476,7 @@ static enum ux_code crash_file_read_names(struct ux_crash_file *m,
 	here.no_local = false;
 	enum ux_code code = ux_profile_file_find(&here, m->path, &m->id, UX_SYMBOLS_ALL, &path,
 						 &m->whole, &why);
-	if (code == UX_OK && m->whole->built.size == 0) {
+	if (code == UX_OK && ux_file_symbols_is_empty(m->whole)) {
 		ux_file_symbols_drop(m->whole);
 		m->whole = NULL;
 	}

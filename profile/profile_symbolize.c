@@ -187,10 +187,11 @@ static size_t symbolize_offsets(struct symbolize_batch *b, uint32_t module,
 
 /*
  * Extracts the symbols of the batch's addresses alone, which is quicker than all and takes less
- * memory: a recording has few addresses of a file.
+ * memory: a recording has few addresses of a file. gsym_cache: all symbols are in the cache when
+ * earlier commands have extracted parts of the file often enough.
  */
 static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *path,
-				      const struct ux_profile_sources *sources,
+				      const struct ux_profile_sources *sources, bool gsym_cache,
 				      struct ux_file_symbols **ret, struct ux_error *err)
 {
 	const struct ux_symbol_search *search =
@@ -202,32 +203,52 @@ static enum ux_code symbolize_extract(struct symbolize_batch *b, const char *pat
 	in.mapped = !ux_packed_is(file.bytes); /* what was unpacked is no file's */
 	UX_TRY(ux_packed_open(&file, err));
 	in.file = file.bytes;
+	in.cacheable = gsym_cache ? &file : NULL;
 	if (!ux_address_filter_init(&filter, b->pcs, b->n_pcs))
 		return ux_error_nomem(err);
 	UX_TRY(ux_file_symbols_create(file.bytes, ret, err));
 	return ux_file_symbols_extract(*ret, &in, search, err);
 }
 
-/* Names the batch's addresses with the symbols of a file. */
+/* Names the batch's addresses with the symbols of a file. UX_ECORRUPT: they were damaged symbols of
+ * the cache, which are removed; the file itself has to be read. */
 static enum ux_code symbolize_with(struct symbolize_batch *b, uint32_t module,
-				   const struct ux_file_symbols *s, const char *path)
+				   struct ux_file_symbols *s, const char *path)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	struct ux_error why = UX_ERROR_INIT;
-	if (s->built.size == 0 && s->why.code != UX_OK)
+	if (ux_file_symbols_is_empty(s) && s->why.code != UX_OK)
 		return symbolize_reason(b, module, &s->why);
 	UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(path), &m->source, b->err));
 	struct ux_gsym_batch batch = {.pcs = b->pcs, .n = b->n_pcs, .fn = symbolize_take, .ctx = b};
 	b->has_starts = b->profile->keep_starts;
-	enum ux_code code = s->built.size > 0 ? ux_gsym_batch(&s->gsym, &batch, &why) : UX_OK;
+	enum ux_code code =
+		ux_file_symbols_is_empty(s) ? UX_OK : ux_gsym_batch(&s->gsym, &batch, &why);
 	b->has_starts = false;
 	if (b->code != UX_OK)
 		return b->code;
+	if (code == UX_ECORRUPT && ux_file_symbols_drop_cached(s)) {
+		symbolize_forget_texts(b);
+		return code;
+	}
 	if (code == UX_ECORRUPT)
 		return symbolize_reason(b, module, &why);
 	if (code != UX_OK)
 		return ux_error_set(b->err, code, "%s", why.text);
 	return s->lost.code != UX_OK ? symbolize_reason(b, module, &s->lost) : UX_OK;
+}
+
+/* Names the batch's addresses with what is extracted of a file, or was by an earlier command. */
+static enum ux_code symbolize_by_path(struct symbolize_batch *b, uint32_t module, const char *path,
+				      const struct ux_profile_sources *sources, bool gsym_cache)
+{
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = symbolize_extract(b, path, sources, gsym_cache, &s, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	return code == UX_OK ? symbolize_with(b, module, s, path)
+			     : symbolize_reason(b, module, &why);
 }
 
 static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
@@ -236,7 +257,6 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *head = NULL;
-	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
 		ux_profile_module_find(sources, b->profile, m, UX_SYMBOLS_HEAD, &path, &head, &why);
@@ -252,14 +272,11 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 				   "a position in the file needs the executable itself, not %s",
 				   path);
 		UX_TRY(symbolize_reason(b, module, &why));
-		why = (struct ux_error)UX_ERROR_INIT;
 	}
-	code = symbolize_extract(b, path, sources, &s, &why);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(b->err);
-	if (code != UX_OK)
-		return symbolize_reason(b, module, &why);
-	return symbolize_with(b, module, s, path);
+	code = symbolize_by_path(b, module, path, sources, sources->gsym_cache);
+	if (code == UX_ECORRUPT)
+		code = symbolize_by_path(b, module, path, sources, /* gsym_cache= */ false);
+	return code;
 }
 
 /* --- the vDSO --------------------------------------------------------------------------------- */
@@ -508,7 +525,7 @@ static enum ux_code symbolize_module_file(struct symbolize_batch *b, uint32_t mo
 	symbolize_module_text(b, m->start, head);
 	if (b->n_pcs == 0)
 		return UX_ENOTFOUND;
-	UX_TRY(symbolize_extract(b, path, sources, &s, &why));
+	UX_TRY(symbolize_extract(b, path, sources, /* gsym_cache= */ false, &s, &why));
 	return symbolize_with(b, module, s, path);
 }
 

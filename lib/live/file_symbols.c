@@ -2,6 +2,7 @@
 /* The symbols of an ELF file that a process has mapped. */
 #include "file_symbols.h"
 
+#include "clock.h"
 #include "debug_file.h"
 #include "elf_file.h"
 #include "elf_ids.h"
@@ -37,6 +38,8 @@ void ux_file_symbols_drop(struct ux_file_symbols *s)
 	free(s->sections);
 	ux_gsym_index_free(&s->gsym);
 	ux_out_deinit(&s->built);
+	ux_file_unmap(&s->cached);
+	ux_symbol_cache_deinit(&s->cache);
 	free(s);
 }
 
@@ -202,7 +205,61 @@ static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
 	return UX_OK;
 }
 
-/* Extracts a file and its debug file into s->built. */
+/* Opens the GSYM that an earlier command has left. Damage inside of it is not found here: lookups
+ * find it. */
+static bool file_symbols_open_cached(struct ux_file_symbols *s)
+{
+	if (!ux_symbol_cache_find(&s->cache, &s->cached))
+		return false;
+	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0 &&
+	    ux_gsym_index_open(&s->gsym, INDEX_MOST, NULL) == UX_OK)
+		return true;
+	(void)ux_file_symbols_drop_cached(s);
+	return false;
+}
+
+bool ux_file_symbols_drop_cached(struct ux_file_symbols *s)
+{
+	if (!s->cached.bytes.data)
+		return false;
+	ux_symbol_cache_drop(&s->cache);
+	ux_gsym_index_free(&s->gsym);
+	s->gsym = (struct ux_gsym){0};
+	ux_file_unmap(&s->cached);
+	return true;
+}
+
+/* The processor time of this process. */
+static uint64_t file_symbols_cpu_ms(void)
+{
+	return (uint64_t)ux_clock_read(CLOCK_PROCESS_CPUTIME_ID) / UX_CLOCK_NS_IN_MS;
+}
+
+/*
+ * Extracts into s->built. Once extractions of parts have taken long enough, everything is
+ * extracted, for later commands. most_ms: how long that is.
+ */
+static enum ux_code file_symbols_extract_to(struct ux_file_symbols *s,
+					    const struct ux_symbol_input *in, struct ux_bytes debug,
+					    struct ux_extract_options *options, uint64_t most_ms,
+					    struct ux_error *err)
+{
+	struct ux_extract_stats stats = {0};
+	const bool whole = !in->only || ux_symbol_cache_is_due(&s->cache, most_ms);
+	const uint64_t before = file_symbols_cpu_ms();
+	options->filter = whole ? NULL : in->only;
+	UX_TRY(ux_extract(in->file, debug, options, file_symbols_write_gsym, &s->built, &stats,
+			  err));
+	if (stats.split_units > 0) /* their files are no part of the cache's key */
+		return UX_OK;
+	if (whole)
+		ux_symbol_cache_write(&s->cache, ux_out_bytes(&s->built));
+	else
+		ux_symbol_cache_add_cost(&s->cache, file_symbols_cpu_ms() - before);
+	return UX_OK;
+}
+
+/* Finds the GSYM of a file and its debug file in the cache, or extracts it into s->built. */
 static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 					      const struct ux_symbol_input *in,
 					      const struct ux_symbol_search *search,
@@ -211,11 +268,9 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	struct ux_extract_options options = {.path = in->path};
-	struct ux_extract_stats stats = {0};
 	struct ux_debug_search here = {.dirs = search->dirs};
 	struct ux_bytes debug = in->debug;
 	options.debug_path = in->debug_path;
-	options.filter = in->only;
 	options.no_dwarf = in->no_dwarf;
 	options.mapped = in->mapped;
 	if (debug.size == 0) {
@@ -231,8 +286,15 @@ static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
 	    ux_supplementary_find(debug, options.debug_path, search->dirs, &sup, NULL) == UX_OK)
 		options.supplementary = sup.bytes;
 	s->has_dwarf = s->has_dwarf || options.debug_path;
-	UX_TRY(ux_extract(in->file, debug, &options, file_symbols_write_gsym, &s->built, &stats,
-			  err));
+	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {in->cacheable, &found.file,
+								   &sup};
+	if (in->cacheable && in->debug.size == 0) {
+		ux_symbol_cache_init(&s->cache, inputs, in->no_dwarf ? "d0" : "n0");
+		if (file_symbols_open_cached(s))
+			return UX_OK;
+	}
+	const uint64_t most_ms = s->cache.path ? ux_symbol_cache_most_ms(inputs) : 0;
+	UX_TRY(file_symbols_extract_to(s, in, debug, &options, most_ms, err));
 	if (s->built.size == 0)
 		return UX_OK;
 	UX_TRY(ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err));

@@ -9,6 +9,7 @@
 #include "id.h"
 #include "out.h"
 #include "proc_files.h"
+#include "symbol_cache.h"
 #include "unhex/process.h"
 
 #include <stdatomic.h>
@@ -41,7 +42,10 @@ struct ux_file_symbols {
 	uint64_t text;       /* only of a kernel: the pc of _text; 0: unknown */
 	uint64_t stext;      /* only of a kernel: the pc of _stext; 0: unknown */
 	bool has_dwarf;      /* in the file or in its debug file */
-	struct ux_out built; /* the GSYM; empty: there are no symbols, and `why` has the reason */
+	struct ux_out built; /* the GSYM; empty: it is `cached`, or there are no symbols, and `why`
+				has the reason */
+	struct ux_mapping cached;     /* the GSYM of an earlier command */
+	struct ux_symbol_cache cache; /* the entry of `cached` */
 	struct ux_gsym gsym;
 	struct ux_error why;
 	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are not */
@@ -65,6 +69,10 @@ struct ux_symbol_input {
 			  has none of them, the symbols are empty without a reason */
 	bool no_dwarf; /* as in struct ux_extract_options */
 	bool mapped;   /* `file` was mapped by ux_file_map(), as debug files are in any case */
+	/* The mapping of `file`, if the cache of GSYM files is used (symbol_cache.h): what earlier
+	 * commands have left there takes the place of an extraction, even with `only`, and after
+	 * enough extractions of parts the whole GSYM is left there. NULL: it is not used. */
+	const struct ux_mapping *cacheable;
 };
 
 /* Reads the IDs and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
@@ -88,6 +96,15 @@ struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why)
 enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
 				     const struct ux_symbol_search *search, struct ux_error *err)
 	ux_must;
+
+/* Whether there are no symbols. */
+static inline bool ux_file_symbols_is_empty(const struct ux_file_symbols *s)
+{
+	return s->built.size == 0 && !s->cached.bytes.data;
+}
+
+/* Removes a damaged GSYM from the cache. Returns false when the symbols are not from there. */
+bool ux_file_symbols_drop_cached(struct ux_file_symbols *s);
 
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s);
 void ux_file_symbols_drop(struct ux_file_symbols *s); /* NULL is fine */

@@ -373,7 +373,7 @@ enum ux_code ux_kernel_code_open(struct ux_symbols_cache *cache, struct ux_kerne
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
 	struct ux_symbol_input in = {.file = file.bytes, .path = path};
 	UX_TRY(ux_symbols_cache_input(cache, &file, &in, &symbols, err));
-	if (symbols->built.size == 0) {
+	if (ux_file_symbols_is_empty(symbols)) {
 		if (err && err->code == UX_OK)
 			*err = symbols->why;
 		return symbols->why.code;

@@ -109,7 +109,7 @@ enum ux_code ux_kernel_code_create(struct ux_file_symbols *symbols,
 		return ux_error_nomem(err);
 	}
 	c->symbols = symbols;
-	if (symbols && symbols->built.size == 0)
+	if (symbols && ux_file_symbols_is_empty(symbols))
 		c->lost = symbols->why;
 	else if (symbols && *loaded->module)
 		kernel_code_locate_module(c, loaded);

@@ -139,7 +139,7 @@ static enum ux_code process_answer_pc(struct process_query *q, struct ux_process
 		return process_answer_none(a, UX_PROCESS_REASON_NONE, "");
 	if (s->lost.code != UX_OK)
 		UX_TRY(process_answer_set_text(q, &a->lost, &s->lost, err));
-	if (s->built.size == 0)
+	if (ux_file_symbols_is_empty(s))
 		return process_answer_failed(q, a, &s->why, /* unreadable= */ false, err);
 	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
 	if (code == UX_OK) {

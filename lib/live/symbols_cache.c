@@ -209,7 +209,8 @@ struct ux_file_symbols *ux_symbols_cache_find(struct ux_symbols_cache *c, const 
 	pthread_mutex_lock(&c->lock);
 	for (struct symbols_entry **e = NULL; !found && (e = ux_cache_next(&c->entries, e));) {
 		struct ux_file_symbols *s = (*e)->symbols[UX_SYMBOLS_ALL];
-		if (s && *build_id && s->built.size > 0 && strcmp(s->build_id, build_id) == 0)
+		if (s && *build_id && !ux_file_symbols_is_empty(s) &&
+		    strcmp(s->build_id, build_id) == 0)
 			found = ux_file_symbols_hold(s);
 	}
 	pthread_mutex_unlock(&c->lock);

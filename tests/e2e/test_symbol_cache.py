@@ -221,7 +221,8 @@ def test_nothing_is_kept_where_it_may_not_be(large, home, tmp_path, how):
         (home / ".cache/unhex").mkdir()
         (home / ".cache/unhex").chmod(0o777)
     if how == "lookup":
-        r = unhex("lookup", large, f"{symbol(large, 'outer')[0]:#x}", env={"HOME": str(home)})
+        r = unhex("lookup", "--no-cache", large, f"{symbol(large, 'outer')[0]:#x}",
+                  env={"HOME": str(home), "XDG_CACHE_HOME": ""})
         assert "outer" in r.stdout
     else:
         ask_at(home, large, more, cwd=tmp_path)
@@ -331,3 +332,93 @@ def test_what_a_killed_command_left_is_removed(large, home):
     make_due(home)
     ask_at(home, large)
     assert not old.exists() and new.exists()
+
+
+# --- profiles, and lookup --------------------------------------------------------------------------
+
+def profile_of(program, folder):
+    """Folded stacks with an address of a file: what a profiler without symbols writes."""
+    path = folder / "profile.folded"
+    path.write_text(f"main;[{program}+{symbol(program, 'outer')[0]:#x}] 7\n")
+    return path
+
+
+COMMANDS = {"symbolize": ["symbolize", "--to", "folded"], "top": ["top"], "flame": ["flame", "-o", "-"]}
+
+
+def name_at(home, program, folder, command, *more):
+    """The output of a command that names the profile, or the address."""
+    args = (["lookup", program, f"{symbol(program, 'outer')[0]:#x}"] if command == "lookup" else
+            [*COMMANDS[command], profile_of(program, folder)])
+    r = unhex(*args, *more, env={"HOME": str(home), "XDG_CACHE_HOME": ""})
+    assert r.returncode == 0, r.stderr
+    assert "outer" in r.stdout or "OUTER" in r.stdout
+    return r.stdout
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "lookup"])
+def test_a_file_that_is_named_again_and_again_is_kept(large, home, tmp_path, command):
+    first = name_at(home, large, tmp_path, command)
+    (spent,) = kept(home / ".cache/unhex")
+    assert spent.suffix == ".spent" and spent.stat().st_size > 0
+    make_due(home)
+    assert name_at(home, large, tmp_path, command) == first
+    (gsym,) = kept(home / ".cache/unhex")
+    assert gsym.suffix == ".gsym" and gsym.stat().st_mode & 0o777 == 0o600
+    assert name_at(home, large, tmp_path, command) == first
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "lookup"])
+def test_what_one_command_has_kept_is_used_by_the_others(large, home, tmp_path, command):
+    first = name_at(home, large, tmp_path, command)
+    other = "symbolize" if command == "lookup" else "lookup"
+    name_at(home, large, tmp_path, other)
+    make_due(home)
+    name_at(home, large, tmp_path, other)
+    (gsym,) = kept(home / ".cache/unhex")
+    gsym.write_bytes(gsym.read_bytes().replace(b"\0outer\0", b"\0OUTER\0"))
+    assert name_at(home, large, tmp_path, command) == first.replace("outer", "OUTER")
+    assert name_at(home, large, tmp_path, command, "--no-cache") == first
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_cache_keeps_nothing(large, home, tmp_path, command):
+    name_at(home, large, tmp_path, command, "--no-cache")
+    assert not (home / ".cache").exists()
+
+
+def test_what_a_changed_file_had_is_not_used_for_a_profile(large, home, tmp_path):
+    name_at(home, large, tmp_path, "symbolize")
+    make_due(home)
+    name_at(home, large, tmp_path, "symbolize")
+    other = compile_c(tmp_path, "other", BIG.replace("NAME", "another").replace("5 << 20", "20 << 20"))
+    start = symbol(other, "another")[0]
+    os.replace(other, large)
+    (tmp_path / "profile.folded").write_text(f"[{large}+{start:#x}] 1\n")
+    r = unhex("symbolize", tmp_path / "profile.folded", env={"HOME": str(home), "XDG_CACHE_HOME": ""})
+    assert "another" in r.stdout and "outer" not in r.stdout
+
+
+def test_a_damaged_record_does_not_cost_a_profile_its_names(large, home, tmp_path):
+    first = name_at(home, large, tmp_path, "symbolize")
+    make_due(home)
+    name_at(home, large, tmp_path, "symbolize")
+    (gsym,) = kept(home / ".cache/unhex")
+    whole = gsym.read_bytes()
+    tail = len(whole) - whole.rindex(b"\0outer\0") - 7
+    gsym.write_bytes(whole[:-tail] + b"\xff" * tail)
+    assert name_at(home, large, tmp_path, "symbolize") == first
+    assert gsym not in kept(home / ".cache/unhex")
+
+
+def test_names_without_dwarf_are_kept_on_their_own(large, home, tmp_path):
+    """They have no lines, which the others have."""
+    cache = {"HOME": str(home), "XDG_CACHE_HOME": "", "UNHEX_CACHE": "on"}
+    (home / ".cache").mkdir(mode=0o700)
+    profile = profile_of(large, tmp_path)
+    for args, files in ([], 1), (["--no-dwarf"], 2), ([], 2), (["--no-dwarf"], 2):
+        r = unhex("symbolize", profile, *args, "-o", tmp_path / "out.pb", env=cache)
+        assert r.returncode == 0, r.stderr
+        assert (b"big.c" in (tmp_path / "out.pb").read_bytes() or
+                b"large.c" in (tmp_path / "out.pb").read_bytes()) == (not args)
+        assert len(kept(home / ".cache/unhex")) == files
