@@ -86,6 +86,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.threads = 1;
 	agent_raise_files();
 	UX_TRY(ux_host_watch_init(&a.watch, err));
+	a.watch.debug_dirs = a.push.debug_dirs;
 	UX_TRY(ux_push_client_open(&a.work.client, &a.push, err));
 	return options->once ? agent_once(&a, err) : agent_follow(&a, err);
 }

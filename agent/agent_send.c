@@ -62,7 +62,7 @@ static enum ux_code agent_identify(struct agent_batch *b, const struct ux_mapped
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
 	const struct ux_sandbox_part whole = {file->fd, 0, file->key.size};
 	struct ux_error why = UX_ERROR_INIT;
-	if (!agent_is_elf(file->fd))
+	if (!file->kernel && !agent_is_elf(file->fd))
 		return UX_OK;
 	enum ux_code code =
 		ux_push_part_read(&a->work, file->path, &whole, /* packed= */ false, &found, &why);

@@ -73,12 +73,12 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 
 /* Appends an open file, which the list takes over. */
 static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
-				 const char *path, int *fd, struct ux_error *err)
+				 const char *path, int *fd, bool kernel, struct ux_error *err)
 {
 	if (t->is_known && t->is_known(t->ctx, key))
 		return UX_OK;
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
-	struct ux_mapped_file file = {.key = key, .path = name, .fd = *fd};
+	struct ux_mapped_file file = {.key = key, .path = name, .fd = *fd, .kernel = kernel};
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;
@@ -119,7 +119,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	seen->size = image.bytes.size;
 	const struct ux_mapped_key key = {.size = image.bytes.size,
 					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
-	return table_append(t, key, "[vdso]", &fd, err);
+	return table_append(t, key, "[vdso]", &fd, /* kernel= */ false, err);
 }
 
 /* Opens the file of a mapping and appends it when it is not the one that was seen there before. */
@@ -150,7 +150,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 	}
 	seen->size = key.size;
 	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, key, map->path, &fd, err);
+	return table_append(t, key, map->path, &fd, /* kernel= */ false, err);
 }
 
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
@@ -176,4 +176,37 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 	    table_mtime(&st) == seen->mtime_ns)
 		return UX_OK;
 	return table_look(t, seen, pid, map, err);
+}
+
+/* The key of symbols that were read from the kernel: they have no file. */
+static bool table_key_of_symbols(int fd, struct ux_mapped_key *ret)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	if (ux_file_map_fd(fd, &file, NULL) != UX_OK)
+		return false;
+	*ret = (struct ux_mapped_key){.size = file.bytes.size,
+				      .mtime_ns = (int64_t)ux_hash_bytes(file.bytes)};
+	return true;
+}
+
+enum ux_code ux_file_table_add_kernel(struct ux_file_table *t, const char *path, int *fd,
+				      struct ux_error *err)
+{
+	struct stat st;
+	bool fresh = false;
+	if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return UX_OK;
+	struct ux_mapped_key key = {st.st_dev, st.st_ino, (uint64_t)st.st_size, table_mtime(&st)};
+	if (path[0] == '[' && !table_key_of_symbols(*fd, &key))
+		return UX_OK;
+	const struct ux_seen_inode inode = {key.dev,
+					    key.dev != 0 ? key.ino : (uint64_t)key.mtime_ns};
+	struct ux_seen_file *seen = ux_seen_files_insert(&t->seen, inode, &fresh);
+	if (!seen)
+		return ux_error_nomem(err);
+	if (seen->size == key.size && seen->mtime_ns == key.mtime_ns)
+		return UX_OK;
+	seen->size = key.size;
+	seen->mtime_ns = key.mtime_ns;
+	return table_append(t, key, path, fd, /* kernel= */ true, err);
 }

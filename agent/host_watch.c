@@ -93,6 +93,7 @@ enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
 {
 	w->table.room = UX_MAPPED_WAITING_MOST;
 	UX_TRY(ux_host_scan_run(&w->scan, UX_HOST_SCAN_ALL, &w->table, err));
+	UX_TRY(ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err));
 	return watch_deliver(w, err);
 }
 
@@ -123,6 +124,7 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 				UX_TRY(ux_host_scan_run(&w->scan,
 							lost ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
 							&w->table, err));
+			UX_TRY(ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err));
 		}
 		UX_TRY(watch_deliver(w, err));
 	}

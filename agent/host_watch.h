@@ -3,6 +3,7 @@
 #ifndef UX_HOST_WATCH_H
 #define UX_HOST_WATCH_H
 
+#include "host_kernel.h"
 #include "host_scan.h"
 #include "mapping_events.h"
 
@@ -20,8 +21,10 @@ struct ux_host_seen {
 };
 
 struct ux_host_watch {
-	struct ux_file_table table; /* of the thread, as the next two */
+	struct ux_file_table table; /* of the thread, as what follows up to it */
 	struct ux_host_scan scan;
+	struct ux_host_kernel kernel;
+	const char *debug_dirs; /* where the kernel's files are searched; NULL: the default */
 	struct ux_mapping_events events;
 	pthread_t thread;
 	bool started;

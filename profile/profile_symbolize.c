@@ -395,6 +395,25 @@ static enum ux_code symbolize_server_base(struct symbolize_batch *b, uint32_t mo
 	return UX_OK;
 }
 
+/*
+ * Turns addresses in the kernel, or in a module of it, into such as its file has, which the server
+ * knows: the kernel moves as a whole, and a module's GSYM counts from its .text, where it begins.
+ */
+static void symbolize_kernel_addresses(struct symbolize_batch *b, uint32_t module)
+{
+	const struct ux_profile_module *m = &b->profile->modules.data[module];
+	bool whole = ux_profile_is_kernel(b->profile, m);
+	if (m->kind != UX_PROFILE_KERNEL || m->start == 0)
+		return;
+	for (size_t i = 0; i < b->n; i++) {
+		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		if (l->n > 0 || l->kind != UX_PROFILE_ADDRESS || l->address < m->start)
+			continue;
+		l->kind = whole ? UX_PROFILE_RELATIVE : UX_PROFILE_PC;
+		l->address -= m->start;
+	}
+}
+
 /* Says why locations are not in a request to the server. */
 static enum ux_code symbolize_unsent(struct symbolize_batch *b, uint32_t module)
 {
@@ -424,6 +443,7 @@ static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t mo
 	UX_TRY(symbolize_unsent(b, module));
 	if (m->id.size == 0)
 		return UX_OK;
+	symbolize_kernel_addresses(b, module);
 	UX_TRY(symbolize_server_base(b, module, sources));
 	symbolize_forget_texts(b);
 	b->passing = true;

@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "error.h"
 #include "file_symbols.h"
+#include "gsym_encode.h"
 #include "id.h"
 
 #include <stdatomic.h>
@@ -97,5 +98,24 @@ void ux_kernel_drop(struct ux_kernel *k); /* NULL is fine */
 /* Returns the part of the module with that name in kallsyms, or the kernel itself if there is
  * none; never NULL. */
 const struct ux_kernel_part *ux_kernel_part_find(const struct ux_kernel *k, const char *name);
+
+/* --- as a GSYM (kernel_gsym.c) ---------------------------------------------------------------- */
+
+/*
+ * The pc at which vmlinux has the first byte of its code. On x86-64 the linker puts it there
+ * (__START_KERNEL, with the default CONFIG_PHYSICAL_START). Elsewhere it depends on the
+ * configuration, and the address in the running kernel is used: then only the distance from the
+ * start of the code is right. Source: Linux, arch/x86/include/asm/page_types.h.
+ */
+uint64_t ux_kernel_link_base(const struct ux_kallsyms *symbols);
+
+/*
+ * Passes a GSYM with the functions of a part to the sink: names and sizes, no lines. Its UUID is
+ * the build ID, its pcs are those of vmlinux; those of a module count from its .text, as in the
+ * GSYM of its file. UX_ENOTFOUND: the part has no build ID, or no symbols, or its address is
+ * hidden. The same symbols give the same bytes wherever the kernel was loaded.
+ */
+enum ux_code ux_kernel_gsym_write(const struct ux_kernel *k, const struct ux_kernel_part *part,
+				  ux_gsym_sink_fn *sink, void *ctx, struct ux_error *err) ux_must;
 
 #endif

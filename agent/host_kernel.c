@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running kernel and its modules as files to be sent. */
+#include "host_kernel.h"
+
+#include "debug_file.h"
+#include "file.h"
+#include "kernel.h"
+#include "kernel_files.h"
+#include "kernel_symbols.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static enum ux_code host_kernel_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	return ux_file_write(*(const int *)ctx, bytes, err);
+}
+
+/* Adds a file of the kernel by its path. False: it cannot be opened. */
+static bool host_kernel_add_path(struct ux_file_table *t, const char *path, struct ux_error *err)
+{
+	UX_FD(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 && ux_file_table_add_kernel(t, path, &fd, err) == UX_OK;
+}
+
+/* Adds what kallsyms has of a part. */
+static enum ux_code host_kernel_add_symbols(const struct ux_kernel *k,
+					    const struct ux_kernel_part *part,
+					    struct ux_file_table *t, struct ux_error *err)
+{
+	UX_FD(fd);
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(ux_file_temporary(&fd, err));
+	enum ux_code code = ux_kernel_gsym_write(k, part, host_kernel_sink, &fd, &why);
+	if (code == UX_OK)
+		return ux_file_table_add_kernel(t, part->label, &fd, err);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+static enum ux_code host_kernel_add_part(const struct ux_kernel *k,
+					 const struct ux_kernel_part *part, const char *debug_dirs,
+					 struct ux_file_table *t, struct ux_error *err)
+{
+	const struct ux_kernel_dirs dirs = {.root = "", .release = k->release, .debug = debug_dirs};
+	ux_cleanup(ux_kernel_files_close) struct ux_kernel_files files = {0};
+	if (!part->is_file)
+		return UX_OK;
+	UX_TRY(ux_kernel_files_find(&dirs, part->name, part->build_id, &files, err));
+	if (files.debug_path && host_kernel_add_path(t, files.debug_path, err))
+		return UX_OK;
+	if (files.path && host_kernel_add_path(t, files.path, err))
+		return UX_OK;
+	return host_kernel_add_symbols(k, part, t, err);
+}
+
+static void host_kernel_drop(struct ux_kernel **k)
+{
+	ux_kernel_drop(*k);
+}
+
+enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dirs,
+				 struct ux_file_table *t, struct ux_error *err)
+{
+	enum {
+		MODULES_MOST = 64 << 20,
+	};
+	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
+	uint64_t modules = 0;
+	/* A kernel without modules has no such list. */
+	if (ux_proc_read(AT_FDCWD, "/proc/modules", MODULES_MOST, &list, NULL) == UX_OK)
+		modules = ux_hash_bytes(list.bytes);
+	if (h->looked && modules == h->modules)
+		return UX_OK;
+	h->looked = true;
+	h->modules = modules;
+	ux_cleanup(host_kernel_drop) struct ux_kernel *k = ux_kernel_read("", 0);
+	if (!k)
+		return ux_error_nomem(err);
+	h->why = k->why;
+	for (size_t i = 0; i < k->parts.size; i++)
+		UX_TRY(host_kernel_add_part(k, &k->parts.data[i],
+					    debug_dirs ? debug_dirs : UX_DEBUG_DIRS_DEFAULT, t,
+					    err));
+	return UX_OK;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for the files of the running kernel and of its modules. */
+#include "kernel_files.h"
+
+#include "debug_file.h"
+#include "dsym.h"
+#include "elf_ids.h"
+#include "kernel.h"
+
+#include <limits.h>
+
+enum {
+	PATH_TAIL = 48, /* bytes of the end of a path that a message shows */
+};
+
+/* Paths below the root ('@' stands for the release), then below each directory of debug files. */
+static const char *const vmlinux_names[] = {
+	"/boot/vmlinux-@",
+	"/boot/vmlinux-@.xz",
+	"/boot/vmlinux-@.zst",
+	"/boot/vmlinux-@.gz",
+	"/lib/modules/@/vmlinux",
+	"/lib/modules/@/vmlinux.xz",
+	"/lib/modules/@/vmlinux.zst",
+	"/lib/modules/@/vmlinux.gz",
+	"/lib/modules/@/build/vmlinux",
+};
+static const char *const vmlinux_debug_names[] = {
+	"/boot/vmlinux-@",
+	"/boot/vmlinux-@.debug",
+	"/lib/modules/@/vmlinux",
+	"/lib/modules/@/vmlinux.debug",
+	"/usr/lib/modules/@/vmlinux",
+	"/usr/lib/modules/@/vmlinux.debug",
+	"/vmlinux-@",
+};
+static const char *const module_folders[] = {"/lib/modules/@/", "/usr/lib/modules/@/"};
+
+/* State of one search. */
+struct kernel_search {
+	const struct ux_kernel_dirs *dirs;
+	const char *build_id;
+	struct ux_id id;
+	struct ux_kernel_files *ret;
+	bool done; /* found a file with DWARF, or out of memory */
+	bool no_memory;
+};
+
+void ux_kernel_files_close(struct ux_kernel_files *f)
+{
+	ux_file_unmap(&f->file);
+	ux_file_unmap(&f->debug);
+	free(f->path);
+	free(f->debug_path);
+	*f = (struct ux_kernel_files){0};
+}
+
+/* Joins BASE, NAME and TAIL with the release in place of '@'; false when that is too long. */
+static bool kernel_search_join(const struct kernel_search *h, struct ux_bytes base,
+			       const char *name, struct ux_bytes tail, char path[PATH_MAX])
+{
+	const char *at = strchr(name, '@');
+	int before = at ? (int)(at - name) : (int)strlen(name);
+	if (base.size >= PATH_MAX || tail.size >= PATH_MAX)
+		return false;
+	int n = snprintf(path, PATH_MAX, "%.*s%.*s%s%s%.*s", (int)base.size,
+			 base.size > 0 ? (const char *)base.data : "", before, name,
+			 at ? h->dirs->release : "", at ? at + 1 : "", (int)tail.size,
+			 tail.size > 0 ? (const char *)tail.data : "");
+	return n < PATH_MAX;
+}
+
+/* Stores a file with the right build ID. */
+static void kernel_search_accept(struct kernel_search *h, const char *path, struct ux_mapping *file,
+				 bool has_dwarf)
+{
+	struct ux_kernel_files *to = h->ret;
+	bool first = !to->path;
+	if (!first && !has_dwarf)
+		return;
+	char **name = first ? &to->path : &to->debug_path;
+	*name = strdup(path);
+	*(first ? &to->file : &to->debug) = *file;
+	*file = (struct ux_mapping){0};
+	h->no_memory = !*name;
+	h->done = has_dwarf || h->no_memory;
+}
+
+static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, const char *name,
+			      struct ux_bytes tail)
+{
+	char path[PATH_MAX], text[UX_ID_TEXT] = "of no build ID";
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_id_set ids = {0};
+	if (h->done || !kernel_search_join(h, base, name, tail, path))
+		return;
+	enum ux_code code = ux_dsym_map(path, UX_BYTES_NONE, &file, NULL);
+	if (code == UX_OK)
+		code = ux_elf_open(&elf, file.bytes, NULL);
+	if (code == UX_OK)
+		code = ux_elf_ids(&elf, &ids, NULL);
+	h->done = h->no_memory = code == UX_ENOMEM;
+	if (code != UX_OK)
+		return;
+	const struct ux_id *id = ux_id_set_find(&ids, UX_ID_GNU);
+	if (id)
+		ux_id_format(id, text);
+	if (id && ux_id_eq(id, &h->id))
+		kernel_search_accept(h, path, &file, ux_elf_has_dwarf(&elf));
+	else
+		ux_error_set(&h->ret->lost, UX_ECONFLICT, "%s is %.46s; loaded is %.46s",
+			     path + strlen(path) - ux_min(strlen(path), (size_t)PATH_TAIL), text,
+			     h->build_id);
+}
+
+/* Calls kernel_search_try() for each directory of debug files. */
+static void kernel_search_try_dirs(struct kernel_search *h, const char *name, struct ux_bytes tail)
+{
+	for (const char *dir = h->dirs->debug; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0)
+			kernel_search_try(h, ux_bytes(dir, n), name, tail);
+		dir += n + (dir[n] == ':');
+	}
+}
+
+static void kernel_search_try_id_trees(struct kernel_search *h)
+{
+	char path[PATH_MAX];
+	for (const char *dir = h->dirs->debug; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0 && ux_debug_id_path(path, dir, n, &h->id))
+			kernel_search_try(h, ux_bytes_cstr(path), "", UX_BYTES_NONE);
+		dir += n + (dir[n] == ':');
+	}
+}
+
+static void kernel_search_vmlinux(struct kernel_search *h)
+{
+	struct ux_bytes root = ux_bytes_cstr(h->dirs->root);
+	for (size_t i = 0; i < ux_countof(vmlinux_names); i++)
+		kernel_search_try(h, root, vmlinux_names[i], UX_BYTES_NONE);
+	for (size_t i = 0; i < ux_countof(vmlinux_debug_names); i++)
+		kernel_search_try_dirs(h, vmlinux_debug_names[i], UX_BYTES_NONE);
+}
+
+/* Tries the path that modules.dep has for a module, below the root and in the directories of
+ * debug files. If the path is NAME.ko.xz, NAME.ko and NAME.ko.debug are tried in the directories of
+ * debug files, too. */
+static void kernel_search_module_path(struct kernel_search *h, struct ux_bytes path)
+{
+	char debug[PATH_MAX];
+	struct ux_bytes plain = ux_module_path_plain(path);
+	bool absolute = path.data[0] == '/';
+	const char *const whole[] = {""};
+	const char *const *folders = absolute ? whole : module_folders;
+	size_t n = absolute ? 1 : ux_countof(module_folders);
+	if (plain.size >= PATH_MAX - 16)
+		return;
+	snprintf(debug, sizeof(debug), "%.*s.debug", (int)plain.size, (const char *)plain.data);
+	for (size_t i = 0; i < n; i++)
+		kernel_search_try(h, ux_bytes_cstr(h->dirs->root), folders[i], path);
+	for (size_t i = 0; i < n; i++) {
+		kernel_search_try_dirs(h, folders[i], plain);
+		kernel_search_try_dirs(h, folders[i], ux_bytes_cstr(debug));
+		if (plain.size < path.size)
+			kernel_search_try_dirs(h, folders[i], path);
+	}
+}
+
+static void kernel_search_module(struct kernel_search *h, const char *module)
+{
+	char path[PATH_MAX];
+	for (size_t i = 0; i < ux_countof(module_folders); i++) {
+		ux_cleanup(ux_file_unmap) struct ux_mapping list = {0};
+		if (!kernel_search_join(h, ux_bytes_cstr(h->dirs->root), module_folders[i],
+					UX_STR("modules.dep"), path) ||
+		    ux_file_map(path, &list, NULL) != UX_OK)
+			continue;
+		struct ux_bytes found = ux_modules_dep_find(list.bytes, module);
+		if (found.size > 0)
+			kernel_search_module_path(h, found);
+		return;
+	}
+}
+
+enum ux_code ux_kernel_files_find(const struct ux_kernel_dirs *dirs, const char *module,
+				  const char *build_id, struct ux_kernel_files *ret,
+				  struct ux_error *err)
+{
+	struct kernel_search h = {.dirs = dirs, .build_id = build_id, .ret = ret};
+	*ret = (struct ux_kernel_files){.lost = UX_ERROR_INIT};
+	if (*build_id == 0 || ux_id_parse(ux_bytes_cstr(build_id), &h.id, NULL) != UX_OK) {
+		ux_error_set(&ret->lost, UX_ENOTFOUND, "the kernel gives no build ID for it");
+		return UX_OK;
+	}
+	if (*module)
+		kernel_search_module(&h, module);
+	else
+		kernel_search_vmlinux(&h);
+	kernel_search_try_id_trees(&h);
+	if (h.no_memory)
+		return ux_error_nomem(err);
+	if (h.done)
+		ret->lost = (struct ux_error)UX_ERROR_INIT;
+	else if (ret->path)
+		ux_error_set(&ret->lost, UX_ENOTFOUND, "no debug file of %.50s in %.70s", build_id,
+			     dirs->debug);
+	else
+		ux_error_set(&ret->lost, UX_ENOTFOUND,
+			     "no file of %.50s in %.30s/lib/modules/%.40s", build_id, dirs->root,
+			     dirs->release);
+	return UX_OK;
+}
