@@ -4,18 +4,15 @@
 
 #include "clock.h"
 #include "json_out.h"
+#include "retry.h"
 #include "server_answer.h"
 
-#include <errno.h>
 #include <nettle/sha2.h>
-#include <time.h>
 
 #include "text.h"
 
 enum {
 	FINISH_TRIES = 4,       /* how often bytes that the server lost are sent again */
-	PAUSE_MS = 250,         /* before the second attempt; doubles each time */
-	PAUSE_MOST_MS = 10000,  /* longest pause without a Retry-After */
 	CALL_MS = 60000,        /* timeout of a call without a large body */
 	CHUNK_LEAST = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
 	CHUNK_MOST = 256 << 20,
@@ -56,20 +53,9 @@ struct call_notes {
 	unsigned retry_after_s; /* the server's Retry-After; 0: none */
 };
 
-/*
- * Waits before retry number `pauses`, which counts from 1, and never less than the server requested
- * for. False when the deadline passes first.
- */
-static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
+static struct ux_retry client_retry(const struct ux_push_client *c)
 {
-	int64_t ms = ux_min((int64_t)PAUSE_MS << ux_min(pauses - 1, 16U), (int64_t)PAUSE_MOST_MS);
-	ms = ux_max(ms, (int64_t)retry_after_s * 1000);
-	if (ux_clock_ms() + ms >= c->deadline_ms)
-		return false;
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
-		continue;
-	return true;
+	return (struct ux_retry){.most = c->tries, .deadline_ms = c->deadline_ms};
 }
 
 /* The failure that the limit of time for the whole push is the reason of. */
@@ -112,15 +98,15 @@ static bool client_is_busy(const struct call_notes *notes)
 static enum ux_code client_request(const struct ux_push_client *c, const struct ux_http_call *call,
 				   json_t **ret, struct call_notes *notes, struct ux_error *err)
 {
-	for (unsigned tries = 1, pauses = 1;; pauses++) {
+	struct ux_retry retry = client_retry(c);
+	for (;;) {
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = client_try(c, *call, ret, notes, &why);
 		if (code == UX_OK)
 			return UX_OK;
 		bool busy = client_is_busy(notes);
-		bool again = busy || (code == UX_EUNAVAILABLE && tries < c->tries);
-		tries += !busy;
-		if (again && client_pause(c, pauses, notes->retry_after_s))
+		if ((busy || code == UX_EUNAVAILABLE) &&
+		    ux_retry_again(&retry, busy, notes->retry_after_s))
 			continue;
 		if (code == UX_EUNAVAILABLE && ux_clock_ms() >= c->deadline_ms)
 			return client_timed_out(c, err);
@@ -370,7 +356,7 @@ static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
  */
 static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 {
-	unsigned tries = 0, pauses = 0;
+	struct ux_retry retry = client_retry(t->c);
 	while (t->offset < t->upload->bytes.size) {
 		uint64_t before = t->offset;
 		struct ux_error why = UX_ERROR_INIT;
@@ -379,19 +365,17 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 			code = ux_error_set(&why, UX_EUNSUPPORTED,
 					    "server took a piece and has no more than before");
 		if (code == UX_OK) {
-			tries = pauses = 0;
+			ux_retry_reset(&retry);
 			continue;
 		}
-		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
-		tries += !client_is_busy(&t->notes);
-		if (!again || tries >= t->c->tries ||
-		    !client_pause(t->c, ++pauses, t->notes.retry_after_s)) {
+		if ((code != UX_EUNAVAILABLE && code != UX_ECONFLICT) ||
+		    !ux_retry_again(&retry, client_is_busy(&t->notes), t->notes.retry_after_s)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
 		UX_TRY(upload_get_offset(t, err));
 		if (t->offset > before)
-			tries = pauses = 0;
+			ux_retry_reset(&retry);
 	}
 	return UX_OK;
 }
@@ -411,11 +395,11 @@ static enum ux_code upload_finish_once(struct transfer *t, struct ux_push_answer
 static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer *ret,
 				       struct ux_error *err)
 {
-	unsigned pauses = 0;
+	struct ux_retry retry = client_retry(t->c);
 	do {
 		UX_TRY(upload_finish_once(t, ret, err));
 	} while (ret->verdict == UX_PUSH_PENDING &&
-		 client_pause(t->c, ++pauses, t->notes.retry_after_s));
+		 ux_retry_again(&retry, /* busy= */ true, t->notes.retry_after_s));
 	return UX_OK;
 }
 

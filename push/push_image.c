@@ -359,7 +359,8 @@ static enum ux_code image_add_reference(struct image *im, struct ux_error *err)
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	UX_TRY(ux_image_reference_parse(im->name, &reference, err));
 	UX_TRY(ux_registry_open(&im->registry, &reference, im->walk.p->o->cacert,
-				im->walk.p->o->proxy, im->walk.p->client.deadline_ms, err));
+				im->walk.p->o->proxy, im->walk.p->client.tries,
+				im->walk.p->client.deadline_ms, err));
 	UX_TRY(ux_registry_manifest(im->registry, reference.tag, &body, err));
 	UX_TRY(image_parse(ux_out_bytes(&body), &doc, err));
 	return image_add(im, doc, 0, err);

@@ -6,16 +6,14 @@
 #include "clock.h"
 #include "file.h"
 #include "http_client.h"
+#include "retry.h"
 #include "text.h"
 
 #include <jansson.h>
 #include <nettle/sha2.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	TRIES = 4,
-	PAUSE_MS = 500,
 	CALL_MS = 60000,
 	SILENCE_MS = 60000, /* of a download */
 	REDIRECTS_MOST = 5,
@@ -126,6 +124,7 @@ struct ux_registry {
 	struct ux_image_reference reference;
 	char *cacert;
 	char *proxy;
+	unsigned tries;
 	int64_t deadline_ms;
 	char basic[TOKEN_MOST]; /* credentials in base64; "": none */
 	char line[LINE_MOST];   /* the Authorization header; "": none */
@@ -167,14 +166,15 @@ static void registry_read_login(struct ux_registry *r)
 }
 
 enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_reference *reference,
-			      const char *cacert, const char *proxy, int64_t deadline_ms,
-			      struct ux_error *err)
+			      const char *cacert, const char *proxy, unsigned tries,
+			      int64_t deadline_ms, struct ux_error *err)
 {
 	char url[URL_MOST];
 	struct ux_registry *r = calloc(1, sizeof(*r));
 	if (!r)
 		return ux_error_nomem(err);
 	r->reference = *reference;
+	r->tries = tries;
 	r->deadline_ms = deadline_ms;
 	r->cacert = cacert ? strdup(cacert) : NULL;
 	r->proxy = proxy ? strdup(proxy) : NULL;
@@ -358,14 +358,14 @@ static enum ux_code registry_fetch(struct ux_registry *r, const char *path, stru
 				   struct ux_http_answer *ret, struct ux_error *err)
 {
 	bool authenticated = false;
-	for (unsigned tries = 1;; tries++) {
+	struct ux_retry retry = {.most = r->tries, .deadline_ms = r->deadline_ms};
+	for (;;) {
 		ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = registry_try(r, path, f, &answer, &why);
 		if (code == UX_OK && answer.status == 401 && !authenticated) {
 			authenticated = true;
 			UX_TRY(registry_authenticate(r, answer.authenticate, err));
-			tries = 0;
 			continue;
 		}
 		if (code == UX_OK && answer.status == 200) {
@@ -375,15 +375,11 @@ static enum ux_code registry_fetch(struct ux_registry *r, const char *path, stru
 		}
 		if (code == UX_OK)
 			code = registry_status(r, path, answer.status, &why);
-		int64_t ms =
-			ux_max((int64_t)PAUSE_MS << tries, (int64_t)answer.retry_after_s * 1000);
-		if (code != UX_EUNAVAILABLE || tries >= TRIES ||
-		    ux_clock_ms() + ms >= r->deadline_ms) {
+		if (code != UX_EUNAVAILABLE ||
+		    !ux_retry_again(&retry, /* busy= */ false, answer.retry_after_s)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
-		const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 	}
 }
 

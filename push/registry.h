@@ -40,12 +40,12 @@ struct ux_registry;
 /*
  * Connects to the reference's registry, by https except on loopback. Credentials are those of
  * "docker login": auths in $DOCKER_CONFIG/config.json or ~/.docker/config.json. cacert: PEM file of
- * trusted roots, or NULL; proxy: URL, or NULL for that of the environment. deadline_ms: of
- * CLOCK_MONOTONIC, for all calls together. One thread at a time.
+ * trusted roots, or NULL; proxy: URL, or NULL for that of the environment. tries: attempts
+ * of each call; deadline_ms: of CLOCK_MONOTONIC, for all calls together. One thread at a time.
  */
 enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_reference *reference,
-			      const char *cacert, const char *proxy, int64_t deadline_ms,
-			      struct ux_error *err) ux_must;
+			      const char *cacert, const char *proxy, unsigned tries,
+			      int64_t deadline_ms, struct ux_error *err) ux_must;
 void ux_registry_close(struct ux_registry *r);
 
 /*

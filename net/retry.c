@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting of attempts, and pauses between them. */
+#include "retry.h"
+
+#include "clock.h"
+
+#include <errno.h>
+
+enum {
+	PAUSE_MS = 250,        /* before the second attempt; doubles each time */
+	PAUSE_MOST_MS = 10000, /* longest pause without a Retry-After */
+	DOUBLINGS_MOST = 16,
+};
+
+bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s)
+{
+	r->failed += !busy;
+	if (!busy && r->failed >= r->most)
+		return false;
+	int64_t ms = (int64_t)PAUSE_MS << ux_min(r->pauses, (unsigned)DOUBLINGS_MOST);
+	r->pauses++;
+	ms = ux_max(ux_min(ms, (int64_t)PAUSE_MOST_MS), (int64_t)retry_after_s * 1000);
+	if (ux_clock_ms() + ms >= r->deadline_ms)
+		return false;
+	struct timespec t = {ms / 1000, ms % 1000 * UX_CLOCK_NS_IN_MS};
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+		continue;
+	return true;
+}
+
+void ux_retry_reset(struct ux_retry *r)
+{
+	r->failed = r->pauses = 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often a call that failed is made again, and how long to wait before. */
+#ifndef UX_RETRY_H
+#define UX_RETRY_H
+
+#include "base.h"
+
+/* The attempts at one thing. Set the first two members; the others are zero before the first. */
+struct ux_retry {
+	unsigned most;       /* attempts that may fail in succession */
+	int64_t deadline_ms; /* of CLOCK_MONOTONIC; no attempt begins after it */
+	unsigned failed;     /* attempts, since the last progress */
+	unsigned pauses;
+};
+
+/*
+ * Call it after a failed attempt. Waits a quarter of a second, double each time and at most 10 s,
+ * but never less than retry_after_s, and returns true: try again. False, at once: the attempts are
+ * used up, or the deadline would pass first. busy: the server only wants to be called later, so
+ * that the attempt does not count.
+ */
+bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s) ux_must;
+
+/* An attempt made progress: counting begins anew. */
+void ux_retry_reset(struct ux_retry *r);
+
+#endif
