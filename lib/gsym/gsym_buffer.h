@@ -54,9 +54,7 @@ ux_inline void gsym_buffer_u32(struct gsym_buffer *buf, uint32_t v)
 
 ux_inline void gsym_buffer_uleb(struct gsym_buffer *buf, uint64_t v)
 {
-	for (; v >= 0x80; v >>= 7)
-		*buf->pos++ = (uint8_t)(v | 0x80);
-	*buf->pos++ = (uint8_t)v;
+	buf->pos = ux_uleb_put(buf->pos, v);
 }
 
 ux_inline void gsym_buffer_sleb(struct gsym_buffer *buf, int64_t v)
