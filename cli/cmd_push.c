@@ -86,7 +86,7 @@ static const struct ux_option push_options[] = {
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct push_values, description), "TEXT",
 	 "kept with the symbols: a release, a commit"},
 	{"no-git", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_git), NULL,
-	 "do not add to it the git revision of the files and the CI run"},
+	 "do not keep the git revision of the files and the CI run with them"},
 	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
 	 "for the whole run [600]"},
 	{"total-timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
@@ -253,22 +253,6 @@ static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args 
 	return true;
 }
 
-/* The description, with where the files come from behind it. */
-static void push_describe(const struct push_values *v, const struct push_inputs *in,
-			  struct ux_out *out)
-{
-	ux_cleanup(ux_out_deinit) struct ux_out from = {0};
-	if (!v->no_git)
-		ux_git_describe(&from, v->exe               ? v->exe
-				       : in->paths.size > 0 ? in->paths.data[0]
-							    : NULL);
-	ux_out_cstr(out, v->description ? v->description : "");
-	if (v->description && from.size > 0)
-		ux_out_cstr(out, "; ");
-	ux_out_put(out, from.data, from.size);
-	ux_out_u8(out, '\0');
-}
-
 static int push_run(struct push *push, const struct push_inputs *in, struct push_values *v)
 {
 	static struct ux_server_selection server;
@@ -278,19 +262,19 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 		ux_print_error(v->server.token_file ? v->server.token_file : "push", &err);
 		return UX_EXIT_USAGE;
 	}
-	ux_cleanup(ux_out_deinit) struct ux_out description = {0};
-	push_describe(v, in, &description);
-	if (description.failed) {
-		ux_error_nomem(&err);
-		ux_print_error("push", &err);
-		return UX_EXIT_SOME;
-	}
+	static struct ux_git_origin origin;
+	if (!v->no_git)
+		ux_git_find_origin(v->exe               ? v->exe
+				   : in->paths.size > 0 ? in->paths.data[0]
+							: NULL,
+				   &origin);
 	struct ux_push_options how = {
 		.url = server.url,
 		.cacert = server.cacert,
 		.token = server.token,
 		.debug_dirs = v->debug_dir,
-		.description = (const char *)description.data,
+		.description = v->description,
+		.provenance = origin.known,
 		.describes = v->description != NULL,
 		.exe = v->exe,
 		.debug = v->debug,

@@ -13,8 +13,6 @@
 enum {
 	FILE_MOST = 16 << 20, /* bytes of packed-refs */
 	LINE_MOST = 1024,
-	REVISION_SHA1 = 40,
-	REVISION_SHA256 = 64,
 	URL_MOST = 300,
 };
 
@@ -34,12 +32,6 @@ static bool git_read_line(const char *folder, const char *name, char line[LINE_M
 	memcpy(line, file.bytes.data, size);
 	line[size] = '\0';
 	return true;
-}
-
-static bool git_is_revision(const char *text)
-{
-	size_t n = strspn(text, "0123456789abcdef");
-	return text[n] == '\0' && (n == REVISION_SHA1 || n == REVISION_SHA256);
 }
 
 /* Joins a path of git, which may be relative to folder. */
@@ -86,7 +78,7 @@ static bool git_find_packed(const char *common, const char *ref, char revision[L
 		size_t size = end ? (size_t)(end - rest.data) : rest.size;
 		const uint8_t *space = memchr(rest.data, ' ', size);
 		size_t digits = space ? (size_t)(space - rest.data) : 0;
-		if (digits > 0 && digits <= REVISION_SHA256 && size == digits + 1 + n &&
+		if (digits > 0 && digits <= UX_GIT_REVISION_MOST && size == digits + 1 + n &&
 		    memcmp(space + 1, ref, n) == 0) {
 			memcpy(revision, rest.data, digits);
 			revision[digits] = '\0';
@@ -124,18 +116,17 @@ static void git_read_url(const char *common, char url[URL_MOST])
 	}
 }
 
-/* Appends a URL without the user and the password that may be in it. */
-static void git_put_url(struct ux_out *out, const char *url)
+/* Copies a URL without the user and the password that may be in it. */
+static void git_copy_url(char ret[UX_GIT_TEXT], const char *url)
 {
 	const char *scheme = strstr(url, "://");
 	const char *host = scheme ? scheme + 3 : url;
 	size_t authority = strcspn(host, "/");
 	const char *at = scheme ? memrchr(host, '@', authority) : NULL;
-	ux_out_put(out, url, (size_t)(host - url));
-	ux_out_cstr(out, at ? at + 1 : host);
+	snprintf(ret, UX_GIT_TEXT, "%.*s%s", (int)(host - url), url, at ? at + 1 : host);
 }
 
-static bool git_put_revision(struct ux_out *out, const char *path)
+static bool git_find_revision(const char *path, struct ux_git_origin *ret)
 {
 	char git[PATH_MAX], common[PATH_MAX], line[LINE_MOST], revision[LINE_MOST], url[URL_MOST];
 	const char *ref = line + 5;
@@ -150,16 +141,13 @@ static bool git_put_revision(struct ux_out *out, const char *path)
 		 (!git_read_line(git, ref, revision) && !git_read_line(common, ref, revision) &&
 		  !git_find_packed(common, ref, revision)))
 		return false;
-	if (!git_is_revision(revision))
+	if (!ux_git_is_revision(revision))
 		return false;
-	ux_out_fmt(out, "git %s", revision);
+	snprintf(ret->texts[UX_GIT_REVISION], UX_GIT_TEXT, "%.64s", revision);
 	if (branch && strncmp(ref, "refs/heads/", 11) == 0)
-		ux_out_fmt(out, " (%.100s)", ref + 11);
+		snprintf(ret->texts[UX_GIT_BRANCH], UX_GIT_TEXT, "%.400s", ref + 11);
 	git_read_url(common, url);
-	if (*url != '\0') {
-		ux_out_cstr(out, " of ");
-		git_put_url(out, url);
-	}
+	git_copy_url(ret->texts[UX_GIT_REPOSITORY], url);
 	return true;
 }
 
@@ -180,30 +168,33 @@ static const char *ci_get(const char *name)
 	return text && *text != '\0' && strlen(text) < URL_MOST ? text : NULL;
 }
 
-static void ci_put_run(struct ux_out *out, size_t i)
+static void ci_find_run(size_t i, char ret[UX_GIT_TEXT])
 {
 	const char *server = ci_get("GITHUB_SERVER_URL"), *name = ci_get("GITHUB_REPOSITORY");
 	const char *number = ci_get("GITHUB_RUN_ID"), *run = ci_get(ci_systems[i].run);
+	char url[UX_GIT_TEXT];
 	bool github = !ci_systems[i].run && server && name && number;
 	if (!run && !github)
 		return;
-	ux_out_cstr(out, out->size > 0 ? "; CI " : "CI ");
-	if (run)
-		git_put_url(out, run);
-	else
-		ux_out_fmt(out, "%s/%s/actions/runs/%s", server, name, number);
+	int n = run ? snprintf(url, sizeof(url), "%s", run)
+		    : snprintf(url, sizeof(url), "%s/%s/actions/runs/%s", server, name, number);
+	if (n > 0 && n < (int)sizeof(url))
+		git_copy_url(ret, url);
 }
 
-void ux_git_describe(struct ux_out *out, const char *path)
+void ux_git_find_origin(const char *path, struct ux_git_origin *ret)
 {
-	bool known = path && git_put_revision(out, path);
+	*ret = (struct ux_git_origin){0};
+	for (size_t i = 0; i < UX_PROVENANCE_COUNT; i++)
+		ret->known.facts[i] = ret->texts[i];
+	bool known = path && git_find_revision(path, ret);
 	for (size_t i = 0; i < ux_countof(ci_systems); i++) {
 		const char *revision = ci_get(ci_systems[i].revision);
 		if (!ci_get(ci_systems[i].system))
 			continue;
-		if (!known && revision && git_is_revision(revision))
-			ux_out_fmt(out, "git %s", revision);
-		ci_put_run(out, i);
+		if (!known && revision && ux_git_is_revision(revision))
+			snprintf(ret->texts[UX_GIT_REVISION], UX_GIT_TEXT, "%.64s", revision);
+		ci_find_run(i, ret->texts[UX_CI_RUN]);
 		return;
 	}
 }

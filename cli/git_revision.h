@@ -4,14 +4,24 @@
 #ifndef UX_GIT_REVISION_H
 #define UX_GIT_REVISION_H
 
-#include "out.h"
+#include "provenance.h"
+
+enum {
+	UX_GIT_TEXT = 512 /* bytes of one fact, with the NUL */
+};
+
+/* Where files come from, with the texts that `known` points to. Do not copy it. */
+struct ux_git_origin {
+	char texts[UX_PROVENANCE_COUNT][UX_GIT_TEXT];
+	struct ux_provenance known;
+};
 
 /*
- * Appends "git REVISION (BRANCH) of URL" for the repository that path is in, and "CI URL" from the
- * variables that CI systems set, joined by "; ". Nothing where neither is found. No program is
- * run: only HEAD, refs, packed-refs and config are read (gitrepository-layout(5)). Keys and
- * passwords in the remote's URL are left out. path NULL: only the CI run.
+ * Finds the revision, the branch and the remote "origin" of the repository that path is in (NULL:
+ * none), and the CI run by the variables that CI systems set. What is not found is "". No program
+ * is run: only HEAD, refs, packed-refs and config are read (gitrepository-layout(5)). Keys and
+ * passwords in URLs are left out.
  */
-void ux_git_describe(struct ux_out *out, const char *path);
+void ux_git_find_origin(const char *path, struct ux_git_origin *ret);
 
 #endif

@@ -306,6 +306,12 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 	ux_json_key_cstr(&j, "kind", u->kind);
 	ux_json_key_cstr(&j, "quality", ux_quality_name(u->quality));
 	ux_json_key_str(&j, "description", upload_file_name(u->description));
+	for (int i = 0; u->provenance && i < UX_PROVENANCE_COUNT; i++) {
+		const enum ux_provenance_fact fact = (enum ux_provenance_fact)i;
+		const char *text = ux_provenance_get(u->provenance, fact);
+		if (text[0] != '\0')
+			ux_json_key_str(&j, ux_provenance_name(fact), upload_file_name(text));
+	}
 	ux_json_key_str(&j, "file", upload_file_name(u->file));
 	ux_json_key_bool(&j, "force", u->force);
 	ux_json_key_bool(&j, "skip_known", true);

@@ -80,6 +80,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 		.bytes = bytes,
 		.kind = kind,
 		.description = p->o->description ? p->o->description : "",
+		.provenance = &p->o->provenance,
 		.file = ux_push_listed_path(path, &arena),
 		.force = p->o->force,
 	};

@@ -276,6 +276,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 		.bytes = gsym->file.bytes,
 		.kind = "gsym",
 		.description = p->o->description ? p->o->description : "",
+		.provenance = &p->o->provenance,
 		.file = ux_push_listed_path(m->path, &arena),
 		.force = p->o->force,
 	};
@@ -406,6 +407,7 @@ static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_pu
 		.bytes = ux_out_bytes(&s->archive),
 		.kind = "sources",
 		.description = p->o->description ? p->o->description : "",
+		.provenance = &p->o->provenance,
 		.file = "sources.tar.zst",
 		.force = p->o->force,
 	};

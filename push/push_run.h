@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "id.h"
+#include "provenance.h"
 #include "unhex/quality.h"
 
 #include <sys/types.h>
@@ -59,14 +60,15 @@ typedef void ux_push_progress_fn(void *ctx, const struct ux_push_progress *progr
 
 struct ux_push_options {
 	const char *url;
-	const char *token;       /* "" for none */
-	const char *cacert;      /* PEM file of trusted roots; NULL: the system's */
-	const char *debug_dirs;  /* NULL: the default */
-	const char *description; /* NULL: none */
-	bool describes;          /* modules that are there already get the description too */
-	const char *exe;         /* push only this file... */
-	const char *debug;       /* ...with the symbols of this one; NULL: its own */
-	const pid_t *pids;       /* processes whose mapped files are pushed */
+	const char *token;               /* "" for none */
+	const char *cacert;              /* PEM file of trusted roots; NULL: the system's */
+	const char *debug_dirs;          /* NULL: the default */
+	const char *description;         /* NULL: none */
+	struct ux_provenance provenance; /* where the files come from */
+	bool describes;    /* modules that are there already get the description too */
+	const char *exe;   /* push only this file... */
+	const char *debug; /* ...with the symbols of this one; NULL: its own */
+	const pid_t *pids; /* processes whose mapped files are pushed */
 	size_t n_pids;
 	const char *const *images; /* container images: folders, files, references */
 	size_t n_images;

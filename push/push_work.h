@@ -79,8 +79,9 @@ struct ux_push_upload {
 	const struct ux_id_set *ids;
 	enum ux_quality quality;
 	struct ux_bytes bytes;
-	const char *kind;        /* "gsym", "executable", "debuginfo" */
-	const char *description; /* "" for none */
+	const char *kind;                       /* "gsym", "executable", "debuginfo" */
+	const char *description;                /* "" for none */
+	const struct ux_provenance *provenance; /* NULL: not known */
 	const char *file;
 	bool force;
 };

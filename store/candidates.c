@@ -11,16 +11,38 @@ UX_VEC(candidates, struct ux_candidate);
 	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, " \
 	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "      \
 	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "    \
-	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created "
+	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " \
+	"c.git_revision, c.git_branch, c.git_repository, c.ci_run "
 
 enum {
-	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
-	CANDIDATE_COLUMN_COUNT = 26
+	MODULE_BUDGET = 64 << 20,  /* bytes of one module's rows */
+	CANDIDATE_PROVENANCE = 26, /* the first of its columns */
+	CANDIDATE_COLUMN_COUNT = CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT
 };
 
 enum ux_quality ux_quality_of_column(int64_t v)
 {
 	return v > 0 && v < UX_QUALITY_COUNT ? (enum ux_quality)v : UX_QUALITY_NONE;
+}
+
+void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p)
+{
+	for (int i = 0; i < UX_PROVENANCE_COUNT; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), ":%s", ux_provenance_name((enum ux_provenance_fact)i));
+		ux_stmt_bind_text(st, name, p->facts[i]);
+	}
+}
+
+enum ux_code ux_provenance_read(struct ux_stmt *st, int first, struct ux_arena *arena,
+				struct ux_provenance *ret, struct ux_error *err)
+{
+	for (int i = 0; i < UX_PROVENANCE_COUNT; i++) {
+		ret->facts[i] = ux_stmt_get_text(st, first + i, arena);
+		if (!ret->facts[i])
+			return ux_arena_fail(arena, err);
+	}
+	return UX_OK;
 }
 
 static enum ux_code candidate_kind_of(const char *text, enum ux_kind *ret, struct ux_error *err)
@@ -75,6 +97,7 @@ static enum ux_code candidate_read(struct ux_stmt *st, struct ux_arena *arena,
 	if (!kind || !ret->reason || !ret->origin_name || !ret->description || !ret->file_name ||
 	    !ret->key_id)
 		return ux_arena_fail(arena, err);
+	UX_TRY(ux_provenance_read(st, CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
 	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
 	return ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), err);
 }
@@ -133,11 +156,13 @@ UX_SQL(sql_candidate_add,
        "INSERT INTO candidates (ns, module, parent, kind, state, reason, blob, size, "
        "quality, claim, functions, inlines, rows, code_bytes, line_bytes, unnamed, "
        "unnamed_bytes, code_total, holds, parser, forced, origin, origin_name, "
-       "description, file_name, base_name, key_id, created, cached) "
+       "description, file_name, base_name, key_id, created, cached, git_revision, git_branch, "
+       "git_repository, ci_run) "
        "VALUES (:ns, :module, :parent, :kind, :state, :reason, :blob, :size, "
        ":quality, :claim, :functions, :inlines, :rows, :code_bytes, :line_bytes, "
        ":unnamed, :unnamed_bytes, :code_total, :holds, :parser, :forced, :origin, "
-       ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached) RETURNING number");
+       ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached, "
+       ":git_revision, :git_branch, :git_repository, :ci_run) RETURNING number");
 
 static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t module,
 				     const struct ux_candidate *c, ux_time now, int64_t *ret,
@@ -168,6 +193,7 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	ux_stmt_bind_text(&st, ":key_id", c->key_id);
 	ux_stmt_bind_int(&st, ":now", now);
 	ux_stmt_bind_int(&st, ":cached", candidate_is_cached(c));
+	ux_provenance_bind(&st, &c->provenance);
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
@@ -201,7 +227,8 @@ UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
        "description = :description, file_name = :file_name, base_name = :base_name, "
-       "key_id = :key_id WHERE number = :number");
+       "key_id = :key_id, git_revision = :git_revision, git_branch = :git_branch, "
+       "git_repository = :git_repository, ci_run = :ci_run WHERE number = :number");
 
 static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const struct ux_candidate *c,
 				    struct ux_error *err)
@@ -214,6 +241,7 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 	ux_stmt_bind_text(&st, ":file_name", c->file_name);
 	ux_stmt_bind_text(&st, ":base_name", candidate_base_name(c->file_name));
 	ux_stmt_bind_text(&st, ":key_id", c->key_id);
+	ux_provenance_bind(&st, &c->provenance);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -221,13 +249,26 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
 			       "WHERE number = :number OR parent = :number");
 
-/* A new upload of the same bytes replaces the description. */
-static enum ux_code candidate_describe(struct ux_db *db, int64_t number, const char *text,
-				       struct ux_error *err)
+UX_SQL(sql_candidate_trace,
+       "UPDATE candidates SET git_revision = :git_revision, git_branch = :git_branch, "
+       "git_repository = :git_repository, ci_run = :ci_run "
+       "WHERE number = :number OR parent = :number");
+
+/* A new upload of the same bytes replaces the description, and where they come from. */
+static enum ux_code candidate_describe(struct ux_db *db, int64_t number,
+				       const struct ux_candidate *c, struct ux_error *err)
 {
-	UX_STMT(st, db, &sql_candidate_describe);
+	if (c->description[0] != '\0') {
+		UX_STMT(st, db, &sql_candidate_describe);
+		ux_stmt_bind_int(&st, ":number", number);
+		ux_stmt_bind_text(&st, ":description", c->description);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	if (!ux_provenance_is_known(&c->provenance))
+		return UX_OK;
+	UX_STMT(st, db, &sql_candidate_trace);
 	ux_stmt_bind_int(&st, ":number", number);
-	ux_stmt_bind_text(&st, ":description", text);
+	ux_provenance_bind(&st, &c->provenance);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -345,8 +386,8 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 		}
 		if (candidate_is_cached(same) && !candidate_is_cached(c))
 			UX_TRY(candidate_adopt(db, same->number, c, err));
-		else if (c->description[0] != '\0')
-			UX_TRY(candidate_describe(db, same->number, c->description, err));
+		else
+			UX_TRY(candidate_describe(db, same->number, c, err));
 	}
 	if (r->candidate != 0 && r->state == UX_CANDIDATE_PENDING)
 		UX_TRY(ux_job_add_extract(db, what->ns, r->candidate, now, err));
@@ -508,6 +549,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 	c.origin = p->candidate.origin;
 	c.origin_name = p->candidate.origin_name;
 	c.description = p->candidate.description;
+	c.provenance = p->candidate.provenance;
 	c.file_name = p->candidate.file_name;
 	c.key_id = p->candidate.key_id;
 	struct ux_add_result r = ux_candidate_judge(m, &c);

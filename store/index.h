@@ -12,6 +12,7 @@
 #include "error.h"
 #include "index_access.h"
 #include "index_profiles.h"
+#include "provenance.h"
 #include "unhex/quality.h"
 
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
@@ -89,6 +90,7 @@ struct ux_candidate {
 	enum ux_origin origin;
 	const char *origin_name; /* name of the upstream or the archive; "" for an upload */
 	const char *description;
+	struct ux_provenance provenance;
 	const char *file_name;
 	const char *key_id; /* key of the uploader */
 	ux_time created;
@@ -215,7 +217,10 @@ struct ux_module_search {
 	const char *pattern;
 	const char *also; /* another pattern, which the same name matches; only beside `pattern` */
 	const char *base; /* the last component of a file's name equals it; NULL: any name */
-	bool gsym;        /* it has a ready GSYM */
+	/* instead of names: a candidate's git revision begins with it; NULL: any revision */
+	const char *revision;
+	const char *ci_run;    /* instead of names: a candidate comes from this run; NULL: any */
+	bool gsym;             /* it has a ready GSYM */
 	enum ux_quality least; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
 	ux_time since;         /* it was created then or later */
 	int64_t before;        /* only modules with lower numbers; 0: all */
@@ -296,8 +301,8 @@ struct ux_index_modules {
 	 * candidate of its kind is better and force is not set. The module is created if there is
 	 * none, and new IDs become aliases. A PENDING candidate gets an "extract" job. If the same
 	 * bytes failed before, they are tried again; if they were extracted from an upload, they
-	 * become an upload of their own; a description replaces the earlier one. The number in cand
-	 * is ignored.
+	 * become an upload of their own; a description, and where they come from, replaces the
+	 * earlier one. The number in cand is ignored.
 	 *
 	 * UX_ECONFLICT: the IDs belong to different modules, or the module would get a second GNU
 	 * build ID. An ID of type cubin-crc beside other IDs does not identify the module, and is
@@ -457,6 +462,7 @@ struct ux_upload {
 	enum ux_kind kind;
 	enum ux_quality claim;
 	const char *description;
+	struct ux_provenance provenance;
 	const char *file_name;
 	bool force;
 	enum ux_upload_state state;

@@ -187,6 +187,13 @@ enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time 
 enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 				size_t *ret_n, struct ux_error *err) ux_must;
 
+/* Binds the parameters :git_revision, :git_branch, :git_repository, :ci_run. */
+void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p);
+
+/* Reads these columns, from number `first` on, into the arena. */
+enum ux_code ux_provenance_read(struct ux_stmt *st, int first, struct ux_arena *arena,
+				struct ux_provenance *ret, struct ux_error *err) ux_must;
+
 /* Reads the rows of a search, which returns one more than limit when there are more. */
 enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
 			  struct ux_hits *ret, struct ux_error *err) ux_must;

@@ -20,11 +20,24 @@ UX_VEC(found_modules, struct ux_module);
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
 	"(((:part = '' OR instr(lower(file_name), :part) > 0) AND "           \
 	"(:text = '' OR ux_glob(:text, lower(file_name)))) OR "               \
-	"(:part <> '' AND instr(lower(description), :part) > 0)) AND "        \
+	"(:part <> '' AND (instr(lower(description), :part) > 0 OR "          \
+	"instr(git_revision, :part) > 0 OR instr(lower(git_branch), :part) "  \
+	"> 0 OR instr(lower(git_repository), :part) > 0 OR "                  \
+	"instr(lower(ci_run), :part) > 0))) AND "                             \
 	"(:also = '' OR ux_glob(:also, lower(file_name))))"
 
 #define OF_BASE \
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND base_name = :text)"
+
+/* 'g' comes behind all hexadecimal digits. */
+#define OF_REVISION                                                                 \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND "       \
+	"git_revision <> '' AND git_revision >= :text AND git_revision < :text || " \
+	"'g')"
+
+#define OF_RUN                                                                \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
+	"ci_run <> '' AND ci_run = :text)"
 
 /* The numbers that match are collected once, so that their total takes no second search. */
 #define COUNTED(condition)                                                                   \
@@ -44,12 +57,20 @@ enum {
 UX_SQL(sql_newest_any, COUNTED(""));
 UX_SQL(sql_newest_named, COUNTED(NAMED));
 UX_SQL(sql_newest_base, COUNTED(OF_BASE));
+UX_SQL(sql_newest_revision, COUNTED(OF_REVISION));
+UX_SQL(sql_newest_run, COUNTED(OF_RUN));
 UX_SQL(sql_next_any, UNCOUNTED(""));
 UX_SQL(sql_next_named, UNCOUNTED(NAMED));
 UX_SQL(sql_next_base, UNCOUNTED(OF_BASE));
+UX_SQL(sql_next_revision, UNCOUNTED(OF_REVISION));
+UX_SQL(sql_next_run, UNCOUNTED(OF_RUN));
 
 static const struct ux_sql *module_search_sql(const struct ux_module_search *what, bool counted)
 {
+	if (what->revision)
+		return counted ? &sql_newest_revision : &sql_next_revision;
+	if (what->ci_run)
+		return counted ? &sql_newest_run : &sql_next_run;
 	if (what->base)
 		return counted ? &sql_newest_base : &sql_next_base;
 	if (what->pattern)
@@ -92,7 +113,9 @@ static enum ux_code module_search_read(struct ux_db *db, const char *ns,
 	ux_stmt_bind_int(&st, ":least", least);
 	ux_stmt_bind_int(&st, ":before", what->before > 0 ? what->before : INT64_MAX);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
-	if (what->base)
+	if (what->revision || what->ci_run)
+		ux_stmt_bind_text(&st, ":text", what->revision ? what->revision : what->ci_run);
+	else if (what->base)
 		ux_stmt_bind_text(&st, ":text", what->base);
 	else if (what->pattern)
 		module_search_bind_names(&st, what, part);

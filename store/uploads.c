@@ -2,11 +2,17 @@
 /* Uploads, and how they become candidates. */
 #include "index_sql.h"
 
+enum {
+	UPLOAD_PROVENANCE = 15 /* the first of its columns in sql_upload_find */
+};
+
 UX_SQL(sql_upload_add,
        "INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, "
-       "file_name, force, state, status, reason, created, updated) "
+       "file_name, force, state, status, reason, created, updated, git_revision, git_branch, "
+       "git_repository, ci_run) "
        "VALUES (:uid, :ns, :key_id, :size, :hash, :kind, :claim, :description, "
-       ":file_name, :force, 0, '', '', :created, :created)");
+       ":file_name, :force, 0, '', '', :created, :created, :git_revision, :git_branch, "
+       ":git_repository, :ci_run)");
 
 static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
 				  struct ux_error *err)
@@ -23,6 +29,7 @@ static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
 	ux_stmt_bind_text(&st, ":file_name", up->file_name);
 	ux_stmt_bind_int(&st, ":force", up->force);
 	ux_stmt_bind_int(&st, ":created", up->created);
+	ux_provenance_bind(&st, &up->provenance);
 	return ux_stmt_run(&st, NULL, err);
 }
 
@@ -125,6 +132,7 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 	if (!ret->ns || !ret->key_id || !kind || !ret->description || !ret->file_name ||
 	    !ret->status || !ret->reason)
 		return ux_arena_fail(arena, err);
+	UX_TRY(ux_provenance_read(st, UPLOAD_PROVENANCE, arena, &ret->provenance, err));
 	if (!ux_kind_parse(ux_bytes_cstr(kind), &ret->kind))
 		return ux_error_set(err, UX_EIO, "the index is damaged: kind %.32s", kind);
 	return ux_stmt_get_bytes(st, 3, ret->hash.bytes, sizeof(ret->hash.bytes), err);
@@ -132,7 +140,8 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 
 UX_SQL(sql_upload_find,
        "SELECT ns, key_id, size, hash, kind, claim, description, file_name, force, "
-       "state, status, reason, created, updated, candidate FROM uploads WHERE uid = :uid");
+       "state, status, reason, created, updated, candidate, git_revision, git_branch, "
+       "git_repository, ci_run FROM uploads WHERE uid = :uid");
 
 UX_SQL(sql_upload_ids, "SELECT id FROM upload_ids WHERE uid = :uid ORDER BY position");
 

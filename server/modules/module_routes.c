@@ -41,6 +41,12 @@ static void modules_put_candidate(const struct ux_request *req, struct ux_json *
 	ux_json_key_u64(j, "size", c->size);
 	ux_json_key_cstr(j, "sha256", hash);
 	ux_json_key_cstr(j, "description", c->description);
+	for (int i = 0; i < UX_PROVENANCE_COUNT; i++) {
+		const enum ux_provenance_fact fact = (enum ux_provenance_fact)i;
+		const char *text = ux_provenance_get(&c->provenance, fact);
+		if (text[0] != '\0')
+			ux_json_key_cstr(j, ux_provenance_name(fact), text);
+	}
 	ux_json_key_cstr(j, "file", c->file_name);
 	modules_key_time(j, "created", c->created);
 	ux_json_object_end(j);
@@ -140,15 +146,50 @@ static enum ux_code modules_answer_file(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "application/json");
 }
 
+/* The answer for ?git= or ?ci_run=: the newest modules, without further pages. */
+static enum ux_code modules_answer_build(struct ux_request *req, struct ux_response *res,
+					 bool is_revision, struct ux_bytes text, size_t limit)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *copy = ux_arena_strndup(&req->arena, text.data, text.size);
+	struct ux_module_list list;
+	if (!copy)
+		return ux_arena_fail(&req->arena, &req->err);
+	if (is_revision && !ux_git_is_prefix(copy))
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "\"git\" is no %d to %d lowercase hex digits",
+				    UX_GIT_PREFIX_LEAST, UX_GIT_REVISION_MOST);
+	const struct ux_module_search what = {.revision = is_revision ? copy : NULL,
+					      .ci_run = is_revision ? NULL : copy,
+					      .limit = limit};
+	UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, &what, &req->arena, &list, NULL,
+					 &req->err));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "modules");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < list.n; i++) {
+		modules_put_module(req, &j, &list.modules[i]);
+		ux_json_object_end(&j);
+	}
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
 enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	struct ux_bytes file;
+	struct ux_bytes file, text;
 	struct ux_module_list list;
 	uint64_t limit = LIST_DEFAULT, after = 0;
 	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
 	if (ux_request_query(req, "file", &file) && file.size > 0)
 		return modules_answer_file(req, res, file, (size_t)limit);
+	for (int git = 1; git >= 0; git--)
+		if (ux_request_query(req, git ? "git" : "ci_run", &text) && text.size > 0)
+			return modules_answer_build(req, res, git, text, (size_t)limit);
 	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
 	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
 				&req->arena, &list, &req->err));

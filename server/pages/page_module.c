@@ -161,6 +161,44 @@ static void page_module_put_origin(struct ux_request *req, const struct ux_candi
 	ux_out_cstr(out, "</p>\n");
 }
 
+/* Links are made of addresses of the web alone, since a client sent them. */
+static void page_module_put_url(struct ux_out *out, const char *url)
+{
+	if (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0)
+		UX_HTML(out, "<a rel=\"noreferrer\" href=\"$\">$</a>", url, url);
+	else
+		UX_HTML(out, "$", url);
+}
+
+/* Where the build comes from: revision and run lead to all modules of the same. */
+static void page_module_put_provenance(struct ux_out *out, const struct ux_provenance *p)
+{
+	const char *revision = ux_provenance_get(p, UX_GIT_REVISION);
+	const char *branch = ux_provenance_get(p, UX_GIT_BRANCH);
+	const char *repository = ux_provenance_get(p, UX_GIT_REPOSITORY);
+	const char *run = ux_provenance_get(p, UX_CI_RUN);
+	if (!ux_provenance_is_known(p))
+		return;
+	ux_out_cstr(out, "<p class=\"facts\">");
+	if (revision[0] != '\0')
+		UX_HTML(out,
+			"<span>git <a href=\"/search?q=git%3A$\"><code>$</code></a>$$$</span> ",
+			ux_html_url(revision), revision, branch[0] != '\0' ? " (" : "", branch,
+			branch[0] != '\0' ? ")" : "");
+	if (repository[0] != '\0') {
+		ux_out_cstr(out, "<span>of ");
+		page_module_put_url(out, repository);
+		ux_out_cstr(out, "</span> ");
+	}
+	if (run[0] != '\0') {
+		ux_out_cstr(out, "<span>CI run ");
+		page_module_put_url(out, run);
+		UX_HTML(out, ", <a href=\"/search?q=ci%3A$\">its modules</a></span>",
+			ux_html_url(run));
+	}
+	ux_out_cstr(out, "</p>\n");
+}
+
 static void page_module_put_candidate(struct ux_request *req, const struct ux_candidate *c,
 				      bool best)
 {
@@ -179,6 +217,7 @@ static void page_module_put_candidate(struct ux_request *req, const struct ux_ca
 		UX_HTML(out, "<p class=\"path\">$</p>\n", c->file_name);
 	if (c->description[0] != '\0')
 		UX_HTML(out, "<p>$</p>\n", c->description);
+	page_module_put_provenance(out, &c->provenance);
 	page_module_put_counts(out, c);
 	page_module_put_origin(req, c);
 	UX_HTML(out, "<p class=\"hash\">sha256 <code>$</code></p></li>\n", hash);

@@ -251,6 +251,52 @@ static enum ux_code page_search_put_files(struct search *s)
 	return UX_OK;
 }
 
+/* --- builds ----------------------------------------------------------------------------------- */
+
+/* Text that names a build instead of files: "git:REVISION", or its beginning, "ci:URL". */
+#define GIT_WORD "git:"
+#define CI_WORD  "ci:"
+
+/* Sets which modules are searched for when the text names a build. */
+static bool page_search_of_build(const struct search *s, struct ux_module_search *what)
+{
+	const char *text = s->q;
+	if (strncmp(text, GIT_WORD, strlen(GIT_WORD)) == 0) {
+		what->revision = text + strlen(GIT_WORD);
+		return ux_git_is_prefix(what->revision);
+	}
+	if (strncmp(text, CI_WORD, strlen(CI_WORD)) == 0) {
+		what->ci_run = text + strlen(CI_WORD);
+		return what->ci_run[0] != '\0';
+	}
+	return false;
+}
+
+static enum ux_code page_search_put_build(struct search *s, struct ux_module_search *what)
+{
+	struct ux_request *req = s->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_module_list list;
+	uint64_t total = 0;
+	what->limit = PAGE;
+	UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, what, &req->arena, &list,
+					 &total, &req->err));
+	if (list.n == 0)
+		return UX_OK;
+	s->any = true;
+	page_search_put_total(&req->out,
+			      what->revision ? "Built from this revision" : "Built in this run",
+			      total);
+	ux_out_cstr(&req->out, "<ol class=\"modules\">\n");
+	for (size_t i = 0; i < list.n; i++)
+		ux_page_module_entry(&req->out, &list.modules[i]);
+	ux_out_cstr(&req->out, "</ol>\n");
+	if (list.more)
+		page_search_put_link(s, SEARCH_FILES, list.modules[list.n - 1].number,
+				     "Older modules of it");
+	return UX_OK;
+}
+
 /* --- functions -------------------------------------------------------------------------------- */
 
 /* State of a search for functions. */
@@ -447,7 +493,10 @@ static void page_search_put_nothing(const struct search *s)
 			ux_html_url(s->q));
 	else
 		ux_out_cstr(out, "<p class=\"hint\">Upper and lower case are the same; in names of "
-				 "files, <code>*</code> stands for any text.</p>\n");
+				 "files, <code>*</code> stands for any text. <code>git:</code> and "
+				 "the beginning of a revision finds what was built from it, "
+				 "<code>ci:</code> and its address what a CI run "
+				 "sent.</p>\n");
 }
 
 static enum ux_code page_search_read(struct ux_request *req, struct ux_bytes q, struct search *s)
@@ -491,6 +540,13 @@ enum ux_code ux_web_search(struct ux_request *req, struct ux_response *res)
 		.title = "Search - unhex", .section = UX_PAGE_MODULES, .query = s.q};
 	ux_page_begin(req, &page);
 	page_search_put_form(&s);
+	struct ux_module_search build = s.filter;
+	if (page_search_of_build(&s, &build)) {
+		UX_TRY(page_search_put_build(&s, &build));
+		if (!s.any)
+			page_search_put_nothing(&s);
+		return ux_page_end(req, res, &page);
+	}
 	if (s.what == SEARCH_ALL && s.filter.before == 0)
 		UX_TRY(page_search_put_ids(&s));
 	if (s.what != SEARCH_FUNCTIONS)

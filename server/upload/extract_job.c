@@ -320,6 +320,7 @@ static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 				   .origin = w->candidate.origin,
 				   .origin_name = w->candidate.origin_name,
 				   .description = w->candidate.description,
+				   .provenance = w->candidate.provenance,
 				   .file_name = w->candidate.file_name,
 				   .key_id = w->candidate.key_id};
 	UX_TRY(ux_upload_check(w->gsym.bytes, w->settled.ids, w->settled.n_ids, w->found.quality,

@@ -89,6 +89,7 @@ static enum ux_code finish_commit(struct finish *f)
 				 .reason = "",
 				 .origin_name = "",
 				 .description = f->up.description,
+				 .provenance = f->up.provenance,
 				 .file_name = f->up.file_name,
 				 .key_id = f->up.key_id};
 	enum ux_code code = finish_check_kind(f, &c);

@@ -152,6 +152,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.origin_name = "";
 	c.claim = up->claim;
 	c.description = up->description;
+	c.provenance = up->provenance;
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
 	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
@@ -182,6 +183,19 @@ static bool announce_accepts(const struct ux_server *s, enum ux_kind kind)
 	return kind == UX_KIND_GSYM || s->extractor;
 }
 
+static enum ux_code announce_read_provenance(const json_t *doc, struct ux_provenance *ret,
+					     struct ux_error *err)
+{
+	for (int i = 0; i < UX_PROVENANCE_COUNT; i++)
+		UX_TRY(ux_json_in_str(doc, ux_provenance_name((enum ux_provenance_fact)i),
+				      UX_PROVENANCE_BYTES, &ret->facts[i], err));
+	const char *revision = ux_provenance_get(ret, UX_GIT_REVISION);
+	if (revision[0] != '\0' && !ux_git_is_revision(revision))
+		return ux_error_set(err, UX_EINVAL,
+				    "\"git_revision\" is no 40 or 64 lowercase hex digits");
+	return UX_OK;
+}
+
 static enum ux_code announce_read(struct ux_request *req, const json_t *doc, struct ux_upload *up)
 {
 	const char *hash = "", *kind = "gsym";
@@ -201,6 +215,7 @@ static enum ux_code announce_read(struct ux_request *req, const json_t *doc, str
 			kind);
 	UX_TRY(ux_json_in_quality(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
+	UX_TRY(announce_read_provenance(doc, &up->provenance, err));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));
 	return ux_json_in_bool(doc, "force", &up->force, err);
 }

@@ -412,6 +412,48 @@ static void modules_are_searched_newest_first_with_their_total(struct ux_index *
 	assert_int_equal(some.n, 0);
 }
 
+static void modules_are_searched_by_revision_and_run(struct ux_index *ix)
+{
+	struct {
+		const char *id, *revision, *run;
+	} rows[] = {
+		{"gnu:a0", "abc0000000000000000000000000000000000000", "https://ci/1"},
+		{"gnu:a1", "abcf000000000000000000000000000000000000", "https://ci/1"},
+		{"gnu:a2", "abd0000000000000000000000000000000000000", "https://ci/2"},
+		{"gnu:a3", "", ""},
+	};
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_module m;
+	for (size_t i = 0; i < ux_countof(rows); i++) {
+		struct ux_candidate c = index_candidate((uint8_t)(0x30 + i), UX_QUALITY_LINES, 1);
+		c.provenance.facts[UX_GIT_REVISION] = rows[i].revision;
+		c.provenance.facts[UX_CI_RUN] = rows[i].run;
+		assert_int_equal(index_add_to(ix, "newest", &rows[i].id, 1, c, false, NULL, &r),
+				 UX_OK);
+	}
+	uint64_t total = 0;
+	const struct ux_module_search some = {.revision = "abc", .limit = 1};
+	assert_int_equal(newest(ix, &arena, some, &total).n, 1);
+	assert_int_equal(total, 2);
+	static const struct ux_module_search one = {.revision = "abcf"},
+					     none = {.revision = "abcf1"},
+					     run = {.ci_run = "https://ci/1"},
+					     no_run = {.ci_run = "https://ci/"};
+	assert_int_equal(newest(ix, &arena, one, NULL).n, 1);
+	assert_int_equal(newest(ix, &arena, none, NULL).n, 0);
+	assert_int_equal(newest(ix, &arena, run, NULL).n, 2);
+	assert_int_equal(newest(ix, &arena, no_run, NULL).n, 0);
+	/* The same bytes from another build. */
+	struct ux_candidate c = index_candidate(0x30, UX_QUALITY_LINES, 1);
+	c.provenance.facts[UX_GIT_REVISION] = rows[2].revision;
+	assert_int_equal(index_add_to(ix, "newest", &rows[0].id, 1, c, false, NULL, &r), UX_OK);
+	assert_int_equal(ix->modules.find(ix, "newest", rows[0].id, &arena, &m, NULL), UX_OK);
+	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_REVISION], rows[2].revision);
+	assert_string_equal(m.candidates[0].provenance.facts[UX_CI_RUN], "");
+	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_BRANCH], "");
+}
+
 /* Adds a debug file and settles it as extracted from its supplementary file in that state. */
 static int64_t settled_with(struct ux_index *ix, const char *id, uint8_t hash,
 			    const char *supplementary, enum ux_supplementary_state state)
@@ -620,6 +662,7 @@ void index_candidates_conform(struct ux_index *ix)
 	upstreams_candidates_are_caches_and_need_no_upload(ix);
 	files_and_ids_are_found(ix);
 	modules_are_searched_newest_first_with_their_total(ix);
+	modules_are_searched_by_revision_and_run(ix);
 	what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(ix);
 	files_that_refer_to_each_other_do_not_work_for_ever(ix);
 	gsym_extracted_again_replaces_the_earlier_one(ix);

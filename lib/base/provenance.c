@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and checks of what is known of a build. */
+#include "provenance.h"
+
+#include <string.h>
+
+enum {
+	REVISION_SHA1 = 40,
+	REVISION_SHA256 = UX_GIT_REVISION_MOST,
+};
+
+static size_t provenance_digits(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+	return text[n] == '\0' ? n : 0;
+}
+
+const char *ux_provenance_name(enum ux_provenance_fact fact)
+{
+	static const char *const names[UX_PROVENANCE_COUNT] = {
+		[UX_GIT_REVISION] = "git_revision",
+		[UX_GIT_BRANCH] = "git_branch",
+		[UX_GIT_REPOSITORY] = "git_repository",
+		[UX_CI_RUN] = "ci_run",
+	};
+	return names[fact];
+}
+
+bool ux_provenance_is_known(const struct ux_provenance *p)
+{
+	for (size_t i = 0; i < UX_PROVENANCE_COUNT; i++)
+		if (p->facts[i] && p->facts[i][0] != '\0')
+			return true;
+	return false;
+}
+
+bool ux_git_is_revision(const char *text)
+{
+	size_t n = provenance_digits(text);
+	return n == REVISION_SHA1 || n == REVISION_SHA256;
+}
+
+bool ux_git_is_prefix(const char *text)
+{
+	size_t n = provenance_digits(text);
+	return n >= UX_GIT_PREFIX_LEAST && n <= UX_GIT_REVISION_MOST;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a build comes from. */
+#ifndef UX_PROVENANCE_H
+#define UX_PROVENANCE_H
+
+#include "base.h"
+
+enum ux_provenance_fact {
+	UX_GIT_REVISION,   /* 40 or 64 lowercase hexadecimal digits */
+	UX_GIT_BRANCH,     /* without "refs/heads/" */
+	UX_GIT_REPOSITORY, /* URL of the remote, without credentials */
+	UX_CI_RUN,         /* URL of the page of the run */
+	UX_PROVENANCE_COUNT
+};
+
+enum {
+	UX_PROVENANCE_BYTES = 1000, /* of one fact */
+	/* hexadecimal digits that may stand for a whole revision */
+	UX_GIT_PREFIX_LEAST = 4,
+	UX_GIT_REVISION_MOST = 64,
+};
+
+/* NULL and "": not known. */
+struct ux_provenance {
+	const char *facts[UX_PROVENANCE_COUNT];
+};
+
+/* "git_revision", ...: names in JSON and of columns. */
+const char *ux_provenance_name(enum ux_provenance_fact fact);
+
+/* The fact, or "". */
+static inline const char *ux_provenance_get(const struct ux_provenance *p,
+					    enum ux_provenance_fact fact)
+{
+	return p->facts[fact] ? p->facts[fact] : "";
+}
+
+/* False when nothing is known. */
+bool ux_provenance_is_known(const struct ux_provenance *p);
+
+/* Whether a text is a revision of git: the SHA-1 or SHA-256 of a commit. */
+bool ux_git_is_revision(const char *text);
+
+/* Whether a text can be the beginning of one. */
+bool ux_git_is_prefix(const char *text);
+
+#endif
