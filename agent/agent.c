@@ -3,11 +3,12 @@
 #include "agent_work.h"
 
 #include "clock.h"
+#include "file.h"
 
 #include <sys/resource.h>
 
 enum {
-	RETRY_MS = 10000, /* after the server could not be reached */
+	PATH_SIZE = 4096,
 };
 
 static void agent_deinit(struct ux_agent *a)
@@ -15,6 +16,8 @@ static void agent_deinit(struct ux_agent *a)
 	ux_host_watch_deinit(&a->watch);
 	ux_mapped_files_free(&a->files);
 	ux_push_by_id_deinit(&a->done);
+	ux_agent_state_close(&a->state);
+	ux_disk_queue_close(a->queue);
 	ux_push_client_close(&a->work.client);
 	ux_push_archives_close(&a->work);
 }
@@ -42,12 +45,17 @@ static void agent_notice(const struct ux_agent *a, const char *what, const struc
 static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
+	if (a->away && ux_clock_ms() < a->again_ms)
+		return UX_OK;
 	enum ux_code code = ux_agent_send(a, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK && !a->away)
 		agent_notice(a, "files wait until the server answers", &why);
-	a->away = code != UX_OK;
+	if (code != UX_OK)
+		ux_agent_away(a);
+	else
+		ux_agent_back(a);
 	return UX_OK;
 }
 
@@ -58,7 +66,7 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	if (why.code != UX_OK)
 		agent_notice(a, "new mappings are found by scanning", &why);
 	for (;;) {
-		int64_t until = a->files.size > 0 ? ux_clock_ms() + RETRY_MS : INT64_MAX;
+		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
 		UX_TRY(agent_try_send(a, err));
 	}
@@ -72,6 +80,41 @@ static enum ux_code agent_once(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_send(a, err);
 }
 
+/* A result on its way to the caller. */
+static void agent_on_result(void *ctx, const struct ux_push_result *r)
+{
+	struct ux_agent *a = ctx;
+	a->failed = a->failed || r->status == UX_PUSH_DONE_FAILED;
+	if (a->o->push.result)
+		a->o->push.result(a->o->push.ctx, r);
+}
+
+/* What is known and what waits. The lock of the queue keeps others from the folder. */
+static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
+{
+	const struct ux_agent_options *o = a->o;
+	char url[PATH_SIZE], known[PATH_SIZE], queue[PATH_SIZE];
+	const char *dir = a->push.dry_run ? NULL : o->state;
+	/* What the server has without DWARF says nothing about what it lacks with it. */
+	int n = snprintf(url, sizeof(url), "%s%s", a->push.url, a->push.no_dwarf ? "" : " dwarf");
+	int m = snprintf(known, sizeof(known), "%s/known", dir ? dir : "");
+	int k = snprintf(queue, sizeof(queue), "%s/queue", dir ? dir : "");
+	if (n >= PATH_SIZE || m >= PATH_SIZE || k >= PATH_SIZE)
+		return ux_error_set(err, UX_ELIMIT, "the path %.100s... is too long",
+				    dir ? dir : a->push.url);
+	if (dir)
+		UX_TRY(ux_file_make_folders(known, 0700, err));
+	const struct ux_disk_queue_options options = {.dir = queue,
+						      .suffix = ".symbols",
+						      .bytes_most = o->queue_most,
+						      .lanes = 1,
+						      .drops_oldest = true};
+	if (dir)
+		UX_TRY(ux_disk_queue_open(&a->queue, &options, err));
+	UX_TRY(ux_agent_state_open(&a->state, dir ? known : NULL, url, err));
+	return ux_agent_queue_ids(a, err);
+}
+
 enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agent_summary *ret,
 			  struct ux_error *err)
 {
@@ -80,13 +123,17 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 		.o = options,
 		.summary = ret,
 		.push = options->push,
+		.state = UX_AGENT_STATE_INIT,
 		.work = {.summary = &ret->push, .scratch = -1},
 	};
 	a.work.o = &a.push;
 	a.push.threads = 1;
+	a.push.result = agent_on_result;
+	a.push.ctx = &a;
 	agent_raise_files();
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
+	UX_TRY(agent_open_state(&a, err));
 	UX_TRY(ux_push_client_open(&a.work.client, &a.push, err));
 	return options->once ? agent_once(&a, err) : agent_follow(&a, err);
 }

@@ -20,7 +20,10 @@ struct ux_agent_options {
 	 * for one round: a query and what it leads to.
 	 */
 	struct ux_push_options push;
-	bool once; /* ends when what runs now was pushed */
+	/* folder with what is known and what waits, made when missing; NULL: nothing is kept */
+	const char *state;
+	uint64_t queue_most; /* bytes of symbols that wait on disk for the server; 0: none */
+	bool once;           /* ends when what runs now was pushed */
 	/* what the user should know, such as rights that are lacking; may be called at any time */
 	void (*notice)(void *ctx, const char *text);
 };

@@ -16,12 +16,19 @@ struct agent_batch {
 	struct ux_agent *agent;
 	struct ux_push_modules modules;
 	struct ux_push_answer *answers;
+	size_t *owners; /* of each module, the number of its file in the batch */
+	size_t n_owners;
+	enum ux_agent_known *known; /* of each file; UX_AGENT_UNKNOWN: something failed */
+	bool *read;                 /* of each file: it was not known before */
 };
 
 static void agent_batch_deinit(struct agent_batch *b)
 {
 	ux_push_modules_free(&b->modules);
 	free(b->answers);
+	free(b->owners);
+	free(b->known);
+	free(b->read);
 }
 
 /* Small files first: a large one would let many wait. */
@@ -39,13 +46,15 @@ static bool agent_is_elf(int fd)
 	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
 }
 
-/* Was a module with one of these IDs dealt with? Else they are now. */
-static enum ux_code agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
-				   struct ux_error *err)
+enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
+			       struct ux_error *err)
 {
 	*ret_known = false;
 	for (size_t i = 0; i < ids->size; i++)
-		*ret_known = *ret_known || ux_push_by_id_find(&a->done, ids->ids[i]) != NULL;
+		*ret_known =
+			*ret_known || ux_push_by_id_find(&a->done, ids->ids[i]) != NULL ||
+			ux_agent_state_find(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]),
+					    ux_clock_wall()) != UX_AGENT_UNKNOWN;
 	for (size_t i = 0; i < ids->size && !*ret_known; i++) {
 		bool fresh = false;
 		if (!ux_push_by_id_insert(&a->done, ids->ids[i], &fresh))
@@ -54,34 +63,62 @@ static enum ux_code agent_take_ids(struct ux_agent *a, const struct ux_id_set *i
 	return UX_OK;
 }
 
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids)
+{
+	for (size_t i = 0; i < ids->size; i++)
+		ux_agent_state_put(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]),
+				   UX_AGENT_THERE, ux_clock_wall());
+}
+
+/* Appends a module to the batch unless it is known. */
+static enum ux_code agent_add_module(struct agent_batch *b, size_t file, struct ux_push_module *m,
+				     struct ux_error *err)
+{
+	bool known = false;
+	if (m->claim == UX_QUALITY_NONE)
+		return UX_OK;
+	b->known[file] = UX_AGENT_THERE;
+	UX_TRY(ux_agent_take_ids(b->agent, &m->ids, &known, err));
+	if (known)
+		return UX_OK;
+	size_t *owners = reallocarray(b->owners, b->n_owners + 1, sizeof(*owners));
+	if (!owners)
+		return ux_error_nomem(err);
+	b->owners = owners;
+	b->owners[b->n_owners++] = file;
+	if (!ux_push_modules_append(&b->modules, *m))
+		return ux_error_nomem(err);
+	*m = (struct ux_push_module){0};
+	return UX_OK;
+}
+
 /* Appends the modules of a file that are not known to the batch. */
-static enum ux_code agent_identify(struct agent_batch *b, const struct ux_mapped_file *file,
-				   struct ux_error *err)
+static enum ux_code agent_identify(struct agent_batch *b, size_t number,
+				   const struct ux_mapped_file *file, struct ux_error *err)
 {
 	struct ux_agent *a = b->agent;
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
 	const struct ux_sandbox_part whole = {file->fd, 0, file->key.size};
 	struct ux_error why = UX_ERROR_INIT;
+	b->known[number] = ux_agent_state_find(&a->state, ux_agent_file_key(&a->state, &file->key),
+					       ux_clock_wall());
+	if (b->known[number] != UX_AGENT_UNKNOWN)
+		return UX_OK;
+	b->known[number] = UX_AGENT_NOTHING;
+	b->read[number] = true;
 	if (!file->kernel && !agent_is_elf(file->fd))
 		return UX_OK;
 	enum ux_code code =
 		ux_push_part_read(&a->work, file->path, &whole, /* packed= */ false, &found, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	if (code != UX_OK)
+	if (code != UX_OK) {
+		a->failed = false;
 		ux_push_report_left_out(&a->work, file->path, /* named= */ false, &why);
-	for (size_t i = 0; i < found.size; i++) {
-		struct ux_push_module *m = &found.data[i];
-		bool known = false;
-		if (m->claim == UX_QUALITY_NONE)
-			continue;
-		UX_TRY(agent_take_ids(a, &m->ids, &known, err));
-		if (known)
-			continue;
-		if (!ux_push_modules_append(&b->modules, *m))
-			return ux_error_nomem(err);
-		*m = (struct ux_push_module){0};
+		b->known[number] = a->failed ? UX_AGENT_UNKNOWN : UX_AGENT_NOTHING;
 	}
+	for (size_t i = 0; i < found.size; i++)
+		UX_TRY(agent_add_module(b, number, &found.data[i], err));
 	return UX_OK;
 }
 
@@ -100,43 +137,97 @@ static enum ux_code agent_query(struct agent_batch *b, struct ux_error *err)
 }
 
 /* After a failure the IDs count as new again, so that the files that wait find them. */
-static void agent_forget_ids(struct ux_agent *a)
+static enum ux_code agent_forget_ids(struct ux_agent *a, struct ux_error *err)
 {
 	ux_push_by_id_deinit(&a->done);
+	return ux_agent_queue_ids(a, err);
+}
+
+/* Does with a module what the answer to its query demands, or keeps it while there is none. */
+static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux_error *err)
+{
+	struct ux_agent *a = b->agent;
+	struct ux_push_module *m = &b->modules.data[i];
+	a->failed = false;
+	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
+	if (b->answers)
+		UX_TRY(ux_push_module_send(&a->work, m, &b->answers[i], err));
+	else
+		UX_TRY(ux_agent_queue_module(a, m, err));
+	if (a->failed)
+		b->known[b->owners[i]] = UX_AGENT_UNKNOWN;
+	else if (b->answers && !a->push.dry_run)
+		ux_agent_remember_ids(a, &m->ids);
+	return UX_OK;
+}
+
+/* While the server is away, symbols go to the queue, and nothing is known. */
+static enum ux_code agent_send_modules(struct agent_batch *b, bool away, struct ux_error *err)
+{
+	struct ux_agent *a = b->agent;
+	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
+	if (b->modules.size > 0 && !away)
+		UX_TRY(agent_query(b, err));
+	for (size_t i = 0; i < b->modules.size; i++)
+		UX_TRY(agent_send_module(b, i, err));
+	return UX_OK;
 }
 
 static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_file *files,
-				     size_t n, struct ux_error *err)
+				     size_t n, bool away, struct ux_error *err)
 {
 	ux_cleanup(agent_batch_deinit) struct agent_batch b = {.agent = a};
+	b.known = calloc(n, sizeof(*b.known));
+	b.read = calloc(n, sizeof(*b.read));
+	if (!b.known || !b.read)
+		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(agent_identify(&b, &files[i], err));
-	if (b.modules.size == 0)
-		return UX_OK;
-	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
-	enum ux_code code = agent_query(&b, err);
-	for (size_t i = 0; code == UX_OK && i < b.modules.size; i++) {
-		a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
-		code = ux_push_module_send(&a->work, &b.modules.data[i], &b.answers[i], err);
+		UX_TRY(agent_identify(&b, i, &files[i], err));
+	enum ux_code code = agent_send_modules(&b, away, err);
+	if (code != UX_OK) {
+		UX_TRY(agent_forget_ids(a, err));
+		return code;
 	}
-	if (code != UX_OK)
-		agent_forget_ids(a);
-	return code;
+	for (size_t i = 0; i < n && !away && !a->push.dry_run; i++)
+		if (b.read[i] && b.known[i] != UX_AGENT_UNKNOWN)
+			ux_agent_state_put(&a->state, ux_agent_file_key(&a->state, &files[i].key),
+					   b.known[i], ux_clock_wall());
+	return UX_OK;
+}
+
+/* Can files be dealt with now, and how? */
+static enum ux_code agent_begin_send(struct ux_agent *a, bool *ret_away, struct ux_error *err)
+{
+	*ret_away = false;
+	enum ux_code code = a->away ? ux_agent_probe(a, err) : UX_OK;
+	if (code == UX_OK)
+		code = ux_agent_queue_send(a, err);
+	if (code == UX_OK || code == UX_ENOMEM || !ux_agent_keeps(a))
+		return code;
+	*ret_away = true;
+	return UX_OK;
 }
 
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_mapped_files *files = &a->files;
+	bool away = false;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = agent_begin_send(a, &away, &why);
 	if (files->size > 1)
 		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
-	while (files->size > 0) {
+	while (code == UX_OK && files->size > 0) {
 		size_t n = ux_min(files->size, (size_t)BATCH_MOST);
-		UX_TRY(agent_send_batch(a, files->data, n, err));
+		UX_TRY(agent_send_batch(a, files->data, n, away, err));
 		for (size_t i = 0; i < n; i++)
 			ux_mapped_file_deinit(&files->data[i]);
 		files->size -= n;
 		ux_host_watch_give_back(&a->watch, n);
 		memmove(files->data, files->data + n, files->size * sizeof(*files->data));
 	}
-	return UX_OK;
+	if (code == UX_OK && away)
+		code = UX_EUNAVAILABLE;
+	if (code != UX_OK)
+		*err = err->code == UX_OK ? why : *err;
+	return code;
 }

@@ -4,6 +4,8 @@
 #define UX_AGENT_WORK_H
 
 #include "agent.h"
+#include "agent_state.h"
+#include "disk_queue.h"
 #include "host_watch.h"
 #include "push_work.h"
 
@@ -15,7 +17,13 @@ struct ux_agent {
 	struct ux_host_watch watch;
 	struct ux_mapped_files files; /* that were found and not sent yet */
 	struct ux_push_by_id done;    /* IDs that need nothing more; the values have no meaning */
+	struct ux_agent_state state;  /* the same, and files, for the next run */
+	struct ux_disk_queue *queue;  /* symbols that wait for the server; NULL: none are kept */
+	bool failed;                  /* a result was a failure since this was cleared */
 	bool away;                    /* the server could not be reached the last time */
+	unsigned attempts;            /* how often that was so in succession */
+	int64_t away_ms;              /* since when, by the monotonic clock */
+	int64_t again_ms;             /* when it is tried again; 0: at once */
 };
 
 /*
@@ -25,5 +33,38 @@ struct ux_agent {
  * of ux_push_query().
  */
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/* Were modules with one of these IDs dealt with? Else they are now. UX_ENOMEM. */
+enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
+			       struct ux_error *err) ux_must;
+
+/* Keeps for the next run that the server has a module with these IDs. */
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids);
+
+/* --- while the server is away ----------------------------------------------------------------- */
+
+/* Notes that it could not be reached, and when it is tried again. */
+void ux_agent_away(struct ux_agent *a);
+void ux_agent_back(struct ux_agent *a);
+
+/* Has it been away for so long that symbols are kept on disk? */
+bool ux_agent_keeps(const struct ux_agent *a);
+
+/* Does it answer? Codes: those of ux_http_client_call(). */
+enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/* Extracts a module into the queue. What cannot be kept is reported. UX_ENOMEM. */
+enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
+				   struct ux_error *err) ux_must;
+
+/* Counts the modules in the queue, of an earlier run, among those that were dealt with. UX_ENOMEM.
+ */
+enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/*
+ * Sends what is in the queue, as far as the server wants it. After an error of the connection the
+ * rest stays. Codes: those of ux_push_query().
+ */
+enum ux_code ux_agent_queue_send(struct ux_agent *a, struct ux_error *err) ux_must;
 
 #endif

@@ -75,8 +75,6 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
 				 const char *path, int *fd, bool kernel, struct ux_error *err)
 {
-	if (t->is_known && t->is_known(t->ctx, key))
-		return UX_OK;
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
 	struct ux_mapped_file file = {.key = key, .path = name, .fd = *fd, .kernel = kernel};
 	if (!name || !ux_mapped_files_append(&t->waiting, file))

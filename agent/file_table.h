@@ -75,10 +75,7 @@ struct ux_seen_file {
 UX_MAP(ux_seen_files, struct ux_seen_inode, struct ux_seen_file, ux_seen_inode_hash,
        ux_seen_inode_eq);
 
-/* Whether nothing has to be done for a file, because that was done earlier. */
-typedef bool ux_file_is_known_fn(void *ctx, struct ux_mapped_key key);
-
-/* Zeroed but for is_known and ctx: nothing was seen. One thread at a time. */
+/* Zeroed: nothing was seen. One thread at a time. */
 struct ux_file_table {
 	struct ux_seen_files seen;
 	struct ux_mapped_files waiting; /* in the order in which they were found */
@@ -87,8 +84,6 @@ struct ux_file_table {
 	uint64_t vanished; /* sights of files that were gone before they were opened */
 	size_t room;       /* files that may be appended */
 	bool left;         /* some were left out because there was no room */
-	ux_file_is_known_fn *is_known; /* may be NULL */
-	void *ctx;
 };
 
 void ux_file_table_deinit(struct ux_file_table *t);

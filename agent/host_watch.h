@@ -38,7 +38,7 @@ struct ux_host_watch {
 	struct ux_error why;
 };
 
-/* Prepares *w, whose table may be given is_known. It must be released also after a failure. */
+/* Prepares *w. It must be released also after a failure. */
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err) ux_must;
 
 /* Ends the thread. */

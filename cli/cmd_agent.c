@@ -13,6 +13,8 @@
 enum {
 	ROUND_S = 600, /* for one query, or one file: its extraction and its upload */
 	RETRIES = 3,
+	QUEUE_MOST = 256 << 20,
+	PATH_SIZE = 4096,
 };
 
 struct agent_values {
@@ -20,7 +22,9 @@ struct agent_values {
 	char *debug_dir;
 	const char *description;
 	const char *proxy;
+	const char *state;
 	uint64_t memory;
+	uint64_t queue;
 	bool dwarf;
 	bool no_gpu;
 	bool once;
@@ -42,6 +46,10 @@ static const struct ux_option agent_options[] = {
 	 "leave out the GPU code in programs"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct agent_values, memory), "SIZE",
 	 "for an extraction [40M; with --dwarf 100M]"},
+	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
+	 "what is known and what waits [$STATE_DIRECTORY, else $XDG_STATE_HOME/unhex-agent]"},
+	{"queue", 0, UX_OPTION_BYTES, offsetof(struct agent_values, queue), "SIZE",
+	 "of symbols that wait on disk while the server is away; the oldest make room [256M]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct agent_values, description), "TEXT",
 	 "kept with the symbols: a group of hosts"},
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct agent_values, proxy), "URL",
@@ -149,10 +157,26 @@ static void agent_command_deinit(struct agent_command *c)
 	ux_out_deinit(&c->out);
 }
 
+/* The folder of the agent's own files; NULL: there is no place for it. */
+static const char *agent_state_dir(const struct agent_values *v, char path[PATH_SIZE])
+{
+	const char *given = v->state ? v->state : getenv("STATE_DIRECTORY");
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n = 0;
+	if (given && *given)
+		n = snprintf(path, PATH_SIZE, "%s", given);
+	else if (xdg && *xdg == '/')
+		n = snprintf(path, PATH_SIZE, "%s/unhex-agent", xdg);
+	else if (home && *home == '/')
+		n = snprintf(path, PATH_SIZE, "%s/.local/state/unhex-agent", home);
+	return n > 0 && n < PATH_SIZE ? path : NULL;
+}
+
 static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(agent_values_deinit) struct agent_values v = {0};
+	ux_cleanup(agent_values_deinit) struct agent_values v = {.queue = QUEUE_MOST};
 	static struct ux_server_selection server;
+	static char state[PATH_SIZE];
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_args args;
 	struct ux_agent_summary summary;
@@ -184,6 +208,8 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 						: UX_AGENT_MEMORY,
 			 .result = agent_on_result,
 			 .ctx = &c},
+		.state = agent_state_dir(&v, state),
+		.queue_most = v.queue,
 		.once = v.once,
 		.notice = agent_on_notice,
 	};

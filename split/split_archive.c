@@ -252,7 +252,7 @@ static enum ux_code archive_debug_path(const struct archive_work *w, char **ret,
 			       w->in->real, stem, base);
 	if (n < 0)
 		return ux_error_nomem(err);
-	return dir && !w->options->dry_run ? ux_split_make_folders(*ret, err) : UX_OK;
+	return dir && !w->options->dry_run ? ux_file_make_folders(*ret, 0777, err) : UX_OK;
 }
 
 /* Reads the new archive: it has the same members, and the changed ones their new content. */

@@ -59,7 +59,7 @@ static enum ux_code split_write_debug(struct split_work *w, struct ux_split_resu
 	UX_TRY(ux_elf_pair_debug(&w->pair, &image, err));
 	ret->debug_bytes = image.size;
 	if (w->options->output_dir && !w->options->dry_run)
-		UX_TRY(ux_split_make_folders(ret->debug, err));
+		UX_TRY(ux_file_make_folders(ret->debug, 0777, err));
 	if (w->options->dry_run)
 		return UX_OK;
 	UX_TRY(ux_file_new_open(&w->debug, ret->debug, err));

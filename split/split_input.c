@@ -52,17 +52,3 @@ enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, str
 		return ux_error_set(err, UX_ECONFLICT, "was changed while it was split");
 	return UX_OK;
 }
-
-enum ux_code ux_split_make_folders(char *path, struct ux_error *err)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		int failed = mkdir(path, 0777) != 0 && errno != EEXIST ? errno : 0;
-		if (failed)
-			ux_error_os(err, failed, "cannot create the folder %s", path);
-		*slash = '/';
-		if (failed)
-			return UX_EIO;
-	}
-	return UX_OK;
-}

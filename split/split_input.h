@@ -31,9 +31,6 @@ enum ux_code ux_split_input_check_links(const struct ux_split_input *in, struct 
 enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, struct ux_error *err)
 	ux_must;
 
-/* Creates the folders of a path, but not its last part. The path is changed meanwhile. */
-enum ux_code ux_split_make_folders(char *path, struct ux_error *err) ux_must;
-
 /*
  * Gives the file `to` everything that `from`, whose stat is st, has: owner, group, mode (with the
  * bits that set a user), extended attributes (with access lists and capabilities), and the times of

@@ -91,6 +91,13 @@ static void disk_queue_drop_first(struct ux_disk_queue *q, struct disk_lane *lan
 	free(e);
 }
 
+/* Removes what could not be written from the front of a lane. */
+static void disk_queue_drop_failed(struct ux_disk_queue *q, struct disk_lane *lane)
+{
+	while (lane->first && lane->first->failed)
+		disk_queue_drop_first(q, lane);
+}
+
 static bool disk_queue_path(const struct ux_disk_queue *q, const struct disk_entry *e,
 			    char path[PATH_SIZE])
 {
@@ -272,8 +279,7 @@ static bool disk_queue_drop_oldest(struct ux_disk_queue *q)
 	struct disk_lane *oldest = NULL;
 	for (size_t i = 0; i < q->n_lanes; i++) {
 		struct disk_lane *lane = &q->lanes[i];
-		while (lane->first && lane->first->failed)
-			disk_queue_drop_first(q, lane);
+		disk_queue_drop_failed(q, lane);
 		if (lane->first && lane->first->ready &&
 		    (!oldest || lane->first->number < oldest->first->number))
 			oldest = lane;
@@ -316,35 +322,39 @@ static enum ux_code disk_queue_begin(struct ux_disk_queue *q, struct disk_entry 
 }
 
 static enum ux_code disk_queue_write(struct ux_disk_queue *q, const struct disk_entry *e,
-				     struct ux_bytes message, struct ux_error *err)
+				     const struct ux_bytes *parts, size_t n, struct ux_error *err)
 {
 	char path[PATH_SIZE];
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new file = UX_FILE_NEW_INIT;
 	if (!disk_queue_path(q, e, path))
 		return ux_error_set(err, UX_ELIMIT, "the path %s is too long", q->dir);
 	UX_TRY(ux_file_new_open(&file, path, err));
-	UX_TRY(ux_file_write(file.fd, message, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(ux_file_write(file.fd, parts[i], err));
 	enum ux_code code = ux_file_new_commit(&file, /* sync= */ true, err);
 	if (code != UX_OK)
 		(void)unlink(path); /* it may have been renamed before the folder was synced */
 	return code;
 }
 
-enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct ux_bytes message,
-			       struct ux_error *err)
+enum ux_code ux_disk_queue_add_parts(struct ux_disk_queue *q, uint64_t sender,
+				     const struct ux_bytes *parts, size_t n, struct ux_error *err)
 {
 	struct disk_entry *e = calloc(1, sizeof(*e));
 	if (!e)
 		return ux_error_nomem(err);
 	e->sender = sender;
-	e->bytes = ((uint64_t)message.size + BLOCK - 1) / BLOCK * BLOCK;
+	uint64_t size = 0;
+	for (size_t i = 0; i < n; i++)
+		size += parts[i].size;
+	e->bytes = (size + BLOCK - 1) / BLOCK * BLOCK;
 	e->since_s = ux_clock_wall();
 	enum ux_code code = disk_queue_begin(q, e, err);
 	if (code != UX_OK) {
 		free(e);
 		return code;
 	}
-	code = disk_queue_write(q, e, message, err);
+	code = disk_queue_write(q, e, parts, n, err);
 	pthread_mutex_lock(&q->lock);
 	e->ready = code == UX_OK;
 	e->failed = code != UX_OK; /* whoever comes to it removes it */
@@ -353,14 +363,19 @@ enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct 
 	return code;
 }
 
+enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct ux_bytes message,
+			       struct ux_error *err)
+{
+	return ux_disk_queue_add_parts(q, sender, &message, 1, err);
+}
+
 /* --- the front -------------------------------------------------------------------------------- */
 
 /* The first message of a lane, once it is complete; NULL: the queue is stopping. Locked. */
 static struct disk_entry *disk_queue_wait_first(struct ux_disk_queue *q, struct disk_lane *lane)
 {
 	while (!q->stopping) {
-		while (lane->first && lane->first->failed)
-			disk_queue_drop_first(q, lane);
+		disk_queue_drop_failed(q, lane);
 		if (lane->first && lane->first->ready)
 			return lane->first;
 		pthread_cond_wait(&q->changed, &q->lock);
@@ -399,6 +414,7 @@ enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t
 	char path[PATH_SIZE];
 	for (;; from = ret->number + 1) {
 		pthread_mutex_lock(&q->lock);
+		disk_queue_drop_failed(q, &q->lanes[lane]);
 		const struct disk_entry *e = q->lanes[lane].first;
 		while (e && (!e->ready || e->number < from))
 			e = e->next;
@@ -418,6 +434,7 @@ void ux_disk_queue_remove(struct ux_disk_queue *q, unsigned lane, uint64_t numbe
 	char path[PATH_SIZE];
 	struct disk_lane *l = &q->lanes[lane];
 	pthread_mutex_lock(&q->lock);
+	disk_queue_drop_failed(q, l);
 	bool there = l->first && l->first->number == number;
 	bool named = there && disk_queue_path(q, l->first, path);
 	/* Before its room is free, so that the folder never has more than it may. */

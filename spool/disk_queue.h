@@ -56,6 +56,11 @@ void ux_disk_queue_close(struct ux_disk_queue *q);
 enum ux_code ux_disk_queue_add(struct ux_disk_queue *q, uint64_t sender, struct ux_bytes message,
 			       struct ux_error *err) ux_must;
 
+/* The same for a message in several parts, which follow each other in its file. */
+enum ux_code ux_disk_queue_add_parts(struct ux_disk_queue *q, uint64_t sender,
+				     const struct ux_bytes *parts, size_t n, struct ux_error *err)
+	ux_must;
+
 /* Is there room for more? A hint, so that work is not done for a message that is refused then. */
 bool ux_disk_queue_has_room(struct ux_disk_queue *q);
 

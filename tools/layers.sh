@@ -25,7 +25,7 @@ BEGIN {
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
-	allow["agent"] = "base id extract live live/kernel push record sandbox"
+	allow["agent"] = "base id extract live live/kernel net push record sandbox spool"
 	allow["split"] = "base id object extract archive"
 	allow["crash"] = "base id live"
 	allow["profile"] = "crash base id names object unwind gsym extract live live/jit live/kernel"

@@ -215,3 +215,17 @@ void ux_file_new_deinit(struct ux_file_new *f)
 	free(f->path);
 	*f = UX_FILE_NEW_INIT;
 }
+
+enum ux_code ux_file_make_folders(char *path, unsigned mode, struct ux_error *err)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		int failed = mkdir(path, mode) != 0 && errno != EEXIST ? errno : 0;
+		if (failed)
+			ux_error_os(err, failed, "cannot create the folder %s", path);
+		*slash = '/';
+		if (failed)
+			return UX_EIO;
+	}
+	return UX_OK;
+}

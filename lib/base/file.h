@@ -33,6 +33,12 @@ void ux_file_unmap(struct ux_mapping *m);
  */
 void ux_file_release(struct ux_bytes part);
 
+/*
+ * Creates the folders of a path, but not its last part, with these permissions. The path is changed
+ * meanwhile. UX_EIO.
+ */
+enum ux_code ux_file_make_folders(char *path, unsigned mode, struct ux_error *err) ux_must;
+
 /* Opens an empty file in TMPDIR or /tmp, which disappears with its descriptor. */
 enum ux_code ux_file_temporary(int *ret, struct ux_error *err) ux_must;
 

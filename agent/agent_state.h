@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server has answered about files, kept on disk for the next run of the agent. */
+#ifndef UX_AGENT_STATE_H
+#define UX_AGENT_STATE_H
+
+#include "cache.h"
+#include "error.h"
+#include "id.h"
+#include "file_table.h"
+
+enum {
+	UX_AGENT_KEY_SIZE = 16,
+	UX_AGENT_KNOWN_MOST = 1 << 16, /* answers; beyond it the least recently used are left out */
+	UX_AGENT_KNOWN_S = 7 * 86400,  /* how long an answer counts, in seconds */
+	UX_AGENT_RECORD_SIZE = 32,     /* bytes of an answer on disk */
+	UX_AGENT_STATE_SLACK = 1 << 10, /* records beyond twice the answers until it is rewritten */
+};
+
+/* What is known about a file. */
+enum ux_agent_known {
+	UX_AGENT_UNKNOWN,
+	UX_AGENT_THERE,   /* the server has symbols of it that are as good as those here */
+	UX_AGENT_NOTHING, /* it has no symbols, or cannot be read, or the server refuses it */
+	UX_AGENT_PUBLIC,  /* the servers of its distribution have it */
+	UX_AGENT_KNOWN_COUNT
+};
+
+/* A hash of what is known to whom: of a file or an ID, and of the URL of the server. */
+struct ux_agent_key {
+	uint8_t bytes[UX_AGENT_KEY_SIZE];
+};
+
+/*
+ * The answers, in memory and in a file. Each answer is appended to the file at once, so that
+ * whatever ends the process costs nothing; the loss of the last records in a power failure costs
+ * only the same queries again. That is why a flat file is enough: every record has a checksum, what
+ * is damaged is left out, and a file that has grown is written anew beside itself and renamed.
+ * One thread at a time.
+ */
+struct ux_agent_state {
+	struct ux_cache known;
+	char *path; /* malloc'ed; NULL: kept in memory alone */
+	char *url;  /* malloc'ed */
+	int fd;
+	uint64_t records;     /* in the file */
+	uint64_t rewrite_at;  /* how many records may be in the file until it is rewritten */
+	uint64_t not_written; /* answers that could not be written: the disk is full */
+};
+
+#define UX_AGENT_STATE_INIT ((struct ux_agent_state){.fd = -1})
+
+/*
+ * Reads the file at path, or begins it; NULL: what is known is forgotten at the end. No other
+ * process may use the file. UX_EIO, UX_ENOMEM; UX_EUNSUPPORTED: the file has another format.
+ */
+enum ux_code ux_agent_state_open(struct ux_agent_state *s, const char *path, const char *url,
+				 struct ux_error *err) ux_must;
+void ux_agent_state_close(struct ux_agent_state *s);
+
+struct ux_agent_key ux_agent_file_key(const struct ux_agent_state *s,
+				      const struct ux_mapped_key *file);
+struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id);
+
+/*
+ * What is known; UX_AGENT_UNKNOWN when that is too long ago. now_s: seconds since 1970 by the wall
+ * clock. A time that lies ahead, after the clock was set back, counts as now.
+ */
+enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,
+					int64_t now_s);
+
+/*
+ * Keeps an answer. When it cannot be written, it is known until the end of the process, and is
+ * counted; the next rewriting has it, too.
+ */
+void ux_agent_state_put(struct ux_agent_state *s, struct ux_agent_key key,
+			enum ux_agent_known known, int64_t now_s);
+
+/*
+ * Reads the content of a file. Damaged records are left out, and *ret_damaged counts them.
+ * UX_EUNSUPPORTED, UX_ENOMEM.
+ */
+enum ux_code ux_agent_state_parse(struct ux_agent_state *s, struct ux_bytes file,
+				  uint64_t *ret_damaged, struct ux_error *err) ux_must;
+
+#endif

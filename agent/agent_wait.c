@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent does while the server is away, and when it is back. */
+#include "agent_work.h"
+
+#include "agent_queue.h"
+#include "clock.h"
+#include "hash.h"
+#include "http_client.h"
+
+enum {
+	RETRY_MS = 10000,       /* until the first attempt to reach the server again; doubles... */
+	RETRY_MOST_MS = 300000, /* ...up to this */
+	SPREAD_SHARE = 4,       /* up to this part of the time more, so that hosts take turns */
+	PROBE_MS = 10000,       /* for the attempt */
+	QUEUE_AFTER_MS = 60000, /* a server that restarts is not worth an extraction */
+	QUEUE_BATCH = 256,      /* messages of one query */
+};
+
+/* --- when to come again ----------------------------------------------------------------------- */
+
+void ux_agent_away(struct ux_agent *a)
+{
+	int64_t now = ux_clock_ms();
+	int64_t ms = ux_min((int64_t)RETRY_MS << ux_min(a->attempts, 16U), (int64_t)RETRY_MOST_MS);
+	ms += (int64_t)(ux_hash_u64((uint64_t)now) % (uint64_t)(ms / SPREAD_SHARE));
+	a->away_ms = a->away ? a->away_ms : now;
+	a->away = true;
+	a->attempts++;
+	a->again_ms = now + ms;
+}
+
+void ux_agent_back(struct ux_agent *a)
+{
+	a->away = false;
+	a->attempts = 0;
+	a->again_ms = 0;
+}
+
+bool ux_agent_keeps(const struct ux_agent *a)
+{
+	return a->queue && a->o->queue_most > 0 && a->away &&
+	       ux_clock_ms() - a->away_ms >= QUEUE_AFTER_MS;
+}
+
+/* Any answer will do: reading files for a query that fails costs far more than this. */
+enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	const struct ux_http_call call = {
+		.method = UX_METHOD_GET, .path = "/healthz", .timeout_ms = PROBE_MS};
+	return ux_http_client_call(a->work.client.http, &call, &answer, err);
+}
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
+				   struct ux_error *err)
+{
+	ux_cleanup(ux_push_gsym_deinit) struct ux_push_gsym gsym = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
+	struct ux_extract_stats stats = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	enum ux_code code = ux_push_extract(&a->work, m, &gsym, &stats, &why);
+	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
+		return UX_OK;
+	const struct ux_agent_message message = {
+		.ids = m->ids, .quality = stats.quality, .path = ux_bytes_cstr(m->path)};
+	ux_agent_message_write_head(&head, &message);
+	const struct ux_bytes parts[] = {ux_out_bytes(&head), gsym.file.bytes};
+	if (code == UX_OK)
+		code = ux_out_status(&head, &why);
+	if (code == UX_OK)
+		code = ux_disk_queue_add_parts(a->queue, 0, parts, ux_countof(parts), &why);
+	if (code == UX_OK || code == UX_ENOTFOUND)
+		return UX_OK;
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	ux_push_report(&a->work, &(struct ux_push_result){
+					 .path = m->path,
+					 .id = &m->ids.ids[0],
+					 .status = UX_PUSH_DONE_FAILED,
+					 .reason = ux_error_format(&why, text, sizeof(text))});
+	return UX_OK;
+}
+
+enum ux_code ux_agent_queue_ids(struct ux_agent *a, struct ux_error *err)
+{
+	uint64_t from = 0;
+	for (struct ux_disk_message m = {0};
+	     a->queue && ux_disk_queue_next(a->queue, 0, from, &m, NULL) == UX_OK;) {
+		struct ux_agent_message message;
+		bool known = false;
+		enum ux_code code = UX_OK;
+		if (ux_agent_message_parse(m.file.bytes, &message, NULL) == UX_OK)
+			code = ux_agent_take_ids(a, &message.ids, &known, err);
+		from = m.number + 1;
+		ux_disk_message_close(&m);
+		UX_TRY(code);
+	}
+	return UX_OK;
+}
+
+/* Messages of one query. */
+struct queue_batch {
+	struct ux_disk_message files[QUEUE_BATCH];
+	struct ux_agent_message messages[QUEUE_BATCH];
+	struct ux_push_query_entry entries[QUEUE_BATCH];
+	struct ux_push_answer answers[QUEUE_BATCH];
+	size_t n;
+};
+
+static void queue_batch_free(struct queue_batch **b)
+{
+	for (size_t i = 0; *b && i < (*b)->n; i++)
+		ux_disk_message_close(&(*b)->files[i]);
+	free(*b);
+}
+
+/* Opens the first messages. One that cannot be read is reported and removed. */
+static void queue_batch_read(struct ux_agent *a, struct queue_batch *b)
+{
+	uint64_t from = 0;
+	while (b->n < QUEUE_BATCH &&
+	       ux_disk_queue_next(a->queue, 0, from, &b->files[b->n], NULL) == UX_OK) {
+		struct ux_error why = UX_ERROR_INIT;
+		struct ux_agent_message *m = &b->messages[b->n];
+		from = b->files[b->n].number + 1;
+		if (ux_agent_message_parse(b->files[b->n].file.bytes, m, &why) != UX_OK) {
+			m->ids.size = 0; /* it is removed when its turn has come */
+			ux_push_report_left_out(&a->work, "a message of the queue",
+						/* named= */ true, &why);
+		}
+		b->n++;
+	}
+}
+
+static void queue_report(struct ux_agent *a, const struct ux_agent_message *m,
+			 const struct ux_push_answer *answer)
+{
+	char path[UX_AGENT_PATH_MOST + 1];
+	enum ux_push_status status = ux_push_status_of(answer->verdict);
+	memcpy(path, m->path.data, m->path.size);
+	path[m->path.size] = '\0';
+	ux_push_report(&a->work, &(struct ux_push_result){
+					 .path = path,
+					 .id = &m->ids.ids[0],
+					 .status = status,
+					 .reason = answer->reason,
+					 .quality = m->quality,
+					 .size = status == UX_PUSH_DONE_UPLOADED ? m->gsym.size : 0,
+				 });
+}
+
+/* Sends what the server's answer demands, and reports it. */
+static enum ux_code queue_send_one(struct ux_agent *a, const struct ux_agent_message *m,
+				   struct ux_push_answer *answer, struct ux_error *err)
+{
+	char path[UX_AGENT_PATH_MOST + 1];
+	memcpy(path, m->path.data, m->path.size);
+	path[m->path.size] = '\0';
+	const struct ux_push_upload upload = {
+		.ids = &m->ids,
+		.quality = m->quality,
+		.bytes = m->gsym,
+		.kind = "gsym",
+		.description = a->push.description ? a->push.description : "",
+		.file = path,
+	};
+	a->failed = false;
+	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
+	if (answer->verdict == UX_PUSH_WANTED)
+		UX_TRY(ux_push_upload(&a->work.client, &upload, answer, err));
+	queue_report(a, m, answer);
+	if (!a->failed)
+		ux_agent_remember_ids(a, &m->ids);
+	return UX_OK;
+}
+
+static enum ux_code queue_send_batch(struct ux_agent *a, struct queue_batch *b,
+				     struct ux_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->messages[i].ids.size > 0)
+			b->entries[n++] = (struct ux_push_query_entry){&b->messages[i].ids,
+								       b->messages[i].quality};
+	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
+	if (n > 0)
+		UX_TRY(ux_push_query(&a->work.client, b->entries, n, false, b->answers, err));
+	struct ux_push_answer *answer = b->answers;
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->messages[i].ids.size > 0)
+			UX_TRY(queue_send_one(a, &b->messages[i], answer++, err));
+		ux_disk_queue_remove(a->queue, 0, b->files[i].number);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_agent_queue_send(struct ux_agent *a, struct ux_error *err)
+{
+	while (a->queue && ux_disk_queue_state(a->queue).messages > 0) {
+		ux_cleanup(queue_batch_free) struct queue_batch *b = calloc(1, sizeof(*b));
+		if (!b)
+			return ux_error_nomem(err);
+		queue_batch_read(a, b);
+		if (b->n == 0)
+			break;
+		UX_TRY(queue_send_batch(a, b, err));
+	}
+	return UX_OK;
+}
