@@ -126,21 +126,6 @@ static void mappings_without_code_and_without_file_are_ignored(void **state)
 	assert_int_equal(f->table.seen.size, 0);
 }
 
-static bool is_known(void *ctx, struct ux_mapped_key key)
-{
-	return key.size == *(uint64_t *)ctx;
-}
-
-static void a_file_that_was_dealt_with_earlier_does_not_wait(void **state)
-{
-	struct fixture *f = *state;
-	uint64_t size = 5;
-	f->table.is_known = is_known;
-	f->table.ctx = &size;
-	sight(f, 0);
-	assert_int_equal(f->table.waiting.size, 0);
-}
-
 static enum ux_code sight_in_new_table(void *ctx)
 {
 	const struct fixture *f = ctx;
@@ -232,8 +217,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_does_not_find_room_is_found_later, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(mappings_without_code_and_without_file_are_ignored,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_file_that_was_dealt_with_earlier_does_not_wait,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_failed_allocation_is_reported, set_up,
 						tear_down),
