@@ -172,6 +172,15 @@ static enum ux_code profile_input_head(void *ctx, const struct ux_id *id, struct
 	return ux_remote_executable_head(&in->server, id, ret, err);
 }
 
+/* The segments of a module's executable, from the symbols of the server. */
+static enum ux_code profile_input_segments(void *ctx, const struct ux_id *id,
+					   struct ux_gsym_segments *ret, struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	char text[UX_ID_TEXT];
+	return ux_remote_segments(&in->server, ux_id_format(id, text), ret, err);
+}
+
 static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 {
 	struct ux_profile_input *in = ctx;
@@ -196,6 +205,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 		.server = has_server ? profile_input_query : NULL,
 		.server_base = has_server ? profile_input_base : NULL,
 		.server_head = has_server ? profile_input_head : NULL,
+		.server_segments = has_server ? profile_input_segments : NULL,
 		.server_ctx = in,
 		.progress = profile_input_on_progress,
 		.progress_ctx = in,

@@ -3,6 +3,7 @@
 #ifndef UX_REMOTE_H
 #define UX_REMOTE_H
 
+#include "gsym_segments.h"
 #include "bytes.h"
 #include "demangle.h"
 #include "error.h"
@@ -67,6 +68,14 @@ enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const
  */
 enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
 				  uint64_t *ret, struct ux_error *err) ux_must;
+
+/*
+ * Requests the segments of a module's executable code, which are at the end of the server's GSYM.
+ * Codes as above. UX_ENOTFOUND also where that has none: an older unhex, or another writer, made
+ * it.
+ */
+enum ux_code ux_remote_segments(const struct ux_server_selection *server, const char *id,
+				struct ux_gsym_segments *ret, struct ux_error *err) ux_must;
 
 enum {
 	UX_REMOTE_HEAD = 64 << 10, /* bytes; more than the headers of any linker's programs */

@@ -24,9 +24,9 @@ static void remote_base_json_guard(json_t **doc)
 	json_decref(*doc);
 }
 
-/* Requests the first `n` bytes of what is at a path. */
+/* Requests a part of what is at a path: "0-63" are its first bytes, "-64" the last ones. */
 static enum ux_code remote_base_request(const struct ux_server_selection *server, const char *path,
-					unsigned n, struct ux_http_answer *answer,
+					const char *part, struct ux_http_answer *answer,
 					struct ux_error *err)
 {
 	const struct ux_http_client_options options = {
@@ -36,7 +36,7 @@ static enum ux_code remote_base_request(const struct ux_server_selection *server
 	char range[48];
 	const char *const headers[] = {range, NULL};
 	const struct ux_http_call call = {.path = path, .headers = headers};
-	(void)snprintf(range, sizeof(range), "Range: bytes=0-%u", n - 1);
+	(void)snprintf(range, sizeof(range), "Range: bytes=%s", part);
 	UX_TRY(ux_http_client_create(&client, &options, err));
 	UX_TRY(ux_http_client_call(client, &call, answer, err));
 	if (answer->status == OK || answer->status == PARTIAL)
@@ -46,17 +46,39 @@ static enum ux_code remote_base_request(const struct ux_server_selection *server
 			    answer->status);
 }
 
-enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
-				  uint64_t *ret, struct ux_error *err)
+/* Requests a part of a module's GSYM. */
+static enum ux_code remote_base_request_gsym(const struct ux_server_selection *server,
+					     const char *id, const char *part,
+					     struct ux_http_answer *answer, struct ux_error *err)
 {
 	UX_ARENA(arena, ARENA);
-	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
 	if (!coded || asprintf(&path, "/v1/gsym/%s", coded) < 0)
 		return ux_error_nomem(err);
-	UX_TRY(remote_base_request(server, path, UX_GSYM_BASE_BYTES, &answer, err));
+	return remote_base_request(server, path, part, answer, err);
+}
+
+enum ux_code ux_remote_image_base(const struct ux_server_selection *server, const char *id,
+				  uint64_t *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	char part[32];
+	(void)snprintf(part, sizeof(part), "0-%d", UX_GSYM_BASE_BYTES - 1);
+	UX_TRY(remote_base_request_gsym(server, id, part, &answer, err));
 	return ux_gsym_image_base(ux_out_bytes(&answer.body), ret, err);
+}
+
+enum ux_code ux_remote_segments(const struct ux_server_selection *server, const char *id,
+				struct ux_gsym_segments *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	char part[32];
+	(void)snprintf(part, sizeof(part), "-%d", UX_GSYM_SEGMENTS_BYTES);
+	UX_TRY(remote_base_request_gsym(server, id, part, &answer, err));
+	if (ux_gsym_segments_read(ux_out_bytes(&answer.body), ret) > 0)
+		return UX_OK;
+	return ux_error_set(err, UX_ENOTFOUND, "its symbols have none: push it again");
 }
 
 enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
@@ -64,12 +86,13 @@ enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
 				       struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	char hex[2 * UX_ID_GNU_MOST + 1], path[sizeof(hex) + 32];
+	char hex[2 * UX_ID_GNU_MOST + 1], path[sizeof(hex) + 32], part[32];
 	if (id->type != UX_ID_GNU)
 		return ux_error_set(err, UX_ENOTFOUND, "it is known by build IDs alone");
 	ux_hex_encode(ux_bytes(id->bytes, ux_min(id->size, UX_ID_GNU_MOST)), hex);
 	(void)snprintf(path, sizeof(path), "/buildid/%s/executable", hex);
-	UX_TRY(remote_base_request(server, path, UX_REMOTE_HEAD, &answer, err));
+	(void)snprintf(part, sizeof(part), "0-%d", UX_REMOTE_HEAD - 1);
+	UX_TRY(remote_base_request(server, path, part, &answer, err));
 	ux_out_put(ret, answer.body.data, ux_min(answer.body.size, (size_t)UX_REMOTE_HEAD));
 	return ux_out_status(ret, err);
 }

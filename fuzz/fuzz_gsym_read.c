@@ -5,6 +5,7 @@
 #include "gsym_reader.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
+#include "gsym_segments.h"
 
 enum {
 	BUDGET = 1 << 24,
@@ -98,8 +99,30 @@ static void read_whole(const struct ux_gsym *g, bool verified)
 	fuzz_truth(!verified || code == UX_OK || code == UX_ELIMIT);
 }
 
+/* The table of segments is what is written again, and a position in a segment has its pc. */
+static void read_segments(struct ux_bytes file)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym_segments segments;
+	uint64_t pc = 0;
+	size_t size = ux_gsym_segments_read(file, &segments);
+	fuzz_truth((size > 0) == (segments.n > 0) && size <= file.size);
+	(void)ux_gsym_segments_pc(&segments, size, &pc);
+	for (size_t i = 0; i < segments.n; i++) {
+		const struct ux_gsym_segment *s = &segments.list[i];
+		if (s->size > 0 && s->off <= UINT64_MAX - s->size - 4096)
+			fuzz_truth(ux_gsym_segments_pc(&segments, s->off, &pc));
+	}
+	if (size == 0)
+		return;
+	out.swap = file.data[file.size - 1] != 'S';
+	ux_gsym_segments_put(&out, &segments);
+	fuzz_truth(ux_bytes_eq(ux_out_bytes(&out), ux_bytes(file.data + file.size - size, size)));
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
+	read_segments(ux_bytes(data, size));
 	struct ux_gsym g;
 	struct ux_gsym_notes notes = {{0}};
 	struct ux_error err = UX_ERROR_INIT;

@@ -3,6 +3,7 @@
 #include "elf_defs.h"
 #include "file.h"
 #include "fuzz.h"
+#include "gsym_segments.h"
 #include "make_corpus.h"
 #include "make_elf.h"
 #include "make_gsym.h"
@@ -241,6 +242,15 @@ static void make_gsym_corpus(void)
 	save_gsym_seed("example", 0, ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
 	save_seed("gsym_read", "example-v2",
 		  ux_bytes(make_gsym_example2, sizeof(make_gsym_example2)));
+	for (unsigned swap = 0; swap < 2; swap++) {
+		const struct ux_gsym_segments segments = {
+			.list = {{0x1000, 0x20, 0x401000}, {0x5010, 0x1000, 0x700010}}, .n = 2};
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		ux_out_put(&out, make_gsym_example, sizeof(make_gsym_example));
+		out.swap = swap != 0;
+		ux_gsym_segments_put(&out, &segments);
+		save_seed("gsym_read", swap ? "segments-swap" : "segments", ux_out_bytes(&out));
+	}
 	save_seed("gsym_read", "nothing", UX_BYTES_NONE);
 	save_seed("gsym_roundtrip", "nothing", UX_BYTES_NONE);
 	for (uint64_t seed = 0; seed < 20; seed++) { /* the last four in version 2 */

@@ -543,6 +543,18 @@ static enum ux_code crash_file_symbol_pc(struct ux_crash_file *m, const struct u
 	return UX_OK;
 }
 
+/* Converts a position in a file that is not here by the segments that the server has. */
+static bool crash_file_server_pc(struct ux_crash_file *m, uint64_t position,
+				 const struct ux_crash_sources *sources, uint64_t *ret)
+{
+	const struct ux_profile_sources *from = sources->profile;
+	if (!m->segments_read && from->server_segments && m->id.size > 0 &&
+	    from->server_segments(from->server_ctx, &m->id, &m->segments, NULL) != UX_OK)
+		m->segments.n = 0;
+	m->segments_read = true;
+	return ux_gsym_segments_pc(&m->segments, position, ret);
+}
+
 enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_frame *f,
 			      const struct ux_crash_sources *sources, uint64_t *ret,
 			      struct ux_error *err)
@@ -553,6 +565,8 @@ enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_fra
 		return UX_OK;
 	}
 	if (f->has_position && m->symbols && ux_file_symbols_pc(m->symbols, f->position, ret))
+		return UX_OK;
+	if (f->has_position && !m->symbols && crash_file_server_pc(m, f->position, sources, ret))
 		return UX_OK;
 	if (f->origin == UX_CRASH_START) {
 		*ret = low + f->offset;

@@ -66,7 +66,8 @@ struct ux_crash_file {
 	struct ux_error why; /* why there is no file; code UX_OK: there is one */
 	struct ux_out list;  /* instead, if it is long: what the name may mean */
 	/* Opened when they are first needed: */
-	bool elf_read, names_read;
+	bool elf_read, names_read, segments_read;
+	struct ux_gsym_segments segments; /* of the server, where no file is here */
 	struct ux_mapping mapping;
 	struct ux_elf elf;
 	struct ux_gsym_names gsym_names;

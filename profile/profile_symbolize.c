@@ -330,22 +330,46 @@ static size_t symbolize_left(const struct symbolize_batch *b, enum ux_profile_ad
 	return n;
 }
 
+/* Turns positions in the file into pcs by the segments that its symbols have. */
+static void symbolize_segments(struct symbolize_batch *b, const struct ux_gsym_segments *segments)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		uint64_t pc = 0;
+		if (l->n > 0 || l->kind != UX_PROFILE_OFFSET ||
+		    !ux_gsym_segments_pc(segments, l->address, &pc))
+			continue;
+		l->kind = UX_PROFILE_PC;
+		l->address = pc;
+	}
+}
+
 /*
- * Turns positions in a file that is not here into pcs by the segments of the executable that the
- * server has. Where it has none, as where symbols alone were pushed, nothing tells them.
+ * Turns positions in a file that is not here into pcs: by the segments that the server's symbols
+ * have, else by those of the executable, if the server has that.
  */
-static enum ux_code symbolize_server_head(struct symbolize_batch *b, uint32_t module,
-					  const struct ux_profile_sources *sources)
+static enum ux_code symbolize_server_positions(struct symbolize_batch *b, uint32_t module,
+					       const struct ux_profile_sources *sources)
 {
 	const struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s = NULL;
-	struct ux_error why = UX_ERROR_INIT;
+	struct ux_error why = UX_ERROR_INIT, no_segments = UX_ERROR_INIT;
+	struct ux_gsym_segments segments;
 	char text[UX_ERROR_TEXT + 256];
-	if (!sources->server_head || m->source != 0 || m->kind == UX_PROFILE_KERNEL ||
+	if (m->source != 0 || m->kind == UX_PROFILE_KERNEL ||
 	    symbolize_left(b, UX_PROFILE_OFFSET) == 0)
 		return UX_OK;
-	enum ux_code code = sources->server_head(sources->server_ctx, &m->id, &head, &why);
+	enum ux_code code = UX_ENOTFOUND;
+	if (sources->server_segments)
+		code = sources->server_segments(sources->server_ctx, &m->id, &segments,
+						&no_segments);
+	if (code == UX_OK) {
+		symbolize_segments(b, &segments);
+		return UX_OK;
+	}
+	if (code != UX_ENOMEM && sources->server_head)
+		code = sources->server_head(sources->server_ctx, &m->id, &head, &why);
 	if (code == UX_OK)
 		code = ux_file_symbols_create_head(ux_out_bytes(&head), &s, &why);
 	if (code == UX_ENOMEM)
@@ -354,7 +378,10 @@ static enum ux_code symbolize_server_head(struct symbolize_batch *b, uint32_t mo
 		(void)symbolize_offsets(b, module, s);
 		return UX_OK;
 	}
-	(void)snprintf(text, sizeof(text), "its executable at the server: %s",
+	if (!sources->server_segments && !sources->server_head)
+		return UX_OK;
+	(void)snprintf(text, sizeof(text), "its segments at the server: %s; its executable: %s",
+		       *no_segments.text ? no_segments.text : "there are none",
 		       *why.text ? why.text : "there is none");
 	return symbolize_reason_add(b, module, text);
 }
@@ -439,7 +466,7 @@ static enum ux_code symbolize_from_server(struct symbolize_batch *b, uint32_t mo
 	if (!sources->server)
 		return UX_OK;
 	if (m->id.size > 0)
-		UX_TRY(symbolize_server_head(b, module, sources));
+		UX_TRY(symbolize_server_positions(b, module, sources));
 	UX_TRY(symbolize_unsent(b, module));
 	if (m->id.size == 0)
 		return UX_OK;

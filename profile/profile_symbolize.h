@@ -4,6 +4,7 @@
 #ifndef UX_PROFILE_SYMBOLIZE_H
 #define UX_PROFILE_SYMBOLIZE_H
 
+#include "gsym_segments.h"
 #include "out.h"
 #include "profile.h"
 #include "unhex/frame.h"
@@ -32,6 +33,13 @@ typedef enum ux_code ux_profile_base_fn(void *ctx, const struct ux_id *id, uint6
 typedef enum ux_code ux_profile_head_fn(void *ctx, const struct ux_id *id, struct ux_out *ret,
 					struct ux_error *err);
 
+/*
+ * Sets the segments of a module's executable code, which its symbols have. UX_ENOTFOUND: the server
+ * does not have them. Other codes: it could not be queried.
+ */
+typedef enum ux_code ux_profile_segments_fn(void *ctx, const struct ux_id *id,
+					    struct ux_gsym_segments *ret, struct ux_error *err);
+
 /* Called after each module, for progress: how many locations of how many were looked up. */
 typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
 
@@ -45,9 +53,10 @@ struct ux_profile_sources {
 	bool no_dwarf; /* of local files, names of functions alone: symbol tables and Go's tables */
 	bool gsym_cache; /* use the cache of what earlier commands have extracted (symbol_cache.h)
 			  */
-	ux_profile_server_fn *server;    /* NULL: none */
-	ux_profile_base_fn *server_base; /* of the same server; NULL: none */
-	ux_profile_head_fn *server_head; /* of the same server; NULL: none */
+	ux_profile_server_fn *server;            /* NULL: none */
+	ux_profile_base_fn *server_base;         /* of the same server; NULL: none */
+	ux_profile_head_fn *server_head;         /* of the same server; NULL: none */
+	ux_profile_segments_fn *server_segments; /* of the same server; NULL: none */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;

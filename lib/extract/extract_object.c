@@ -64,6 +64,27 @@ static enum ux_code extraction_open(struct ux_extraction *x, struct ux_bytes exe
 	return options->allow_mismatch ? UX_OK : format->check_pair(x->exe, x->debug, err);
 }
 
+/* Keeps where the file's code is loaded. A debug file has the segments of its executable, but other
+ * bytes at their positions. */
+static enum ux_code extraction_keep_segments(struct ux_extraction *x, struct ux_error *err)
+{
+	ux_cleanup(ux_object_ranges_deinit) struct ux_object_ranges ranges = {0};
+	const struct ux_object *exe = x->exe;
+	struct ux_gsym_segments *to = &x->build.segments;
+	if ((exe->format->contents(exe) & UX_OBJECT_CODE_ELSEWHERE) != 0)
+		return UX_OK;
+	UX_TRY(exe->format->segments(exe, &ranges, err));
+	for (size_t i = 0; i < ranges.size && to->n < UX_GSYM_SEGMENTS_MOST; i++) {
+		const struct ux_object_range *r = &ranges.data[i];
+		if (r->executable && r->bytes.size > 0)
+			to->list[to->n++] = (struct ux_gsym_segment){
+				.off = (uint64_t)(r->bytes.data - exe->file.data),
+				.size = r->bytes.size,
+				.pc = r->pc - exe->bias};
+	}
+	return UX_OK;
+}
+
 /* Sets what describes the module. */
 static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error *err)
 {
@@ -74,6 +95,7 @@ static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error
 	b->expected = x->steps->expected;
 	if (x->exe->base != UX_OBJECT_NO_BASE)
 		b->base = x->exe->base;
+	UX_TRY(extraction_keep_segments(x, err));
 	return ux_object_text(x->exe, &b->text, err);
 }
 

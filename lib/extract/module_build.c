@@ -221,6 +221,7 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 		.v1_most = build->options->gsym1_most,
 		.swap = build->swap,
 		.base = first ? build->pieces.data[0].start : build->base,
+		.segments = &build->segments,
 		.uuid = ux_bytes(build->id.bytes, build->id.size),
 		.threads = build->threads,
 		.strings_most = strings_most(build),

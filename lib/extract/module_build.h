@@ -31,9 +31,10 @@ struct ux_module_build {
 	struct ux_spill folder; /* used when the options have no spill */
 	bool swap; /* the module's byte order is not that of this machine; the GSYM has the module's
 		    */
-	uint64_t base;       /* base address of the GSYM */
-	uint64_t bias;       /* subtracted from every pc in the end (elf_file.h) */
-	struct ux_id id;     /* ID of the module; size 0: none */
+	uint64_t base;                    /* base address of the GSYM */
+	uint64_t bias;                    /* subtracted from every pc in the end (elf_file.h) */
+	struct ux_id id;                  /* ID of the module; size 0: none */
+	struct ux_gsym_segments segments; /* of executable code in its file; may be empty */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */
 	/* Called by another thread, if there is one, when units and symbols have been read; it may

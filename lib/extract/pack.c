@@ -273,6 +273,20 @@ static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, st
 	return UX_OK;
 }
 
+/* Writes the table of segments behind the records. */
+static enum ux_code write_segments(struct packer *p, bool placed, ux_gsym_sink_fn *sink,
+				   struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {.swap = p->target->swap};
+	if (!p->target->segments || p->target->segments->n == 0)
+		return UX_OK;
+	ux_gsym_segments_put(&out, p->target->segments);
+	UX_TRY(ux_out_status(&out, err));
+	return placed ? p->target->place(p->ctx, p->data_off + p->turns.end, ux_out_bytes(&out),
+					 err)
+		      : sink(p->ctx, ux_out_bytes(&out), err);
+}
+
 enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_piece_vec *pieces,
 		     const struct ux_pack_target *target, ux_gsym_sink_fn *sink, void *ctx,
 		     struct ux_error *err)
@@ -305,7 +319,8 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.string_shift = p.numbering.strings.shift,
 	};
 	UX_TRY(encode_all(&p, &image, err));
-	return ux_gsym_image_write(&image, sink, ctx, err);
+	UX_TRY(ux_gsym_image_write(&image, sink, ctx, err));
+	return write_segments(&p, image.placed > 0, sink, err);
 }
 
 void ux_pack_count(const struct ux_piece_vec *pieces, struct ux_counts *ret)

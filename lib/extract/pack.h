@@ -6,6 +6,7 @@
 
 #include "code_symbols.h"
 #include "collect.h"
+#include "gsym_segments.h"
 #include "unhex/quality.h"
 
 /* --- Second phase: merging -------------------------------------------------------------------- */
@@ -77,6 +78,7 @@ struct ux_pack_target {
 	uint64_t v1_most; /* size up to which version 1 is used; 0: up to what it can hold */
 	bool swap;
 	uint64_t base;
+	const struct ux_gsym_segments *segments; /* NULL, or empty: unknown */
 	struct ux_bytes uuid;
 	unsigned threads;
 	uint64_t strings_most; /* limit on the total size of names and paths */

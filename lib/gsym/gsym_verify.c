@@ -7,6 +7,7 @@
 #include "gsym_decode.h"
 #include "gsym_format.h"
 #include "gsym_record.h"
+#include "gsym_segments.h"
 #include "gsym_tree.h"
 
 enum {
@@ -407,6 +408,15 @@ static enum ux_code tables_add_all2(struct gsym_check *check, struct gsym_tables
 	return gsym_tables_add(tables, 0, ux_cur_off(&d.c), err);
 }
 
+/* Adds the table of segments at the end of the file, which is in both versions. */
+static enum ux_code tables_add_segments(const struct ux_gsym *g, struct gsym_tables *tables,
+					struct ux_error *err)
+{
+	struct ux_gsym_segments segments;
+	size_t size = ux_gsym_segments_read(g->file, &segments);
+	return size > 0 ? gsym_tables_add(tables, g->file.size - size, g->file.size, err) : UX_OK;
+}
+
 /* What is known of the functions before the current one. */
 struct neighbours {
 	uint64_t start; /* start of the last one */
@@ -535,6 +545,7 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 	UX_TRY(ret ? verify_strings(&check, err) : verify_content(&check, err));
 	UX_TRY(g->version == 1 ? tables_add_all1(g, tables, err)
 			       : tables_add_all2(&check, tables, err));
+	UX_TRY(tables_add_segments(g, tables, err));
 	UX_TRY(gsym_coverage_check(g, tables, &check.notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], err));
 	if (ret)
 		*ret = check.notes;

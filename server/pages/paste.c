@@ -330,6 +330,8 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	uint64_t low = 0;
 	bool known = paste_low(f->module, &low);
 	f->has_pc = true;
+	if (t->has_position && ux_open_module_file_pc(f->module->module, t->position, &f->pc))
+		return UX_OK;
 	if (t->origin == UX_CRASH_START && known) {
 		f->pc = low + t->offset;
 		return UX_OK;
@@ -346,7 +348,8 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	}
 	f->why_not =
 		t->has_position
-			? "a position in the file, which unhex symbolize names where the file is"
+			? "a position in the file, of which its symbols have no segments: push it "
+			  "again, or use unhex symbolize where the file is"
 			: "the text does not say where the module was in memory: paste "
 			  "/proc/PID/maps below it";
 	return UX_OK;

@@ -47,7 +47,9 @@ static enum ux_code naming_collect(struct naming *n, struct ux_error *err)
 	const struct ux_profile *p = n->profile;
 	for (size_t i = 1; i < p->locations.size; i++) {
 		const struct ux_profile_location *l = &p->locations.data[i];
-		if (l->n > 0 || l->kind != UX_PROFILE_PC || l->module == 0 ||
+		bool in_file = l->kind == UX_PROFILE_PC || l->kind == UX_PROFILE_OFFSET ||
+			       l->kind == UX_PROFILE_RELATIVE;
+		if (l->n > 0 || !in_file || l->module == 0 ||
 		    p->modules.data[l->module].id.size == 0)
 			continue;
 		if (!naming_locations_append(&n->list,
@@ -90,6 +92,29 @@ static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *c
 	return count > 0 ? ux_profile_name(n->profile, location, to, count, err) : UX_OK;
 }
 
+/* Turns positions in the module's file, and addresses relative to its start, into pcs. What cannot
+ * be turned is taken off the list; returns the new end. */
+static size_t naming_turn(struct naming *n, const struct ux_open_module *m, size_t first,
+			  size_t end)
+{
+	uint64_t base = 0;
+	bool has_base = ux_open_module_image_start(m, &base, NULL) == UX_OK;
+	size_t kept = first;
+	for (size_t i = first; i < end; i++) {
+		struct ux_profile_location *l =
+			&n->profile->locations.data[n->list.data[i].location];
+		uint64_t pc = l->address;
+		if (l->kind == UX_PROFILE_OFFSET && !ux_open_module_file_pc(m, l->address, &pc))
+			continue;
+		if (l->kind == UX_PROFILE_RELATIVE && !has_base)
+			continue;
+		l->address = l->kind == UX_PROFILE_RELATIVE ? base + pc : pc;
+		l->kind = UX_PROFILE_PC;
+		n->list.data[kept++] = n->list.data[i];
+	}
+	return kept;
+}
+
 /* Names the locations of one open module, from number `first` of the list up to `end`. */
 static enum ux_code naming_resolve(struct naming *n, struct ux_open_module *m, size_t first,
 				   size_t end, struct ux_error *err)
@@ -123,8 +148,16 @@ static enum ux_code naming_module(struct naming *n, size_t first, size_t end, st
 	ux_id_format(&module->id, id);
 	enum ux_code code =
 		ux_server_module_open(n->server, n->ns, id, /* wait_ms= */ 0, &m, &retry_s, &why);
-	if (code == UX_OK)
-		return naming_resolve(n, m, first, end, err);
+	if (code == UX_OK) {
+		size_t kept = naming_turn(n, m, first, end);
+		UX_TRY(naming_resolve(n, m, first, kept, err));
+		if (kept == end)
+			return UX_OK;
+		return ux_profile_string(n->profile,
+					 UX_STR("its symbols have no segments, which positions in "
+						"its file need: push it again"),
+					 &module->why, err);
+	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	ux_error_format(&why, text, sizeof(text));

@@ -2,6 +2,7 @@
 /* The cache of open modules. */
 #include "module_cache.h"
 
+#include "gsym_segments.h"
 #include "clock.h"
 #include "cache.h"
 
@@ -101,6 +102,15 @@ enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t
 			return UX_OK;
 	return ux_error_set(err, UX_ENOTFOUND,
 			    "its symbols do not say where the file's image begins");
+}
+
+bool ux_open_module_file_pc(const struct ux_open_module *m, uint64_t off, uint64_t *ret)
+{
+	struct ux_gsym_segments segments;
+	for (size_t i = 0; i < m->n; i++)
+		if (ux_gsym_segments_read(m->candidates[i].gsym.file, &segments) > 0)
+			return ux_gsym_segments_pc(&segments, off, ret);
+	return false;
 }
 
 /* The share of one module's frame cache, and of one index, in the memory of all. */

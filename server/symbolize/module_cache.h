@@ -38,6 +38,12 @@ enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t
 					struct ux_error *err) ux_must;
 
 /*
+ * Converts a position in the module's file to a pc, by the best candidate that has the table of its
+ * segments. False: none has it, or the position is not that of code.
+ */
+bool ux_open_module_file_pc(const struct ux_open_module *m, uint64_t off, uint64_t *ret);
+
+/*
  * Finds the start of the function with that linkage name, in the best candidate that has it. The
  * names of a candidate are read by the first call, and cached as frames are. *budget is the number
  * of functions that may still be read, and is reduced accordingly; reading is charged to `work`.

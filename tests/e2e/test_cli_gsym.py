@@ -29,7 +29,8 @@ def test_what_extract_writes_is_valid(gsym):
 
 def test_a_byte_that_is_wrong_is_named(gsym, tmp_path):
     data = bytearray(gsym.read_bytes())
-    data[-1] ^= 0xff
+    segments = 16 + 24 * int.from_bytes(data[-16:-12], "little")
+    data[-segments - 1] ^= 0xff  # of the last record
     bad = tmp_path / "bad.gsym"
     bad.write_bytes(data)
     fails(unhex("gsym", "verify", bad), 1, bad)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GSYM 2, and other names of a range, by a reader of the tests' own. LLVM's word is in
 test_gsym_llvm.py."""
+import re
+import struct
 import subprocess
 
 import pytest
@@ -58,7 +60,14 @@ def test_sections_lie_as_llvm_writes_them(prog):
         assert at == end + -end % align
         assert not any(g.data[end:at])
         end = at + size
-    assert end == len(g.data)
+    # Behind it, where LLVM does not look, is which part of the program is loaded where.
+    table = g.data[end:]
+    count, zero, magic = struct.unpack("<II8s", table[-16:])
+    assert (zero, magic) == (0, b"UXSEGMTS") and len(table) == 24 * count + 16
+    headers = subprocess.run(["readelf", "-lW", prog], capture_output=True, text=True, check=True).stdout
+    loads = [tuple(int(x, 16) for x in (m[1], m[3], m[2]))
+             for m in re.finditer(r"LOAD +(\w+) (\w+) \w+ (\w+) \w+ R E", headers)]
+    assert list(struct.iter_unpack("<QQQ", table[:-16])) == loads and len(loads) == 1
 
 
 def test_dump_tells_what_another_reader_finds(prog):

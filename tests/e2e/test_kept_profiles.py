@@ -81,6 +81,19 @@ def test_addresses_get_the_names_that_the_server_has(keeper, tmp_path):
     assert list(folded(keeper, id=again["id"])) == ["start;main"]
 
 
+def test_positions_in_files_get_the_names_of_symbols_alone(keeper, tmp_path):
+    """The code is not at the address that is its position, and the server has no executable."""
+    program = compile_c(tmp_path, name="fixed", flags=("-O2", "-g", "-no-pie"))
+    address = symbol(program, "main")[0]
+    assert address > 0x400000
+    b = pprof_message.Builder()
+    mapping = b.mapping(str(program), build_id(program).removeprefix("gnu:"), start=0x10000, limit=0x20000)
+    b.sample([b.location(0x10000 + address - 0x400000 + 4, mapping), b.named("start")], 10)
+    assert keeper.unhex("push", program).returncode == 0
+    kept = keep(keeper, b.profile.SerializeToString(), service="fixed")
+    assert list(folded(keeper, id=kept["id"])) == ["start;main"]
+
+
 def test_go_tool_pprof_reads_a_kept_profile_and_a_span(keeper, tmp_path):
     kept = keep(keeper, b"main;work 5\nmain;idle 3\n", service="pprof")
     for path in (f"/p/{kept['id']}/pprof/profile", "/p/span/pprof/profile?service=pprof"):

@@ -10,7 +10,7 @@ from browser import LOOKS, checked, narrow
 from conftest import Server
 from crash_reports import CHAIN, Crash, kernel
 from http_api import Api
-from tool import build_id
+from tool import build_id, compile_c, symbol
 
 CHAIN_NAMES = [name for name, _, _ in CHAIN]
 
@@ -46,6 +46,15 @@ def counts(page):
 
 def functions(page):
     return re.findall(r'<code class="fn">([^<]*)</code>', page)
+
+
+def test_a_position_in_a_file_is_resolved_by_the_segments_of_its_symbols(site, tmp_path):
+    program = compile_c(tmp_path, name="unmoved", flags=("-O2", "-g", "-no-pie"))
+    address = symbol(program, "main")[0]
+    assert site.unhex("push", program).returncode == 0
+    page = pasted(site, f"unmoved[7]: segfault at 0 ip {address + 4:016x} sp 00007ffd error 4 in "
+                        f"unmoved[{address + 4 - 0x400000:x},{0x401000:x}+1000]\n")
+    assert counts(page) == (1, 1) and "main" in functions(page), page
 
 
 @pytest.mark.parametrize("kind", ["backtrace", "backtrace_fixed", "sanitizer", "coredump", "core", "rust"])

@@ -552,8 +552,42 @@ static void positions_in_a_file_are_found_by_the_segments_that_the_server_has(vo
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
 	symbolize(t);
 	assert_string_equal(name_of(t, unnamed), "");
-	assert_non_null(
-		strstr(why_of(t, other), "its executable at the server: words of the server"));
+	assert_non_null(strstr(why_of(t, other), "its executable: words of the server"));
+}
+
+static enum ux_code serve_segments(void *ctx, const struct ux_id *id, struct ux_gsym_segments *ret,
+				   struct ux_error *err)
+{
+	const struct servant *s = ctx;
+	assert_true(id->size > 0);
+	if (s->code != UX_OK)
+		return ux_error_set(err, s->code, "its symbols have none");
+	*ret = (struct ux_gsym_segments){.list = {{0x1000, 0x1000, 0x3000}}, .n = 1};
+	return UX_OK;
+}
+
+static void positions_in_a_file_are_found_by_the_segments_of_its_symbols(void **state)
+{
+	struct machine *t = *state;
+	struct servant servant = {.function = 0x3234};
+	t->sources.server = serve_names;
+	t->sources.server_segments = serve_segments;
+	t->sources.server_ctx = &servant;
+	uint32_t module = add_module(t, UX_PROFILE_FILE, "/nowhere/b", gnu_id(OTHER_ID));
+	uint32_t named = add_location(t, module, UX_PROFILE_OFFSET, 0x1234);
+	uint32_t outside = add_location(t, module, UX_PROFILE_OFFSET, 0x5000);
+	symbolize(t);
+	assert_string_equal(name_of(t, named), "of_the_server");
+	assert_string_equal(name_of(t, outside), "");
+	assert_int_equal(servant.n_queried, 1);
+	servant.code = UX_ENOTFOUND;
+	uint32_t other = add_module(t, UX_PROFILE_FILE, "/nowhere/c", gnu_id(OTHER_ID));
+	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
+	symbolize(t);
+	assert_string_equal(name_of(t, unnamed), "");
+	assert_non_null(strstr(why_of(t, other),
+			       "its segments at the server: its symbols have none; its "
+			       "executable: there is none"));
 }
 
 static void what_is_not_sent_to_the_server_has_the_reason(void **state)
@@ -604,6 +638,7 @@ int main(void)
 		TEST(modules_without_a_path_are_found_by_the_release_of_the_kernel),
 		TEST(relative_addresses_count_from_where_the_server_has_the_start_of_the_file),
 		TEST(positions_in_a_file_are_found_by_the_segments_that_the_server_has),
+		TEST(positions_in_a_file_are_found_by_the_segments_of_its_symbols),
 		TEST(what_is_not_sent_to_the_server_has_the_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

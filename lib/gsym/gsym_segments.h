@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which part of a module's file is loaded where: a table that we put behind the last record of a
+ * GSYM, where no reader of the format looks. With it a position in the file can be turned into a pc
+ * when the file itself is gone. docs/formats/gsym.md.
+ */
+#ifndef UX_GSYM_SEGMENTS_H
+#define UX_GSYM_SEGMENTS_H
+
+#include "bytes.h"
+#include "out.h"
+
+enum {
+	UX_GSYM_SEGMENTS_MOST = 64, /* executable ones; linkers make one, or a few */
+	UX_GSYM_SEGMENTS_BYTES = UX_GSYM_SEGMENTS_MOST * 24 + 16 /* a table of that many */
+};
+
+struct ux_gsym_segment {
+	uint64_t off;  /* in the file */
+	uint64_t size; /* bytes in the file */
+	uint64_t pc;   /* of its first byte */
+};
+
+struct ux_gsym_segments {
+	struct ux_gsym_segment list[UX_GSYM_SEGMENTS_MOST];
+	size_t n; /* 0: they are not known */
+};
+
+/* Appends the table of at least one segment, with the byte order of `out`. */
+void ux_gsym_segments_put(struct ux_out *out, const struct ux_gsym_segments *segments);
+
+/*
+ * Reads the table at the end of a GSYM, of which the last UX_GSYM_SEGMENTS_BYTES are enough.
+ * Returns its size in bytes; 0, with no segments: the GSYM has none. The content is of outside: any
+ * numbers are possible.
+ */
+size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret);
+
+/*
+ * Converts a position in the file to the pc at which that byte is loaded. Whole pages are mapped,
+ * so the rest of a segment's first and last page is included. False: no segment has it.
+ */
+bool ux_gsym_segments_pc(const struct ux_gsym_segments *segments, uint64_t off, uint64_t *ret);
+
+#endif
