@@ -218,6 +218,12 @@ void ux_window_close(struct ux_window *w)
 	*w = (struct ux_window){0};
 }
 
+void ux_window_rewind(struct ux_window *w)
+{
+	madvise(w->mapping, w->mapping_size, MADV_DONTNEED);
+	w->ready = w->kept = w->spare = 0;
+}
+
 void ux_window_advance(struct ux_window *w, size_t end)
 {
 	end = (ux_min(end, w->size) + WINDOW_STEP - 1) & ~(WINDOW_STEP - 1);

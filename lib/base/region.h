@@ -78,6 +78,9 @@ struct ux_window {
 enum ux_code ux_window_open(struct ux_window *window, size_t size, struct ux_error *err) ux_must;
 void ux_window_close(struct ux_window *window);
 
+/* Makes the window that of the first bytes again, all of whose content is undefined. */
+void ux_window_rewind(struct ux_window *window);
+
 /*
  * Makes the bytes in front of `end` writable. Only one thread at a time may call it; others may
  * read meanwhile.

@@ -9,14 +9,13 @@ void ux_order_budget_init(struct ux_order_budget *b, uint64_t most)
 
 bool ux_order_budget_charge(struct ux_order_budget *b, uint64_t cost)
 {
-	uint64_t charged = atomic_fetch_add_explicit(&b->charged, cost, memory_order_relaxed);
-	return b->refusing || b->before + charged + cost <= b->most;
+	uint64_t before = atomic_fetch_add_explicit(&b->charged, cost, memory_order_relaxed);
+	return b->refusing || before + cost <= b->most;
 }
 
 bool ux_order_budget_exceeded(const struct ux_order_budget *b)
 {
-	uint64_t charged = atomic_load_explicit(&b->charged, memory_order_relaxed);
-	return !b->refusing && b->before + charged > b->most;
+	return !b->refusing && atomic_load_explicit(&b->charged, memory_order_relaxed) > b->most;
 }
 
 void ux_order_budget_replay(struct ux_order_budget *b)
@@ -28,8 +27,8 @@ void ux_order_budget_replay(struct ux_order_budget *b)
 
 bool ux_order_budget_replay_charge(struct ux_order_budget *b, uint64_t position, uint64_t cost)
 {
-	b->before += cost;
-	if (b->before <= b->most)
+	uint64_t before = atomic_fetch_add_explicit(&b->charged, cost, memory_order_relaxed);
+	if (before + cost <= b->most)
 		return true;
 	b->until = position;
 	return false;
@@ -38,10 +37,4 @@ bool ux_order_budget_replay_charge(struct ux_order_budget *b, uint64_t position,
 bool ux_order_budget_refuses(const struct ux_order_budget *b, uint64_t position)
 {
 	return b->refusing && position >= b->until;
-}
-
-void ux_order_budget_next(struct ux_order_budget *b)
-{
-	b->before += atomic_exchange_explicit(&b->charged, 0, memory_order_relaxed);
-	b->until = 0; /* only if any unit is refused */
 }

@@ -95,32 +95,30 @@ ux_inline bool ux_work_charge(struct ux_work *work, uint64_t n)
 }
 
 /*
- * A budget for work that units of all batches cause together. Units are read in waves, and the
- * costs of a wave are added up while it is read. Only when they exceed the budget, the costs are
- * replayed in order, to find the first unit that is refused, and the wave is read again without
- * what is refused from there on.
+ * A budget for work that units of all batches cause together. Costs are added up while units are
+ * read, in any order. Only when they exceed the budget, the costs are replayed in order, to find
+ * the first unit that is refused, and all units are read again without what is refused from there
+ * on.
  */
 struct ux_order_budget {
 	uint64_t most;
-	uint64_t before;          /* charged by the previous waves */
-	_Atomic uint64_t charged; /* charged by this wave so far; it is only a counter, so relaxed
-				     order is enough */
+	_Atomic uint64_t charged; /* so far; it is only a counter, so relaxed order is enough */
 	bool refusing;            /* units from position `until` on are refused */
-	uint64_t until;           /* position in the wave's order */
+	uint64_t until;           /* position in the order of all units */
 };
 
 void ux_order_budget_init(struct ux_order_budget *budget, uint64_t most);
 
 /*
- * Adds a unit's cost. False when the budget is exceeded: the wave will be read again, so the rest
- * of it need not be read. Any thread.
+ * Adds a unit's cost. False when the budget is exceeded: the units will be read again, so this one
+ * need not be read. Any thread.
  */
 bool ux_order_budget_charge(struct ux_order_budget *budget, uint64_t cost);
 
-/* True when the wave's costs exceed the budget. */
+/* True when all costs together exceed the budget. */
 bool ux_order_budget_exceeded(const struct ux_order_budget *budget);
 
-/* Begins to replay an exceeded wave in order. */
+/* Begins to replay the costs in order. */
 void ux_order_budget_replay(struct ux_order_budget *budget);
 /*
  * Charges the cost of the next unit in order, at `position`. False when it is the first unit that
@@ -131,8 +129,5 @@ bool ux_order_budget_replay_charge(struct ux_order_budget *budget, uint64_t posi
 
 /* True when the unit at this position is refused. */
 bool ux_order_budget_refuses(const struct ux_order_budget *budget, uint64_t position);
-
-/* Ends a wave that was read and begins the next one. */
-void ux_order_budget_next(struct ux_order_budget *budget);
 
 #endif

@@ -42,6 +42,7 @@ ux_inline enum ux_code ux_code_damage_tolerate(struct ux_code_damage *damage, en
 /* A request to read one unit. */
 struct ux_code_request {
 	uint32_t unit;   /* number of the unit, from 0 on */
+	uint32_t wave;   /* number of the call of next() that it came with */
 	unsigned worker; /* number of the thread, each of which has its own tables */
 	bool first;      /* the first of its batch: no state of earlier units may be used */
 	bool no_rows; /* the budget of rows is exceeded: leave the rows out and count that as damage
@@ -67,7 +68,7 @@ struct ux_code_reader {
 	uint64_t rows_most; /* budget of the whole module for decoding rows */
 
 	/* Estimates how much work a unit is, in bytes. */
-	uint64_t (*weigh)(void *ctx, uint32_t unit);
+	uint64_t (*weigh)(void *ctx, uint32_t wave, uint32_t unit);
 
 	/*
 	 * Opens a unit. *ret_open stays false when the unit has nothing to read. *ret_cost is the
@@ -81,13 +82,14 @@ struct ux_code_reader {
 			     struct ux_code_unit *ret, struct ux_error *err);
 
 	/*
-	 * For units that are read in waves; NULL when all units are available at once. next()
-	 * prepares the next wave while other threads read the current one. take() makes it the
-	 * current one and returns its number of units, 0 at the end. Texts inside of `passing` are
-	 * valid only as long as their wave is current.
+	 * For units that come in waves; NULL when all units are available at once. It adds a wave
+	 * while other threads read units from number n_read on; those below it are not read any
+	 * more. *ret_n is the number of its units, 0 at the end. Texts inside of `passing` are
+	 * valid only until their unit was read. One thread at a time.
 	 */
-	enum ux_code (*next)(void *ctx, struct ux_error *err);
-	uint32_t (*take)(void *ctx);
+	enum ux_code (*next)(void *ctx, uint32_t n_read, uint32_t *ret_n, struct ux_error *err);
+	/* Begins anew: the units are read once more. NULL: nothing has to be done for it. */
+	void (*rewind)(void *ctx);
 	struct ux_bytes passing;
 };
 

@@ -4,6 +4,7 @@
 
 #include "pool.h"
 #include "unit_cutter.h"
+#include "wave_queue.h"
 
 enum {
 	BATCH_BYTES = 1u << 18, /* bytes of units in one job; a job for each small unit would cost
@@ -15,37 +16,36 @@ enum {
  * them. */
 #define ARENA_BUDGET (UINT64_C(1) << 36)
 
-/* Consecutive units that one thread reads in one job. */
-struct batch {
-	uint32_t first;
-	uint32_t count;
-	uint64_t bytes;
-	uint8_t wave; /* number of the wave, for claims */
-};
-
-UX_VEC(batch_vec, struct batch);
-
 struct collector;
 
 /* The state of one thread. */
 struct collect_worker {
 	const struct collector *collector;
 	struct ux_unit_cutter cutter;
-	uint32_t unit;     /* number of the unit that is being read */
-	uint64_t position; /* its position in the order in which rows are charged to the budget */
+	uint32_t claimants; /* units below this number are done, and their claims are respected */
+	uint64_t position;  /* of the current unit in the order in which rows are charged */
+};
+
+/* What was read of the units of a wave, from number `first` on. */
+struct wave_result {
+	uint32_t first, n;
+	struct ux_unit_pieces *units; /* malloc'ed */
+	uint64_t *costs;              /* of decoding the rows of each unit; malloc'ed */
 };
 
 struct collector {
 	const struct ux_code_reader *reader;
 	const struct ux_collect_options *options;
-	uint32_t first, n_units; /* units that are available now: all of them, or those of a wave */
-	const struct batch *batches;
-	size_t n_batches;
 	struct collect_worker *workers; /* one for each thread */
-	unsigned threads;               /* no more threads than there are jobs */
+	unsigned threads;
 	struct ux_claims claims;
 	struct ux_order_budget rows;
-	struct ux_unit_pieces *results;
+	struct ux_wave_queue queue;
+	/* written before the wave is added to the queue, and then only by the threads that read it
+	 */
+	struct wave_result results[UX_WAVES_MOST];
+	uint32_t n_waves; /* waves that have been added */
+	uint32_t n_units; /* units of these waves */
 };
 
 static bool collect_skip(void *ctx, const struct ux_range *range)
@@ -54,7 +54,7 @@ static bool collect_skip(void *ctx, const struct ux_range *range)
 	const struct ux_collect_options *options = w->collector->options;
 	if (options->skip && options->skip(options->skip_ctx, range))
 		return true;
-	return ux_claims_has(&w->collector->claims, w->unit, range->lo, range->hi - range->lo);
+	return ux_claims_has(&w->collector->claims, w->claimants, range->lo, range->hi - range->lo);
 }
 
 /* --- strings that are released with their wave ------------------------------------------------ */
@@ -106,34 +106,30 @@ static enum ux_code collect_copy_texts(struct ux_bytes passing, struct ux_unit_p
 
 /* --- one batch -------------------------------------------------------------------------------- */
 
-static struct ux_code_request collect_request(struct collector *c, struct collect_worker *w,
-					      uint32_t number, bool first)
+static enum ux_code collect_unit(struct collector *c, struct collect_worker *w,
+				 const struct ux_wave_batch *batch, uint32_t number,
+				 struct ux_error *err)
 {
-	w->unit = number;
-	return (struct ux_code_request){
+	const struct ux_code_reader *reader = c->reader;
+	const struct wave_result *wave = &c->results[batch->wave];
+	struct ux_unit_pieces *result = &wave->units[number - wave->first];
+	uint64_t *cost = &wave->costs[number - wave->first];
+	struct ux_code_request request = {
 		.unit = number,
+		.wave = batch->wave,
 		.worker = (unsigned)(w - c->workers),
-		.first = first,
+		.first = number == batch->first,
 		.no_rows = ux_order_budget_refuses(&c->rows, w->position),
 		.arena = w->cutter.arena,
-		.damage = &c->results[number].damage,
+		.damage = &result->damage,
 		.skip = collect_skip,
 		.skip_ctx = w,
 	};
-}
-
-static enum ux_code collect_unit(struct collector *c, struct collect_worker *w, uint32_t number,
-				 bool first, struct ux_error *err)
-{
-	const struct ux_code_reader *reader = c->reader;
-	struct ux_unit_pieces *result = &c->results[number];
-	struct ux_code_request request = collect_request(c, w, number, first);
 	struct ux_code_unit unit = {0};
 	bool open = false;
-	uint64_t cost = 0;
-	UX_TRY(reader->open(reader->ctx, &request, &open, &cost, err));
-	if (!open || !ux_order_budget_charge(&c->rows, cost))
-		return UX_OK; /* the unit has nothing, or the wave will be read again */
+	UX_TRY(reader->open(reader->ctx, &request, &open, cost, err));
+	if (!open || !ux_order_budget_charge(&c->rows, *cost))
+		return UX_OK; /* the unit has nothing, or all units will be read again */
 	UX_TRY(reader->read(reader->ctx, &request, &unit, err));
 	UX_TRY(ux_unit_cut(&w->cutter, number, &unit, result, err));
 	return reader->passing.size > 0
@@ -141,187 +137,195 @@ static enum ux_code collect_unit(struct collector *c, struct collect_worker *w, 
 		       : UX_OK;
 }
 
-static enum ux_code collect_batch(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+static enum ux_code collect_batch(struct collector *c, struct collect_worker *w,
+				  const struct ux_wave_job *job, struct ux_error *err)
 {
-	struct collector *c = ctx;
-	struct collect_worker *w = &c->workers[worker];
-	const struct batch *b = &c->batches[job];
+	const struct ux_wave_batch *b = &job->batch;
 	ux_unit_cutter_begin(&w->cutter, b->first == 0);
-	w->position = (uint64_t)job << 32;
+	w->claimants = job->claimants;
+	w->position = job->position;
 	for (uint32_t i = 0; i < b->count; i++, w->position++)
-		UX_TRY(collect_unit(c, w, b->first + i, i == 0, err));
+		UX_TRY(collect_unit(c, w, b, b->first + i, err));
 	return UX_OK;
 }
 
 /* --- waves ------------------------------------------------------------------------------------ */
-
-/* Reads the units of the wave in order, until the budget for rows is used up. */
-static enum ux_code collect_replay(struct collector *c, struct ux_error *err)
-{
-	struct collect_worker *w = &c->workers[0];
-	struct ux_code_damage ignored = {0};
-	ux_order_budget_replay(&c->rows);
-	for (size_t job = 0; job < c->n_batches; job++) {
-		const struct batch *b = &c->batches[job];
-		w->position = (uint64_t)job << 32;
-		for (uint32_t i = 0; i < b->count; i++, w->position++) {
-			struct ux_code_request request =
-				collect_request(c, w, b->first + i, i == 0);
-			bool open = false;
-			uint64_t cost = 0;
-			request.damage = &ignored;
-			UX_TRY(c->reader->open(c->reader->ctx, &request, &open, &cost, err));
-			if (open && !ux_order_budget_replay_charge(&c->rows, w->position, cost))
-				return UX_OK;
-		}
-	}
-	return UX_OK;
-}
-
-/* Called after a wave was read. Reads it again when its rows exceeded the budget. */
-static enum ux_code collect_end_wave(struct collector *c, struct ux_error *err)
-{
-	if (ux_order_budget_exceeded(&c->rows)) {
-		UX_TRY(collect_replay(c, err));
-		ux_claims_forget(&c->claims, c->claims.wave_of[c->batches[0].first]);
-		for (size_t i = 0; i < c->n_batches; i++)
-			memset(c->results + c->batches[i].first, 0,
-			       c->batches[i].count * sizeof(*c->results));
-		UX_TRY(ux_pool_run(c->threads, c->n_batches, collect_batch, c, err));
-	}
-	ux_order_budget_next(&c->rows);
-	return UX_OK;
-}
-
-static int batch_compare(const void *a, const void *b)
-{
-	const struct batch *x = a, *y = b;
-	if (x->wave != y->wave)
-		return x->wave < y->wave ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Combines consecutive units into jobs. */
-static bool make_batches(const struct collector *c, struct batch_vec *batches)
-{
-	const struct ux_code_reader *reader = c->reader;
-	struct batch open = {0};
-	for (uint32_t i = 0; i < c->n_units; i++) {
-		if (open.count == 0)
-			open.first = c->first + i;
-		open.count++;
-		open.bytes += reader->weigh(reader->ctx, c->first + i);
-		if ((open.bytes < BATCH_BYTES || reader->ordered) && i + 1 < c->n_units)
-			continue;
-		if (!batch_vec_append(batches, open))
-			return false;
-		open = (struct batch){0};
-	}
-	return true;
-}
 
 uint64_t ux_collect_wave_bytes(uint64_t total)
 {
 	return ux_max(total / UX_WAVES_MOST + 1, (uint64_t)WAVE_LEAST);
 }
 
-static void sort_batches(const struct batch_vec *batches)
-{
-	if (batches->size > 1)
-		qsort(batches->data, batches->size, sizeof(*batches->data), batch_compare);
-}
-
-/*
- * Divides the jobs into waves of equal work. This depends only on the units. A job as large as a
- * wave is put into the first wave, and within a wave the largest job is first, so that no thread is
- * left with it at the end.
- */
-static void make_waves(const struct batch_vec *batches, uint8_t *wave_of)
-{
-	uint64_t total = 0, before = 0;
-	for (size_t i = 0; i < batches->size; i++)
-		total += batches->data[i].bytes;
-	uint64_t each = ux_collect_wave_bytes(total);
-	for (size_t i = 0; i < batches->size; i++) {
-		struct batch *b = &batches->data[i];
-		b->wave = b->bytes >= each ? 0 : (uint8_t)(before / each);
-		before += b->bytes;
-		memset(wave_of + b->first, b->wave, b->count);
-	}
-}
-
-/* Reads the units when all of them are available. */
-static enum ux_code collect_waves(struct collector *c, struct ux_error *err)
-{
-	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
-	if (!make_batches(c, &batches) || !ux_claims_grow(&c->claims, c->n_units))
-		return ux_error_nomem(err);
-	if (c->reader->duplicates)
-		make_waves(&batches, c->claims.wave_of);
-	sort_batches(&batches);
-	for (size_t first = 0, end; first < batches.size; first = end) {
-		for (end = first; end < batches.size; end++)
-			if (batches.data[end].wave != batches.data[first].wave)
-				break;
-		c->batches = batches.data + first;
-		c->n_batches = end - first;
-		UX_TRY(ux_pool_run(c->threads, c->n_batches, collect_batch, c, err));
-		UX_TRY(collect_end_wave(c, err));
-	}
-	return UX_OK;
-}
-
-/*
- * Reads a batch, or provides the next wave's units. The latter is the first job when other threads
- * can read meanwhile. It is the last job when there is only this thread, because the data that was
- * inflated last is in the CPU's cache.
- */
-static enum ux_code collect_batch_or_next(void *ctx, size_t job, unsigned worker,
-					  struct ux_error *err)
-{
-	struct collector *c = ctx;
-	size_t feeder = c->threads > 1 ? 0 : c->n_batches;
-	if (job == feeder)
-		return c->reader->next(c->reader->ctx, err);
-	return collect_batch(c, job > feeder ? job - 1 : job, worker, err);
-}
-
-/* Makes room for the results of the available units, at their numbers. */
-static enum ux_code grow_results(struct collector *c, struct ux_collection *out,
-				 struct ux_error *err)
-{
-	size_t n = (size_t)c->first + c->n_units;
-	struct ux_unit_pieces *grown = realloc(out->units, (n + 1) * sizeof(*grown));
-	if (!grown)
-		return ux_error_nomem(err);
-	memset(grown + c->first, 0, ((size_t)c->n_units + 1) * sizeof(*grown));
-	out->units = c->results = grown;
-	out->n_units = n;
-	return UX_OK;
-}
-
-/* Reads the units when they become available in waves. */
-static enum ux_code collect_stream(struct collector *c, struct ux_collection *out,
-				   struct ux_error *err)
+/* Combines the next n consecutive units, which came with a wave, into jobs. */
+static bool make_batches(const struct collector *c, uint32_t n, struct ux_wave_batch_vec *batches)
 {
 	const struct ux_code_reader *reader = c->reader;
-	UX_TRY(reader->next(reader->ctx, err));
-	for (unsigned wave = 0; (c->n_units = reader->take(reader->ctx)) > 0; wave++) {
-		ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
-		c->first = (uint32_t)out->n_units;
-		if (!make_batches(c, &batches) ||
-		    !ux_claims_grow(&c->claims, (size_t)c->first + c->n_units))
-			return ux_error_nomem(err);
-		memset(c->claims.wave_of + c->first, (int)wave, c->n_units);
-		UX_TRY(grow_results(c, out, err));
-		sort_batches(&batches);
-		c->batches = batches.data;
-		c->n_batches = batches.size;
-		UX_TRY(ux_pool_run(c->threads, batches.size + 1, collect_batch_or_next, c, err));
-		UX_TRY(collect_end_wave(c, err));
+	struct ux_wave_batch open = {0};
+	for (uint32_t i = 0; i < n; i++) {
+		if (open.count == 0)
+			open.first = c->n_units + i;
+		open.count++;
+		open.bytes += reader->weigh(reader->ctx, c->n_waves, c->n_units + i);
+		if ((open.bytes < BATCH_BYTES || reader->ordered) && i + 1 < n)
+			continue;
+		if (!ux_wave_batch_vec_append(batches, open))
+			return false;
+		open = (struct ux_wave_batch){0};
 	}
+	return true;
+}
+
+/* Adds a wave with room for its results. */
+static enum ux_code collector_add_wave(struct collector *c, struct ux_wave_batch *batches, size_t n,
+				       struct ux_error *err)
+{
+	uint32_t n_units = 0;
+	for (size_t i = 0; i < n; i++)
+		n_units += batches[i].count;
+	if (n == 0)
+		return UX_OK;
+	if (c->n_waves == UX_WAVES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "units come in more than %d waves",
+				    (int)UX_WAVES_MOST);
+	struct wave_result *wave = &c->results[c->n_waves];
+	*wave = (struct wave_result){
+		.first = c->n_units,
+		.n = n_units,
+		.units = calloc(n_units, sizeof(*wave->units)),
+		.costs = calloc(n_units, sizeof(*wave->costs)),
+	};
+	c->n_waves++;
+	c->n_units += n_units;
+	if (!wave->units || !wave->costs)
+		return ux_error_nomem(err);
+	return ux_wave_queue_add(&c->queue, batches, n, err);
+}
+
+/*
+ * Divides all units into waves of equal work. This depends only on the units. A job as large as a
+ * wave starts before all others, so that no thread is left with it at the end.
+ */
+static enum ux_code collector_add_all(struct collector *c, struct ux_error *err)
+{
+	ux_cleanup(ux_wave_batch_vec_deinit) struct ux_wave_batch_vec batches = {0};
+	uint64_t total = 0, before = 0, each = UINT64_MAX;
+	if (!make_batches(c, c->reader->n_units, &batches))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < batches.size; i++)
+		total += batches.data[i].bytes;
+	if (c->reader->duplicates)
+		each = ux_collect_wave_bytes(total);
+	for (size_t first = 0, end = 0; first < batches.size; first = end) {
+		uint64_t wave = before / each;
+		for (; end < batches.size && before / each == wave; end++) {
+			batches.data[end].early = batches.data[end].bytes >= each;
+			before += batches.data[end].bytes;
+		}
+		UX_TRY(collector_add_wave(c, batches.data + first, end - first, err));
+	}
+	ux_wave_queue_order(&c->queue);
+	ux_wave_queue_complete(&c->queue);
+	return UX_OK;
+}
+
+/* Gets the next wave of the reader. */
+static enum ux_code collector_feed(struct collector *c, uint32_t n_read, struct ux_error *err)
+{
+	ux_cleanup(ux_wave_batch_vec_deinit) struct ux_wave_batch_vec batches = {0};
+	uint32_t n = 0;
+	UX_TRY(c->reader->next(c->reader->ctx, n_read, &n, err));
+	if (n == 0)
+		ux_wave_queue_complete(&c->queue);
+	if (!make_batches(c, n, &batches))
+		return ux_error_nomem(err);
+	return collector_add_wave(c, batches.data, batches.size, err);
+}
+
+/* What one thread does until there are no more jobs. */
+static enum ux_code collect_work(void *ctx, size_t number, unsigned worker, struct ux_error *err)
+{
+	struct collector *c = ctx;
+	struct ux_wave_job job;
+	(void)number;
+	(void)err; /* the queue has it */
+	for (;;) {
+		struct ux_error why = UX_ERROR_INIT;
+		ux_wave_queue_take(&c->queue, &job);
+		if (job.kind == UX_WAVE_JOB_NONE)
+			return UX_OK;
+		enum ux_code code = job.kind == UX_WAVE_JOB_FEED
+					    ? collector_feed(c, job.n_read, &why)
+					    : collect_batch(c, &c->workers[worker], &job, &why);
+		ux_wave_queue_done(&c->queue, &job, code, &why);
+	}
+}
+
+/* Reads all units once. */
+static enum ux_code collector_run(struct collector *c, struct ux_error *err)
+{
+	if (!c->reader->next)
+		UX_TRY(collector_add_all(c, err));
+	UX_TRY(ux_pool_run(c->threads, c->threads, collect_work, c, err));
+	return ux_wave_queue_status(&c->queue, err);
+}
+
+/* Finds the first unit whose rows exceed the budget, in the order in which units are read. */
+static void collector_replay(struct collector *c)
+{
+	const struct ux_wave_batch_vec *batches = &c->queue.batches;
+	ux_order_budget_replay(&c->rows);
+	for (size_t k = 0; k < batches->size; k++) {
+		const struct ux_wave_batch *b = &batches->data[k];
+		const struct wave_result *wave = &c->results[b->wave];
+		for (uint32_t i = 0; i < b->count; i++)
+			if (!ux_order_budget_replay_charge(&c->rows, ((uint64_t)k << 32) + i,
+							   wave->costs[b->first - wave->first + i]))
+				return;
+	}
+}
+
+/* Forgets everything that was read. */
+static void collector_clear(struct collector *c)
+{
+	for (uint32_t i = 0; i < c->n_waves; i++) {
+		free(c->results[i].units);
+		free(c->results[i].costs);
+	}
+	c->n_waves = c->n_units = 0;
+	ux_wave_queue_clear(&c->queue);
+	ux_claims_clear(&c->claims);
+}
+
+/*
+ * Reads all units. When their rows exceed the budget, which only hostile ones do, they are read
+ * once more, without the rows from the first unit on that is above it.
+ */
+static enum ux_code collector_read(struct collector *c, struct ux_error *err)
+{
+	UX_TRY(collector_run(c, err));
+	if (!ux_order_budget_exceeded(&c->rows))
+		return UX_OK;
+	collector_replay(c);
+	collector_clear(c);
+	for (unsigned i = 0; i < c->threads; i++)
+		ux_arena_rewind(c->workers[i].cutter.arena, (struct ux_arena_mark){0});
+	if (c->reader->rewind)
+		c->reader->rewind(c->reader->ctx);
+	return collector_run(c, err);
+}
+
+/* Puts the results of all waves behind each other. */
+static enum ux_code collector_join(const struct collector *c, struct ux_collection *out,
+				   struct ux_error *err)
+{
+	out->units = calloc((size_t)c->n_units + 1, sizeof(*out->units));
+	if (!out->units)
+		return ux_error_nomem(err);
+	for (uint32_t i = 0; i < c->n_waves; i++) {
+		const struct wave_result *wave = &c->results[i];
+		memcpy(out->units + wave->first, wave->units, wave->n * sizeof(*wave->units));
+	}
+	out->n_units = c->n_units;
 	return UX_OK;
 }
 
@@ -330,7 +334,9 @@ static void collector_deinit(struct collector *c)
 	for (unsigned i = 0; c->workers && i < c->threads; i++)
 		ux_unit_cutter_deinit(&c->workers[i].cutter);
 	free(c->workers);
+	collector_clear(c);
 	ux_claims_deinit(&c->claims);
+	ux_wave_queue_deinit(&c->queue);
 }
 
 /* Makes the state of each thread. It is always released in the end. */
@@ -362,19 +368,15 @@ enum ux_code ux_collect_units(const struct ux_code_reader *reader,
 	ux_cleanup(collector_deinit) struct collector c = {
 		.reader = reader,
 		.options = options,
-		.n_units = reader->n_units,
 		.threads = ux_max(1u, ux_min(options->threads, reader->workers)),
 	};
+	ux_wave_queue_init(&c.queue, c.threads);
 	if (!ux_claims_init(&c.claims, options->symbols))
 		return ux_error_nomem(err);
 	ux_order_budget_init(&c.rows, reader->rows_most);
 	UX_TRY(make_workers(&c, &out, err));
-	if (reader->next) {
-		UX_TRY(collect_stream(&c, &out, err));
-	} else {
-		UX_TRY(grow_results(&c, &out, err));
-		UX_TRY(collect_waves(&c, err));
-	}
+	UX_TRY(collector_read(&c, err));
+	UX_TRY(collector_join(&c, &out, err));
 	*ret = out;
 	out = (struct ux_collection){0};
 	return UX_OK;

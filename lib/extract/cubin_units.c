@@ -552,8 +552,9 @@ static enum ux_code cubin_reader_read(void *ctx, const struct ux_code_request *r
 	return UX_OK;
 }
 
-static uint64_t cubin_reader_weigh(void *ctx, uint32_t unit)
+static uint64_t cubin_reader_weigh(void *ctx, uint32_t wave, uint32_t unit)
 {
+	(void)wave;
 	(void)ctx;
 	(void)unit;
 	return 1; /* all units are in one batch */

@@ -25,10 +25,7 @@ struct dwarf_worker {
 
 struct dwarf_reader {
 	const struct ux_dwarf_units_input *in;
-	/* units that are available now: all of them, or those of a wave */
-	const struct ux_dwarf_units *units;
-	uint32_t first; /* number of the first one */
-	struct ux_info_feed feed;
+	struct ux_info_feed feed; /* of a stream */
 	struct ux_dwarf_units whole, sup;
 	struct dwarf_worker *workers;
 	unsigned n_workers;
@@ -54,6 +51,13 @@ static void dwarf_reader_deinit(struct dwarf_reader *r)
 	ux_dwarf_units_free(&r->sup);
 }
 
+static const struct ux_dwarf_unit *dwarf_reader_unit(const struct dwarf_reader *r, uint32_t wave,
+						     uint32_t number)
+{
+	const struct ux_info_wave *from = &r->feed.waves[wave];
+	return r->in->stream ? &from->units.list[number - from->first] : &r->whole.list[number];
+}
+
 /* Returns true when the filter has some of the unit's addresses, or when the unit's entry does not
  * have its addresses. */
 static bool dwarf_unit_selected(const struct ux_address_filter *filter, struct dwarf_worker *w)
@@ -71,7 +75,7 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 {
 	struct dwarf_reader *r = ctx;
 	struct dwarf_worker *w = &r->workers[request->worker];
-	const struct ux_dwarf_unit *unit = &r->units->list[request->unit - r->first];
+	const struct ux_dwarf_unit *unit = dwarf_reader_unit(r, request->wave, request->unit);
 	struct ux_error reason = UX_ERROR_INIT;
 	if (r->in->progress) /* relaxed: it is only shown */
 		atomic_fetch_add_explicit(&r->in->progress->done, unit->end - unit->off,
@@ -231,26 +235,28 @@ static enum ux_code dwarf_reader_read(void *ctx, const struct ux_code_request *r
 	return UX_OK;
 }
 
-static uint64_t dwarf_reader_weigh(void *ctx, uint32_t number)
+static uint64_t dwarf_reader_weigh(void *ctx, uint32_t wave, uint32_t number)
 {
 	const struct dwarf_reader *r = ctx;
-	const struct ux_dwarf_unit *unit = &r->units->list[number - r->first];
+	const struct ux_dwarf_unit *unit = dwarf_reader_unit(r, wave, number);
 	uint64_t bytes = unit->end - unit->off;
 	return bytes + (r->in->split && bytes <= UX_SKELETON_MOST ? SPLIT_BYTES : 0);
 }
 
-static enum ux_code dwarf_reader_next(void *ctx, struct ux_error *err)
+static enum ux_code dwarf_reader_next(void *ctx, uint32_t n_read, uint32_t *ret_n,
+				      struct ux_error *err)
 {
 	struct dwarf_reader *r = ctx;
-	return ux_info_feed_next(&r->feed, err);
+	return ux_info_feed_next(&r->feed, n_read, ret_n, err);
 }
 
-static uint32_t dwarf_reader_take(void *ctx)
+static void dwarf_reader_rewind(void *ctx)
 {
 	struct dwarf_reader *r = ctx;
-	r->first += r->units ? (uint32_t)r->units->count : 0;
-	r->units = &r->feed.units;
-	return ux_info_feed_advance(&r->feed) ? (uint32_t)r->units->count : 0;
+	if (r->in->stream)
+		ux_info_feed_rewind(&r->feed);
+	if (r->in->progress)
+		atomic_store_explicit(&r->in->progress->done, 0, memory_order_relaxed);
 }
 
 /* Makes the state of each thread. Names that refer to other units are resolved in `units`. */
@@ -268,6 +274,7 @@ static enum ux_code dwarf_make_workers(struct dwarf_reader *r, const struct ux_d
 
 enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
 				       struct ux_section_window *stream,
+				       bool (*go_on)(const void *ctx), const void *ctx,
 				       struct ux_dwarf_units_ahead *ret, struct ux_error *err)
 {
 	*ret = (struct ux_dwarf_units_ahead){0};
@@ -276,7 +283,10 @@ enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
 	} else {
 		ux_info_feed_open(&ret->feed, stream, sections,
 				  ux_collect_wave_bytes(sections->data[UX_DWARF_INFO].size));
-		UX_TRY(ux_info_feed_next(&ret->feed, err));
+		do {
+			UX_TRY(ux_info_feed_fill(&ret->feed, err));
+		} while (ret->feed.limit < UX_WAVES_AHEAD && !ux_info_feed_ended(&ret->feed) &&
+			 go_on(ctx));
 	}
 	ret->made = true;
 	return UX_OK;
@@ -307,7 +317,6 @@ static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_read
 	if (!dwarf_take_ahead(r))
 		UX_TRY(ux_dwarf_units_parse(r->in->sections, &r->whole, err));
 	r->whole.sup = r->in->sections->sup ? &r->sup : NULL;
-	r->units = &r->whole;
 	reader->n_units = (uint32_t)r->whole.count;
 	if (r->in->split)
 		UX_TRY(ux_split_duplicates_find(r->in->sections, &r->whole, &r->repeated, err));
@@ -327,7 +336,6 @@ static enum ux_code dwarf_open_stream(struct dwarf_reader *r, struct ux_code_rea
 		ux_info_feed_open(&r->feed, r->in->stream, r->in->sections,
 				  ux_collect_wave_bytes(info.size));
 	reader->next = dwarf_reader_next;
-	reader->take = dwarf_reader_take;
 	reader->passing = info;
 	return dwarf_make_workers(r, &r->whole, r->in->threads, err);
 }
@@ -350,6 +358,7 @@ enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
 		.weigh = dwarf_reader_weigh,
 		.open = dwarf_reader_open,
 		.read = dwarf_reader_read,
+		.rewind = dwarf_reader_rewind,
 	};
 	struct ux_collect_options options = {
 		.symbols = input->symbols,

@@ -10,9 +10,15 @@
 #include "extract.h"
 #include "section_content.h"
 #include "split_files.h"
+#include "wave_queue.h"
 
-/* Reads a compressed .debug_info in waves: the units of one wave are read while the next wave is
+/* Reads a compressed .debug_info in waves: the units of some waves are read while the next one is
  * inflated. */
+
+struct ux_info_wave {
+	uint32_t first;              /* number of the first unit */
+	struct ux_dwarf_units units; /* none: the section has ended */
+};
 
 /* A zeroed struct is closed. */
 struct ux_info_feed {
@@ -22,25 +28,37 @@ struct ux_info_feed {
 	uint64_t each;
 	uint64_t limit; /* end of the wave that was inflated last; a unit belongs to the wave it
 			   begins in */
-	struct ux_dwarf_units units;  /* the wave that is being read */
-	struct ux_dwarf_units coming; /* the next wave */
+	struct ux_info_wave waves[UX_WAVES_MOST + 1]; /* and the end */
+	size_t n_waves;                               /* that were inflated */
+	size_t n_given;                               /* that next() has returned */
 };
 
-/* `each` is the size of a wave in bytes. The limits of waves depend only on the section's size. */
+/* `each` is the size of a wave in bytes, from ux_collect_wave_bytes(). The limits of waves depend
+ * only on the section's size. */
 void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
 		       const struct ux_dwarf_sections *sections, uint64_t each);
 void ux_info_feed_close(struct ux_info_feed *feed);
 
-/* Inflates the next wave's units completely; at the end of the section there are none. One thread
- * may call this while others read the current wave. UX_ECORRUPT: the section is damaged. */
-enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err) ux_must;
+/* Begins at the start of the section again. */
+void ux_info_feed_rewind(struct ux_info_feed *feed);
 
-/* Releases the current wave and makes the next one current. Returns false at the end. No thread may
- * read units during the call. */
-bool ux_info_feed_advance(struct ux_info_feed *feed);
+/* Inflates the units of one more wave completely, ahead of ux_info_feed_next(); at the end of the
+ * section nothing. UX_ECORRUPT: the section is damaged. */
+enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err) ux_must;
+
+/* Returns true when the whole section has been inflated. */
+bool ux_info_feed_ended(const struct ux_info_feed *feed);
 
 /*
- * What can be read of the units before symbols are known: all headers, or the first wave of a
+ * Gives the next wave; *ret_n is the number of its units, 0 at the end. Units below number n_read
+ * are not read any more, and lose their memory. One thread may call this while others read units of
+ * earlier waves. Errors are those of ux_info_feed_fill().
+ */
+enum ux_code ux_info_feed_next(struct ux_info_feed *feed, uint32_t n_read, uint32_t *ret_n,
+			       struct ux_error *err) ux_must;
+
+/*
+ * What can be read of the units before symbols are known: all headers, or the first waves of a
  * stream. A zeroed struct is empty.
  */
 struct ux_dwarf_units_ahead {
@@ -49,10 +67,14 @@ struct ux_dwarf_units_ahead {
 	struct ux_info_feed feed;
 };
 
-/* sections must outlive the units, and .debug_info and the size of .debug_abbrev must be known.
- * stream is as in ux_dwarf_units_input. Free *ret also after a failure. */
+/*
+ * sections must outlive the units, and .debug_info and the size of .debug_abbrev must be known.
+ * stream is as in ux_dwarf_units_input. Waves are inflated until go_on() returns false, but at
+ * least one, and no more than is good for memory. Free *ret also after a failure.
+ */
 enum ux_code ux_dwarf_units_read_ahead(const struct ux_dwarf_sections *sections,
 				       struct ux_section_window *stream,
+				       bool (*go_on)(const void *ctx), const void *ctx,
 				       struct ux_dwarf_units_ahead *ret, struct ux_error *err)
 	ux_must;
 void ux_dwarf_units_ahead_free(struct ux_dwarf_units_ahead *ahead);

@@ -10,6 +10,8 @@
 #include "order.h"
 #include "pool.h"
 
+#include <stdatomic.h>
+
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
 };
@@ -177,12 +179,15 @@ struct first_phase {
 	struct ux_function_bounds bounds;
 	struct ux_error bad_bounds, bad_inner;
 	struct ux_debug_loader loader;
+	size_t n_jobs;
+	atomic_size_t ended; /* jobs; relaxed: a job that ends late only costs time */
 };
 
 enum {
+	JOB_INFO, /* .debug_info, if there is DWARF; it takes longest */
 	JOB_TABLES,
-	JOB_BOUNDS,
-	JOB_SECTIONS, /* and the following ones, if there is DWARF; .debug_info comes first */
+	JOB_BOUNDS, /* the other sections follow */
+	JOBS_WITHOUT_SECTIONS,
 };
 
 static void first_phase_deinit(struct first_phase *p)
@@ -214,8 +219,18 @@ static enum ux_code extraction_read_bounds(struct first_phase *p, struct ux_erro
 	return ux_function_bounds_read(p->x->exe, &text, &p->bounds, &p->bad_bounds, err);
 }
 
-/* Loads a section. Behind .debug_info the units' headers are read, or a stream's first wave is
- * inflated. With one thread that is done later, when the wave is needed. */
+/* Returns true while other jobs than the one that reads ahead are running or to be done. */
+static bool first_phase_goes_on(const void *ctx)
+{
+	const struct first_phase *p = ctx;
+	return atomic_load_explicit(&p->ended, memory_order_relaxed) + 1 < p->n_jobs;
+}
+
+/*
+ * Loads a section. Behind .debug_info the units' headers are read, or a stream is inflated as long
+ * as other threads have jobs: no other part of an extraction has to be done by one thread and takes
+ * as long. With one thread that is done later, when the waves are needed.
+ */
 static enum ux_code extraction_load_section(struct first_phase *p, size_t section,
 					    struct ux_error *err)
 {
@@ -223,20 +238,31 @@ static enum ux_code extraction_load_section(struct first_phase *p, size_t sectio
 	UX_TRY(ux_debug_loader_load(&p->loader, section, err));
 	if (section > 0 || x->build.threads == 1)
 		return UX_OK;
-	return ux_dwarf_units_read_ahead(&x->sections.dwarf, x->sections.stream, &x->ahead, err);
+	return ux_dwarf_units_read_ahead(&x->sections.dwarf, x->sections.stream,
+					 first_phase_goes_on, p, &x->ahead, err);
+}
+
+static enum ux_code first_phase_do(struct first_phase *p, size_t job, struct ux_error *err)
+{
+	switch (job) {
+	case JOB_INFO:
+		return p->x->dwarf ? extraction_load_section(p, 0, err) : UX_OK;
+	case JOB_TABLES:
+		return extraction_read_tables(p, err);
+	case JOB_BOUNDS:
+		return extraction_read_bounds(p, err);
+	default:
+		return extraction_load_section(p, job - JOB_BOUNDS, err);
+	}
 }
 
 static enum ux_code first_phase_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
+	struct first_phase *p = ctx;
 	(void)worker;
-	switch (job) {
-	case JOB_TABLES:
-		return extraction_read_tables(ctx, err);
-	case JOB_BOUNDS:
-		return extraction_read_bounds(ctx, err);
-	default:
-		return extraction_load_section(ctx, job - JOB_SECTIONS, err);
-	}
+	enum ux_code code = first_phase_do(p, job, err);
+	atomic_fetch_add_explicit(&p->ended, 1, memory_order_relaxed);
+	return code;
 }
 
 /* Completes the symbols by the bounds, and sorts them. */
@@ -275,16 +301,16 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 		.bounds.complete = x->exe->format->starts != NULL,
 		.bad_bounds = UX_ERROR_INIT,
 		.bad_inner = UX_ERROR_INIT,
+		.n_jobs = JOBS_WITHOUT_SECTIONS,
 	};
-	size_t n_jobs = JOB_SECTIONS;
 	extraction_choose_dwarf(x);
 	if (x->dwarf) {
 		if (!ux_debug_sections_fit(x->dwarf, options->memory))
 			ux_module_build_use_spill(b);
 		UX_TRY(ux_debug_loader_open(&p.loader, x->dwarf, b->spill, &x->sections, err));
-		n_jobs += UX_DWARF_SECTION_COUNT;
+		p.n_jobs += UX_DWARF_SECTION_COUNT - 1; /* .debug_info has a job */
 	}
-	UX_TRY(ux_pool_run(b->threads, n_jobs, first_phase_job, &p, err));
+	UX_TRY(ux_pool_run(b->threads, p.n_jobs, first_phase_job, &p, err));
 	if (x->dwarf)
 		ux_debug_loader_close(&p.loader);
 	return extraction_finish_symbols(&p, err);

@@ -51,8 +51,9 @@ static void go_reader_deinit(struct go_reader *r)
 	free(r->workers);
 }
 
-static uint64_t go_reader_weigh(void *ctx, uint32_t unit)
+static uint64_t go_reader_weigh(void *ctx, uint32_t wave, uint32_t unit)
 {
+	(void)wave;
 	(void)ctx;
 	(void)unit;
 	return UNIT_WEIGHT;

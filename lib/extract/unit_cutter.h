@@ -15,39 +15,31 @@
  * units, and the merge keeps only the copy of the first one, so that reading the rows and inlined
  * calls of the other copies is wasted work.
  *
- * Units are read in waves, one after the other. A wave respects the claims of earlier waves, but
- * not its own. So it does not depend on the timing of threads which copies are skipped.
+ * Of all claims on a function that of the lowest unit counts. A unit respects only claims of units
+ * below a number, all of which have ended before (wave_queue.h). So it does not depend on the
+ * timing of threads which copies are skipped.
  */
-
-enum {
-	UX_WAVES_MOST = 64
-};
 
 /* One entry for each symbol: only functions that begin at a symbol are claimed. */
 struct ux_claims {
 	const struct ux_code_symbol_vec *symbols;
 	/* the unit that has the claim, and the function's size; 0: not claimed */
 	_Atomic uint64_t *slots;
-	uint8_t *wave_of; /* wave of each unit */
-	size_t n_units;
 };
 
-/* Returns false when memory is short. There are no units at first. */
+/* Returns false when memory is short. */
 bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols);
-/* Makes room in wave_of for n_units, which must be more than before. New units are in wave 0.
- * Returns false when memory is short. No thread may add claims during the call. */
-bool ux_claims_grow(struct ux_claims *claims, size_t n_units);
+/* Removes all claims. No thread may use them during the call. */
+void ux_claims_clear(struct ux_claims *claims);
 void ux_claims_deinit(struct ux_claims *claims);
 
 /* Claims [start, start + size) for a unit that has rows for all of it. Any thread may call this. */
 void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint32_t size);
 
-/* Removes the claims of the units of a wave. No thread may add claims during the call. */
-void ux_claims_forget(struct ux_claims *claims, uint8_t wave);
-
-/* Returns true when exactly this range was claimed by a unit of an earlier wave that has a lower
- * number. */
-bool ux_claims_has(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
+/* Returns true when exactly this range was claimed by one of the units below number `claimants`,
+ * which must have ended. */
+bool ux_claims_has(const struct ux_claims *claims, uint32_t claimants, uint64_t start,
+		   uint64_t size);
 
 UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
 UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);

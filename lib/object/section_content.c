@@ -280,6 +280,15 @@ struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stre
 	return NULL;
 }
 
+void ux_section_stream_rewind(struct ux_section_stream *s)
+{
+	s->in = s->packed.stream;
+	s->chunk = (struct ux_bytes){0};
+	s->left = s->packed.size;
+	isal_inflate_init(&s->state);
+	s->state.crc_flag = ISAL_ZLIB;
+}
+
 static bool stream_is_finished(const struct ux_section_stream *s)
 {
 	return s->state.block_state == ISAL_BLOCK_FINISH;
@@ -377,6 +386,11 @@ struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stre
 	return NULL;
 }
 
+void ux_section_stream_rewind(struct ux_section_stream *stream)
+{
+	(void)stream;
+}
+
 enum ux_code ux_section_stream_read(struct ux_section_stream *stream, uint8_t *to, size_t n,
 				    struct ux_error *err)
 {
@@ -419,6 +433,13 @@ void ux_section_window_close(struct ux_section_window *w)
 	ux_section_stream_close(w->in);
 	ux_window_close(&w->window);
 	free(w);
+}
+
+void ux_section_window_rewind(struct ux_section_window *w)
+{
+	ux_section_stream_rewind(w->in);
+	ux_window_rewind(&w->window);
+	w->filled = 0;
 }
 
 enum ux_code ux_section_window_fill(struct ux_section_window *w, uint64_t end, struct ux_error *err)

@@ -84,6 +84,9 @@ enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint
 				    struct ux_error *err) ux_must;
 struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stream);
 
+/* Begins at the start of the section again. */
+void ux_section_stream_rewind(struct ux_section_stream *stream);
+
 /*
  * Writes the next n bytes, which must not exceed what is left, to `to`. UX_ECORRUPT: the stream is
  * damaged, or does not have the size that its header states. One thread at a time.
@@ -105,6 +108,9 @@ enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint
 				    struct ux_section_window **ret, struct ux_bytes *ret_bytes,
 				    struct ux_error *err) ux_must;
 void ux_section_window_close(struct ux_section_window *window);
+
+/* Empties the window and begins at the start of the section again. No other thread may use it. */
+void ux_section_window_rewind(struct ux_section_window *window);
 
 /*
  * Decompresses everything in front of `end`, or to the end of the section. Only one thread at a
