@@ -182,8 +182,9 @@ static void callers_are_looked_up_again_when_the_code_has_changed(void **state)
 			&p->locations.data[p->stacks.data[caller].location];
 		assert_true(l->returns);
 		assert_int_equal(l->n, 1);
-		assert_string_equal(ux_profile_text(p, p->frames.data[l->first].linkage).data,
-				    expected[i]);
+		assert_string_equal(
+			(const char *)ux_profile_text(p, p->frames.data[l->first].linkage).data,
+			expected[i]);
 	}
 	recording_end(&r);
 	machine_end(&m);
