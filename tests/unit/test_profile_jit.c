@@ -411,7 +411,7 @@ static void samples_without_callchains_are_lines_of_their_own(void **state)
 			 UX_OK);
 	ux_out_u8(&out, 0);
 	assert_string_equal(
-		ux_out_bytes(&out).data,
+		(const char *)ux_out_bytes(&out).data,
 		"            dead 100 0.000000150:   10309278 cpu-clock:u:   10004 first (//anon)\n"
 		"            dead 100 0.000000150:      10004 first (//anon)\n"
 		"            dead 100 0.000000250:   7 a:b:   10004 second (//anon)\n");
