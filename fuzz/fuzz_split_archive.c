@@ -59,6 +59,7 @@ static void folder_make(void)
 		fuzz_truth(mkdtemp(folder) != NULL);
 	}
 	atexit(folder_remove);
+	fuzz_truth(setenv("PATH", "/nonexistent", 1) == 0); /* dsymutil is not run */
 	made = true;
 }
 

@@ -46,7 +46,8 @@ typedef void ux_split_member_fn(void *ctx, const char *member, const struct ux_s
  * The debug files of an archive go into STEM-debug-symbols.zip beside it (or in
  * options->output_dir), each under the path of its library with ".debug" behind it, which is also
  * the name in the link of the library. The RECORD of a wheel gets the new hashes and sizes. Every
- * other byte of the archive stays. A member that cannot be split stays as it is.
+ * other byte of the archive stays. A member that cannot be split stays as it is. So does a Mach-O
+ * library, since its signature covers everything; its dSYM bundle goes to the debug files.
  *
  * UX_ENOTFOUND: there is no such file, or nothing in it would be removed. UX_EUNSUPPORTED: it is
  * neither ELF nor ZIP, or see ux_elf_pair_open(); the archive is signed, encrypted or an Android
@@ -70,6 +71,20 @@ enum ux_code ux_split_elf(const struct ux_split_input *in, const struct ux_split
 enum ux_code ux_split_archive(const struct ux_split_input *in,
 			      const struct ux_split_options *options, ux_split_member_fn *member,
 			      void *ctx, struct ux_split_result *ret, struct ux_error *err) ux_must;
+
+/* --- dSYM bundles ------------------------------------------------------------------------------
+ */
+
+/*
+ * Appends the DWARF of a Mach-O library, as dsymutil collects it from the object files that the
+ * library names. name: the last part of its path. UX_EUNSUPPORTED, with a message for people: there
+ * is no dsymutil, it fails, or it finds no debug information. UX_EIO, UX_ENOMEM.
+ */
+enum ux_code ux_dsym_make(struct ux_bytes library, const char *name, struct ux_out *ret,
+			  struct ux_error *err) ux_must;
+
+/* Appends the Info.plist of the bundle. */
+void ux_dsym_info(const char *name, struct ux_out *ret);
 
 /* --- RECORD of a wheel -------------------------------------------------------------------------
  */

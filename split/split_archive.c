@@ -4,6 +4,7 @@
 
 #include "debug_file.h"
 #include "file_kind.h"
+#include "macho_fat.h"
 #include "split_input.h"
 #include "zip_file.h"
 
@@ -29,6 +30,7 @@ struct archive_work {
 	struct ux_file_new archive;
 	struct ux_zip_writer writer;
 	uint64_t debug_bytes;
+	size_t bundles; /* dSYM bundles among the debug files */
 };
 
 static void archive_work_deinit(struct archive_work *w)
@@ -105,6 +107,16 @@ static enum ux_code archive_count(void *ctx, struct ux_bytes bytes, struct ux_er
 	return archive_write(&w->debug, bytes, err);
 }
 
+/* The time of a debug file: that of its library, or the one of the options. */
+static void archive_debug_time(const struct archive_work *w, const struct ux_zip_member *m,
+			       uint16_t *ret_time, uint16_t *ret_date)
+{
+	*ret_time = m->time;
+	*ret_date = m->date;
+	if (w->options->epoch > 0)
+		ux_zip_time(w->options->epoch, ret_time, ret_date);
+}
+
 /* Adds the debug file of a library to the archive of debug files. */
 static enum ux_code archive_put_debug(struct archive_work *w, const struct ux_elf_pair *pair,
 				      const struct ux_zip_member *m, struct ux_split_result *result,
@@ -112,13 +124,12 @@ static enum ux_code archive_put_debug(struct archive_work *w, const struct ux_el
 {
 	ux_cleanup(ux_elf_image_deinit) struct ux_elf_image image = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out content = {0};
-	uint16_t time = m->time, date = m->date;
+	uint16_t time, date;
+	archive_debug_time(w, m, &time, &date);
 	UX_TRY(ux_elf_pair_debug(pair, &image, err));
 	UX_TRY(ux_elf_image_write(&image, archive_collect, &content, err));
 	*ret_crc = ux_debuglink_crc(ux_out_bytes(&content));
 	result->debug_bytes = content.size;
-	if (w->options->epoch > 0)
-		ux_zip_time(w->options->epoch, &time, &date);
 	return ux_zip_writer_add(&w->writer, ux_bytes_cstr(result->debug), ux_out_bytes(&content),
 				 time, date, err);
 }
@@ -175,14 +186,44 @@ static enum ux_code archive_leave(struct archive_work *w, size_t i, const struct
 	return UX_OK;
 }
 
-static bool archive_is_macho(struct ux_bytes file)
+/* Adds a file of the bundle, whose name is that of the library and `inside`. */
+static enum ux_code archive_put_bundle_file(struct archive_work *w, const struct ux_zip_member *m,
+					    const char *bundle, const char *inside,
+					    const struct ux_out *content, struct ux_error *err)
 {
-	static const char magics[][4] = {{'\xcf', '\xfa', '\xed', '\xfe'},
-					 {'\xce', '\xfa', '\xed', '\xfe'}};
-	for (size_t i = 0; i < ux_countof(magics); i++)
-		if (ux_bytes_starts(file, ux_bytes(magics[i], sizeof(magics[i]))))
-			return true;
-	return false;
+	char path[2 * NAME_MOST + 64];
+	uint16_t time, date;
+	archive_debug_time(w, m, &time, &date);
+	snprintf(path, sizeof(path), "%s/Contents/%s", bundle, inside);
+	UX_TRY(ux_out_status(content, err));
+	return ux_zip_writer_add(&w->writer, ux_bytes_cstr(path), ux_out_bytes(content), time, date,
+				 err);
+}
+
+/* Adds the dSYM bundle of a Mach-O library, which stays as it is. */
+static enum ux_code archive_put_bundle(struct archive_work *w, size_t i, struct ux_bytes library,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_split_result_deinit) struct ux_split_result result = {
+		.before = library.size, .after = library.size, .has_dwarf = true};
+	ux_cleanup(ux_out_deinit) struct ux_out info = {0}, dwarf = {0};
+	const struct ux_zip_member *m = &w->zip.members.data[i];
+	char name[NAME_MOST], inside[NAME_MOST + 32];
+	snprintf(name, sizeof(name), "%.*s", (int)m->name.size, (const char *)m->name.data);
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	UX_TRY(ux_dsym_make(library, base, &dwarf, err));
+	ux_dsym_info(base, &info);
+	result.debug_bytes = dwarf.size;
+	if (asprintf(&result.debug, "%s.dSYM", name) < 0) {
+		result.debug = NULL;
+		return ux_error_nomem(err);
+	}
+	snprintf(inside, sizeof(inside), "Resources/DWARF/%s", base);
+	UX_TRY(archive_put_bundle_file(w, m, result.debug, "Info.plist", &info, err));
+	UX_TRY(archive_put_bundle_file(w, m, result.debug, inside, &dwarf, err));
+	w->bundles++;
+	w->report(w->ctx, name, &result, NULL);
+	return UX_OK;
 }
 
 static enum ux_code archive_member(struct archive_work *w, size_t i, struct ux_out *content,
@@ -200,17 +241,12 @@ static enum ux_code archive_member(struct archive_work *w, size_t i, struct ux_o
 				    (int)ux_min(m->name.size, (size_t)80),
 				    (const char *)m->name.data, why.text);
 	struct ux_bytes file = ux_out_bytes(content);
-	if (archive_is_macho(file)) {
-		(void)ux_error_set(
-			&why, UX_EUNSUPPORTED,
-			"is Mach-O, whose symbols dsymutil takes out where it is linked; "
-			"it stays as it is");
-		return archive_leave(w, i, &why);
-	}
-	if (!ux_elf_is(file))
+	bool macho = ux_macho_any(file);
+	if (!macho && !ux_elf_is(file))
 		return UX_OK;
-	enum ux_code code = ux_elf_pair_open(&pair, file, &w->options->pair, &why);
-	if (code == UX_OK)
+	enum ux_code code = macho ? archive_put_bundle(w, i, file, &why)
+				  : ux_elf_pair_open(&pair, file, &w->options->pair, &why);
+	if (code == UX_OK && !macho)
 		code = archive_split_pair(w, &pair, i, &why);
 	if (code == UX_OK)
 		return UX_OK;
@@ -228,7 +264,7 @@ static enum ux_code archive_update_record(struct archive_work *w, struct ux_erro
 	ux_cleanup(ux_out_deinit) struct ux_out old = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	size_t size = 0;
-	if (w->record == SIZE_MAX)
+	if (w->record == SIZE_MAX || w->libraries.size == 0)
 		return UX_OK;
 	UX_TRY(ux_zip_read(&w->zip.members.data[w->record], &old, err));
 	UX_TRY(ux_wheel_record_update(ux_out_bytes(&old), w->libraries.data, w->libraries.size,
@@ -292,6 +328,10 @@ static enum ux_code archive_replace(struct archive_work *w, struct ux_split_resu
 	if (w->options->dry_run)
 		return UX_OK;
 	UX_TRY(ux_file_attributes_copy_plain(&w->in->st, w->debug.fd, err));
+	if (w->libraries.size == 0) {
+		ret->after = ret->before;
+		return ux_file_new_commit(&w->debug, /* sync= */ true, err);
+	}
 	UX_TRY(ux_file_new_open(&w->archive, w->in->real, err));
 	UX_TRY(ux_zip_rewrite(&w->zip, w->changes, archive_write, &w->archive, err));
 	UX_TRY(ux_file_map_fd(w->archive.fd, &written, err));
@@ -321,7 +361,7 @@ static enum ux_code archive_work_run(struct archive_work *w, struct ux_split_res
 	ret->before = w->in->file.bytes.size;
 	for (size_t i = 0; i < w->zip.members.size; i++)
 		UX_TRY(archive_member(w, i, &content, err));
-	if (w->libraries.size == 0)
+	if (w->libraries.size + w->bundles == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "has no library with debug information");
 	UX_TRY(archive_update_record(w, err));
 	return archive_replace(w, ret, err);

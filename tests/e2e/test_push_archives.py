@@ -13,6 +13,7 @@ import zipfile
 
 import pytest
 
+import apple
 from tool import build_id, compile_c, lines, stripped, symbol, unhex
 
 
@@ -176,6 +177,20 @@ def test_a_program_and_a_debug_file_in_an_archive(server, prog, tmp_path):
     status, reported = push(server, "--debug-dir", tmp_path, bare, archive)
     (uploaded,) = [r for r in reported if r["status"] == "uploaded"]
     assert (status, uploaded["file"], uploaded["quality"]) == (0, str(bare), "inlines")
+
+
+def test_a_macos_library_and_its_bundle_in_an_archive(server, tmp_path):
+    path = apple.linked(tmp_path / "m", "x86_64")
+    inner = apple.inside(path)
+    whole = make_zip(tmp_path / "whole.zip", {
+        "m/p": path.read_bytes(), "m/p.dSYM/Contents/Info.plist": b"<plist/>",
+        "m/p.dSYM/Contents/Resources/DWARF/p": inner.read_bytes()})
+    alone = make_zip(tmp_path / "dSYMs.zip", {"p.dSYM/Contents/Resources/DWARF/p": inner.read_bytes()})
+    for archive in (alone, whole):
+        reported = lines(server.unhex("push", "--json", "--force", archive))
+        (one,) = [r for r in reported if r["status"] == "uploaded"]
+        assert one["id"].startswith("uuid:") and one["quality"] == "inlines"
+        assert [r["status"] for r in reported if r is not one] == ["skipped"] * (archive == whole)
 
 
 def test_with_debuginfo_sends_the_members_themselves(server, prog, tmp_path):

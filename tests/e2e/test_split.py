@@ -16,6 +16,7 @@ import zlib
 
 import pytest
 
+import apple
 from tool import build_id, compile_c, fails, instructions, lines, unhex
 
 LIBRARY = "int twice(int x) { return x * 2; }\n"
@@ -325,6 +326,101 @@ def test_split_wheel_is_installed_and_gdb_finds_its_symbols(wheel, tmp_path):
         assert 'of "' in gdb_line(tmp_path / "site" / name, "twice")
         lint(tmp_path / "site" / name)
         lint(tmp_path / "site" / (name + ".debug"), "-d")
+
+
+@pytest.mark.parametrize("kind", ["thin", "universal"])
+def test_macos_wheel_keeps_its_libraries_and_their_bundles_are_taken_out(server, tmp_path, kind):
+    arches = ["x86_64"] if kind == "thin" else ["x86_64", "arm64"]
+    paths = [apple.linked(tmp_path / arch, arch, dsym=False, keep=True) for arch in arches]
+    path = paths[0] if kind == "thin" else apple.fat(tmp_path / "p", paths)
+    wheel = make_wheel(tmp_path, {"pair/_m.so": path.read_bytes(), "pair/_c.so": library(tmp_path)})
+    said = split(wheel)
+    assert [row["debug"] for row in said[:2]] == ["pair/_m.so.dSYM", "pair/_c.so.debug"]
+    check_record(wheel)
+    symbols = wheel.with_name(wheel.stem + "-debug-symbols.zip")
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(symbols) as debug:
+        assert archive.read("pair/_m.so") == path.read_bytes()
+        archive.extractall(tmp_path / "site")
+        debug.extractall(tmp_path / "site")
+    library_path = tmp_path / "site/pair/_m.so"
+    inner = tmp_path / "site/pair/_m.so.dSYM/Contents/Resources/DWARF/_m.so"
+    for one in paths:
+        for name in ("a.o", "b.o"):
+            (one.parent / name).unlink()
+    for arch, one in zip(arches, paths):
+        addresses = range(*apple.text_of(one, arch))
+        mine = apple.ours(library_path, addresses, "--arch", arch)
+        apple.agree(mine, apple.theirs(inner, addresses, arch))
+        assert sum(len(m) > 1 for m in mine) > 10
+    result = server.unhex("push", "--json", symbols)
+    assert [row["status"] for row in lines(result)] == ["uploaded"] * (1 + len(arches)), result.stdout
+
+
+def without_objects(path, monkeypatch):
+    for name in ("a.o", "b.o"):
+        (path.parent / name).unlink()
+
+
+def without_tool(path, monkeypatch):
+    monkeypatch.setenv("PATH", str(path.parent))
+
+
+@pytest.mark.parametrize("make, words", [(without_objects, "the object files that it was linked from are not here"),
+                                         (without_tool, "it is not installed (Debian: llvm)")])
+def test_macos_library_whose_bundle_cannot_be_made_stays_as_it_is(tmp_path, monkeypatch, make, words):
+    path = apple.linked(tmp_path / "m", "arm64", dsym=False, keep=True)
+    wheel = make_wheel(tmp_path, {"pair/_m.so": path.read_bytes()})
+    before = wheel.read_bytes()
+    make(path, monkeypatch)
+    result = unhex("split", wheel)
+    assert result.returncode == 1 and words in result.stderr
+    assert wheel.read_bytes() == before and {p.name for p in tmp_path.iterdir()} == {"m", wheel.name}
+
+
+RUST = """
+#[inline(never)]
+#[no_mangle]
+pub extern "C" fn twice(x: i32) -> i32 {
+    std::hint::black_box(x) * 2
+}
+"""
+
+
+def test_rust_wheel_is_installed_and_gdb_finds_its_symbols(tmp_path):
+    (tmp_path / "lib.rs").write_text(RUST)
+    call("rustc", "--crate-type=cdylib", "-g", "-Clink-arg=-Wl,--build-id", "-o", tmp_path / "lib.so",
+         tmp_path / "lib.rs", "--edition=2018")
+    whole = (tmp_path / "lib.so").read_bytes()
+    wheel = make_wheel(tmp_path, {"pair/_r.so": whole})
+    (row, _) = split(wheel)
+    check_record(wheel)
+    assert row["after"] < len(whole) / 2
+    call(sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
+         "--root-user-action=ignore", "--target", tmp_path / "site", wheel)
+    path = tmp_path / "site/pair/_r.so"
+    code = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).twice(21))"
+    assert call(sys.executable, "-c", code, path) == "42\n"
+    assert 'of "' not in gdb_line(path, "twice")
+    with zipfile.ZipFile(wheel.with_name(wheel.stem + "-debug-symbols.zip")) as archive:
+        archive.extractall(tmp_path / "site")
+    assert 'lib.rs"' in gdb_line(path, "twice")
+    addresses = instructions(tmp_path / "lib.so", "twice")
+    assert frames(path, addresses) == frames(tmp_path / "lib.so", addresses)
+    assert "lib.rs" in frames(path, addresses)
+
+
+def test_modules_of_debian_packages_have_nothing_to_split(tmp_path):
+    """Distributions ship them stripped, and keep the symbols elsewhere."""
+    modules = [p for name in ("yaml", "google/protobuf/pyext", "lib-dynload")
+               for p in [*pathlib.Path("/usr/lib/python3/dist-packages", name).rglob("*.so"),
+                         *pathlib.Path(f"/usr/lib/python3.{sys.version_info.minor}", name).glob("_*.so")]]
+    assert len(modules) >= 3
+    wheel = make_wheel(tmp_path, {f"pair/{p.name}": p.read_bytes() for p in modules[:8]})
+    before = wheel.read_bytes()
+    result = unhex("split", wheel)
+    assert result.returncode == 1 and "has no library with debug information" in result.stderr
+    assert result.stderr.count("was split before: it has no debug information, and a link to it") >= 3
+    assert wheel.read_bytes() == before and list(tmp_path.iterdir()) == [wheel]
 
 
 def test_splitting_is_reproducible(wheel, tmp_path):
