@@ -103,8 +103,20 @@ static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn
 	}
 }
 
+static uint8_t *order_moved(struct ux_spill *spill, size_t n, size_t size)
+{
+	size_t bytes = 0;
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL
+						       : ux_spill_realloc(spill, NULL, bytes);
+}
+
+static void order_free_moved(uint8_t **moved)
+{
+	ux_spill_free(*moved);
+}
+
 /* Moves the items into the order of their starts; false when that needs more bits or memory. */
-static bool order_sort_starts(uint8_t *items, size_t n, size_t size)
+static bool order_sort_starts(uint8_t *items, size_t n, size_t size, struct ux_spill *spill)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -116,7 +128,7 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		ux_order_add(&order, order_start(items + i * size) - low, i);
-	ux_cleanup(ux_free_ptr) uint8_t *moved = reallocarray(NULL, n, size);
+	ux_cleanup(order_free_moved) uint8_t *moved = order_moved(spill, n, size);
 	if (!moved || !ux_order_sort(&order))
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -136,9 +148,16 @@ static bool order_starts_ascend(const uint8_t *items, size_t n, size_t size)
 
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare)
 {
+	ux_sort_by_start_spilled(items, n, size, compare, /* spill= */ NULL);
+}
+
+void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
+			      struct ux_spill *spill)
+{
 	if (n < 2)
 		return;
-	if (order_starts_ascend(items, n, size) || (n > FEW && order_sort_starts(items, n, size)))
+	if (order_starts_ascend(items, n, size) ||
+	    (n > FEW && order_sort_starts(items, n, size, spill)))
 		order_sort_ties(items, n, size, compare);
 	else
 		qsort(items, n, size, compare);

@@ -4,6 +4,7 @@
 #define UX_ORDER_H
 
 #include "base.h"
+#include "region.h"
 
 /*
  * An array of addresses, each with an index. keys[i] >> shift is the address; the bits below it are
@@ -61,5 +62,10 @@ typedef int ux_compare_fn(const void *a, const void *b);
  * only called for items in which that is equal.
  */
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare);
+
+/* The same for many items: they are moved through an array that is where `spill` says (region.h).
+ */
+void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn *compare,
+			      struct ux_spill *spill);
 
 #endif

@@ -192,8 +192,26 @@ void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size)
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : spill_array(spill, bytes);
 }
 
-enum ux_code ux_window_open(struct ux_window *w, size_t size, struct ux_error *err)
+static enum ux_code window_open_spilled(struct ux_window *w, size_t size, struct ux_spill *spill,
+					struct ux_error *err)
 {
+	void *region = NULL;
+	UX_TRY(ux_spill_map(spill, ux_max(size, (size_t)1), &region, err));
+	*w = (struct ux_window){
+		.data = region,
+		.size = size,
+		.spilled = true,
+		.mapping = region,
+		.mapping_size = ux_max(size, (size_t)1),
+	};
+	return UX_OK;
+}
+
+enum ux_code ux_window_open(struct ux_window *w, size_t size, struct ux_spill *spill,
+			    struct ux_error *err)
+{
+	if (spill)
+		return window_open_spilled(w, size, spill, err);
 	if (size > SIZE_MAX - 2 * WINDOW_STEP)
 		return ux_error_nomem(err);
 	size_t all = ((size + WINDOW_STEP - 1) & ~(WINDOW_STEP - 1)) + WINDOW_STEP;
@@ -213,7 +231,9 @@ enum ux_code ux_window_open(struct ux_window *w, size_t size, struct ux_error *e
 
 void ux_window_close(struct ux_window *w)
 {
-	if (w->mapping)
+	if (w->spilled)
+		ux_spill_unmap(w->mapping, w->mapping_size);
+	else if (w->mapping)
 		munmap(w->mapping, w->mapping_size);
 	*w = (struct ux_window){0};
 }
@@ -241,5 +261,10 @@ void ux_window_advance(struct ux_window *w, size_t end)
 
 void ux_window_release(struct ux_window *w, size_t start)
 {
-	w->kept = ux_max(w->kept, ux_min(start, w->ready) & ~(WINDOW_STEP - 1));
+	size_t kept = ux_max(w->kept, ux_min(start, w->ready) & ~(WINDOW_STEP - 1));
+	if (w->spilled && kept > w->kept) {
+		(void)madvise(w->data + w->kept, kept - w->kept, MADV_REMOVE);
+		w->spare = kept; /* nothing can be moved */
+	}
+	w->kept = kept;
 }

@@ -41,8 +41,8 @@ enum ux_code ux_spill_map(struct ux_spill *spill, size_t size, void **ret, struc
 void ux_spill_unmap(void *region, size_t size);
 
 enum {
-	UX_SPILL_LEAST =
-		1 << 20 /* smaller arrays are in memory: a region costs some system calls */
+	/* smaller arrays are in memory, since a region costs some system calls */
+	UX_SPILL_LEAST = 1 << 16
 };
 
 /*
@@ -70,12 +70,18 @@ struct ux_window {
 	size_t ready; /* end of the window: how many bytes from the start may be written */
 	size_t kept;  /* start of the window: the bytes in front of it were released */
 	size_t spare; /* the pages from here to `kept` can be moved */
+	bool spilled; /* a region in a file, which is not moved */
 	void *mapping;
 	size_t mapping_size;
 };
 
-/* Reserves address space, but no memory. UX_ENOMEM. */
-enum ux_code ux_window_open(struct ux_window *window, size_t size, struct ux_error *err) ux_must;
+/*
+ * Reserves address space, but no memory. With a spill the window is a region in a file, whose disk
+ * space is reserved, and what is released is not written to the disk. UX_ENOMEM; codes of
+ * ux_spill_map().
+ */
+enum ux_code ux_window_open(struct ux_window *window, size_t size, struct ux_spill *spill,
+			    struct ux_error *err) ux_must;
 void ux_window_close(struct ux_window *window);
 
 /* Makes the window that of the first bytes again, all of whose content is undefined. */

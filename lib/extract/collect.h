@@ -10,6 +10,7 @@
 #include "dwarf_code.h"
 #include "dwarf_line.h"
 #include "gsym_draft.h"
+#include "spill_vec.h"
 #include "vec.h"
 
 #define UX_PIECE_NO_UNIT UINT32_MAX
@@ -32,7 +33,7 @@ struct ux_piece {
 	struct ux_gsym_draft draft;
 };
 
-UX_VEC(ux_piece_vec, struct ux_piece);
+UX_SPILL_VEC(ux_piece_vec, struct ux_piece);
 
 ux_inline uint64_t ux_piece_end(const struct ux_piece *p)
 {

@@ -120,15 +120,15 @@ static enum ux_code dwarf_stream_info(struct ux_debug_loader *l, struct ux_error
 {
 	struct ux_section s;
 	struct ux_section_bytes stored;
-	if (l->spill || !dwarf_find(l->object, UX_DWARF_INFO, /* split= */ false, &s) ||
-	    !s.packed || s.relocated || ux_section_size(l->object, &s) < STREAM_LEAST)
+	if (!dwarf_find(l->object, UX_DWARF_INFO, /* split= */ false, &s) || !s.packed ||
+	    s.relocated || ux_section_size(l->object, &s) < STREAM_LEAST)
 		return UX_OK;
 	if (!ux_dwarf_units_are_independent(&l->out->dwarf))
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_section_bytes(l->object, &s, &stored, &why);
 	if (code == UX_OK)
-		code = ux_section_window_open(&stored, INFLATED_MOST, &l->out->stream,
+		code = ux_section_window_open(&stored, INFLATED_MOST, l->spill, &l->out->stream,
 					      &l->out->dwarf.data[UX_DWARF_INFO], &why);
 	if (code == UX_OK || code == UX_EUNSUPPORTED)
 		return UX_OK;

@@ -25,7 +25,7 @@ bool ux_debug_sections_exist(const struct ux_object *object);
 /*
  * Loads the DWARF sections; compressed ones are inflated in parallel on `threads` threads, into
  * memory or, if spill is not NULL, into regions in files. A large .debug_info whose
- * units do not refer to each other is inflated later as a stream, unless it spills. Missing
+ * units do not refer to each other is inflated later as a stream. Missing
  * sections are empty. UX_ECORRUPT: a section is damaged. *ret must be freed also after a failure.
  */
 enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,

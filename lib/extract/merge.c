@@ -32,6 +32,7 @@ struct merger {
 	struct ux_gsym_drafter *drafter;
 	struct ux_error *err;
 	struct ux_piece_vec *out;
+	struct ux_spill *spill; /* of large lists */
 };
 
 /*
@@ -54,7 +55,8 @@ static int by_range(const void *x, const void *y)
 
 static void sort(struct ux_piece_vec *pieces)
 {
-	ux_sort_by_start(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
+	ux_sort_by_start_spilled(pieces->data, pieces->size, sizeof(*pieces->data), by_range,
+				 pieces->spill);
 }
 
 static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struct ux_error *err)
@@ -387,7 +389,7 @@ static enum ux_code merge_lines_and_symbols(struct merger *m,
 					    struct ux_piece_vec *lines,
 					    struct ux_piece_vec *symbols)
 {
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0};
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {.spill = m->spill};
 	UX_TRY(gather_lines(m, collection, &raw));
 	sort(&raw);
 	m->out = lines;
@@ -402,7 +404,7 @@ static enum ux_code merge_lines_and_symbols(struct merger *m,
 static enum ux_code merge_functions(struct merger *m, const struct ux_collection *collection,
 				    struct ux_piece_vec *functions)
 {
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0};
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {.spill = m->spill};
 	UX_TRY(gather_functions(m, collection, &raw));
 	sort(&raw);
 	UX_TRY(name_functions(m, &raw));
@@ -438,7 +440,7 @@ static enum ux_code fill_symbols(struct merger *m, const struct ux_piece_vec *fu
 static enum ux_code interleave(const struct ux_piece_vec *a, const struct ux_piece_vec *b,
 			       struct ux_piece_vec *ret, struct ux_error *err)
 {
-	*ret = (struct ux_piece_vec){0};
+	*ret = (struct ux_piece_vec){.spill = a->spill};
 	if (!ux_piece_vec_reserve(ret, a->size + b->size))
 		return ux_error_nomem(err);
 	for (size_t i = 0, k = 0; i < a->size || k < b->size;) {
@@ -465,6 +467,7 @@ struct merge {
 
 static void merge_init(struct merge *all, struct ux_merge_memory *memory)
 {
+	all->functions.spill = all->lines.spill = all->symbols.spill = all->input->spill;
 	struct ux_merge_arenas *const arenas[] = {&memory->functions, &memory->symbols};
 	for (size_t i = 0; i < ux_countof(arenas); i++) {
 		all->call_work[i] = CALL_WORK_MOST;
@@ -474,6 +477,7 @@ static void merge_init(struct merge *all, struct ux_merge_memory *memory)
 			.names = &arenas[i]->names,
 			.call_work = &all->call_work[i],
 			.drafter = &all->drafters[i],
+			.spill = all->input->spill,
 		};
 	}
 }
@@ -507,7 +511,7 @@ enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory
 		      struct ux_piece_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(merge_deinit) struct merge all = {.input = input};
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec fills = {0};
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec fills = {.spill = input->spill};
 	bool meanwhile = input->meanwhile && input->threads > 1;
 	merge_init(&all, memory);
 	UX_TRY(ux_pool_run(input->threads, JOB_MEANWHILE + meanwhile, merge_job, &all, err));

@@ -242,9 +242,11 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		.collection = &build->collection,
 		.symbols = &build->symbols,
 		.threads = build->threads,
+		.spill = build->spill,
 		.meanwhile = build->release,
 		.meanwhile_ctx = build->release_ctx,
 	};
+	build->merged.functions.parts.spill = build->merged.symbols.parts.spill = build->spill;
 	ux_arena_init(&build->merged.functions.names, strings_most(build));
 	ux_arena_init(&build->merged.symbols.names, strings_most(build));
 	build->stats.symbols = build->symbols.size;

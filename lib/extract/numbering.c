@@ -34,18 +34,18 @@ void ux_numbering_deinit(struct ux_numbering *n)
 	for (size_t i = 0; n->groups && i < n->n_groups; i++) {
 		ux_string_vec_deinit(&n->groups[i].names);
 		ux_numbering_file_vec_deinit(&n->groups[i].files);
-		free(n->groups[i].numbers);
+		ux_spill_free(n->groups[i].numbers);
 	}
 	for (unsigned i = 0; n->workers && i < n->threads; i++)
 		free(n->workers[i].places);
 	free(n->groups);
 	free(n->workers);
-	free(n->piece_names);
-	free(n->by_unit);
+	ux_spill_free(n->piece_names);
+	ux_spill_free(n->by_unit);
 	free(n->first_piece);
-	free(n->first_slot);
-	free(n->local);
-	free(n->numbers);
+	ux_spill_free(n->first_slot);
+	ux_spill_free(n->local);
+	ux_spill_free(n->numbers);
 	*n = (struct ux_numbering){0};
 }
 
@@ -205,12 +205,14 @@ static enum ux_code group_job(struct ux_numbering *n, size_t job, unsigned worke
 	size_t first = job * UNITS_IN_JOB;
 	size_t end = ux_min(first + UNITS_IN_JOB, n->collection->n_units);
 	uint64_t left = n->text_each;
+	g->names.spill = g->files.spill = n->spill;
 	for (size_t u = first; u < end; u++)
 		for (uint32_t i = n->first_piece[u]; i < n->first_piece[u + 1]; i++)
 			count_uses(n, u, &n->pieces->data[n->by_unit[i]].draft);
 	if (!group_add_names(n, g, w, first, end) || !group_add_files(n, g, w, first, end))
 		return ux_error_nomem(err);
-	g->numbers = calloc(g->names.size + g->files.size + 1, sizeof(*g->numbers));
+	g->numbers =
+		ux_spill_calloc(n->spill, g->names.size + g->files.size + 1, sizeof(*g->numbers));
 	if (!g->numbers)
 		return ux_error_nomem(err);
 	ux_strings_measure(g->names.data, g->names.size, &left);
@@ -242,7 +244,7 @@ static enum ux_code read_job(void *ctx, size_t job, unsigned worker, struct ux_e
 
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       uint64_t text_most, struct ux_error *err)
+			       uint64_t text_most, struct ux_spill *spill, struct ux_error *err)
 {
 	size_t n_units = collection->n_units, slots = 0;
 	size_t n_groups = (n_units + UNITS_IN_JOB - 1) / UNITS_IN_JOB;
@@ -251,14 +253,15 @@ enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collectio
 		.collection = collection,
 		.pieces = pieces,
 		.threads = threads,
+		.spill = spill,
 		.text_each = TEXT_LEAST + text_most / ux_max(n_jobs, (size_t)1),
 		.groups = calloc(n_groups + 1, sizeof(*n->groups)),
 		.n_groups = n_groups,
 		.workers = calloc(threads + 1, sizeof(*n->workers)),
-		.piece_names = calloc(pieces->size + 1, sizeof(*n->piece_names)),
-		.by_unit = calloc(pieces->size + 1, sizeof(*n->by_unit)),
+		.piece_names = ux_spill_calloc(spill, pieces->size + 1, sizeof(*n->piece_names)),
+		.by_unit = ux_spill_calloc(spill, pieces->size + 1, sizeof(*n->by_unit)),
 		.first_piece = calloc(n_units + 2, sizeof(*n->first_piece)),
-		.first_slot = calloc(n_units + 1, sizeof(*n->first_slot)),
+		.first_slot = ux_spill_calloc(spill, n_units + 1, sizeof(*n->first_slot)),
 	};
 	if (!n->groups || !n->workers || !n->piece_names || !n->by_unit || !n->first_piece ||
 	    !n->first_slot)
@@ -267,8 +270,8 @@ enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collectio
 		n->first_slot[u] = slots;
 		slots += (size_t)collection->units[u].n_names + collection->units[u].n_files;
 	}
-	n->local = calloc(slots + 1, sizeof(*n->local));
-	n->numbers = calloc(slots + 1, sizeof(*n->numbers));
+	n->local = ux_spill_calloc(spill, slots + 1, sizeof(*n->local));
+	n->numbers = ux_spill_calloc(spill, slots + 1, sizeof(*n->numbers));
 	if (!n->local || !n->numbers)
 		return ux_error_nomem(err);
 	sort_by_unit(n);
@@ -401,7 +404,7 @@ enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigne
 	forget(n);
 	for (size_t k = 0; k < n->n_groups; k++)
 		most += n->groups[k].names.size;
-	ux_string_table_init(&n->strings, limit, shift, most / EXPECTED_PART);
+	ux_string_table_init(&n->strings, limit, shift, most / EXPECTED_PART, n->spill);
 	for (size_t k = 0; k < n->n_groups; k++)
 		number_names(n, &n->groups[k]);
 	if (!number_files(n))

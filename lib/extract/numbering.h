@@ -10,6 +10,7 @@
 #include "collect.h"
 #include "map.h"
 #include "out.h"
+#include "spill_vec.h"
 
 enum {
 	UX_STRINGS_AHEAD = 8, /* how many texts ahead ux_string_table_prefetch() should be called */
@@ -24,7 +25,7 @@ struct ux_string {
 	uint32_t hash;
 };
 
-UX_VEC(ux_string_vec, struct ux_string);
+UX_SPILL_VEC(ux_string_vec, struct ux_string);
 
 ux_inline struct ux_string ux_string_of(const char *text)
 {
@@ -48,7 +49,7 @@ struct ux_string_entry {
 	uint32_t size;
 };
 
-UX_VEC(ux_string_entry_vec, struct ux_string_entry);
+UX_SPILL_VEC(ux_string_entry_vec, struct ux_string_entry);
 
 ux_inline bool ux_string_pointer_eq(uint64_t a, uint64_t b)
 {
@@ -63,7 +64,8 @@ UX_MAP(ux_string_late, uint64_t, uint32_t, ux_hash_u64, ux_string_pointer_eq);
  * offset; the bytes are made in the end, by several threads.
  */
 struct ux_string_table {
-	struct ux_string_slot *slots; /* malloc'ed, open addressing, at most 3/4 full */
+	struct ux_spill *spill;       /* of what is large; NULL: it is in memory */
+	struct ux_string_slot *slots; /* open addressing, at most 3/4 full */
 	size_t n_slots, slots_cap;    /* powers of two, or 0 */
 	struct ux_string_entry_vec entries;
 	uint64_t size;  /* bytes of all texts so far; begins with a NUL: offset 0 is "" */
@@ -72,17 +74,18 @@ struct ux_string_table {
 	unsigned shift;             /* offsets count in units of 2^shift bytes */
 	bool no_memory;
 	bool too_large; /* over the limit */
-	uint8_t *data;  /* malloc'ed by ux_string_table_make() */
+	uint8_t *data;  /* made by ux_string_table_make() */
 };
 
 /*
  * limit: bytes of all texts with their NULs. It is capped at what 32-bit offsets can reach, which
  * is 4 GiB in units of 1. Texts of the input may be suffixes of one another, and then add up to far
  * more than they take there. Each text begins at a multiple of 2^shift; shift 0 wastes nothing.
- * expected: about how many different texts there will be.
+ * expected: about how many different texts there will be. spill: where large parts of it are; NULL:
+ * in memory.
  */
 void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
-			  size_t expected);
+			  size_t expected, struct ux_spill *spill);
 void ux_string_table_deinit(struct ux_string_table *table);
 
 /* Adds the text and returns its offset in units of 2^shift; NULL and "" have 0. After a failure it
@@ -133,14 +136,14 @@ struct ux_numbering_file {
 	uint64_t uses;
 };
 
-UX_VEC(ux_numbering_file_vec, struct ux_numbering_file);
+UX_SPILL_VEC(ux_numbering_file_vec, struct ux_numbering_file);
 
 /* What consecutive units use, each pointer once, in the order of first use. Threads make the
  * groups, so that few texts are left for the one thread that numbers them. */
 struct ux_numbering_group {
 	struct ux_string_vec names;
 	struct ux_numbering_file_vec files;
-	uint32_t *numbers; /* malloc'ed; final ones, of the names and then of the files */
+	uint32_t *numbers; /* final ones, of the names and then of the files */
 };
 
 struct ux_numbering_worker;
@@ -149,7 +152,8 @@ struct ux_numbering {
 	const struct ux_collection *collection;
 	const struct ux_piece_vec *pieces;
 	unsigned threads;
-	uint64_t text_each; /* bytes of texts that may be read for one group */
+	struct ux_spill *spill; /* of large arrays; NULL: they are in memory */
+	uint64_t text_each;     /* bytes of texts that may be read for one group */
 	struct ux_numbering_group *groups;
 	size_t n_groups;
 	struct ux_numbering_worker *workers; /* one for each thread */
@@ -169,10 +173,12 @@ struct ux_numbering {
 
 /* Finds the names and files that the pieces refer to, on several threads. text_most bounds how many
  * bytes of names and paths are read meanwhile; texts beyond it are read by ux_numbering_assign().
- * Call ux_numbering_deinit() also after a failure. */
+ * spill: where large arrays are; NULL: in memory. Call ux_numbering_deinit() also after a failure.
+ */
 enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collection *collection,
 			       const struct ux_piece_vec *pieces, unsigned threads,
-			       uint64_t text_most, struct ux_error *err) ux_must;
+			       uint64_t text_most, struct ux_spill *spill, struct ux_error *err)
+	ux_must;
 void ux_numbering_deinit(struct ux_numbering *n);
 
 /* Numbers everything, replacing earlier numbers. limit and shift are those of the string table.

@@ -55,13 +55,13 @@ static void packer_deinit(struct packer *p)
 		ux_out_deinit(&p->outs[i]);
 	for (unsigned i = 0; p->arenas && i < p->target->threads; i++)
 		ux_arena_deinit(&p->arenas[i]);
-	free(p->names);
-	free(p->starts);
-	free(p->records);
-	free(p->merged);
+	ux_spill_free(p->names);
+	ux_spill_free(p->starts);
+	ux_spill_free(p->records);
+	ux_spill_free(p->merged);
 	free(p->arenas);
 	free(p->outs);
-	free(p->data);
+	ux_spill_free(p->data);
 	pthread_cond_destroy(&p->turns.advanced);
 	pthread_mutex_destroy(&p->turns.lock);
 }
@@ -74,14 +74,15 @@ static size_t n_alternatives(const struct packer *p)
 static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 {
 	size_t n = p->pieces->size;
+	struct ux_spill *spill = p->target->spill;
 	p->n_jobs = (n + JOB_PIECES - 1) / JOB_PIECES;
-	p->names = calloc(n + 1, sizeof(*p->names));
-	p->starts = calloc(n + 1, sizeof(*p->starts));
-	p->records = calloc(n + 1, sizeof(*p->records));
-	p->merged = calloc(n_alternatives(p) + 1, sizeof(*p->merged));
+	p->names = ux_spill_calloc(spill, n + 1, sizeof(*p->names));
+	p->starts = ux_spill_calloc(spill, n + 1, sizeof(*p->starts));
+	p->records = ux_spill_calloc(spill, n + 1, sizeof(*p->records));
+	p->merged = ux_spill_calloc(spill, n_alternatives(p) + 1, sizeof(*p->merged));
 	p->arenas = calloc(p->target->threads, sizeof(*p->arenas));
 	p->outs = calloc(p->target->threads, sizeof(*p->outs));
-	p->data = calloc(p->n_jobs + 1, sizeof(*p->data));
+	p->data = ux_spill_calloc(spill, p->n_jobs + 1, sizeof(*p->data));
 	if (!p->names || !p->starts || !p->records || !p->merged || !p->arenas || !p->outs ||
 	    !p->data)
 		return ux_error_nomem(err);
@@ -90,7 +91,7 @@ static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 		p->arenas[i].spill = p->target->spill;
 	}
 	return ux_numbering_init(&p->numbering, p->collection, p->pieces, p->target->threads,
-				 p->target->strings_most, err);
+				 p->target->strings_most, spill, err);
 }
 
 static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_error *err)

@@ -14,7 +14,8 @@
 struct ux_merge_input {
 	const struct ux_collection *collection;
 	const struct ux_code_symbol_vec *symbols;
-	unsigned threads; /* more than two are of no use */
+	unsigned threads;       /* more than two are of no use */
+	struct ux_spill *spill; /* of large lists; NULL: they are in memory */
 	/* Called once while other threads merge, if there are any; it may release what the merge
 	 * does not need. NULL: nothing. */
 	void (*meanwhile)(void *ctx);

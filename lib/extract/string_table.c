@@ -37,9 +37,11 @@ void ux_strings_measure(struct ux_string *strings, size_t n, uint64_t *left)
 /* --- the table -------------------------------------------------------------------------------- */
 
 void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift,
-			  size_t expected)
+			  size_t expected, struct ux_spill *spill)
 {
 	*table = (struct ux_string_table){
+		.spill = spill,
+		.entries.spill = spill,
 		.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
 		.shift = shift,
 		.size = 1,
@@ -47,14 +49,14 @@ void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigne
 	};
 	while (table->slots_cap / 4 * 3 < expected)
 		table->slots_cap *= 2;
-	table->slots = calloc(table->slots_cap, sizeof(*table->slots));
+	table->slots = ux_spill_calloc(spill, table->slots_cap, sizeof(*table->slots));
 	table->no_memory = !table->slots;
 }
 
 void ux_string_table_deinit(struct ux_string_table *table)
 {
-	free(ux_take(&table->slots));
-	free(ux_take(&table->data));
+	ux_spill_free(ux_take(&table->slots));
+	ux_spill_free(ux_take(&table->data));
 	ux_string_entry_vec_deinit(&table->entries);
 	ux_string_late_deinit(&table->late);
 }
@@ -79,7 +81,7 @@ static struct ux_string_slot *find_slot(const struct ux_string_table *table,
 static bool grow_slots(struct ux_string_table *table)
 {
 	size_t cap = table->slots_cap * 2, mask = cap - 1;
-	struct ux_string_slot *slots = calloc(cap, sizeof(*slots));
+	struct ux_string_slot *slots = ux_spill_calloc(table->spill, cap, sizeof(*slots));
 	if (!slots)
 		return false;
 	for (size_t k = 0; k < table->slots_cap; k++) {
@@ -90,7 +92,7 @@ static bool grow_slots(struct ux_string_table *table)
 			i = (i + 1) & mask;
 		slots[i] = table->slots[k];
 	}
-	free(table->slots);
+	ux_spill_free(table->slots);
 	table->slots = slots;
 	table->slots_cap = cap;
 	return true;
@@ -196,7 +198,7 @@ enum ux_code ux_string_table_make(struct ux_string_table *table, unsigned thread
 				  struct ux_error *err)
 {
 	size_t n_jobs = (table->entries.size + JOB_ENTRIES - 1) / JOB_ENTRIES;
-	table->data = calloc((size_t)table->size, 1);
+	table->data = ux_spill_calloc(table->spill, (size_t)table->size, 1);
 	return table->data ? ux_pool_run(threads, n_jobs, copy_job, table, err)
 			   : ux_error_nomem(err);
 }

@@ -407,8 +407,8 @@ struct ux_section_window {
 };
 
 enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint64_t max_size,
-				    struct ux_section_window **ret, struct ux_bytes *ret_bytes,
-				    struct ux_error *err)
+				    struct ux_spill *spill, struct ux_section_window **ret,
+				    struct ux_bytes *ret_bytes, struct ux_error *err)
 {
 	uint64_t size = 0;
 	struct ux_section_window *w = calloc(1, sizeof(*w));
@@ -416,7 +416,7 @@ enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint
 		return ux_error_nomem(err);
 	enum ux_code code = ux_section_stream_open(section, max_size, &w->in, &size, err);
 	if (code == UX_OK)
-		code = ux_window_open(&w->window, size, err);
+		code = ux_window_open(&w->window, size, spill, err);
 	if (code != UX_OK) {
 		ux_section_window_close(w);
 		return code;

@@ -101,12 +101,13 @@ struct ux_section_window;
 
 /*
  * Opens the window; *ret_bytes is the address range of the whole content, of which only what
- * ux_section_window_fill() has produced may be read. UX_EUNSUPPORTED as of
+ * ux_section_window_fill() has produced may be read. spill: where the window is (region.h); NULL:
+ * in memory. UX_EUNSUPPORTED as of
  * ux_section_stream_open().
  */
 enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint64_t max_size,
-				    struct ux_section_window **ret, struct ux_bytes *ret_bytes,
-				    struct ux_error *err) ux_must;
+				    struct ux_spill *spill, struct ux_section_window **ret,
+				    struct ux_bytes *ret_bytes, struct ux_error *err) ux_must;
 void ux_section_window_close(struct ux_section_window *window);
 
 /* Empties the window and begins at the start of the section again. No other thread may use it. */

@@ -75,7 +75,7 @@ static void only_what_is_used_is_numbered(void **state)
 	add(&f, 1, rare_then_often, 4, call_h, 2);
 	add(&f, UX_PIECE_NO_UNIT, NULL, 0, NULL, 0);
 	add(&f, 0, rare_row, 1, call_g_f, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1 << 20, NULL),
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1 << 20, NULL, NULL),
 			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
@@ -96,7 +96,7 @@ static void files_used_most_come_first(void **state)
 	begin(&f);
 	add(&f, 0, rare_row, 1, NULL, 0);
 	add(&f, 1, rare_then_often, 4, call_h, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL),
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL, NULL),
 			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
@@ -117,7 +117,7 @@ static void numbers_may_be_given_again_with_room_for_more(void **state)
 	struct fixture f;
 	begin(&f);
 	add(&f, 0, rare_row, 1, call_g_f, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL),
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL, NULL),
 			 UX_OK);
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_numbering_assign(&f.n, 3, 0, &err), UX_ELIMIT);
@@ -141,7 +141,8 @@ static void long_texts_are_read_late(void **state)
 	memset(second, 'x', LONG_TEXT);
 	f.units[0].names = (const char **)names;
 	add(&f, 0, rare_row, 1, call_g_f, 2);
-	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1, NULL), UX_OK);
+	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1, NULL, NULL),
+			 UX_OK);
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_numbering_assign(&f.n, LONG_TEXT, 0, &err), UX_ELIMIT);
 	assert_int_equal(ux_numbering_assign(&f.n, 3 * LONG_TEXT, 0, NULL), UX_OK);

@@ -26,6 +26,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 static const struct ux_sandbox_limits plenty = {
 	.memory = (uint64_t)1 << 30, .output = 64 << 20, .seconds = 60};
 
@@ -76,6 +87,58 @@ static void a_child_extracts_what_this_process_would(void **state)
 	ux_file_unmap(&file);
 	close(exe);
 	close(out);
+}
+
+/* Extracts this program in a child with these limits. The result is NULL-mapped after a failure. */
+static enum ux_code extract_own(const struct ux_sandbox_limits *limits, struct ux_mapping *ret,
+				struct ux_error *err)
+{
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out, -1};
+	struct ux_sandbox_found found;
+	enum ux_code code = ux_sandbox_extract(files, limits, NULL, &found, err);
+	if (code == UX_OK)
+		assert_int_equal(ux_file_map_fd(out, ret, NULL), UX_OK);
+	close(exe);
+	close(out);
+	return code;
+}
+
+/* The kernel would refuse anonymous memory over the limit, that of the program itself included. */
+static void a_child_puts_on_disk_what_is_over_its_limit_of_memory(void **state)
+{
+	(void)state;
+	struct ux_sandbox_limits little = plenty;
+	struct ux_mapping want = {0}, got = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	little.memory = 20 << 20;
+	little.disk = UINT64_C(1) << 30;
+	assert_int_equal(extract_own(&plenty, &want, NULL), UX_OK);
+	enum ux_code code = extract_own(&little, &got, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(code, UX_OK);
+	assert_true(ux_bytes_eq(got.bytes, want.bytes));
+	ux_file_unmap(&want);
+	ux_file_unmap(&got);
+}
+
+static void a_child_without_room_says_which_limit_it_met(void **state)
+{
+	(void)state;
+	struct ux_sandbox_limits none = plenty, no_disk = plenty;
+	struct ux_mapping got = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	no_disk.memory = 1 << 20;
+	no_disk.disk = 4096;
+	none.memory = 4096;
+	none.disk = UINT64_C(1) << 30;
+	if (!SANITIZED) {
+		assert_int_equal(extract_own(&none, &got, &err), UX_ELIMIT);
+		assert_string_equal(err.text, "reading it needs over 4096 bytes");
+	}
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(extract_own(&no_disk, &got, &err), UX_ELIMIT);
+	assert_true(err.text[0] != '\0');
 }
 
 static int memory_file(struct ux_bytes bytes)
@@ -807,6 +870,8 @@ int main(int argc, char **argv)
 		UX_TEST(a_request_of_another_shape_is_refused),
 		UX_TEST(a_child_leaves_no_descriptor_and_no_zombie),
 		UX_TEST(nonsense_is_refused_in_the_readers_words),
+		UX_TEST(a_child_puts_on_disk_what_is_over_its_limit_of_memory),
+		UX_TEST(a_child_without_room_says_which_limit_it_met),
 		UX_TEST(a_child_has_its_own_memory_beside_the_limit),
 		UX_TEST(output_over_the_limit_is_said),
 		UX_TEST(a_child_that_dies_costs_only_itself),
