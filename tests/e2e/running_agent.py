@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex agent beside a server, for tests."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+
+from live import wait_for
+from tool import UNHEX, unhex
+
+
+class Agent:
+    """A running agent; .results() are the objects it has printed, .text() what it said besides."""
+
+    def __init__(self, server, folder, *options, around=()):
+        self.out, self.err = pathlib.Path(folder) / "agent.out", pathlib.Path(folder) / "agent.err"
+        env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
+        env.update(server.env)
+        with open(self.out, "ab") as out, open(self.err, "ab") as err:
+            self.process = subprocess.Popen([*around, UNHEX, "agent", "--json", *map(str, options)], env=env,
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def results(self):
+        return [json.loads(line) for line in self.out.read_text().splitlines()]
+
+    def uploaded(self, name):
+        """The results about files of that name that were uploaded."""
+        return [r for r in self.results() if r["status"] == "uploaded" and os.path.basename(r["file"]) == str(name)]
+
+    def wait_uploaded(self, name, seconds=30):
+        return wait_for(lambda: self.running() and self.uploaded(name), seconds)[0]
+
+    def running(self):
+        assert self.process.poll() is None, self.text()
+        return True
+
+    def text(self):
+        return self.err.read_text()
+
+    def processor_time(self):
+        """Seconds that it and its children have used."""
+        stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(60)
+
+
+@contextlib.contextmanager
+def running_agent(server, folder, *options, around=()):
+    """An agent that has pushed what ran when it was started."""
+    agent = Agent(server, folder, *options, around=around)
+    try:
+        yield agent
+    finally:
+        agent.stop()
+
+
+def build_id(path):
+    """The first ID of a file, as the server lists it."""
+    return json.loads(unhex("id", "--json", path).stdout)["ids"][0]
