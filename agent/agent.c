@@ -128,6 +128,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	};
 	a.work.o = &a.push;
 	a.push.threads = 1;
+	a.push.names_at_least = true;
 	a.push.result = agent_on_result;
 	a.push.ctx = &a;
 	agent_raise_files();

@@ -75,6 +75,7 @@ static enum ux_code agent_add_module(struct agent_batch *b, size_t file, struct 
 				     struct ux_error *err)
 {
 	bool known = false;
+	UX_TRY(ux_agent_complete(b->agent, m, err));
 	if (m->claim == UX_QUALITY_NONE)
 		return UX_OK;
 	b->known[file] = UX_AGENT_THERE;
@@ -109,7 +110,8 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 	if (!file->kernel && !agent_is_elf(file->fd))
 		return UX_OK;
 	enum ux_code code =
-		ux_push_part_read(&a->work, file->path, &whole, /* packed= */ false, &found, &why);
+		ux_push_part_read(&a->work, file->path, &whole,
+				  file->kernel && ux_push_name_is_packed(file->path), &found, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {

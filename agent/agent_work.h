@@ -38,6 +38,13 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
 			       struct ux_error *err) ux_must;
 
+/*
+ * Completes a module: its debug file, when that has more, and without DWARF the quality that is
+ * left. UX_ENOMEM.
+ */
+enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, struct ux_error *err)
+	ux_must;
+
 /* Keeps for the next run that the server has a module with these IDs. */
 void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids);
 

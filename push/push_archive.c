@@ -290,6 +290,22 @@ static uint64_t archive_disk(uint64_t input)
 	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
 }
 
+/* Extracts in a child, which is run again with the supplementary file when it needs that. */
+static enum ux_code archive_run_extraction(const struct ux_push_work *p,
+					   struct ux_sandbox_symbols *what,
+					   const struct ux_sandbox_limits *limits, int *ret_out,
+					   struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	archive_close_fd(ret_out);
+	*ret_out = -1;
+	UX_TRY(ux_spill_open(ux_spill_folder(), 0, ret_out, err));
+	UX_TRY(ux_sandbox_symbols(what, *ret_out, limits, NULL, ret, err));
+	if (!ret->needs_supplementary)
+		return UX_OK;
+	archive_find_supplementary(p, &ret->supplementary, what);
+	return ux_sandbox_symbols(what, *ret_out, limits, NULL, ret, err);
+}
+
 enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err)
@@ -304,16 +320,22 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		.no_dwarf = p->o->no_dwarf,
 	};
 	struct ux_sandbox_found found = {0};
+	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(archive_part_of(m->path, &m->part, &exe, &what.exe, err));
 	if (m->debug)
 		UX_TRY(archive_part_of(m->debug, &m->debug_part, &debug, &what.debug, err));
 	if (p->o->memory > 0)
 		limits.disk = archive_disk(what.exe.size + what.debug.size);
-	UX_TRY(ux_spill_open(ux_spill_folder(), 0, &out, err));
-	UX_TRY(ux_sandbox_symbols(&what, out, &limits, NULL, &found, err));
-	if (found.needs_supplementary) {
-		archive_find_supplementary(p, &found.supplementary, &what);
-		UX_TRY(ux_sandbox_symbols(&what, out, &limits, NULL, &found, err));
+	enum ux_code code = archive_run_extraction(p, &what, &limits, &out, &found, &why);
+	if (code == UX_ELIMIT && p->o->names_at_least && !what.no_dwarf) {
+		snprintf(m->lost, sizeof(m->lost), "names alone: %.100s", why.text);
+		what.no_dwarf = true;
+		why = (struct ux_error)UX_ERROR_INIT;
+		code = archive_run_extraction(p, &what, &limits, &out, &found, &why);
+	}
+	if (code != UX_OK) {
+		*err = why;
+		return code;
 	}
 	stats->quality = found.quality;
 	stats->counts = found.counts;

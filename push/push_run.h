@@ -85,7 +85,9 @@ struct ux_push_options {
 	bool no_gpu;      /* skip the GPU code in programs */
 	bool no_archives; /* archives are not unpacked */
 	bool no_dwarf;    /* only symbol tables and Go's tables are read */
-	bool dry_run;     /* query, but extract and send nothing */
+	/* in a child: where its limits do not allow to read DWARF, read the rest */
+	bool names_at_least;
+	bool dry_run; /* query, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */
 	unsigned retries;   /* of a call that fails because the server cannot be reached */
