@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -213,11 +214,43 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 	return UX_OK;
 }
 
+enum {
+	SPILL_LEAST = 4 << 20 /* bytes of a message */
+};
+
+/* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
+static bool profile_input_may_spill(uint64_t bytes)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+/* Moves a large message that was unpacked to a temporary file: it is not needed again before it is
+ * written. If that fails, it stays in memory. */
+static void profile_input_spill(struct ux_profile_input *in)
+{
+	struct ux_mapping on_disk = {0};
+	int fd = -1;
+	if (!in->file.unpacked || in->document.format != UX_PROFILE_FORMAT_PPROF ||
+	    in->file.bytes.size < SPILL_LEAST || !profile_input_may_spill(in->file.bytes.size) ||
+	    ux_file_temporary(&fd, NULL) != UX_OK)
+		return;
+	if (ux_file_write(fd, in->file.bytes, NULL) == UX_OK &&
+	    ux_file_map_fd(fd, &on_disk, NULL) == UX_OK) {
+		ux_file_unmap(&in->file);
+		in->file = on_disk;
+		in->document.pprof.bytes = on_disk.bytes;
+	}
+	(void)close(fd);
+}
+
 /* Gives back what was needed to read the profile: names take its place. The pages of a file are
  * read again where the profile is written in its own format. */
 static void profile_input_settle(struct ux_profile_input *in)
 {
 	ux_profile_settle(&in->profile);
+	profile_input_spill(in);
 	if (!in->file.unpacked)
 		ux_file_release(in->file.bytes);
 }

@@ -98,6 +98,29 @@ def test_compression_is_that_of_the_input(recorded):
     assert gzip.decompress(run("-", data=gzip.compress(plain)).stdout) == run("-", data=plain).stdout
 
 
+@pytest.mark.parametrize("disk", ["usual", "gone", "limited"])
+def test_a_large_packed_profile_is_that_of_the_plain_one(recorded, tmp_path, disk):
+    """While it is named, it is in a temporary file, if there can be one."""
+    large = Profile.FromString(recorded.SerializeToString())
+    sample = recorded.sample[0]
+    for i in range(500_000):
+        large.sample.add(location_id=sample.location_id, value=[i + 1])
+    plain = large.SerializeToString()
+    assert len(plain) > 4 << 20
+    expected = run("-", data=plain)
+    assert expected.returncode == 0 and len(expected.stdout) > len(plain), expected.stderr
+    (tmp_path / "large.pb.gz").write_bytes(gzip.compress(plain, 1))
+    arguments = [tmp_path / "large.pb.gz"]
+    if disk == "limited":  # one byte over it would be a signal
+        arguments = ["-c", 'ulimit -f 1000; exec "$@"', "sh", UNHEX, "symbolize", *arguments]
+        done = subprocess.run(["sh", *map(str, arguments)], capture_output=True, check=False, timeout=120)
+    else:
+        done = run(*arguments, TMPDIR=str(tmp_path if disk == "usual" else tmp_path / "gone"))
+    assert done.returncode == 0, done.stderr
+    assert gzip.decompress(done.stdout) == expected.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["large.pb.gz"]
+
+
 def test_without_anything_to_name_the_bytes_are_the_same():
     b = Builder()
     b.sample([b.named("f"), b.named("g")], 3)
