@@ -10,6 +10,7 @@ a symbol table has for one address are the same function, and are counted.
 """
 import argparse
 import collections
+import contextlib
 import gzip
 import os
 import random
@@ -35,6 +36,9 @@ SECONDS = 10      # of processor time, of each program
 LOCATIONS = 1_000_000
 STREAMED = 1 << 30
 SHOWN = 10
+SAMPLE = 9        # PERF_RECORD_SAMPLE
+PART = 1000      # samples for perf with inlined calls and lines
+KEPT = "with GSYMs kept"
 FOLD = Path("/usr/lib/perf-core/scripts/python/stackcollapse.py")
 JVM = ["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
 
@@ -121,33 +125,105 @@ def perf_commands(data):
     return commands
 
 
-def bench_recording(options, data):
-    """Time and memory of each, alternating."""
+@contextlib.contextmanager
+def kept_in(folder):
+    """GSYMs of large files are kept in a folder of the user's, as they are by default."""
+    before = os.environ.copy()
+    os.environ.pop("UNHEX_CACHE", None)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def figures(result):
+    """Processor time and memory of a command, in words."""
+    return (f"{min(result.cpu):8.2f} s of processor time, {max(result.rss) / 1e6:.0f} MB "
+            f"({max(result.anonymous) / 1e6:.0f} MB anonymous)")
+
+
+def bench_recording(options, data, folder):
+    """Time and memory of each, alternating. Kept: two commands before have filled the cache."""
     folded = [options.unhex, "symbolize", str(data), "--to", "folded"]
     commands = {"": (folded, None, False), "--no-dwarf": ([*folded, "--no-dwarf"], None, False), **perf_commands(data)}
-    results = {name: Result() for name in commands}
+    results = {name: Result() for name in [*commands, KEPT]}
+    with kept_in(folder):
+        for _ in range(2):
+            measure(folded, 1)
     for _ in range(options.rounds):
         for name, (args, _, _) in commands.items():
             run_once([shutil.which(args[0]), *args[1:]], None, results[name])
-    cpu, quick = min(results[""].cpu), min(results["--no-dwarf"].cpu)
-    for name in "", "--no-dwarf":
-        peak = max(results[name].rss) / 1e6
-        show(f"unhex symbolize {name}".rstrip(), f"{min(results[name].cpu):8.2f} s of processor time, {peak:.0f} MB "
-             f"({max(results[name].anonymous) / 1e6:.0f} MB anonymous)", "200 MB", peak < 200)
+        with kept_in(folder):
+            run_once(folded, None, results[KEPT])
+    cpu, quick, kept = (min(results[name].cpu) for name in ("", "--no-dwarf", KEPT))
+    for name in "", KEPT, "--no-dwarf":
+        show(f"unhex symbolize {name}".rstrip(), figures(results[name]), "200 MB", max(results[name].rss) < 200e6)
     for name, (_, goal, peer) in perf_commands(data).items():
         used = min(results[name].cpu)
         ratio = used / (quick if peer else cpu)
-        show(f"perf script {name}", f"{used:8.2f} s of processor time, {max(results[name].rss) / 1e6:.0f} MB: "
-             f"x{ratio:.2f} of {'--no-dwarf' if peer else 'all'}", f"x{goal}", ratio >= goal)
+        others = f"x{ratio:.2f} of --no-dwarf" if peer else f"x{ratio:.2f} of all, x{used / kept:.2f} {KEPT}"
+        show(f"perf script {name}", f"{used:8.2f} s of processor time, {max(results[name].rss) / 1e6:.0f} MB: {others}",
+             f"x{goal}", ratio >= goal)
     text = subprocess.run(perf_commands(data)["--inline"][0], check=True, capture_output=True).stdout
     show("inlined calls in perf's --inline", f"{text.count(b'(inlined)')}")
-    # Only when it prints lines does this perf start addr2line, for inlined calls as well.
-    used, ended = limited(["perf", "script", "-i", str(data), "--inline", "-F", "comm,pid,time,ip,sym,dso,srcline"],
-                          options.limit)
-    fine = used >= 50 * cpu
-    show("perf script --inline, and lines", f"{used:8.2f} s of processor time"
-         f"{'' if ended else f', ended after {options.limit} s'}: x{used / cpu:.0f}{'' if ended else ' at least'} of all",
-         "x50" if ended or fine else None, fine)
+    return cpu, kept
+
+
+def thinned(data, to, count):
+    """A recording with every so many of another's samples, and with all of its other records."""
+    raw = data.read_bytes()
+    begin, length = struct.unpack_from("<QQ", raw, 40)
+    records, at = [], begin
+    while at < begin + length:
+        kind, _, size = struct.unpack_from("<IHH", raw, at)
+        records.append((kind, raw[at:at + size]))
+        at += size
+    total = sum(kind == SAMPLE for kind, _ in records)
+    out, seen = bytearray(), 0
+    for kind, record in records:
+        if kind == SAMPLE:
+            seen += 1
+            if seen * count // total == (seen - 1) * count // total:
+                continue
+        out += record
+    to.write_bytes(with_data(raw, bytes(out)))
+    return min(count, total)
+
+
+def with_data(raw, data):
+    """A recording with another data section; the features behind it are moved."""
+    begin, length = struct.unpack_from("<QQ", raw, 40)
+    head, rest = bytearray(raw[:begin]), bytearray(raw[begin + length:])
+    struct.pack_into("<Q", head, 48, len(data))
+    flags = int.from_bytes(raw[72:104], "little")
+    for i in range(flags.bit_count()):
+        (offset,) = struct.unpack_from("<Q", rest, 16 * i)
+        struct.pack_into("<Q", rest, 16 * i, offset + len(data) - length)
+    return bytes(head) + data + bytes(rest)
+
+
+def bench_inline(options, data, work, folder, whole):
+    """perf with inlined calls: it starts addr2line only when it prints lines, for inlined calls as well."""
+    part = work / "part.data"
+    count = thinned(data, part, options.part)
+    folded = [options.unhex, "symbolize", str(part), "--to", "folded"]
+    cold = min(measure(folded, options.rounds).cpu)
+    with kept_in(folder):
+        kept = min(measure(folded, options.rounds).cpu)
+    show(f"unhex symbolize, {count} samples", f"{cold:8.2f} s of processor time, {kept:.2f} s {KEPT}")
+    for name, path, limit, ours in (f"{count} samples", part, options.part_limit, (cold, kept)), (
+            "all samples", data, options.limit, whole):
+        if limit == 0:
+            continue
+        used, ended = limited(["perf", "script", "-i", str(path), "--inline", "-F",
+                               "comm,pid,time,ip,sym,dso,srcline"], limit)
+        least = "" if ended else " at least"
+        cut = "" if ended else f", ended after {limit} s"
+        show(f"perf --inline, lines, {name}", f"{used:8.2f} s of processor time{cut}:{least} x{used / ours[0]:.0f} of "
+             f"all, x{used / ours[1]:.0f} {KEPT}",
+             "x50" if ended or used >= 50 * ours[0] else None, used >= 50 * ours[0])
 
 
 def plain_name(name):
@@ -288,7 +364,7 @@ def libjvm():
     return found
 
 
-def bench_pprof(options, work):
+def bench_pprof(options, work, folder):
     """A profile whose locations are all different addresses of libjvm's code."""
     path = libjvm()
     build_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", path], check=True, capture_output=True,
@@ -304,12 +380,15 @@ def bench_pprof(options, work):
     for name, write in ("pprof", bytes), ("pprof.gz", lambda raw: gzip.compress(raw, 6)):
         given = work / f"locations.{name}"
         given.write_bytes(write(b"".join(out)))
-        result = measure(["taskset", "-c", "0", options.unhex, "symbolize", str(given)], options.rounds)
+        args = ["taskset", "-c", "0", options.unhex, "symbolize", str(given)]
+        result = measure(args, options.rounds)
         peak = max(result.rss) / 1e6
         show(f"1 million locations, {name}", f"{min(result.cpu):8.2f} s of processor time", "2 s",
              min(result.cpu) < 2)
         show(f"1 million locations, {name}", f"{peak:8.0f} MB ({max(result.anonymous) / 1e6:.0f} MB anonymous)",
              "200 MB", peak < 200)
+        with kept_in(folder):
+            show(f"the same, {KEPT}", figures(measure(args, options.rounds)))
 
 
 def repeat(data, to, size):
@@ -317,18 +396,7 @@ def repeat(data, to, size):
     raw = data.read_bytes()
     begin, length = struct.unpack_from("<QQ", raw, 40)
     times = -(-size // length)
-    head = bytearray(raw[:begin])
-    struct.pack_into("<Q", head, 48, length * times)
-    rest = bytearray(raw[begin + length:])
-    flags = int.from_bytes(raw[72:104], "little")
-    for i in range(flags.bit_count()):
-        (offset,) = struct.unpack_from("<Q", rest, 16 * i)
-        struct.pack_into("<Q", rest, 16 * i, offset + length * (times - 1))
-    with open(to, "wb") as file:
-        file.write(head)
-        for _ in range(times):
-            file.write(raw[begin:begin + length])
-        file.write(rest)
+    to.write_bytes(with_data(raw, raw[begin:begin + length] * times))
     return times
 
 
@@ -346,9 +414,11 @@ def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, type=Path, help="build folder to time")
-    parser.add_argument("--rounds", type=int, default=3, help="measured rounds")
+    parser.add_argument("--rounds", type=int, default=2, help="measured rounds")
     parser.add_argument("--rate", type=int, default=RATE, help="samples a second, when it is recorded")
-    parser.add_argument("--limit", type=int, default=120, help="seconds for perf with inlined calls and lines")
+    parser.add_argument("--part", type=int, default=PART, help="samples for perf with inlined calls and lines")
+    parser.add_argument("--part-limit", type=int, default=240, help="seconds for that")
+    parser.add_argument("--limit", type=int, default=60, help="seconds for the same with all samples; 0: not at all")
     parser.add_argument("--stream", type=int, default=STREAMED, help="bytes of the large recording")
     options = parser.parse_args()
     options.unhex = str((options.build / "cli/unhex").resolve())
@@ -356,11 +426,13 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     data = record(folder, options.rate)
     restore_maps(folder)
-    with tempfile.TemporaryDirectory(dir=folder) as work:
+    os.environ["UNHEX_CACHE"] = "off"
+    with tempfile.TemporaryDirectory(dir=folder) as work, tempfile.TemporaryDirectory(dir=folder) as kept:
         bench_leaves(options, data, Path(work))
-        bench_recording(options, data)
-        bench_pprof(options, Path(work))
+        whole = bench_recording(options, data, kept)
+        bench_pprof(options, Path(work), kept)
         bench_stream(options, data, Path(work))
+        bench_inline(options, data, Path(work), kept, whole)
     return 0
 
 
