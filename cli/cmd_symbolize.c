@@ -202,8 +202,10 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
 	job->c.input.keep_times = job->to && (job->to->write == ux_firefox_write ||
 					      job->to->write == ux_speedscope_write);
-	job->c.input.keep_starts = job->to && job->to->write == ux_firefox_write;
 	UX_TRY(ux_profile_command_read(&job->c, &v->profile, err));
+	job->c.input.keep_starts =
+		job->to ? job->to->write == ux_firefox_write
+			: job->c.input.document.format == UX_PROFILE_FORMAT_FIREFOX;
 	UX_TRY(ux_profile_type_find(&job->c.input.profile, ux_bytes_cstr(v->value),
 				    &job->options.type, err));
 	if (!job->to && job->c.input.document.format == UX_PROFILE_FORMAT_PERF_DATA)

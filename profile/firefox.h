@@ -35,6 +35,8 @@ struct ux_firefox_tables {
 	struct ux_firefox_numbers resource; /* of functions */
 	struct ux_firefox_numbers prefix;   /* of stacks */
 	struct ux_firefox_numbers frame;    /* of stacks */
+	bool natives;                       /* it has a table of native symbols, */
+	size_t n_natives;                   /* with so many rows */
 	uint32_t first_location;            /* in the profile: that of frame 0 */
 	uint32_t *stacks;                   /* malloc'ed: stack of the profile of each row */
 };
@@ -65,8 +67,9 @@ enum ux_code ux_firefox_read(struct ux_firefox *f, struct ux_bytes json, struct 
 			     struct ux_error *err) ux_must;
 
 /*
- * Appends the JSON with the names that its frames have got since: functions and strings follow at
- * the end of their tables, and inlined calls at the end of the frames. Stacks with inlined calls
+ * Appends the JSON with the names that its frames have got since: functions, strings and native
+ * symbols (where p->keep_starts was set and the tables have any place for them) follow at the end
+ * of their tables, and inlined calls at the end of the frames. Stacks with inlined calls
  * have more rows, so that they are numbered anew wherever they are used. Everything else is copied
  * byte for byte. UX_ENOMEM.
  */

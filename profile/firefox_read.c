@@ -18,6 +18,7 @@ enum firefox_key {
 	FIREFOX_FUNCTIONS,
 	FIREFOX_RESOURCES,
 	FIREFOX_STACKS,
+	FIREFOX_NATIVES,
 	FIREFOX_SAMPLES,
 	FIREFOX_NAME,
 	FIREFOX_PID,
@@ -31,6 +32,7 @@ static const char *const firefox_keys[FIREFOX_KEYS] = {
 	[FIREFOX_FUNCTIONS] = "funcTable",
 	[FIREFOX_RESOURCES] = "resourceTable",
 	[FIREFOX_STACKS] = "stackTable",
+	[FIREFOX_NATIVES] = "nativeSymbols",
 	[FIREFOX_SAMPLES] = "samples",
 	[FIREFOX_NAME] = "name",
 	[FIREFOX_PID] = "pid",
@@ -393,6 +395,19 @@ static enum ux_code firefox_read_stacks(struct firefox_reader *r, struct ux_cur 
 	return UX_OK;
 }
 
+/* Counts the native symbols, if there is a table of them. */
+static enum ux_code firefox_read_natives(struct ux_cur table, struct ux_firefox_tables *t,
+					 struct ux_error *err)
+{
+	struct ux_cur c;
+	if (!table.pos || !firefox_find(table, "address", &c))
+		return UX_OK;
+	while (ux_json_read_element(&c, &t->n_natives))
+		(void)ux_json_skip(&c);
+	t->natives = true;
+	return ux_cur_status(&c, err);
+}
+
 /* Reads the tables of an object; *ret is their number plus 1, or 0 when it has none. */
 static enum ux_code firefox_read_tables(struct firefox_reader *r, struct ux_cur object,
 					const struct ux_cur *values, size_t *ret,
@@ -418,6 +433,7 @@ static enum ux_code firefox_read_tables(struct firefox_reader *r, struct ux_cur 
 	if (!ux_firefox_table_sets_append(&r->file->tables, tables))
 		return ux_error_nomem(err);
 	*ret = r->file->tables.size;
+	UX_TRY(firefox_read_natives(values[FIREFOX_NATIVES], &r->file->tables.data[*ret - 1], err));
 	UX_TRY(firefox_read_frames(r, values, &r->file->tables.data[*ret - 1], err));
 	return firefox_read_stacks(r, values[FIREFOX_STACKS], &r->file->tables.data[*ret - 1], err);
 }

@@ -22,21 +22,33 @@ struct firefox_inlined {
 	uint32_t line; /* 0: unknown */
 };
 
+/* A native symbol that is added: where the code of a function begins. */
+struct firefox_symbol {
+	uint32_t library;
+	uint32_t name;    /* row of a string */
+	uint64_t address; /* from the start of the library's image */
+};
+
 UX_VEC(firefox_functions, struct firefox_function);
+UX_VEC(firefox_symbols, struct firefox_symbol);
 UX_VEC(firefox_inlined_frames, struct firefox_inlined);
 UX_VEC(firefox_values, struct ux_bytes);
 
 /* What is added to a set of tables. */
 struct firefox_names {
 	const struct ux_firefox_tables *tables;
-	uint32_t *func; /* malloc'ed: of each frame that was there */
-	uint32_t *line; /* malloc'ed: of each; UX_FIREFOX_NONE: it is left as it is */
-	uint32_t *more; /* malloc'ed: number of its first inlined call in `frames` */
-	uint32_t *row;  /* malloc'ed: of each stack that was there, its row now; NULL: the same */
+	uint32_t *func;   /* malloc'ed: of each frame that was there */
+	uint32_t *line;   /* malloc'ed: of each; UX_FIREFOX_NONE: it is left as it is */
+	uint32_t *symbol; /* malloc'ed: row of the native symbol of each; UX_FIREFOX_NONE: it is
+			     left as it is */
+	uint32_t *more;   /* malloc'ed: number of its first inlined call in `frames` */
+	uint32_t *row;    /* malloc'ed: of each stack that was there, its row now; NULL: the same */
 	uint32_t n_stacks;
 	struct firefox_functions functions;
 	struct firefox_inlined_frames frames;
-	struct ux_function_places places; /* of functions that are added */
+	struct firefox_symbols symbols;
+	struct ux_function_places places;   /* of functions that are added */
+	struct ux_profile_places symbol_of; /* row of a native symbol that is added */
 };
 
 /* The state of writing. What is in front of `copied` is in the output already. */
@@ -63,11 +75,14 @@ static void firefox_writer_deinit(struct firefox_writer *w)
 		struct firefox_names *n = &w->names[i];
 		free(n->func);
 		free(n->line);
+		free(n->symbol);
 		free(n->more);
 		free(n->row);
 		firefox_functions_deinit(&n->functions);
 		firefox_inlined_frames_deinit(&n->frames);
+		firefox_symbols_deinit(&n->symbols);
 		ux_function_places_deinit(&n->places);
+		ux_profile_places_deinit(&n->symbol_of);
 	}
 	for (size_t i = 0; w->strings && i < w->file->strings.size; i++)
 		ux_strings_deinit(&w->strings[i]);
@@ -142,6 +157,36 @@ static enum ux_code firefox_add_function(struct firefox_writer *w, struct firefo
 	return UX_OK;
 }
 
+/* Adds the native symbol of a frame whose function begins at a known place: that is where the
+ * Profiler requests its instructions. Libraries are the first modules of the profile. */
+static enum ux_code firefox_add_symbol(struct firefox_writer *w, struct firefox_names *names,
+				       uint32_t row, struct ux_error *err)
+{
+	const struct ux_firefox_tables *t = names->tables;
+	uint32_t location = t->first_location + row;
+	const struct ux_profile_location *l = &w->profile->locations.data[location];
+	const struct ux_profile_module *m = &w->profile->modules.data[l->module];
+	uint64_t start = ux_profile_start(w->profile, location);
+	bool fresh = false;
+	if (!t->natives || l->module == 0 || start == UX_PROFILE_NO_START || !m->has_base ||
+	    start < m->base)
+		return UX_OK;
+	struct ux_profile_place key = {.module = l->module, .address = start - m->base};
+	uint32_t *place = ux_profile_places_insert(&names->symbol_of, key, &fresh);
+	if (!place)
+		return ux_error_nomem(err);
+	if (fresh) {
+		const struct firefox_function *f =
+			&names->functions.data[names->func[row] - t->name.size];
+		struct firefox_symbol symbol = {l->module - 1, f->name, key.address};
+		*place = (uint32_t)(t->n_natives + names->symbols.size);
+		if (!firefox_symbols_append(&names->symbols, symbol))
+			return ux_error_nomem(err);
+	}
+	names->symbol[row] = *place;
+	return UX_OK;
+}
+
 /* Adds the frames of a location that has got names: the function, and what is inlined in it. */
 static enum ux_code firefox_add_frames(struct firefox_writer *w, struct firefox_names *names,
 				       uint32_t row, const struct ux_profile_location *l,
@@ -152,6 +197,7 @@ static enum ux_code firefox_add_frames(struct firefox_writer *w, struct firefox_
 	w->any = true;
 	names->line[row] = frames[l->n - 1].line;
 	UX_TRY(firefox_add_function(w, names, &frames[l->n - 1], resource, &names->func[row], err));
+	UX_TRY(firefox_add_symbol(w, names, row, err));
 	for (uint32_t depth = 1; depth < l->n; depth++) {
 		struct firefox_inlined f = {.origin = row, .depth = depth};
 		const struct ux_profile_frame *frame = &frames[l->n - 1 - depth];
@@ -198,14 +244,15 @@ static enum ux_code firefox_prepare_tables(struct firefox_writer *w, struct fire
 	size_t n = t->func.size;
 	names->func = calloc(n + 1, sizeof(*names->func));
 	names->line = calloc(n + 1, sizeof(*names->line));
+	names->symbol = calloc(n + 1, sizeof(*names->symbol));
 	names->more = calloc(n + 1, sizeof(*names->more));
-	if (!names->func || !names->line || !names->more)
+	if (!names->func || !names->line || !names->symbol || !names->more)
 		return ux_error_nomem(err);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ux_profile_location *l =
 			&w->profile->locations.data[t->first_location + i];
 		names->func[i] = t->func.data[i];
-		names->line[i] = UX_FIREFOX_NONE;
+		names->line[i] = names->symbol[i] = UX_FIREFOX_NONE;
 		names->more[i] = (uint32_t)names->frames.size;
 		if (l->n > 0 && !l->named)
 			UX_TRY(firefox_add_frames(w, names, i, l, err));
@@ -311,16 +358,21 @@ static void firefox_put_frame(struct firefox_writer *w, const struct firefox_nam
 	const struct firefox_inlined *f = row < n ? NULL : &names->frames.data[row - n];
 	bool changed = f || names->line[row] != UX_FIREFOX_NONE;
 	uint32_t line = f ? f->line : names->line[row];
+	size_t origin = f ? f->origin : row;
 	if (ux_json_text_eq(column, "func"))
 		firefox_put_number(w, f ? f->func : names->func[row]);
 	else if (changed && ux_json_text_eq(column, "line"))
 		firefox_put_number(w, line != 0 ? line : UX_FIREFOX_NONE);
 	else if (changed && ux_json_text_eq(column, "column"))
 		firefox_put_number(w, UX_FIREFOX_NONE);
+	else if (names->symbol[origin] != UX_FIREFOX_NONE &&
+		 ux_json_text_eq(column, "nativeSymbol") &&
+		 ux_bytes_eq(w->values.data[origin], UX_STR("null")))
+		firefox_put_number(w, names->symbol[origin]);
 	else if (f && ux_json_text_eq(column, "inlineDepth"))
 		firefox_put_number(w, f->depth);
 	else
-		firefox_put(w, w->values.data[f ? f->origin : row]);
+		firefox_put(w, w->values.data[origin]);
 }
 
 static void firefox_put_function(struct firefox_writer *w, const struct firefox_names *names,
@@ -344,6 +396,26 @@ static void firefox_put_function(struct firefox_writer *w, const struct firefox_
 		firefox_put_number(w, f->source);
 	else if (ux_json_text_eq(column, "isJS") || ux_json_text_eq(column, "relevantForJS"))
 		ux_out_cstr(w->out, "false");
+	else
+		ux_out_cstr(w->out, "null");
+}
+
+/* Symbols have no size: the Profiler requests the code up to the end of the function. */
+static void firefox_put_symbol(struct firefox_writer *w, const struct firefox_names *names,
+			       struct ux_json_text column, size_t row)
+{
+	size_t n = names->tables->n_natives;
+	if (row < n) {
+		firefox_put(w, w->values.data[row]);
+		return;
+	}
+	const struct firefox_symbol *s = &names->symbols.data[row - n];
+	if (ux_json_text_eq(column, "libIndex"))
+		firefox_put_number(w, s->library);
+	else if (ux_json_text_eq(column, "address"))
+		ux_out_fmt(w->out, "%" PRIu64, s->address);
+	else if (ux_json_text_eq(column, "name"))
+		firefox_put_number(w, s->name);
 	else
 		ux_out_cstr(w->out, "null");
 }
@@ -549,6 +621,11 @@ static enum ux_code firefox_write_object(struct firefox_writer *w, const struct 
 			UX_TRY(firefox_write_table(w, own, own->tables->name.size,
 						   own->tables->name.size + own->functions.size,
 						   firefox_put_function, err));
+		else if (object && own && own->symbols.size > 0 &&
+			 ux_json_text_eq(key, "nativeSymbols"))
+			UX_TRY(firefox_write_table(w, own, own->tables->n_natives,
+						   own->tables->n_natives + own->symbols.size,
+						   firefox_put_symbol, err));
 		else if (object && w->sources.size > 0 && ux_json_text_eq(key, "sources"))
 			UX_TRY(firefox_write_table(w, own, w->file->n_sources,
 						   w->file->n_sources + w->sources.size,

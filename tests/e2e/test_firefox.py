@@ -2,7 +2,6 @@
 """Profiles of the Firefox Profiler and of samply, symbolized. What samply finds itself is compared in
 test_samply.py."""
 import copy
-import copy
 import gzip
 import json
 import subprocess
@@ -10,9 +9,9 @@ import sys
 
 import pytest
 
-from firefox_profile import Builder, check, library, stack_frames
+from firefox_profile import Builder, check, library, stack_frames, tables_of
 from test_symbolize import oracle, pcs, program, run
-from tool import ROOT, build_id, compile_c, unhex
+from tool import ROOT, build_id, compile_c, symbol, unhex
 
 sys.path[:0] = [str(ROOT / "bench")]
 
@@ -38,6 +37,20 @@ def three_threads(program, pcs, shared):  # pylint: disable=redefined-outer-name
     return b.doc()
 
 
+def expect_symbols(path, tables):
+    """All frames that have an address are of outer(), and have its native symbol, where its instructions begin."""
+    symbols, frames = tables["nativeSymbols"], tables["frameTable"]
+    begin, size = symbol(path, "outer")
+    has = [a >= 0 for a in frames["address"]]
+    assert [n is not None for n in frames["nativeSymbol"]] == has
+    assert set(frames["nativeSymbol"]) - {None} <= {0}
+    if any(has):
+        assert (symbols["length"], symbols["address"], symbols["libIndex"], symbols["functionSize"]) == \
+            (1, [begin], [0], [None])
+        assert [tables["stringArray"][n] for n in symbols["name"]] == ["outer"]
+        assert all(begin <= a < begin + size for a in frames["address"] if a >= 0)
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_frames_get_the_names_of_addr2line_and_all_else_stays(program, pcs, shared):
     doc = three_threads(program, pcs, shared)
@@ -60,7 +73,8 @@ def test_frames_get_the_names_of_addr2line_and_all_else_stays(program, pcs, shar
         last = copy.deepcopy(after["markers"])
         last["data"][0]["cause"]["stack"] = before["markers"]["data"][0]["cause"]["stack"]
         assert last == before["markers"]
-        for key in set(before) - {"samples", "markers", "frameTable", "funcTable", "stackTable", "stringArray",
+        expect_symbols(program, tables_of(got, after))
+        for key in set(before) - {"nativeSymbols", "samples", "markers", "frameTable", "funcTable", "stackTable", "stringArray",
                                   "jsAllocations", "nativeAllocations"}:
             assert before[key] == after[key], key
     third = got["threads"][2]
@@ -126,6 +140,23 @@ def test_a_library_without_a_code_id_is_known_by_its_debug_id(program, pcs):
     done = run("-", data=json.dumps(doc).encode())
     assert done.returncode == 1 and b"has the debug ID" in done.stderr
     assert json.loads(done.stdout) == doc
+
+
+def test_native_symbols_that_are_there_stay(program, pcs):
+    """A frame that has one keeps it; others get rows behind."""
+    b = Builder([entry(program)])
+    b.thread([[(0, pcs[0]), (0, pcs[5])]])
+    doc = b.doc()
+    thread = doc["threads"][0]
+    thread["nativeSymbols"] = {"length": 1, "libIndex": [0], "address": [7], "name": [0], "functionSize": [9]}
+    thread["frameTable"]["nativeSymbol"][0] = 0
+    got = json.loads(run("-", data=json.dumps(doc).encode()).stdout)
+    check(got)
+    symbols, frames = got["threads"][0]["nativeSymbols"], got["threads"][0]["frameTable"]
+    assert symbols["address"] == [7, symbol(program, "outer")[0]] and symbols["functionSize"] == [9, None]
+    assert frames["nativeSymbol"][:2] == [0, 1]
+    del thread["nativeSymbols"]
+    assert run("-", data=json.dumps(doc).encode()).returncode == 0
 
 
 def test_compression_and_other_formats(program, pcs, tmp_path):
