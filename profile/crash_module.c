@@ -568,12 +568,12 @@ enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_fra
 		return UX_OK;
 	if (f->has_position && !m->symbols && crash_file_server_pc(m, f->position, sources, ret))
 		return UX_OK;
-	if (f->origin == UX_CRASH_START) {
-		*ret = low + f->offset;
+	if (f->has_address && low >= LOW_MOST && ux_file_symbols_has_code(m->symbols, f->address)) {
+		*ret = f->address; /* the program is not moved */
 		return UX_OK;
 	}
-	if (f->has_address && low >= LOW_MOST && ux_file_symbols_has_code(m->symbols, f->address)) {
-		*ret = f->address;
+	if (f->origin == UX_CRASH_START) {
+		*ret = low + f->offset;
 		return UX_OK;
 	}
 	if (f->has_symbol_offset && f->symbol.size > 0 && m->symbols)

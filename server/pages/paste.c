@@ -332,13 +332,14 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	f->has_pc = true;
 	if (t->has_position && ux_open_module_file_pc(f->module->module, t->position, &f->pc))
 		return UX_OK;
+	f->pc = t->address;
+	if (t->has_address && known && low >= LOW_MOST && t->address >= low &&
+	    (t->origin != UX_CRASH_START || t->form == UX_CRASH_VALGRIND))
+		return UX_OK; /* the program is not moved */
 	if (t->origin == UX_CRASH_START && known) {
 		f->pc = low + t->offset;
 		return UX_OK;
 	}
-	f->pc = t->address;
-	if (t->has_address && known && low >= LOW_MOST && t->address >= low)
-		return UX_OK;
 	f->has_pc = false;
 	if (t->has_symbol_offset && t->symbol.size > 0)
 		return paste_symbol_pc(p, f);

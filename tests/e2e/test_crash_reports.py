@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from crash_reports import CHAIN, Crash, kernel
-from tool import UNHEX, build_id, fails, symbol, unhex
+from tool import UNHEX, build_id, compile_c, fails, stripped, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,31 @@ def test_hs_err_has_the_mappings_of_its_process(crash):
     result = named(crash, text, "-v")
     assert result.returncode == 0 and counts(result)[0] == counts(result)[1] >= 2, result.stderr
     assert "libc.so.6" in result.stderr and added(text, result.stdout)
+
+
+VALGRIND = """
+#include <stdlib.h>
+volatile int sink;
+__attribute__((noinline)) int first(volatile int *p) { sink = p[10]; return 1; }
+__attribute__((noinline)) int second(void) { volatile int *p = malloc(40); int x = first(p) + 1; free((void *)p); return x; }
+int main(void) { return second() - 2; }
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",)])
+def test_a_stripped_program_under_valgrind_gets_the_names_that_valgrind_has_of_it(tmp_path, flags):
+    """The judge is valgrind itself, with the program that has symbols."""
+    whole = compile_c(tmp_path, name="whole", source=VALGRIND, flags=("-g", "-O0", *flags))
+    bare, _ = stripped(whole)
+    expected = subprocess.run(["valgrind", whole], capture_output=True, text=True).stderr
+    expected = re.findall(r"(?:at|by) (0x\w+): (\w+) \(whole\.c:(\d+)\)", expected)
+    assert {name for _, name, _ in expected} == {"first", "second", "main"}, expected
+    report = subprocess.run(["valgrind", bare], capture_output=True, text=True).stderr
+    assert f"??? (in {bare})" in report, report
+    out = unhex("symbolize", "--module", f"{bare.name}={whole}", "-", stdin=report).stdout
+    got = re.findall(r"(?:at|by) (0x\w+): \?\?\? \(in .*\)\n +(\w+) at .*/whole\.c:(\d+)\n(?! )", out)
+    assert got == expected
+    assert added(report, out)
 
 
 def test_an_oops_is_named_by_its_functions_and_their_sizes(crash, tmp_path):
