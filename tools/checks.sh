@@ -189,6 +189,10 @@ check_oracle() {
 	# shellcheck disable=SC2086 # an interpreter with its option
 	$python tests/oracle/run.py --sample --unhex build/cli/unhex --counts "$work/oracle"
 	tally oracle counts "$work/oracle" $?
+	# A sample of the system's libraries, split: gdb, lldb, readelf and eu-elflint read both parts.
+	# shellcheck disable=SC2086 # an interpreter with its option
+	one split $python tests/oracle/split.py --unhex build/cli/unhex --most 12 --lldb 4 \
+		--bytes 4194304 "/usr/lib/$(uname -m)-linux-gnu"
 }
 
 # Another compiler's warnings: what is compiled is not linked, and not run again.

@@ -17,12 +17,27 @@ enum {
 	LINES_AROUND = 7,         /* of a source file, above and below the line */
 	SOURCES_MOST = 16,        /* functions of one address whose source is shown */
 	SOURCE_BYTES = 16 << 20,  /* of a source file that is read */
+	FILES_MOST = 32,          /* source files of one page */
+	LINES_MOST = 1 << 18,     /* of a source file whose text stands above instructions */
+	LINE_SHOWN = 240,         /* bytes of such a line */
+	DEPTH_SHOWN = 64,         /* inlined calls that are marked by a bar each */
 	INSTRUCTIONS_BEFORE = 60, /* that are shown before the address, and behind it */
 	INSTRUCTIONS_BEHIND = 60,
 	CODE_ROWS_MOST = UX_MODULE_CODE_MOST, /* instructions in one answer of the child */
 };
 
 static const struct ux_page page = {.title = "Frame - unhex", .section = UX_PAGE_SYMBOLIZE};
+
+UX_VEC(frame_lines, uint32_t);
+
+/* A source file that instructions or frames are of. */
+struct frame_file {
+	struct ux_bytes dir, base; /* as the symbols name it */
+	const char *path;          /* under which it was uploaded; NULL: it was not */
+	struct ux_mapping pack;    /* the bundle that it is in */
+	struct ux_bytes text;
+	struct frame_lines starts; /* offset of each line; empty until it is needed */
+};
 
 /* What is shown. */
 struct frame_view {
@@ -31,14 +46,110 @@ struct frame_view {
 	const char *id; /* canonical */
 	uint64_t pc;
 	struct ux_open_module *module;
+	struct frame_file files[FILES_MOST]; /* those that were looked for */
+	size_t n_files;
 };
 
+static void frame_view_deinit(struct frame_view *v)
+{
+	for (size_t i = 0; i < v->n_files; i++) {
+		ux_file_unmap(&v->files[i].pack);
+		frame_lines_deinit(&v->files[i].starts);
+	}
+	ux_open_module_unref(v->module);
+}
+
 /* --- source ----------------------------------------------------------------------------------- */
+
+/* Maps the file, if it was uploaded with the module. */
+static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *file)
+{
+	struct ux_request *req = v->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	const char *path = NULL;
+	struct ux_source s;
+	ux_out_put(&name, file->dir.data, file->dir.size);
+	ux_out_cstr(&name, file->dir.size > 0 ? "/" : "");
+	ux_out_put(&name, file->base.data, file->base.size);
+	UX_TRY(ux_out_status(&name, &req->err));
+	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &path, NULL);
+	if (code == UX_OK)
+		code = ix->sources.find(ix, ux_caller_of(req)->ns, v->id, path, &req->arena, &s,
+					NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(&req->err);
+	if (code != UX_OK || s.size > SOURCE_BYTES ||
+	    ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &file->pack,
+			 NULL) != UX_OK ||
+	    !ux_bytes_sub(file->pack.bytes, s.off, s.size, &file->text))
+		return UX_OK;
+	UX_TRY(ux_request_work_charge(&v->work, file->text.size, &req->err));
+	file->path = path;
+	return UX_OK;
+}
+
+/*
+ * The file that a frame names. *ret is NULL when it was not uploaded, or when the address has too
+ * many files.
+ */
+static enum ux_code frame_file_get(struct frame_view *v, const struct ux_frame_text *f,
+				   struct frame_file **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < v->n_files; i++) {
+		struct frame_file *known = &v->files[i];
+		if (ux_bytes_eq(known->base, f->base) && ux_bytes_eq(known->dir, f->dir)) {
+			*ret = known->path ? known : NULL;
+			return UX_OK;
+		}
+	}
+	if (v->n_files == FILES_MOST || f->base.size == 0)
+		return UX_OK;
+	struct frame_file *file = &v->files[v->n_files++];
+	const char *dir = ux_arena_strndup(&v->req->arena, f->dir.data, f->dir.size);
+	const char *base = ux_arena_strndup(&v->req->arena, f->base.data, f->base.size);
+	if (!dir || !base)
+		return ux_arena_fail(&v->req->arena, &v->req->err);
+	*file = (struct frame_file){.dir = ux_bytes(dir, f->dir.size),
+				    .base = ux_bytes(base, f->base.size)};
+	UX_TRY(frame_file_open(v, file));
+	*ret = file->path ? file : NULL;
+	return UX_OK;
+}
+
+/* The text of one line without blanks at its ends; empty when the file has no such line. */
+static enum ux_code frame_file_line(struct frame_view *v, struct frame_file *file, uint32_t line,
+				    struct ux_bytes *ret)
+{
+	struct ux_bytes text = file->text;
+	*ret = UX_BYTES_NONE;
+	for (size_t at = 0; file->starts.size == 0 || (at < text.size && at > 0);) {
+		if (file->starts.size == LINES_MOST)
+			break;
+		if (!frame_lines_append(&file->starts, (uint32_t)at))
+			return ux_error_nomem(&v->req->err);
+		const uint8_t *stop = memchr(text.data + at, '\n', text.size - at);
+		at = stop ? (size_t)(stop - text.data) + 1 : text.size;
+		if (at == 0)
+			break;
+	}
+	if (line == 0 || line > file->starts.size)
+		return UX_OK;
+	size_t start = file->starts.data[line - 1];
+	size_t end = line < file->starts.size ? file->starts.data[line] : text.size;
+	while (start < end && (text.data[start] == ' ' || text.data[start] == '\t'))
+		start++;
+	while (end > start && text.data[end - 1] <= ' ')
+		end--;
+	*ret = ux_bytes(text.data + start, ux_min(end - start, (size_t)LINE_SHOWN));
+	return UX_OK;
+}
 
 /* The lines around `line`, or "" when the file ends before it. *ret_first is the first one's
  * number.
  */
-static struct ux_bytes frame_lines(struct ux_bytes text, uint32_t line, uint32_t *ret_first)
+static struct ux_bytes frame_lines_around(struct ux_bytes text, uint32_t line, uint32_t *ret_first)
 {
 	uint32_t first = line > LINES_AROUND ? line - LINES_AROUND : 1;
 	size_t start = 0, end = 0;
@@ -74,36 +185,19 @@ static enum ux_code frame_put_source(struct frame_view *v, const struct ux_frame
 				     bool *ret_shown)
 {
 	struct ux_request *req = v->req;
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
-	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
-	struct ux_bytes text = UX_BYTES_NONE;
-	const char *path = NULL;
-	struct ux_source s;
+	struct frame_file *file = NULL;
 	uint32_t first = 0;
 	*ret_shown = false;
-	ux_out_put(&name, f->dir.data, f->dir.size);
-	ux_out_cstr(&name, f->dir.size > 0 ? "/" : "");
-	ux_out_put(&name, f->base.data, f->base.size);
-	UX_TRY(ux_out_status(&name, &req->err));
-	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &path, NULL);
-	if (code == UX_OK)
-		code = ix->sources.find(ix, ux_caller_of(req)->ns, v->id, path, &req->arena, &s,
-					NULL);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(&req->err);
-	if (code != UX_OK || s.size > SOURCE_BYTES ||
-	    ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack, NULL) !=
-		    UX_OK ||
-	    !ux_bytes_sub(pack.bytes, s.off, s.size, &text))
+	UX_TRY(frame_file_get(v, f, &file));
+	if (!file)
 		return UX_OK;
-	UX_TRY(ux_request_work_charge(&v->work, text.size, &req->err));
-	struct ux_bytes lines = frame_lines(text, f->line, &first);
+	struct ux_bytes lines = frame_lines_around(file->text, f->line, &first);
 	if (lines.size == 0)
 		return UX_OK;
 	*ret_shown = true;
 	UX_HTML(&req->out, "<h3><a href=\"/modules/$/source/$#L$\">$:$</a></h3>\n",
-		ux_html_url(v->id), ux_html_path(ux_bytes_cstr(path + 1)), f->line, path, f->line);
+		ux_html_url(v->id), ux_html_path(ux_bytes_cstr(file->path + 1)), f->line,
+		file->path, f->line);
 	frame_put_lines(&req->out, lines, first, f->line);
 	return UX_OK;
 }
@@ -148,7 +242,70 @@ static void frame_code_window(const struct frame_code *code, uint64_t at, size_t
 	*ret_end = ux_min(code->size, *ret_at + INSTRUCTIONS_BEHIND);
 }
 
-/* Shows instructions, and the line of source above the first one of it. */
+/* One bar for each inlined call around a line. */
+static void frame_put_bars(struct ux_out *out, size_t depth)
+{
+	for (size_t i = 0; i < ux_min(depth, (size_t)DEPTH_SHOWN); i++)
+		ux_out_cstr(out, "| ");
+}
+
+/*
+ * The frames of an instruction, from the outermost one on. Returns how many there are; of too many,
+ * those nearest to the instruction are left out.
+ */
+static size_t frame_chain(const struct ux_frame_cache *cache, uint32_t frame,
+			  uint32_t chain[DEPTH_SHOWN])
+{
+	size_t n = 0, skipped = 0;
+	for (uint32_t f = frame; f != 0; f = ux_cached_frame(cache, f)->up)
+		n++;
+	skipped = n > DEPTH_SHOWN ? n - DEPTH_SHOWN : 0;
+	for (size_t i = n; i-- > 0; frame = ux_cached_frame(cache, frame)->up)
+		if (i < n - skipped)
+			chain[i] = frame;
+	return n - skipped;
+}
+
+/* Is it the same call, at whatever line of it? */
+static bool frame_is_same_call(const struct ux_frame_cache *cache, uint32_t a, uint32_t b)
+{
+	const struct ux_cached_frame *x = ux_cached_frame(cache, a), *y = ux_cached_frame(cache, b);
+	return x->function == y->function && x->up == y->up;
+}
+
+/* Names the inlined calls that begin with an instruction, and the line that it is of. */
+static enum ux_code frame_put_place(struct frame_view *v, const struct ux_frame_cache *cache,
+				    uint32_t frame, uint32_t before)
+{
+	uint32_t chain[DEPTH_SHOWN], last[DEPTH_SHOWN];
+	struct ux_out *out = &v->req->out;
+	struct frame_file *file = NULL;
+	struct ux_bytes text = UX_BYTES_NONE;
+	size_t n = frame_chain(cache, frame, chain), m = frame_chain(cache, before, last), same = 0;
+	while (same < n && same < m && frame_is_same_call(cache, chain[same], last[same]))
+		same++;
+	for (size_t i = ux_max(same, (size_t)1); i < n; i++) {
+		struct ux_frame_text f = ux_frame_cache_text(cache, chain[i]);
+		struct ux_frame_text caller = ux_frame_cache_text(cache, chain[i - 1]);
+		ux_out_cstr(out, "<i></i> <span class=\"where\">");
+		frame_put_bars(out, i);
+		UX_HTML(out, "<b>$</b>, inlined at $:$</span>\n", f.function, caller.base,
+			caller.line);
+	}
+	struct ux_frame_text f = ux_frame_cache_text(cache, frame);
+	if (f.base.size == 0)
+		return UX_OK;
+	UX_TRY(frame_file_get(v, &f, &file));
+	if (file)
+		UX_TRY(frame_file_line(v, file, f.line, &text));
+	ux_out_cstr(out, "<i></i> <span class=\"where\">");
+	frame_put_bars(out, n - 1);
+	UX_HTML(out, "$:$</span> ", f.base, f.line);
+	UX_HTML(out, text.size > 0 ? " <b class=\"source\">$</b>\n" : "$\n", text);
+	return UX_OK;
+}
+
+/* Shows instructions beside their source: inlined calls, and the line above the first one of it. */
 static enum ux_code frame_put_instructions(struct frame_view *v, const struct frame_code *code,
 					   uint64_t start)
 {
@@ -156,8 +313,7 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 		.module = v->module, .mode = UX_DEMANGLE_FULL, .work = &v->work};
 	struct ux_out *out = &v->req->out;
 	size_t first = 0, end = 0, at = 0;
-	struct ux_bytes base = UX_BYTES_NONE;
-	uint32_t line = 0;
+	uint32_t before = 0;
 	frame_code_window(code, v->pc - start, &first, &end, &at);
 	ux_out_cstr(out, "<pre class=\"lines code\" tabindex=\"0\">");
 	if (first > 0)
@@ -168,15 +324,16 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 		uint32_t frame = 0;
 		size_t done = 0;
 		UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &v->req->err));
-		struct ux_frame_text f = {0};
-		if (frame != 0)
-			f = ux_frame_cache_text(r.cache, frame);
-		if (f.base.size > 0 && (f.line != line || !ux_bytes_eq(f.base, base)))
-			UX_HTML(out, "<i></i> <span class=\"where\">$:$</span>\n", f.base, f.line);
-		base = f.base;
-		line = f.line;
-		UX_HTML(out, i == at ? "<mark><i>$</i> $</mark>\n" : "<i>$</i> $\n",
-			ux_html_hex(pc), code->data[i].text);
+		if (r.fresh) /* numbers of the cache before mean nothing in this one */
+			before = 0;
+		if (frame != 0 && frame != before)
+			UX_TRY(frame_put_place(v, r.cache, frame, before));
+		before = frame;
+		UX_HTML(out, i == at ? "<mark><i>$</i> " : "<i>$</i> ", ux_html_hex(pc));
+		for (uint32_t f = frame; f != 0; f = ux_cached_frame(r.cache, f)->up)
+			if (ux_cached_frame(r.cache, f)->up != 0)
+				frame_put_bars(out, 1);
+		UX_HTML(out, i == at ? "$</mark>\n" : "$\n", code->data[i].text);
 	}
 	if (end < code->size)
 		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions behind</span>\n",
@@ -270,11 +427,10 @@ static enum ux_code frame_put(struct frame_view *v)
 
 enum ux_code ux_web_frame(struct ux_request *req, struct ux_response *res)
 {
-	struct frame_view v = {.req = req, .work = ux_request_work(req)};
+	ux_cleanup(frame_view_deinit) struct frame_view v = {.req = req,
+							     .work = ux_request_work(req)};
 	UX_TRY(frame_open(&v));
 	ux_page_begin(req, &page);
-	enum ux_code code = frame_put(&v);
-	ux_open_module_unref(v.module);
-	UX_TRY(code);
+	UX_TRY(frame_put(&v));
 	return ux_page_end(req, res, &page);
 }

@@ -148,7 +148,9 @@ def gdb(path, pcs):
 
 
 def lldb(path, pcs):
-    args = ["lldb-14", "-x", "-b", "-o", "settings set symbols.enable-external-lookup false"]
+    name = shutil.which("lldb-14") or shutil.which("lldb")
+    assert name, "lldb is not installed"
+    args = [name, "-x", "-b", "-o", "settings set symbols.enable-external-lookup false"]
     for pc in pcs:
         args += ["-o", f"image lookup -a {pc:#x}"]
     text = run(args + [path]).stdout
