@@ -12,6 +12,10 @@ static bool path_cut_last(char *path, size_t *n)
 	return true;
 }
 
+enum {
+	SHOWN = 80 /* bytes of a path in a message */
+};
+
 enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, const char **ret,
 			       struct ux_error *err)
 {
@@ -32,7 +36,9 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 		size_t len = end ? (size_t)(end - from) : path.size - i - 1;
 		if (len == 2 && memcmp(from, "..", 2) == 0) {
 			if (!path_cut_last(out, &n))
-				return ux_error_set(err, UX_EINVAL, "a source path above its root");
+				return ux_error_set(err, UX_EINVAL, "a path above its root: %.*s",
+						    (int)ux_min(path.size, (size_t)SHOWN),
+						    (const char *)path.data);
 		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
 			out[n++] = '/';
 			memcpy(out + n, from, len);
