@@ -13,6 +13,7 @@ enum {
 
 static void agent_deinit(struct ux_agent *a)
 {
+	ux_agent_metrics_close(&a->metrics);
 	ux_host_watch_deinit(&a->watch);
 	ux_mapped_files_free(&a->files);
 	ux_push_by_id_deinit(&a->done);
@@ -59,6 +60,15 @@ static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 	return UX_OK;
 }
 
+/* Shows how the agent is. */
+static void agent_count(struct ux_agent *a)
+{
+	ux_agent_metric_set(&a->metrics.waiting, a->files.size);
+	ux_agent_metric_set(&a->metrics.away, a->away);
+	ux_agent_metric_set(&a->metrics.known, a->state.known.n);
+	ux_agent_metric_set(&a->metrics.not_written, a->state.not_written);
+}
+
 static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -68,7 +78,9 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	for (;;) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
+		agent_count(a);
 		UX_TRY(agent_try_send(a, err));
+		agent_count(a);
 	}
 }
 
@@ -85,6 +97,8 @@ static void agent_on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct ux_agent *a = ctx;
 	a->failed = a->failed || r->status == UX_PUSH_DONE_FAILED;
+	ux_agent_metric_add(&a->metrics.modules[r->status], 1);
+	ux_agent_metric_add(&a->metrics.upload_bytes, r->size);
 	if (a->o->push.result)
 		a->o->push.result(a->o->push.ctx, r);
 }
@@ -131,10 +145,19 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.names_at_least = true;
 	a.push.result = agent_on_result;
 	a.push.ctx = &a;
+	a.push.pace = ux_agent_budget_pace;
+	a.push.pace_ctx = &a;
 	agent_raise_files();
+	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
 	UX_TRY(agent_open_state(&a, err));
+	a.metrics.queue = a.queue;
+	a.metrics.watch = &a.watch;
+	if (options->metrics)
+		UX_TRY(ux_agent_metrics_open(&a.metrics, options->metrics, err));
 	UX_TRY(ux_push_client_open(&a.work.client, &a.push, err));
+	a.work.client.sent = ux_agent_budget_sent;
+	a.work.client.sent_ctx = &a;
 	return options->once ? agent_once(&a, err) : agent_follow(&a, err);
 }

@@ -23,6 +23,12 @@ struct ux_agent_options {
 	/* folder with what is known and what waits, made when missing; NULL: nothing is kept */
 	const char *state;
 	uint64_t queue_most; /* bytes of symbols that wait on disk for the server; 0: none */
+	/*
+	 * processor time, in millionths of a core, that the agent and its children use in any
+	 * minute; 0: no limit, and no low priority
+	 */
+	uint64_t cpu_ppm;
+	const char *metrics; /* where they are served: "HOST:PORT", "unix:PATH"; NULL: nowhere */
 	bool once;           /* ends when what runs now was pushed */
 	/* what the user should know, such as rights that are lacking; may be called at any time */
 	void (*notice)(void *ctx, const char *text);

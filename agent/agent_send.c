@@ -105,6 +105,7 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 					       ux_clock_wall());
 	if (b->known[number] != UX_AGENT_UNKNOWN)
 		return UX_OK;
+	ux_agent_budget_wait(a);
 	b->known[number] = UX_AGENT_NOTHING;
 	b->read[number] = true;
 	if (!file->kernel && !agent_is_elf(file->fd))
@@ -151,6 +152,7 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	struct ux_agent *a = b->agent;
 	struct ux_push_module *m = &b->modules.data[i];
 	a->failed = false;
+	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	if (b->answers)
 		UX_TRY(ux_push_module_send(&a->work, m, &b->answers[i], err));

@@ -72,6 +72,8 @@ enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
 		code = ux_out_status(&head, &why);
 	if (code == UX_OK)
 		code = ux_disk_queue_add_parts(a->queue, 0, parts, ux_countof(parts), &why);
+	if (code == UX_OK)
+		ux_agent_metric_add(&a->metrics.queued, 1);
 	if (code == UX_OK || code == UX_ENOTFOUND)
 		return UX_OK;
 	if (code == UX_ENOMEM)
@@ -168,6 +170,7 @@ static enum ux_code queue_send_one(struct ux_agent *a, const struct ux_agent_mes
 		.file = path,
 	};
 	a->failed = false;
+	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	if (answer->verdict == UX_PUSH_WANTED)
 		UX_TRY(ux_push_upload(&a->work.client, &upload, answer, err));

@@ -4,7 +4,9 @@
 #define UX_AGENT_WORK_H
 
 #include "agent.h"
+#include "agent_metrics.h"
 #include "agent_state.h"
+#include "bucket.h"
 #include "disk_queue.h"
 #include "host_watch.h"
 #include "push_work.h"
@@ -24,6 +26,10 @@ struct ux_agent {
 	unsigned attempts;            /* how often that was so in succession */
 	int64_t away_ms;              /* since when, by the monotonic clock */
 	int64_t again_ms;             /* when it is tried again; 0: at once */
+	struct ux_bucket cpu;         /* processor time */
+	struct ux_bucket bytes;       /* of uploads */
+	int64_t cpu_ns;               /* that was used in all */
+	struct ux_agent_metrics metrics;
 };
 
 /*
@@ -47,6 +53,20 @@ enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, str
 
 /* Keeps for the next run that the server has a module with these IDs. */
 void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids);
+
+/* --- what may be used of the machine ---------------------------------------------------------- */
+
+/* Lowers the priority of this thread, and of threads and children that it starts. */
+void ux_agent_budget_begin(struct ux_agent *a);
+
+/* Waits until there is processor time. To be called before each step that takes some. */
+void ux_agent_budget_wait(struct ux_agent *a);
+
+/* Stops a child while there is none. ctx: struct ux_agent; see struct ux_sandbox_limits. */
+void ux_agent_budget_pace(void *ctx, int child);
+
+/* Waits until these bytes were allowed to be sent. ctx: struct ux_agent; see ux_push_client. */
+void ux_agent_budget_sent(void *ctx, uint64_t bytes);
 
 /* --- while the server is away ----------------------------------------------------------------- */
 

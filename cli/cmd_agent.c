@@ -7,6 +7,7 @@
 #include "interrupt.h"
 #include "output.h"
 #include "push_out.h"
+#include "text.h"
 
 #include <pthread.h>
 
@@ -15,6 +16,9 @@ enum {
 	RETRIES = 3,
 	QUEUE_MOST = 256 << 20,
 	PATH_SIZE = 4096,
+	CPU_PERCENT = 5,
+	CPU_PERCENT_MOST = 100000,
+	PPM_IN_PERCENT = 10000,
 };
 
 struct agent_values {
@@ -25,6 +29,9 @@ struct agent_values {
 	const char *state;
 	uint64_t memory;
 	uint64_t queue;
+	uint64_t rate;
+	const char *cpu;
+	const char *metrics;
 	bool dwarf;
 	bool no_gpu;
 	bool once;
@@ -46,6 +53,12 @@ static const struct ux_option agent_options[] = {
 	 "leave out the GPU code in programs"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct agent_values, memory), "SIZE",
 	 "for an extraction [40M; with --dwarf 100M]"},
+	{"cpu", 0, UX_OPTION_TEXT, offsetof(struct agent_values, cpu), "PERCENT",
+	 "of one core in any minute, or none [5%; with --once none]"},
+	{"rate", 0, UX_OPTION_BYTES, offsetof(struct agent_values, rate), "SIZE",
+	 "bytes a second of uploads"},
+	{"metrics", 0, UX_OPTION_TEXT, offsetof(struct agent_values, metrics), "ADDRESS",
+	 "serve metrics for Prometheus at HOST:PORT or unix:PATH"},
 	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
 	 "what is known and what waits [$STATE_DIRECTORY, else $XDG_STATE_HOME/unhex-agent]"},
 	{"queue", 0, UX_OPTION_BYTES, offsetof(struct agent_values, queue), "SIZE",
@@ -157,6 +170,22 @@ static void agent_command_deinit(struct agent_command *c)
 	ux_out_deinit(&c->out);
 }
 
+/* Reads "5%", "5" or "none". False: it is none of these. */
+static bool agent_cpu_parse(const char *text, uint64_t *ret_ppm)
+{
+	struct ux_bytes t = ux_bytes_cstr(text);
+	uint64_t percent = 0;
+	*ret_ppm = 0;
+	if (strcmp(text, "none") == 0)
+		return true;
+	if (t.size > 0 && t.data[t.size - 1] == '%')
+		t.size--;
+	if (!ux_decimal_parse(t, &percent) || percent == 0 || percent > CPU_PERCENT_MOST)
+		return false;
+	*ret_ppm = percent * PPM_IN_PERCENT;
+	return true;
+}
+
 /* The folder of the agent's own files; NULL: there is no place for it. */
 static const char *agent_state_dir(const struct agent_values *v, char path[PATH_SIZE])
 {
@@ -183,6 +212,10 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
+	uint64_t cpu_ppm = v.once ? 0 : CPU_PERCENT * PPM_IN_PERCENT;
+	if (v.cpu && !agent_cpu_parse(v.cpu, &cpu_ppm))
+		return ux_usage_error(cmd, "--cpu: \"%.32s\" is no share of a core, such as 5%%",
+				      v.cpu);
 	if (args.n > 0)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[0]);
 	if (ux_server_select(&v.server, &server, &err) != UX_OK) {
@@ -203,6 +236,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 			 .timeout_ms = ROUND_S * INT64_C(1000),
 			 .retries = RETRIES,
 			 .proxy = v.proxy,
+			 .rate = v.rate,
 			 .memory = v.memory > 0 ? v.memory
 				   : v.dwarf    ? UX_AGENT_MEMORY_DWARF
 						: UX_AGENT_MEMORY,
@@ -210,6 +244,8 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 			 .ctx = &c},
 		.state = agent_state_dir(&v, state),
 		.queue_most = v.queue,
+		.cpu_ppm = cpu_ppm,
+		.metrics = v.metrics,
 		.once = v.once,
 		.notice = agent_on_notice,
 	};

@@ -7,6 +7,7 @@
 #include "http_server.h"
 #include "otlp_exchange.h"
 #include "otlp_names.h"
+#include "metric_text.h"
 #include "output.h"
 
 #include <pthread.h>
@@ -85,17 +86,14 @@ static enum ux_code sidecar_health(struct ux_request *req, struct ux_response *r
 static enum ux_code sidecar_metrics(struct ux_request *req, struct ux_response *res)
 {
 	struct otlp_sidecar *s = req->app;
-	ux_out_fmt(&req->out,
-		   "# HELP unhex_otlp_messages_total Messages of OpenTelemetry profiles that were "
-		   "read.\n# TYPE unhex_otlp_messages_total counter\nunhex_otlp_messages_total "
-		   "%" PRIu64 "\n"
-		   "# HELP unhex_otlp_unnamed_locations_total Locations in them without lines.\n"
-		   "# TYPE unhex_otlp_unnamed_locations_total counter\n"
-		   "unhex_otlp_unnamed_locations_total %" PRIu64 "\n",
-		   atomic_load_explicit(&s->messages, memory_order_relaxed),
-		   atomic_load_explicit(&s->locations, memory_order_relaxed));
+	ux_metric_one(&req->out, "unhex_otlp_messages_total", "counter",
+		      "Messages of OpenTelemetry profiles that were read.",
+		      atomic_load_explicit(&s->messages, memory_order_relaxed));
+	ux_metric_one(&req->out, "unhex_otlp_unnamed_locations_total", "counter",
+		      "Locations in them without lines.",
+		      atomic_load_explicit(&s->locations, memory_order_relaxed));
 	ux_forwarder_metrics(s->forwarder, &req->out);
-	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
+	return ux_response_out(req, res, UX_METRIC_TEXT_TYPE);
 }
 
 static const struct ux_route sidecar_routes[] = {

@@ -27,6 +27,7 @@ struct ux_http_client {
 	char *cafile;
 	char *proxy;
 	unsigned connect_ms;
+	uint64_t rate; /* of bodies, bytes a second; 0: no limit */
 	enum ux_http_reach reach;
 	struct curl_slist *lines; /* headers of the call in progress */
 };
@@ -194,6 +195,7 @@ static void client_copy_options(struct ux_http_client *c, const struct ux_http_c
 	c->agent = client_copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
 	c->cafile = client_copy(o->cafile, failed);
 	c->proxy = client_copy(o->proxy, failed);
+	c->rate = o->rate;
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
 	c->reach = o->reach;
 }
@@ -458,6 +460,9 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 		curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)t->call->redirects);
 		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	}
+	if (c->rate > 0)
+		curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE,
+				 (curl_off_t)ux_min(c->rate, (uint64_t)INT64_MAX));
 	if (t->call->slow_bytes_s > 0) {
 		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
 				 (long)ux_min(t->call->slow_bytes_s, (uint64_t)LONG_MAX));

@@ -25,6 +25,7 @@ struct ux_http_client_options {
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
 	unsigned connect_ms; /* 0: 10 s */
 	enum ux_http_reach reach;
+	uint64_t rate;     /* bytes a second that a body is sent with; 0: no limit */
 	const char *proxy; /* URL of a proxy, with reach ANYWHERE; NULL: that of the environment */
 };
 

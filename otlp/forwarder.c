@@ -4,6 +4,7 @@
 
 #include "disk_queue.h"
 #include "gzip.h"
+#include "metric_text.h"
 #include "http_client.h"
 #include "otlp_exchange.h"
 #include "protobuf.h"
@@ -348,25 +349,25 @@ void ux_forwarder_metrics(struct ux_forwarder *f, struct ux_out *out)
 		const char *name, *type, *help;
 		uint64_t value;
 	} rows[] = {
-		{"queue_messages", "gauge", "Messages that wait to be passed on.", s.messages},
-		{"queue_bytes", "gauge", "Their size on disk.", s.bytes},
-		{"queue_limit_bytes", "gauge", "What they may have.", s.bytes_most},
-		{"queue_oldest_seconds", "gauge", "How long the oldest one waits.", s.oldest_s},
-		{"queue_lost_total", "counter", "Messages whose files could not be read.", s.lost},
-		{"forwarded_total", "counter", "Messages that the receiver has taken.",
+		{"unhex_otlp_queue_messages", "gauge", "Messages that wait to be passed on.",
+		 s.messages},
+		{"unhex_otlp_queue_bytes", "gauge", "Their size on disk.", s.bytes},
+		{"unhex_otlp_queue_limit_bytes", "gauge", "What they may have.", s.bytes_most},
+		{"unhex_otlp_queue_oldest_seconds", "gauge", "How long the oldest one waits.",
+		 s.oldest_s},
+		{"unhex_otlp_queue_lost_total", "counter",
+		 "Messages whose files could not be read.", s.lost},
+		{"unhex_otlp_forwarded_total", "counter", "Messages that the receiver has taken.",
 		 atomic_load_explicit(&f->sums.sent, memory_order_relaxed)},
-		{"forward_retries_total", "counter", "Attempts that are repeated.",
+		{"unhex_otlp_forward_retries_total", "counter", "Attempts that are repeated.",
 		 atomic_load_explicit(&f->sums.retries, memory_order_relaxed)},
-		{"forward_refused_total", "counter", "Messages that the receiver refuses.",
+		{"unhex_otlp_forward_refused_total", "counter",
+		 "Messages that the receiver refuses.",
 		 atomic_load_explicit(&f->sums.refused, memory_order_relaxed)},
-		{"forward_rejected_profiles_total", "counter",
+		{"unhex_otlp_forward_rejected_profiles_total", "counter",
 		 "Profiles that the receiver left out of messages that it took.",
 		 atomic_load_explicit(&f->sums.rejected, memory_order_relaxed)},
 	};
 	for (size_t i = 0; i < ux_countof(rows); i++)
-		ux_out_fmt(out,
-			   "# HELP unhex_otlp_%s %s\n# TYPE unhex_otlp_%s %s\nunhex_otlp_%s "
-			   "%" PRIu64 "\n",
-			   rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name,
-			   rows[i].value);
+		ux_metric_one(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
 }

@@ -71,6 +71,8 @@ static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uin
 		.output = output,
 		.seconds = (unsigned)ux_max(ux_min(left, (int64_t)seconds), INT64_C(1)),
 		.forks = p->forks,
+		.pace = p->o->pace,
+		.pace_ctx = p->o->pace_ctx,
 	};
 }
 

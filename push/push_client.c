@@ -23,8 +23,11 @@ enum {
 enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_options *o,
 				 struct ux_error *err)
 {
-	struct ux_http_client_options options = {
-		.url = o->url, .token = o->token, .cafile = o->cacert, .proxy = o->proxy};
+	struct ux_http_client_options options = {.url = o->url,
+						 .token = o->token,
+						 .cafile = o->cacert,
+						 .proxy = o->proxy,
+						 .rate = o->rate};
 	c->timeout_ms = o->timeout_ms;
 	c->deadline_ms = ux_clock_ms() + o->timeout_ms;
 	c->tries = o->retries + 1;

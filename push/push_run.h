@@ -90,6 +90,7 @@ struct ux_push_options {
 	bool dry_run; /* query, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */
+	uint64_t rate;      /* bytes a second of an upload; 0: no limit */
 	unsigned retries;   /* of a call that fails because the server cannot be reached */
 	const char *proxy;  /* URL; NULL: that of the environment */
 	unsigned jobs;      /* modules that are extracted and sent at once; 0: one a processor */
@@ -99,6 +100,9 @@ struct ux_push_options {
 	 */
 	uint64_t memory;
 	unsigned threads; /* of one extraction; set by the push */
+	/* of ux_sandbox_limits, for children that extract; NULL: none */
+	void (*pace)(void *ctx, int child);
+	void *pace_ctx;
 	ux_push_result_fn *result;
 	/* called before a file is mapped; may be NULL */
 	void (*reading)(void *ctx, const char *path);

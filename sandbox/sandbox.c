@@ -26,6 +26,7 @@
 
 enum {
 	SPARE_SECONDS = 2, /* seconds to start the child on a busy machine */
+	PACE_MS = 100,     /* how often the caller sees to a child that works */
 	CLOCK_FACTOR = 2,  /* seconds of wall-clock time for each second of processor time */
 };
 
@@ -242,8 +243,17 @@ enum waited {
 	WAITED_STOP,
 };
 
+/* Has the caller see to the child. Returns how long that took. */
+static int64_t child_pace(const struct child *c, const struct ux_sandbox_limits *l)
+{
+	int64_t before = ux_clock_ms();
+	l->pace(l->pace_ctx, (int)c->pid);
+	return ux_clock_ms() - before;
+}
+
 static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_limits *l)
 {
+	const int64_t slice = l->pace ? PACE_MS : INT_MAX;
 	int64_t end = ux_clock_ms() + ((int64_t)l->seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
 	struct pollfd p[] = {{.fd = c->talk, .events = POLLIN},
 			     {.fd = l->stop ? *l->stop : -1, .events = POLLIN}};
@@ -251,7 +261,9 @@ static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_lim
 		int64_t left = end - ux_clock_ms();
 		if (left <= 0)
 			return WAITED_TIME;
-		int r = poll(p, ux_countof(p), (int)ux_min(left, (int64_t)INT_MAX));
+		int r = poll(p, ux_countof(p), (int)ux_min(left, slice));
+		if (r == 0 && l->pace)
+			end += child_pace(c, l);
 		if (r > 0)
 			return p[0].revents != 0 ? WAITED_REPLY : WAITED_STOP;
 		if (r < 0 && errno != EINTR)

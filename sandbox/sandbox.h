@@ -46,6 +46,13 @@ struct ux_sandbox_limits {
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */
 	const int *stop;
+	/*
+	 * Called ten times a second while the child works, with its process ID, by the thread that
+	 * waits for it. It may stop the child and let it go on. The time until it returns does not
+	 * count. NULL: none.
+	 */
+	void (*pace)(void *ctx, int child);
+	void *pace_ctx;
 	/* forks the child; NULL: a program is executed for each child */
 	struct ux_fork_server *forks;
 };

@@ -54,19 +54,6 @@ static void metrics_put_route(struct ux_out *out, const struct ux_route *routes,
 		ux_out_cstr(out, "method=\"\",route=\"\"");
 }
 
-static void metrics_put_head(struct ux_out *out, const char *name, const char *type,
-			     const char *help)
-{
-	ux_out_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-void ux_metrics_one(struct ux_out *out, const char *name, const char *type, const char *help,
-		    uint64_t value)
-{
-	metrics_put_head(out, name, type, help);
-	ux_out_fmt(out, "%s %" PRIu64 "\n", name, value);
-}
-
 static uint64_t metrics_count_of(const struct ux_metrics_route *r)
 {
 	uint64_t sum = 0;
@@ -84,8 +71,8 @@ struct table {
 
 static void metrics_put_requests(const struct table *t)
 {
-	metrics_put_head(t->out, "unhex_http_requests_total", "counter",
-			 "Requests by route and answer.");
+	ux_metric_head(t->out, "unhex_http_requests_total", "counter",
+		       "Requests by route and answer.");
 	for (size_t i = 0; i <= t->n; i++) {
 		for (size_t k = 0; k < UX_METRICS_CLASSES; k++) {
 			uint64_t v = metrics_get(&t->m->routes[i].requests[k]);
@@ -128,7 +115,7 @@ static void metrics_put_durations_of(const struct table *t, size_t i)
 static void metrics_put_bytes(const struct table *t, const char *name, const char *help,
 			      size_t member)
 {
-	metrics_put_head(t->out, name, "counter", help);
+	ux_metric_head(t->out, name, "counter", help);
 	for (size_t i = 0; i <= t->n; i++) {
 		const struct ux_metrics_route *r = &t->m->routes[i];
 		uint64_t v = metrics_get(
@@ -148,14 +135,14 @@ static void metrics_put_otlp(const struct ux_metrics *m, struct ux_out *out)
 		[UX_OTLP_NAMELESS] = "no_symbol", [UX_OTLP_PENDING] = "pending",
 		[UX_OTLP_MISSING] = "missing",    [UX_OTLP_UNKNOWN] = "no_id",
 	};
-	ux_metrics_one(out, "unhex_otlp_messages_total", "counter",
-		       "Messages of OpenTelemetry profiles that were read.",
-		       metrics_get(&m->otlp[UX_OTLP_MESSAGES]));
-	ux_metrics_one(out, "unhex_otlp_partial_messages_total", "counter",
-		       "Of these, those whose work was over the budget of a request.",
-		       metrics_get(&m->otlp[UX_OTLP_OVER_BUDGET]));
-	metrics_put_head(out, "unhex_otlp_locations_total", "counter",
-			 "Locations in these messages, by what became of them.");
+	ux_metric_one(out, "unhex_otlp_messages_total", "counter",
+		      "Messages of OpenTelemetry profiles that were read.",
+		      metrics_get(&m->otlp[UX_OTLP_MESSAGES]));
+	ux_metric_one(out, "unhex_otlp_partial_messages_total", "counter",
+		      "Of these, those whose work was over the budget of a request.",
+		      metrics_get(&m->otlp[UX_OTLP_OVER_BUDGET]));
+	ux_metric_head(out, "unhex_otlp_locations_total", "counter",
+		       "Locations in these messages, by what became of them.");
 	for (size_t i = 0; i < UX_OTLP_COUNTS; i++)
 		if (results[i])
 			ux_out_fmt(out, "unhex_otlp_locations_total{result=\"%s\"} %" PRIu64 "\n",
@@ -166,13 +153,13 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 		      struct ux_out *out)
 {
 	const struct table t = {m, routes, ux_min(n_routes, (size_t)UX_METRICS_ROUTES_MOST), out};
-	metrics_put_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
+	ux_metric_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
 	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
-	ux_metrics_one(out, "process_start_time_seconds", "gauge",
-		       "When the process started, in seconds since 1970.", (uint64_t)m->start);
+	ux_metric_one(out, "process_start_time_seconds", "gauge",
+		      "When the process started, in seconds since 1970.", (uint64_t)m->start);
 	metrics_put_requests(&t);
-	metrics_put_head(out, "unhex_http_request_duration_seconds", "histogram",
-			 "From the first line of a request to the last byte of its answer.");
+	ux_metric_head(out, "unhex_http_request_duration_seconds", "histogram",
+		       "From the first line of a request to the last byte of its answer.");
 	for (size_t i = 0; i <= t.n; i++)
 		if (metrics_count_of(&m->routes[i]) > 0)
 			metrics_put_durations_of(&t, i);
@@ -180,13 +167,13 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 			  offsetof(struct ux_metrics_route, bytes_in));
 	metrics_put_bytes(&t, "unhex_http_response_bytes_total", "Bytes of bodies that were sent.",
 			  offsetof(struct ux_metrics_route, bytes_out));
-	ux_metrics_one(out, "unhex_http_vanished_total", "counter",
-		       "Answers that a client did not wait for.", metrics_get(&m->vanished));
-	ux_metrics_one(out, "unhex_extracted_total", "counter",
-		       "Uploaded files that were extracted.", metrics_get(&m->extracted));
-	ux_metrics_one(out, "unhex_extract_failed_total", "counter",
-		       "Uploaded files that could not be extracted.",
-		       metrics_get(&m->extract_failed));
+	ux_metric_one(out, "unhex_http_vanished_total", "counter",
+		      "Answers that a client did not wait for.", metrics_get(&m->vanished));
+	ux_metric_one(out, "unhex_extracted_total", "counter",
+		      "Uploaded files that were extracted.", metrics_get(&m->extracted));
+	ux_metric_one(out, "unhex_extract_failed_total", "counter",
+		      "Uploaded files that could not be extracted.",
+		      metrics_get(&m->extract_failed));
 	metrics_put_otlp(m, out);
 }
 

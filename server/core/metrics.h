@@ -4,6 +4,7 @@
 #define UX_METRICS_H
 
 #include "exchange.h"
+#include "metric_text.h"
 #include "out.h"
 
 #include <stdatomic.h>
@@ -63,9 +64,5 @@ void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, siz
  */
 void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
 		      struct ux_out *out);
-
-/* Writes HELP and TYPE of a metric ("counter", "gauge") and one value without labels. */
-void ux_metrics_one(struct ux_out *out, const char *name, const char *type, const char *help,
-		    uint64_t value);
 
 #endif

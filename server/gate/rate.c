@@ -2,6 +2,7 @@
 /* Token buckets for request rates. */
 #include "auth.h"
 
+#include "bucket.h"
 #include "cache.h"
 
 #include <pthread.h>
@@ -9,14 +10,6 @@
 enum {
 	NS_IN_MS = 1000000,
 	NS_IN_S = 1000000000
-};
-
-/*
- * A bucket is stored as the time at which it would be full again (the generic cell rate algorithm,
- * ITU-T I.371). So there is no refill timer and no rounding.
- */
-struct bucket {
-	int64_t full_ns;
 };
 
 struct ux_rates {
@@ -36,7 +29,7 @@ void ux_rates_destroy(struct ux_rates *r)
 
 struct ux_rates *ux_rates_create(size_t most)
 {
-	const struct ux_cache_opts opts = {.value_size = sizeof(struct bucket),
+	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_bucket),
 					   .entries_most = ux_max(most, (size_t)1),
 					   .key_size = sizeof(struct ux_rate_name)};
 	struct ux_rates *r = calloc(1, sizeof(*r));
@@ -50,11 +43,12 @@ struct ux_rates *ux_rates_create(size_t most)
 	return r;
 }
 
-static struct bucket *rates_bucket(struct ux_rates *r, const struct ux_rate_name *name, int64_t now)
+static struct ux_bucket *rates_bucket(struct ux_rates *r, const struct ux_rate_name *name,
+				      int64_t now)
 {
 	bool fresh = false;
 	struct ux_bytes key = ux_bytes(name->bytes, sizeof(name->bytes));
-	struct bucket *b = ux_cache_insert(&r->buckets, key, 0, UX_CACHE_FOREVER, &fresh);
+	struct ux_bucket *b = ux_cache_insert(&r->buckets, key, 0, UX_CACHE_FOREVER, &fresh);
 	assert(b);
 	if (fresh)
 		b->full_ns = now;
@@ -76,12 +70,11 @@ bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const st
 	int64_t each = ux_max((int64_t)(NS_IN_S / rate->a_second), INT64_C(1));
 	uint64_t burst = ux_min(ux_max(rate->burst, UINT64_C(1)), (uint64_t)(INT64_MAX / 4 / each));
 	pthread_mutex_lock(&r->lock);
-	struct bucket *b = rates_bucket(r, name, now);
-	int64_t full = ux_max(b->full_ns, now);
-	int64_t wait = ux_max(full - now - (int64_t)(burst - 1) * each, INT64_C(0));
+	struct ux_bucket *b = rates_bucket(r, name, now);
+	int64_t wait = ux_bucket_wait(b, now, each, (int64_t)burst * each);
 	bool may = wait <= (int64_t)wait_most_ms * NS_IN_MS;
 	if (may)
-		b->full_ns = full + each;
+		ux_bucket_take(b, now, each);
 	pthread_mutex_unlock(&r->lock);
 	*ret_wait_ms = rates_to_ms(wait);
 	return may;

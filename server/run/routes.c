@@ -188,12 +188,12 @@ static void metrics_put_disk(struct ux_request *req)
 	struct ux_room_state room;
 	if (ux_room_get(&ux_server_of(req)->store->room, &room, NULL) != UX_OK)
 		return;
-	ux_metrics_one(&req->out, "unhex_disk_free_bytes", "gauge",
-		       "Free bytes of the store's file system.", room.free_bytes);
-	ux_metrics_one(&req->out, "unhex_disk_bytes", "gauge",
-		       "Size of the store's file system in bytes.", room.total_bytes);
-	ux_metrics_one(&req->out, "unhex_disk_least_free_bytes", "gauge",
-		       "Free bytes below which uploads are refused.", room.least_bytes);
+	ux_metric_one(&req->out, "unhex_disk_free_bytes", "gauge",
+		      "Free bytes of the store's file system.", room.free_bytes);
+	ux_metric_one(&req->out, "unhex_disk_bytes", "gauge",
+		      "Size of the store's file system in bytes.", room.total_bytes);
+	ux_metric_one(&req->out, "unhex_disk_least_free_bytes", "gauge",
+		      "Free bytes below which uploads are refused.", room.least_bytes);
 }
 
 /* Metrics that are read from the index at each scrape. Those that fail are omitted. */
@@ -204,20 +204,20 @@ static void metrics_put_index(struct ux_request *req)
 	struct ux_usage usage;
 	struct ux_job_counts jobs;
 	if (ix->namespaces.usage(ix, NULL, &usage, NULL) == UX_OK) {
-		ux_metrics_one(out, "unhex_modules", "gauge", "Modules that are known.",
-			       usage.modules);
-		ux_metrics_one(out, "unhex_stored_bytes", "gauge", "Bytes that were uploaded.",
-			       usage.bytes);
-		ux_metrics_one(out, "unhex_cache_bytes", "gauge",
-			       "Bytes that can be had again: extracted, or from others.",
-			       usage.cache_bytes);
+		ux_metric_one(out, "unhex_modules", "gauge", "Modules that are known.",
+			      usage.modules);
+		ux_metric_one(out, "unhex_stored_bytes", "gauge", "Bytes that were uploaded.",
+			      usage.bytes);
+		ux_metric_one(out, "unhex_cache_bytes", "gauge",
+			      "Bytes that can be had again: extracted, or from others.",
+			      usage.cache_bytes);
 	}
 	if (ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(ux_server_of(req)->store), &jobs,
 			    NULL) == UX_OK) {
-		ux_metrics_one(out, "unhex_extract_waiting", "gauge",
-			       "Uploaded files that wait to be extracted.", jobs.waiting);
-		ux_metrics_one(out, "unhex_extract_running", "gauge",
-			       "Uploaded files that are being extracted.", jobs.running);
+		ux_metric_one(out, "unhex_extract_waiting", "gauge",
+			      "Uploaded files that wait to be extracted.", jobs.waiting);
+		ux_metric_one(out, "unhex_extract_running", "gauge",
+			      "Uploaded files that are being extracted.", jobs.running);
 	}
 }
 
@@ -228,10 +228,10 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 	if (!http)
 		return;
 	struct ux_work_counts n = ux_http_server_work(http);
-	ux_metrics_one(out, "unhex_work_running", "gauge", "Requests that a thread is working on.",
-		       n.running);
-	ux_metrics_one(out, "unhex_work_waiting", "gauge", "Requests that wait for a thread.",
-		       n.waiting);
+	ux_metric_one(out, "unhex_work_running", "gauge", "Requests that a thread is working on.",
+		      n.running);
+	ux_metric_one(out, "unhex_work_waiting", "gauge", "Requests that wait for a thread.",
+		      n.waiting);
 }
 
 static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
@@ -251,26 +251,25 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 	struct ux_profile_usage usage;
 	struct ux_index *ix = s->store->index;
 	for (size_t i = 0; i < ux_countof(counters); i++)
-		ux_metrics_one(out, counters[i].name, "counter", counters[i].help,
-			       atomic_load_explicit(counters[i].count, memory_order_relaxed));
+		ux_metric_one(out, counters[i].name, "counter", counters[i].help,
+			      atomic_load_explicit(counters[i].count, memory_order_relaxed));
 	if (ix->profiles.usage(ix, NULL, &usage, NULL) != UX_OK)
 		return;
-	ux_metrics_one(out, "unhex_profiles", "gauge", "Profiles that are there.", usage.profiles);
-	ux_metrics_one(out, "unhex_profile_bytes", "gauge", "Their bytes on the disk.",
-		       usage.bytes);
+	ux_metric_one(out, "unhex_profiles", "gauge", "Profiles that are there.", usage.profiles);
+	ux_metric_one(out, "unhex_profile_bytes", "gauge", "Their bytes on the disk.", usage.bytes);
 }
 
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
 	ux_metrics_write(&s->metrics, ux_server_routes, ux_server_route_count, &req->out);
-	ux_metrics_one(&req->out, "unhex_request_memory_bytes", "gauge",
-		       "Bytes of bodies and answers that requests keep now.",
-		       atomic_load_explicit(&s->memory.used, memory_order_relaxed));
+	ux_metric_one(&req->out, "unhex_request_memory_bytes", "gauge",
+		      "Bytes of bodies and answers that requests keep now.",
+		      atomic_load_explicit(&s->memory.used, memory_order_relaxed));
 	metrics_put_work(s, &req->out);
-	ux_metrics_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
-		       "What they may keep together: the setting memory.",
-		       atomic_load_explicit(&s->memory.most, memory_order_relaxed));
+	ux_metric_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
+		      "What they may keep together: the setting memory.",
+		      atomic_load_explicit(&s->memory.most, memory_order_relaxed));
 	ux_upstreams_metrics(s, &req->out);
 	if (s->forwarder)
 		ux_forwarder_metrics(s->forwarder, &req->out);

@@ -237,7 +237,7 @@ void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(out, "unhex_upstream_suspended{upstream=\"%s\"} %d\n",
 			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);
-	ux_metrics_one(out, "unhex_fetches", "gauge", "Fetches that wait or are under way.", load);
-	ux_metrics_one(out, "unhex_fetches_refused_total", "counter",
-		       "Fetches that were refused since too many waited.", refused);
+	ux_metric_one(out, "unhex_fetches", "gauge", "Fetches that wait or are under way.", load);
+	ux_metric_one(out, "unhex_fetches_refused_total", "counter",
+		      "Fetches that were refused since too many waited.", refused);
 }

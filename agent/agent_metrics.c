@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent has done and how it is, for Prometheus. */
+#include "agent_metrics.h"
+
+#include "http_server.h"
+#include "metric_text.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+	BACKLOG = 16,
+	CONNECTIONS_MOST = 16,
+	MS_IN_S = 1000,
+};
+
+static const char unix_prefix[] = "unix:";
+
+struct metric_row {
+	const char *name, *type, *help;
+	uint64_t value;
+};
+
+static void metric_rows_write(struct ux_out *out, const struct metric_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ux_metric_one(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+}
+
+static uint64_t metric_read(const _Atomic uint64_t *metric)
+{
+	return atomic_load_explicit(metric, memory_order_relaxed);
+}
+
+static void metrics_write_modules(const struct ux_agent_metrics *m, struct ux_out *out)
+{
+	ux_metric_head(out, "unhex_agent_modules_total", "counter",
+		       "Modules by what became of them.");
+	for (unsigned i = 0; i < UX_PUSH_STATUS_COUNT; i++)
+		ux_out_fmt(out, "unhex_agent_modules_total{result=\"%s\"} %" PRIu64 "\n",
+			   ux_push_status_name((enum ux_push_status)i),
+			   metric_read(&m->modules[i]));
+}
+
+static void metrics_write_host(struct ux_agent_metrics *m, struct ux_out *out)
+{
+	const struct ux_host_seen s = ux_host_watch_seen(m->watch);
+	const struct metric_row rows[] = {
+		{"unhex_agent_processes", "gauge", "Processes at the last look.", s.processes},
+		{"unhex_agent_denied_processes", "gauge",
+		 "Of these, those whose mappings this user may not read.", s.denied},
+		{"unhex_agent_files_total", "counter", "Distinct mapped files that were found.",
+		 s.files},
+		{"unhex_agent_hidden_files_total", "counter",
+		 "Sights of mapped files that this user may not open.", s.hidden},
+		{"unhex_agent_vanished_files_total", "counter",
+		 "Sights of mapped files that were gone before they were opened.", s.vanished},
+		{"unhex_agent_mapping_events_total", "counter",
+		 "New mappings that the kernel has reported.", s.events},
+		{"unhex_agent_lost_events_total", "counter",
+		 "How often the kernel had no room for reports, so that all was read again.",
+		 s.lost},
+	};
+	metric_rows_write(out, rows, ux_countof(rows));
+}
+
+static void metrics_write_queue(const struct ux_agent_metrics *m, struct ux_out *out)
+{
+	const struct ux_disk_queue_state q =
+		m->queue ? ux_disk_queue_state(m->queue) : (struct ux_disk_queue_state){0};
+	const struct metric_row rows[] = {
+		{"unhex_agent_queued_modules_total", "counter",
+		 "Modules whose symbols were put into the queue while the server was away.",
+		 metric_read(&m->queued)},
+		{"unhex_agent_queue_modules", "gauge", "Modules whose symbols wait on disk.",
+		 q.messages},
+		{"unhex_agent_queue_bytes", "gauge", "Their size on disk.", q.bytes},
+		{"unhex_agent_queue_limit_bytes", "gauge", "What they may have.", q.bytes_most},
+		{"unhex_agent_queue_oldest_seconds", "gauge", "How long the oldest one waits.",
+		 q.oldest_s},
+		{"unhex_agent_queue_dropped_total", "counter",
+		 "Modules whose symbols made room for later ones.", q.dropped},
+		{"unhex_agent_queue_lost_total", "counter",
+		 "Modules whose symbols vanished from the queue.", q.lost},
+	};
+	metric_rows_write(out, rows, ux_countof(rows));
+}
+
+void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out)
+{
+	const struct metric_row rows[] = {
+		{"unhex_agent_server_up", "gauge",
+		 "Could the server be reached when it was last needed?", !metric_read(&m->away)},
+		{"unhex_agent_waiting_files", "gauge", "Files that were found and not dealt with.",
+		 metric_read(&m->waiting)},
+		{"unhex_agent_upload_bytes_total", "counter",
+		 "Bytes of symbols that were uploaded.", metric_read(&m->upload_bytes)},
+		{"unhex_agent_known_answers", "gauge",
+		 "Answers of the server that are kept, for files and for IDs.",
+		 metric_read(&m->known)},
+		{"unhex_agent_unwritten_answers_total", "counter",
+		 "Answers that could not be kept on disk.", metric_read(&m->not_written)},
+		{"unhex_agent_cpu_seconds_total", "counter",
+		 "Processor time of the agent and of its children.",
+		 metric_read(&m->cpu_ms) / MS_IN_S},
+		{"unhex_agent_paused_seconds_total", "counter",
+		 "Time in which it waited for its share of processor time or of bytes a second.",
+		 metric_read(&m->paused_ms) / MS_IN_S},
+	};
+	ux_metric_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
+	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
+	metric_rows_write(out, rows, ux_countof(rows));
+	metrics_write_modules(m, out);
+	metrics_write_host(m, out);
+	metrics_write_queue(m, out);
+}
+
+/* --- serving them ----------------------------------------------------------------------------- */
+
+static enum ux_code metrics_answer(struct ux_request *req, struct ux_response *res)
+{
+	ux_agent_metrics_write(req->app, &req->out);
+	return ux_response_out(req, res, UX_METRIC_TEXT_TYPE);
+}
+
+static enum ux_code metrics_answer_health(struct ux_request *req, struct ux_response *res)
+{
+	(void)req;
+	res->type = "application/json";
+	res->body = UX_STR("{\"status\":\"ok\"}\n");
+	return UX_OK;
+}
+
+static const struct ux_route metrics_routes[] = {
+	{UX_METHOD_GET, "/metrics", metrics_answer, NULL, 0, "for Prometheus", .probe = true},
+	{UX_METHOD_GET, "/healthz", metrics_answer_health, NULL, 0, "is the process alive?",
+	 .probe = true},
+};
+
+/* A socket that a process left is replaced; anything else at the path is not. */
+static enum ux_code metrics_listen_unix(const char *path, int *ret, struct ux_error *err)
+{
+	struct stat st;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) == 0 || strlen(path) >= sizeof(address.sun_path))
+		return ux_error_set(err, UX_EINVAL, "a path of %zu bytes is none of a Unix socket",
+				    strlen(path));
+	memcpy(address.sun_path, path, strlen(path));
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		(void)unlink(path);
+	*ret = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret >= 0 && bind(*ret, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    listen(*ret, BACKLOG) == 0)
+		return UX_OK;
+	int status = errno;
+	if (*ret >= 0)
+		close(*ret);
+	*ret = -1;
+	return ux_error_os(err, status, "cannot listen on %s", path);
+}
+
+enum ux_code ux_agent_metrics_open(struct ux_agent_metrics *m, const char *address,
+				   struct ux_error *err)
+{
+	struct ux_http_endpoint endpoint = {.listen = address, .fd = -1};
+	const char *path = strncmp(address, unix_prefix, strlen(unix_prefix)) == 0
+				   ? address + strlen(unix_prefix)
+				   : NULL;
+	m->memory = calloc(1, sizeof(*m->memory));
+	m->socket = path ? strdup(path) : NULL;
+	if (!m->memory || (path && !m->socket))
+		return ux_error_nomem(err);
+	const struct ux_http_app app = {
+		.routes = metrics_routes,
+		.n_routes = ux_countof(metrics_routes),
+		.ctx = m,
+		.memory = m->memory,
+		.limits = ux_http_limits_default(
+			(struct ux_http_limits){.connections = CONNECTIONS_MOST, .threads = 1}),
+	};
+	m->memory->most = app.limits.memory_bytes;
+	if (path)
+		UX_TRY(metrics_listen_unix(path, &endpoint.fd, err));
+	return ux_http_server_open_at(&m->http, &endpoint, &app, err);
+}
+
+void ux_agent_metrics_close(struct ux_agent_metrics *m)
+{
+	if (m->http && m->socket)
+		(void)unlink(m->socket);
+	ux_http_server_cut(m->http);
+	free(m->socket);
+	free(m->memory);
+	*m = (struct ux_agent_metrics){0};
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent has done and how it is, for Prometheus. */
+#ifndef UX_AGENT_METRICS_H
+#define UX_AGENT_METRICS_H
+
+#include "disk_queue.h"
+#include "error.h"
+#include "host_watch.h"
+#include "push_run.h"
+
+#include <stdatomic.h>
+
+struct ux_http_server;
+struct ux_http_memory;
+
+/* Numbers that the agent's threads set. They are independent, so no memory order is needed. */
+struct ux_agent_metrics {
+	_Atomic uint64_t modules[UX_PUSH_STATUS_COUNT]; /* by what became of them */
+	_Atomic uint64_t upload_bytes;
+	_Atomic uint64_t queued;      /* modules whose symbols went to the queue */
+	_Atomic uint64_t known;       /* answers that are kept */
+	_Atomic uint64_t not_written; /* answers that could not be kept on disk */
+	_Atomic uint64_t waiting;     /* files that were found and not dealt with */
+	_Atomic uint64_t away;        /* 1: the server could not be reached the last time */
+	_Atomic uint64_t cpu_ms;
+	_Atomic uint64_t paused_ms;
+	struct ux_disk_queue *queue; /* NULL: none */
+	struct ux_host_watch *watch;
+	struct ux_http_server *http;   /* NULL: they are not served */
+	struct ux_http_memory *memory; /* of the server; malloc'ed */
+	char *socket;                  /* path of the Unix socket, malloc'ed; NULL: none */
+};
+
+/*
+ * Serves GET /metrics and GET /healthz at "HOST:PORT", or on the Unix socket at "unix:PATH", which
+ * replaces one that is there. *m must stay where it is. UX_EINVAL, UX_EUNAVAILABLE, UX_EIO.
+ */
+enum ux_code ux_agent_metrics_open(struct ux_agent_metrics *m, const char *address,
+				   struct ux_error *err) ux_must;
+void ux_agent_metrics_close(struct ux_agent_metrics *m);
+
+/* Writes them in Prometheus' text format. Any thread. */
+void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out);
+
+static inline void ux_agent_metric_set(_Atomic uint64_t *metric, uint64_t value)
+{
+	atomic_store_explicit(metric, value, memory_order_relaxed);
+}
+
+static inline void ux_agent_metric_add(_Atomic uint64_t *metric, uint64_t n)
+{
+	atomic_fetch_add_explicit(metric, n, memory_order_relaxed);
+}
+
+#endif
