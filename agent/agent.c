@@ -125,7 +125,16 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 						      .drops_oldest = true};
 	if (dir)
 		UX_TRY(ux_disk_queue_open(&a->queue, &options, err));
-	UX_TRY(ux_agent_state_open(&a->state, dir ? known : NULL, url, err));
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_agent_state_open(&a->state, dir ? known : NULL, url, &why);
+	if (code == UX_EIO) { /* such as a full disk: what is found is sent none the less */
+		agent_notice(a, "what is known is kept only until the agent ends", &why);
+		code = ux_agent_state_open(&a->state, NULL, url, &why);
+	}
+	if (code != UX_OK) {
+		*err = why;
+		return code;
+	}
 	return ux_agent_queue_ids(a, err);
 }
 

@@ -19,6 +19,12 @@ enum {
 
 static const char unix_prefix[] = "unix:";
 
+/* What an HTTP server uses as long as it runs. */
+struct ux_metrics_server {
+	struct ux_http_app app;
+	struct ux_http_memory memory;
+};
+
 struct metric_row {
 	const char *name, *type, *help;
 	uint64_t value;
@@ -169,22 +175,22 @@ enum ux_code ux_agent_metrics_open(struct ux_agent_metrics *m, const char *addre
 	const char *path = strncmp(address, unix_prefix, strlen(unix_prefix)) == 0
 				   ? address + strlen(unix_prefix)
 				   : NULL;
-	m->memory = calloc(1, sizeof(*m->memory));
+	m->server = calloc(1, sizeof(*m->server));
 	m->socket = path ? strdup(path) : NULL;
-	if (!m->memory || (path && !m->socket))
+	if (!m->server || (path && !m->socket))
 		return ux_error_nomem(err);
-	const struct ux_http_app app = {
+	m->server->app = (struct ux_http_app){
 		.routes = metrics_routes,
 		.n_routes = ux_countof(metrics_routes),
 		.ctx = m,
-		.memory = m->memory,
+		.memory = &m->server->memory,
 		.limits = ux_http_limits_default(
 			(struct ux_http_limits){.connections = CONNECTIONS_MOST, .threads = 1}),
 	};
-	m->memory->most = app.limits.memory_bytes;
+	m->server->memory.most = m->server->app.limits.memory_bytes;
 	if (path)
 		UX_TRY(metrics_listen_unix(path, &endpoint.fd, err));
-	return ux_http_server_open_at(&m->http, &endpoint, &app, err);
+	return ux_http_server_open_at(&m->http, &endpoint, &m->server->app, err);
 }
 
 void ux_agent_metrics_close(struct ux_agent_metrics *m)
@@ -193,6 +199,6 @@ void ux_agent_metrics_close(struct ux_agent_metrics *m)
 		(void)unlink(m->socket);
 	ux_http_server_cut(m->http);
 	free(m->socket);
-	free(m->memory);
+	free(m->server);
 	*m = (struct ux_agent_metrics){0};
 }

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 struct ux_http_server;
-struct ux_http_memory;
+struct ux_metrics_server;
 
 /* Numbers that the agent's threads set. They are independent, so no memory order is needed. */
 struct ux_agent_metrics {
@@ -26,9 +26,9 @@ struct ux_agent_metrics {
 	_Atomic uint64_t paused_ms;
 	struct ux_disk_queue *queue; /* NULL: none */
 	struct ux_host_watch *watch;
-	struct ux_http_server *http;   /* NULL: they are not served */
-	struct ux_http_memory *memory; /* of the server; malloc'ed */
-	char *socket;                  /* path of the Unix socket, malloc'ed; NULL: none */
+	struct ux_http_server *http;      /* NULL: they are not served */
+	struct ux_metrics_server *server; /* what it uses; malloc'ed */
+	char *socket;                     /* path of the Unix socket, malloc'ed; NULL: none */
 };
 
 /*

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent in operation: what it remembers, a server that is away, its share of the processor, metrics"""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from live import wait_for
+from tool import UNHEX, build_id, compile_c, unhex
+
+SLEEPER = """
+#include <unistd.h>
+int %s(int n) { return n + 1; }
+int main(void) { for (;;) { sleep(%s(0)); } }
+"""
+QUEUE_AFTER = 60  # seconds that a server is away before symbols are queued
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A program that no other test has, and that runs."""
+    name = f"only_{tmp_path.name.replace('-', '_')}_{os.getpid()}"
+    path = compile_c(tmp_path, "program", SLEEPER % (name, name), flags=("-O0", "-g"))
+    process = subprocess.Popen([path])
+    yield path
+    process.kill()
+    process.wait()
+
+
+class Agent:
+    def __init__(self, server, folder, *options):
+        self.out = folder / "agent.out"
+        self.state = folder / "state"
+        self.file = open(self.out, "ab")
+        self.process = subprocess.Popen(
+            [UNHEX, "agent", "--json", "--state", self.state, *options], stdout=self.file,
+            stderr=self.file, env={**os.environ, **server.env})
+
+    def results(self):
+        """Of each file by its path, the last one."""
+        lines = self.out.read_text(errors="replace").splitlines()
+        return {doc["file"]: doc for doc in map(json.loads, (x for x in lines if x.startswith("{")))}
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def queued(self):
+        queue = self.state / "queue"
+        return len(list(queue.glob("*.symbols"))) if queue.exists() else 0
+
+    def processor_time(self):
+        """Seconds, of the agent and all its children so far."""
+        ticks = 0
+        for pid in [self.process.pid, *descendants(self.process.pid)]:
+            with contextlib.suppress(OSError):
+                fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                ticks += sum(map(int, fields[11:15 if pid == self.process.pid else 13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid):
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += [int(child), *descendants(int(child))]
+    return found
+
+
+@contextlib.contextmanager
+def agent(server, folder, *options):
+    a = Agent(server, folder, *options)
+    try:
+        yield a
+    finally:
+        a.process.kill()
+        a.process.wait()
+        a.file.close()
+
+
+def once(server, folder, *options):
+    result = server.unhex("agent", "--once", "--json", "--state", folder / "state", *options)
+    assert result.returncode in (0, 1), result.stderr
+    return {doc["file"]: doc for doc in map(json.loads, result.stdout.splitlines())}
+
+
+def is_there(server, binary):
+    return server.get(f"/v1/modules/{build_id(binary)}")[0] == 200
+
+
+def empty(server, folder):
+    """The same server without anything in its store."""
+    port = server.url.rsplit(":", 1)[1]
+    server.stop()
+    shutil.rmtree(server.data)
+    server.start(f"127.0.0.1:{port}")
+
+
+# what is known
+
+def test_a_restart_requests_nothing_that_it_knows(server, program, tmp_path):
+    assert once(server, tmp_path)[str(program)]["status"] == "uploaded"
+    # A server that has lost everything: a query about the program would lead to an upload.
+    empty(server, tmp_path)
+    assert str(program) not in once(server, tmp_path, "-v")
+    assert not is_there(server, program)
+    (tmp_path / "state" / "known").unlink()
+    assert once(server, tmp_path)[str(program)]["status"] == "uploaded"
+    assert is_there(server, program)
+
+
+def test_with_dwarf_is_another_question(server, program, tmp_path):
+    assert once(server, tmp_path)[str(program)]["quality"] == "symtab"
+    assert once(server, tmp_path, "--dwarf")[str(program)]["quality"] == "lines"
+
+
+def test_a_kill_at_any_time_leaves_a_state_that_can_be_read(server, program, tmp_path):
+    for n in range(12):
+        with agent(server, tmp_path, "--cpu", "none") as a:
+            time.sleep(0.02 * n * n)
+            a.process.send_signal(signal.SIGKILL)
+            a.process.wait()
+    once(server, tmp_path)
+    assert is_there(server, program)
+
+
+def test_only_one_agent_has_the_state(server, tmp_path):
+    with agent(server, tmp_path) as a:
+        wait_for(lambda: (a.state / "queue" / "lock").exists())
+        wait_for(lambda: (a.state / "known").exists())
+        result = server.unhex("agent", "--once", "--state", a.state)
+        assert result.returncode != 0
+        assert "another process uses" in result.stderr
+
+
+def test_a_state_that_cannot_be_written_is_an_error_that_names_it(server, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = server.unhex("agent", "--once", "--state", tmp_path / "file" / "state")
+    assert result.returncode != 0 and str(tmp_path / "file") in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_a_full_disk_costs_what_would_be_kept_alone(server, program, tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    command = (f"mount -t tmpfs -o size=4k none {state} && head -c 4096 /dev/zero > {state}/full && "
+               f"exec {UNHEX} agent --once --json --state {state}")
+    result = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True,
+                            env={**os.environ, **server.env}, check=False)
+    assert result.returncode in (0, 1), result.stderr
+    assert "No space left" in result.stderr and "until the agent ends" in result.stderr
+    assert is_there(server, program)
+
+
+# a server that is away
+
+def test_symbols_wait_on_disk_while_the_server_is_away(server, program, tmp_path):
+    """For the time of this test the agent is also held to its share of the processor."""
+    port = server.url.rsplit(":", 1)[1]
+    server.stop()
+    with agent(server, tmp_path, "--cpu", "5%") as a:
+        begin = time.monotonic()
+        wait_for(lambda: str(program) in queued_paths(a), QUEUE_AFTER + 120)
+        assert time.monotonic() - begin >= QUEUE_AFTER
+        used, passed = a.processor_time(), time.monotonic() - begin
+        assert used <= 0.05 * max(passed, 60), (used, passed)
+        assert not a.ended()
+        a.process.send_signal(signal.SIGKILL)
+        a.process.wait()
+        n = a.queued()
+    # What was queued survives, and is sent although the program is gone.
+    name = re.search(rb"only_\w+", program.read_bytes())[0].decode()
+    identity = build_id(program)
+    program.rename(tmp_path / "gone")
+    assert n > 0
+    server.start(f"127.0.0.1:{port}")
+    with agent(server, tmp_path, "--cpu", "none") as a:
+        wait_for(lambda: a.queued() == 0)
+        wait_for(lambda: a.results().get(str(program), {}).get("status") == "uploaded")
+    functions = unhex("gsym", "dump", fetched(server, identity, tmp_path)).stdout
+    assert name in functions
+
+
+def queued_paths(a):
+    found = []
+    for message in (a.state / "queue").glob("*.symbols"):
+        with contextlib.suppress(OSError):
+            found += re.findall(rb"/[\w./+-]+", message.read_bytes()[:1024])
+    return [path.decode() for path in found]
+
+
+def fetched(server, identity, folder):
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+    connection.request("GET", f"/v1/gsym/{identity}")
+    path = folder / "fetched.gsym"
+    path.write_bytes(connection.getresponse().read())
+    connection.close()
+    return path
+
+
+# metrics
+
+def read_metrics(connection):
+    connection.request("GET", "/metrics")
+    answer = connection.getresponse()
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    text = answer.read().decode()
+    connection.close()
+    return text
+
+
+def values(text):
+    return {name: float(value) for name, value in
+            (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))}
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
+
+
+def test_metrics_say_what_was_done(server, program, tmp_path):
+    path = tmp_path / "metrics"
+    with agent(server, tmp_path, "--cpu", "none", "--metrics", f"unix:{path}") as a:
+        wait_for(lambda: str(program) in a.results())
+        wait_for(path.exists)
+        wait_for(lambda: values(read_metrics(UnixConnection(path)))["unhex_agent_known_answers"] > 0)
+        text = read_metrics(UnixConnection(path))
+    v = values(text)
+    uploaded = sum(doc["status"] == "uploaded" for doc in a.results().values())
+    assert v['unhex_agent_modules_total{result="uploaded"}'] >= 1
+    assert v['unhex_agent_modules_total{result="uploaded"}'] <= uploaded
+    assert v["unhex_agent_upload_bytes_total"] > 0
+    assert v["unhex_agent_server_up"] == 1
+    assert v["unhex_agent_processes"] > 0
+    assert v["unhex_agent_queue_modules"] == 0
+
+
+def test_metrics_on_a_port_and_in_the_documentation(server, tmp_path):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    with agent(server, tmp_path, "--metrics", f"127.0.0.1:{port}"):
+        def read():
+            with contextlib.suppress(OSError):
+                return read_metrics(http.client.HTTPConnection("127.0.0.1", port))
+        text = wait_for(read)
+    names = set(re.findall(r"^# TYPE (\S+) (?:counter|gauge)$", text, re.M))
+    assert len(names) > 20 and names == set(re.findall(r"^# HELP (\S+) ", text, re.M))
+    documented = (pathlib.Path(__file__).parents[2] / "docs" / "agent.md").read_text()
+    for name in names:
+        assert name == "unhex_build_info" or re.fullmatch(r"unhex_agent_[a-z_]+", name)
+        assert f"`{name}`" in documented
+        assert name.endswith("_total") == (f"# TYPE {name} counter" in text)
+
+
+def test_a_file_at_the_path_of_the_socket_stays(server, tmp_path):
+    path = tmp_path / "notes"
+    path.write_text("of a person")
+    result = server.unhex("agent", "--once", "--state", tmp_path / "state", "--metrics",
+                              f"unix:{path}")
+    assert result.returncode != 0 and str(path) in result.stderr
+    assert path.read_text() == "of a person"
+
+
+@pytest.mark.parametrize("text", ["", "%", "0", "0%", "-5%", "5%%", "five", "1000000"])
+def test_a_share_that_is_none_is_refused(text):
+    result = unhex("agent", "--once", "--url", "http://127.0.0.1:9", "--cpu", text)
+    assert result.returncode == 2 and "no share of a core" in result.stderr
