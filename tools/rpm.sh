@@ -34,12 +34,12 @@ root=$work/root
 mkdir "$root"
 rpm --root "$root" --initdb
 rpm --root "$root" --nodeps --noscripts -i "packages/rpm/"*".$(uname -m).rpm"
-rpm --root "$root" -V --nodeps unhex unhex-server unhex-libs unhex-devel
+rpm --root "$root" -V --nodeps unhex unhex-server unhex-agent unhex-libs unhex-devel
 library=$(dirname "$(find "$root" -name 'libunhex.so')")
 "$root/usr/bin/unhex" --version | grep -q "$version"
 "$root/usr/bin/unhex" id "$library/libunhex.so" >/dev/null
 LD_LIBRARY_PATH=$library "$root/usr/lib/unhex/bin/addr2line" --version >/dev/null
-rpm --root "$root" --nodeps --noscripts -e unhex unhex-server unhex-libs unhex-devel
+rpm --root "$root" --nodeps --noscripts -e unhex unhex-server unhex-agent unhex-libs unhex-devel
 left=$(find "$root" -name '*unhex*')
 [ -z "$left" ] || {
 	printf 'rpm.sh: left after removal:\n%s\n' "$left" >&2

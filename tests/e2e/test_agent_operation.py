@@ -262,7 +262,7 @@ def test_metrics_on_a_port_and_in_the_documentation(server, tmp_path):
         text = wait_for(read)
     names = set(re.findall(r"^# TYPE (\S+) (?:counter|gauge)$", text, re.M))
     assert len(names) > 20 and names == set(re.findall(r"^# HELP (\S+) ", text, re.M))
-    documented = (pathlib.Path(__file__).parents[2] / "docs" / "agent.md").read_text()
+    documented = (pathlib.Path(__file__).parents[2] / "docs" / "agent-operation.md").read_text()
     for name in names:
         assert name == "unhex_build_info" or re.fullmatch(r"unhex_agent_[a-z_]+", name)
         assert f"`{name}`" in documented
@@ -282,3 +282,17 @@ def test_a_file_at_the_path_of_the_socket_stays(server, tmp_path):
 def test_a_share_that_is_none_is_refused(text):
     result = unhex("agent", "--once", "--url", "http://127.0.0.1:9", "--cpu", text)
     assert result.returncode == 2 and "no share of a core" in result.stderr
+
+
+# the unit
+
+def test_the_unit_is_what_systemd_takes_and_calls_confined(tmp_path):
+    root = pathlib.Path(__file__).parents[2]
+    text = (root / "packaging/systemd/unhex-agent.service.in").read_text()
+    text = text.replace("@bindir@/unhex", str(pathlib.Path(UNHEX).resolve()))
+    assert not re.search(r"@\w+@", text)
+    (tmp_path / "unhex-agent.service").write_text(text)
+    for command in (["verify", "--man=no"], ["security", "--offline=true", "--threshold=33", "--no-pager"]):
+        done = subprocess.run(["systemd-analyze", *command, "./unhex-agent.service"], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0 and "unhex" not in done.stderr, done.stdout[-2000:] + done.stderr
