@@ -39,7 +39,7 @@ bool ux_host_scan_is_due(const struct ux_host_scan *s)
 {
 	char now[sizeof(s->last_loadavg)];
 	host_read_loadavg(now, sizeof(now));
-	return *now == '\0' || strcmp(now, s->last_loadavg) != 0;
+	return s->again || *now == '\0' || strcmp(now, s->last_loadavg) != 0;
 }
 
 static int host_by_pid(const void *a, const void *b)
@@ -116,6 +116,7 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 	s->processes = now;
 	now = before;
 	s->denied = 0;
+	s->again = false;
 	size_t n = s->processes.size;
 	size_t from = s->turn < n ? s->turn : 0, to = ux_min(from + TURN_MOST, n);
 	for (size_t i = 0; i < n; i++) {
@@ -123,6 +124,7 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 		bool is_turn = i >= from && i < to;
 		if (depth != UX_HOST_SCAN_ALL && p->reads >= READS_EACH && !is_turn)
 			continue;
+		s->again = s->again || p->reads == 0;
 		p->reads++;
 		UX_TRY(host_read_process(s, p->pid, t, err));
 	}

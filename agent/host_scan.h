@@ -24,6 +24,7 @@ struct ux_host_scan {
 	struct ux_host_processes processes; /* by ID, as of the last scan */
 	size_t turn;                        /* whose turn it is to be read again */
 	char last_loadavg[64];              /* /proc/loadavg as of the last scan: has the last ID */
+	bool again;                         /* some were read for the first time by the last scan */
 	uint64_t denied;                    /* processes whose mappings this user may not read */
 };
 
@@ -38,8 +39,8 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 			      struct ux_file_table *t, struct ux_error *err) ux_must;
 
 /*
- * Has the kernel started a process since the last scan? Costs one read of /proc/loadavg, so that a
- * scan of a host at rest costs nothing.
+ * Has the kernel started a process since the last scan, or has that found new ones? Costs one read
+ * of /proc/loadavg, so that a host at rest costs nothing.
  */
 bool ux_host_scan_is_due(const struct ux_host_scan *s);
 

@@ -13,6 +13,7 @@ enum {
 	SETTLE_MS = 100,        /* after a record: a program maps its libraries one by one */
 	LIST_MS = 5000,         /* between two lists of processes without records... */
 	LIST_EVENTS_MS = 60000, /* ...and with them */
+	TURN_MS = 60000, /* a list even when no process was started: others are read in turn */
 };
 
 enum ux_code ux_host_watch_init(struct ux_host_watch *w, struct ux_error *err)
@@ -97,12 +98,27 @@ enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
 	return watch_deliver(w, err);
 }
 
+/* Compares the list of processes when there may be new ones; `all`: reads all of them. */
+static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scanned,
+			       struct ux_error *err)
+{
+	int64_t now = ux_clock_ms();
+	if (all)
+		w->table.left = false;
+	if (all || now - *scanned >= TURN_MS || ux_host_scan_is_due(&w->scan)) {
+		*scanned = now;
+		UX_TRY(ux_host_scan_run(&w->scan, all ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
+					&w->table, err));
+	}
+	return ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err);
+}
+
 /* Until the thread is to end, which gives UX_OK. */
 static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 {
 	const int64_t list_ms = w->events.open ? LIST_EVENTS_MS : LIST_MS;
 	UX_TRY(ux_host_watch_once(w, err));
-	int64_t listed = ux_clock_ms();
+	int64_t listed = ux_clock_ms(), scanned = listed;
 	for (;;) {
 		bool lost = false, stop = false;
 		int64_t left = ux_max(listed + list_ms - ux_clock_ms(), INT64_C(0));
@@ -118,13 +134,7 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		lost = lost || (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
-			if (lost)
-				w->table.left = false;
-			if (lost || ux_host_scan_is_due(&w->scan))
-				UX_TRY(ux_host_scan_run(&w->scan,
-							lost ? UX_HOST_SCAN_ALL : UX_HOST_SCAN_NEW,
-							&w->table, err));
-			UX_TRY(ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err));
+			UX_TRY(watch_list(w, lost, &scanned, err));
 		}
 		UX_TRY(watch_deliver(w, err));
 	}

@@ -202,6 +202,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 		.cache = in->cache,
 		.file_dirs = v->files,
 		.no_local = v->no_local,
+		.no_kernel = v->no_local,
 		.no_dwarf = v->no_dwarf,
 		.server = has_server ? profile_input_query : NULL,
 		.server_base = has_server ? profile_input_base : NULL,

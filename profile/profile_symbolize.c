@@ -429,15 +429,16 @@ static enum ux_code symbolize_server_base(struct symbolize_batch *b, uint32_t mo
 static void symbolize_kernel_addresses(struct symbolize_batch *b, uint32_t module)
 {
 	const struct ux_profile_module *m = &b->profile->modules.data[module];
-	bool whole = ux_profile_is_kernel(b->profile, m);
+	uint64_t base = 0;
 	if (m->kind != UX_PROFILE_KERNEL || m->start == 0)
 		return;
+	bool known = !ux_profile_is_kernel(b->profile, m) || ux_kernel_link_base(m->start, &base);
 	for (size_t i = 0; i < b->n; i++) {
 		struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
 		if (l->n > 0 || l->kind != UX_PROFILE_ADDRESS || l->address < m->start)
 			continue;
-		l->kind = whole ? UX_PROFILE_RELATIVE : UX_PROFILE_PC;
-		l->address -= m->start;
+		l->kind = known ? UX_PROFILE_PC : UX_PROFILE_RELATIVE;
+		l->address = l->address - m->start + (known ? base : 0);
 	}
 }
 

@@ -2,14 +2,14 @@
 /* The symbols of the running kernel, or of a module of it, as a GSYM. */
 #include "kernel_symbols.h"
 
-uint64_t ux_kernel_link_base(const struct ux_kallsyms *symbols)
+#define X86_64_KERNEL UINT64_C(0xffffffff80000000)
+#define X86_64_TEXT   UINT64_C(0xffffffff81000000)
+
+bool ux_kernel_link_base(uint64_t text, uint64_t *ret)
 {
-#if defined(__x86_64__)
-	(void)symbols;
-	return UINT64_C(0xffffffff81000000);
-#else
-	return symbols->text != 0 ? symbols->text : symbols->stext;
-#endif
+	bool known = text >= X86_64_KERNEL;
+	*ret = known ? X86_64_TEXT : text;
+	return known;
 }
 
 /* What is collected of the functions. */
@@ -49,8 +49,10 @@ enum ux_code ux_kernel_gsym_write(const struct ux_kernel *k, const struct ux_ker
 	const struct ux_kernel_symbols *all = &k->symbols.symbols;
 	uint64_t text = k->symbols.text != 0 ? k->symbols.text : k->symbols.stext;
 	uint64_t start = *part->name ? part->start : text;
-	uint64_t base = *part->name ? 0 : ux_kernel_link_base(&k->symbols);
+	uint64_t base = 0;
 	struct ux_id id;
+	if (*part->name == '\0')
+		(void)ux_kernel_link_base(text, &base);
 	if (start == 0 || !part->is_file)
 		return ux_error_set(err, UX_ENOTFOUND, "the address of %.64s is not known",
 				    part->label);

@@ -102,12 +102,12 @@ const struct ux_kernel_part *ux_kernel_part_find(const struct ux_kernel *k, cons
 /* --- as a GSYM (kernel_gsym.c) ---------------------------------------------------------------- */
 
 /*
- * The pc at which vmlinux has the first byte of its code. On x86-64 the linker puts it there
- * (__START_KERNEL, with the default CONFIG_PHYSICAL_START). Elsewhere it depends on the
- * configuration, and the address in the running kernel is used: then only the distance from the
- * start of the code is right. Source: Linux, arch/x86/include/asm/page_types.h.
+ * The pc at which vmlinux has the first byte of its code, for a kernel that is loaded at `text`. On
+ * x86-64, which alone loads it into the last 2 GiB, the linker puts it at one address
+ * (__START_KERNEL, with the default CONFIG_PHYSICAL_START). Elsewhere that depends on the
+ * configuration: false, with *ret = text. Source: Linux, arch/x86/include/asm/page_types.h.
  */
-uint64_t ux_kernel_link_base(const struct ux_kallsyms *symbols);
+bool ux_kernel_link_base(uint64_t text, uint64_t *ret);
 
 /*
  * Passes a GSYM with the functions of a part to the sink: names and sizes, no lines. Its UUID is

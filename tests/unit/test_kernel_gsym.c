@@ -55,7 +55,6 @@ static void expect_function(struct ux_bytes file, uint64_t pc, const char *name)
 	assert_string_equal(frames[0].function, name);
 }
 
-#if defined(__x86_64__)
 static void functions_of_the_kernel_are_where_vmlinux_has_them(void **state)
 {
 	(void)state;
@@ -65,7 +64,6 @@ static void functions_of_the_kernel_are_where_vmlinux_has_them(void **state)
 	expect_function(ux_out_bytes(&out), UINT64_C(0xffffffff81000044), "do_work");
 	expect_function(ux_out_bytes(&out), UINT64_C(0xffffffff9a000044), NULL);
 }
-#endif
 
 static void functions_of_a_module_count_from_its_text(void **state)
 {
@@ -95,9 +93,7 @@ static void a_part_without_build_id_or_address_gives_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#if defined(__x86_64__)
 		cmocka_unit_test(functions_of_the_kernel_are_where_vmlinux_has_them),
-#endif
 		cmocka_unit_test(functions_of_a_module_count_from_its_text),
 		cmocka_unit_test(a_part_without_build_id_or_address_gives_nothing),
 	};
