@@ -223,7 +223,7 @@ def bench_lookup(name, path, options, work):
             [(label, [tool, "--addresses-from-stdin"], str(paired))
              for label, tool in gsymutils(options)[-1:]], options.rounds)
     compare(f"lookup {name}, from the ELF file",
-            ("unhex", [options.unhex, "lookup", "--json", "--demangle=none", str(path)],
+            ("unhex", [options.unhex, "lookup", "--no-cache", "--json", "--demangle=none", str(path)],
              str(plain)),
             [("llvm-symbolizer", [llvm("llvm-symbolizer"), f"--obj={path}", "--inlines",
                                   "--no-demangle", "--output-style=JSON"], str(plain))],

@@ -45,7 +45,7 @@ def unknown_to_others(frame):
 
 def unhex(binary, path, addresses):
     """{address: frames} by `unhex lookup`; each address must be answered, in order."""
-    run = _run([binary, "lookup", "--json", "--demangle", "none", str(path)],
+    run = _run([binary, "lookup", "--no-cache", "--json", "--demangle", "none", str(path)],
                [f"0x{a:x}\n" for a in addresses])
     if run.returncode not in (0, 1) or run.stderr:
         raise RuntimeError(f"unhex lookup {path}: status {run.returncode}: {run.stderr[:500]}")
