@@ -4,7 +4,6 @@
 
 #include "dwarf_abbrev.h"
 #include "dwarf_split.h"
-#include "file.h"
 #include "pool.h"
 
 /*
@@ -263,12 +262,14 @@ bool ux_debug_sections_fit(const struct ux_object *object, uint64_t memory)
 	return memory == 0 || ux_debug_sections_memory(object) + units / 2 <= memory;
 }
 
-void ux_debug_sections_release(const struct ux_debug_sections *sections)
+void ux_debug_sections_mapped(const struct ux_debug_sections *sections,
+			      struct ux_bytes ret[UX_DWARF_SECTION_COUNT])
 {
 	const unsigned strings = 1u << UX_DWARF_STR | 1u << UX_DWARF_LINE_STR;
-	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
-		if (!sections->content[i].owned && (strings >> i & 1) == 0)
-			ux_file_release(sections->content[i].bytes);
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		bool mapped = !sections->content[i].owned && (strings >> i & 1) == 0;
+		ret[i] = mapped ? sections->content[i].bytes : ux_bytes(NULL, 0);
+	}
 }
 
 unsigned ux_debug_sections_of_text(const struct ux_debug_sections *sections, const char *text)

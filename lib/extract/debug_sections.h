@@ -118,9 +118,9 @@ unsigned ux_debug_sections_of_text(const struct ux_debug_sections *sections, con
  * `keep`. They become empty. */
 void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep);
 
-/* Gives back the pages of sections in a mapped file, except those of strings. The sections can
- * still be read. Any thread. */
-void ux_debug_sections_release(const struct ux_debug_sections *sections);
+/* Sets ret to the sections that lie in a mapped file as they are, without those of strings. */
+void ux_debug_sections_mapped(const struct ux_debug_sections *sections,
+			      struct ux_bytes ret[UX_DWARF_SECTION_COUNT]);
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 
 /* --- Declarations of variables ---------------------------------------------------------------- */

@@ -495,10 +495,38 @@ static void extraction_drop_sections(struct ux_extraction *x)
 	ux_debug_sections_drop(&x->sections, keep);
 }
 
-static void extraction_release(void *ctx)
+/* What threads release in parts: sections that were inflated, and then the pages of the others,
+ * which takes as long as the merge. */
+struct release {
+	struct ux_extraction *x;
+	struct ux_bytes mapped[UX_DWARF_SECTION_COUNT];
+};
+
+enum {
+	RELEASE_STEP = 2 << 20, /* page tables of 2 MiB are given back as a whole */
+	RELEASE_PARTS = 16,     /* of each mapped section */
+};
+
+/* Gives back the pages of a part of each section in a mapped file. */
+static void release_mapped(const struct release *r, size_t part)
 {
-	const struct ux_extraction *x = ctx;
-	ux_debug_sections_release(&x->sections);
+	for (size_t i = 0; i < ux_countof(r->mapped); i++) {
+		struct ux_bytes s = r->mapped[i];
+		size_t each = s.size / RELEASE_PARTS / RELEASE_STEP * RELEASE_STEP;
+		size_t from = each * part;
+		size_t end = part + 1 < RELEASE_PARTS ? from + each : s.size;
+		if (end > from)
+			ux_file_release(ux_bytes(s.data + from, end - from));
+	}
+}
+
+static void extraction_release(void *ctx, size_t part)
+{
+	const struct release *r = ctx;
+	if (part == 0)
+		extraction_drop_sections(r->x);
+	else
+		release_mapped(r, part - 1);
 }
 
 enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
@@ -514,14 +542,18 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
 	x.build.input_size = extraction_input_size(&x);
-	extraction_drop_sections(&x);
+	if (x.build.threads == 1) /* with more of them, one does it while others merge */
+		extraction_drop_sections(&x);
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing) {
 		if (ret_stats)
 			*ret_stats = x.build.stats; /* what the file has elsewhere */
 		return UX_OK;
 	}
-	x.build.release = options->mapped ? extraction_release : NULL;
-	x.build.release_ctx = &x;
+	struct release release = {.x = &x};
+	ux_debug_sections_mapped(&x.sections, release.mapped);
+	x.build.release = extraction_release;
+	x.build.release_ctx = &release;
+	x.build.n_parts = options->mapped ? 1 + RELEASE_PARTS : 1;
 	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);
 }

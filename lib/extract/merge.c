@@ -453,15 +453,15 @@ static enum ux_code interleave(const struct ux_piece_vec *a, const struct ux_pie
 enum {
 	JOB_FUNCTIONS,
 	JOB_SYMBOLS, /* and the rows outside of functions */
-	JOB_MEANWHILE,
+	JOB_RELEASE, /* and the following ones */
 };
 
 /* A merge, whose first jobs do not depend on each other. */
 struct merge {
 	const struct ux_merge_input *input;
-	struct merger mergers[JOB_MEANWHILE];
-	struct ux_gsym_drafter drafters[JOB_MEANWHILE];
-	uint64_t call_work[JOB_MEANWHILE];
+	struct merger mergers[JOB_RELEASE];
+	struct ux_gsym_drafter drafters[JOB_RELEASE];
+	uint64_t call_work[JOB_RELEASE];
 	struct ux_piece_vec functions, lines, symbols;
 };
 
@@ -496,8 +496,8 @@ static enum ux_code merge_job(void *ctx, size_t job, unsigned worker, struct ux_
 	struct merge *all = ctx;
 	const struct ux_collection *collection = all->input->collection;
 	(void)worker;
-	if (job == JOB_MEANWHILE) {
-		all->input->meanwhile(all->input->meanwhile_ctx);
+	if (job >= JOB_RELEASE) {
+		all->input->release(all->input->release_ctx, job - JOB_RELEASE);
 		return UX_OK;
 	}
 	struct merger *m = &all->mergers[job];
@@ -512,9 +512,9 @@ enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory
 {
 	ux_cleanup(merge_deinit) struct merge all = {.input = input};
 	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec fills = {.spill = input->spill};
-	bool meanwhile = input->meanwhile && input->threads > 1;
+	size_t n_jobs = JOB_RELEASE + (input->threads > 1 ? input->n_parts : 0);
 	merge_init(&all, memory);
-	UX_TRY(ux_pool_run(input->threads, JOB_MEANWHILE + meanwhile, merge_job, &all, err));
+	UX_TRY(ux_pool_run(input->threads, n_jobs, merge_job, &all, err));
 	struct merger *m = &all.mergers[JOB_SYMBOLS];
 	m->err = err;
 	UX_TRY(fill_symbols(m, &all.functions, &all.lines, &all.symbols, &fills));

@@ -243,8 +243,9 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		.symbols = &build->symbols,
 		.threads = build->threads,
 		.spill = build->spill,
-		.meanwhile = build->release,
-		.meanwhile_ctx = build->release_ctx,
+		.release = build->release,
+		.release_ctx = build->release_ctx,
+		.n_parts = build->n_parts,
 	};
 	build->merged.functions.parts.spill = build->merged.symbols.parts.spill = build->spill;
 	ux_arena_init(&build->merged.functions.names, strings_most(build));

@@ -14,12 +14,13 @@
 struct ux_merge_input {
 	const struct ux_collection *collection;
 	const struct ux_code_symbol_vec *symbols;
-	unsigned threads;       /* more than two are of no use */
+	unsigned threads;       /* more than two are of no use for merging */
 	struct ux_spill *spill; /* of large lists; NULL: they are in memory */
-	/* Called once while other threads merge, if there are any; it may release what the merge
-	 * does not need. NULL: nothing. */
-	void (*meanwhile)(void *ctx);
-	void *meanwhile_ctx;
+	/* Called for each part from 0 to n_parts - 1, by threads that have nothing to merge; it
+	 * releases what the merge does not need. With one thread it is not called. */
+	void (*release)(void *ctx, size_t part);
+	void *release_ctx;
+	size_t n_parts;
 };
 
 /* What a merge allocates for its result. Threads work on functions and on symbols at once, so each
