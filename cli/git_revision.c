@@ -123,7 +123,12 @@ static void git_copy_url(char ret[UX_GIT_TEXT], const char *url)
 	const char *host = scheme ? scheme + 3 : url;
 	size_t authority = strcspn(host, "/");
 	const char *at = scheme ? memrchr(host, '@', authority) : NULL;
-	snprintf(ret, UX_GIT_TEXT, "%.*s%s", (int)(host - url), url, at ? at + 1 : host);
+	const char *rest = at ? at + 1 : host;
+	size_t before = (size_t)(host - url), n = strlen(rest);
+	if (before + n >= UX_GIT_TEXT)
+		return; /* unknown, as without a URL */
+	memcpy(ret, url, before);
+	memcpy(ret + before, rest, n + 1);
 }
 
 static bool git_find_revision(const char *path, struct ux_git_origin *ret)

@@ -24,6 +24,7 @@ static int server_absent_run(const struct ux_command *cmd, int argc, char **argv
 		.run = server_absent_run                                                          \
 	}
 
+const struct ux_command ux_cmd_agent = ABSENT("agent");
 const struct ux_command ux_cmd_disas = ABSENT("disas");
 const struct ux_command ux_cmd_serve = ABSENT("serve");
 const struct ux_command ux_cmd_key = ABSENT("key");

@@ -147,7 +147,7 @@ def try_files(root):
     expect(root.run("llvm-symbolizer", "--obj=/sample", address), r"^twice\n.*sample\.c:1")
     expect(root.run("explain", "/sample", address), "twice")
     # What this build does not have says so.
-    for verb in ("serve", "key", "store"):
+    for verb in ("agent", "disas", "key", "serve", "store"):
         expect(root.run(verb, "--help", status=2), "this build has no server")
 
 
