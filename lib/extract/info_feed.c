@@ -55,12 +55,12 @@ enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 /* Releases the memory of units below this number. */
 static void info_feed_release(struct ux_info_feed *feed, uint32_t n_read)
 {
-	for (size_t i = 0; i < feed->n_waves; i++) {
+	for (size_t i = 0; n_read > 0 && i < feed->n_waves; i++) {
 		const struct ux_info_wave *wave = &feed->waves[i];
-		if (n_read < wave->first || n_read - wave->first >= wave->units.count)
-			continue;
-		ux_section_window_release(feed->stream, wave->units.list[n_read - wave->first].off);
-		return;
+		uint32_t last =
+			n_read - 1 - wave->first; /* large when it is in front of the wave */
+		if (last < wave->units.count)
+			ux_section_window_release(feed->stream, wave->units.list[last].end);
 	}
 }
 
