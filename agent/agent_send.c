@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 enum {
-	BATCH_MOST = 512, /* files of one query */
+	BATCH_MOST = 512,  /* files of one query */
+	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
 };
 
 /* The modules of a batch of files. */
@@ -203,7 +204,7 @@ static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_
 static enum ux_code agent_begin_send(struct ux_agent *a, bool *ret_away, struct ux_error *err)
 {
 	*ret_away = false;
-	enum ux_code code = a->away ? ux_agent_probe(a, err) : UX_OK;
+	enum ux_code code = a->away || !a->reached ? ux_agent_probe(a, err) : UX_OK;
 	if (code == UX_OK)
 		code = ux_agent_queue_send(a, err);
 	if (code == UX_OK || code == UX_ENOMEM || !ux_agent_keeps(a))
@@ -221,7 +222,7 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 	if (files->size > 1)
 		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
 	while (code == UX_OK && files->size > 0) {
-		size_t n = ux_min(files->size, (size_t)BATCH_MOST);
+		size_t n = ux_min(files->size, (size_t)(away ? BATCH_QUEUED : BATCH_MOST));
 		UX_TRY(agent_send_batch(a, files->data, n, away, err));
 		for (size_t i = 0; i < n; i++)
 			ux_mapped_file_deinit(&files->data[i]);

@@ -27,11 +27,15 @@ void ux_agent_away(struct ux_agent *a)
 	a->away = true;
 	a->attempts++;
 	a->again_ms = now + ms;
+	/* Not later than when symbols begin to be kept. */
+	if (now < a->away_ms + QUEUE_AFTER_MS)
+		a->again_ms = ux_min(a->again_ms, a->away_ms + QUEUE_AFTER_MS);
 }
 
 void ux_agent_back(struct ux_agent *a)
 {
 	a->away = false;
+	a->reached = true;
 	a->attempts = 0;
 	a->again_ms = 0;
 }

@@ -22,6 +22,7 @@ struct ux_agent {
 	struct ux_agent_state state;  /* the same, and files, for the next run */
 	struct ux_disk_queue *queue;  /* symbols that wait for the server; NULL: none are kept */
 	bool failed;                  /* a result was a failure since this was cleared */
+	bool reached;                 /* the server has answered once */
 	bool away;                    /* the server could not be reached the last time */
 	unsigned attempts;            /* how often that was so in succession */
 	int64_t away_ms;              /* since when, by the monotonic clock */
