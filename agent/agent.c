@@ -14,6 +14,7 @@ enum {
 static void agent_deinit(struct ux_agent *a)
 {
 	ux_agent_metrics_close(&a->metrics);
+	ux_agent_public_close(a);
 	ux_host_watch_deinit(&a->watch);
 	ux_mapped_files_free(&a->files);
 	ux_push_by_id_deinit(&a->done);
@@ -161,6 +162,7 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
 	UX_TRY(agent_open_state(&a, err));
+	UX_TRY(ux_agent_public_open(&a, err));
 	a.metrics.queue = a.queue;
 	a.metrics.watch = &a.watch;
 	if (options->metrics)

@@ -64,11 +64,12 @@ enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, 
 	return UX_OK;
 }
 
-void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids)
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
+			   enum ux_agent_known known)
 {
 	for (size_t i = 0; i < ids->size; i++)
-		ux_agent_state_put(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]),
-				   UX_AGENT_THERE, ux_clock_wall());
+		ux_agent_state_put(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]), known,
+				   ux_clock_wall());
 }
 
 /* Appends a module to the batch unless it is known. */
@@ -155,14 +156,17 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	a->failed = false;
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
-	if (b->answers)
+	enum ux_agent_known known = UX_AGENT_THERE;
+	if (b->answers && b->answers[i].verdict == UX_PUSH_WANTED && ux_agent_is_public(a, m))
+		known = UX_AGENT_PUBLIC;
+	else if (b->answers)
 		UX_TRY(ux_push_module_send(&a->work, m, &b->answers[i], err));
 	else
 		UX_TRY(ux_agent_queue_module(a, m, err));
 	if (a->failed)
 		b->known[b->owners[i]] = UX_AGENT_UNKNOWN;
 	else if (b->answers && !a->push.dry_run)
-		ux_agent_remember_ids(a, &m->ids);
+		ux_agent_remember_ids(a, &m->ids, known);
 	return UX_OK;
 }
 

@@ -180,7 +180,7 @@ static enum ux_code queue_send_one(struct ux_agent *a, const struct ux_agent_mes
 		UX_TRY(ux_push_upload(&a->work.client, &upload, answer, err));
 	queue_report(a, m, answer);
 	if (!a->failed)
-		ux_agent_remember_ids(a, &m->ids);
+		ux_agent_remember_ids(a, &m->ids, UX_AGENT_THERE);
 	return UX_OK;
 }
 

@@ -11,6 +11,10 @@
 #include "host_watch.h"
 #include "push_work.h"
 
+enum {
+	UX_AGENT_PUBLIC_MOST = 8, /* debuginfod servers */
+};
+
 struct ux_agent {
 	const struct ux_agent_options *o;
 	struct ux_agent_summary *summary;
@@ -31,6 +35,7 @@ struct ux_agent {
 	struct ux_bucket bytes;       /* of uploads */
 	int64_t cpu_ns;               /* that was used in all */
 	struct ux_agent_metrics metrics;
+	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MOST];
 };
 
 /*
@@ -52,8 +57,18 @@ enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, 
 enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, struct ux_error *err)
 	ux_must;
 
-/* Keeps for the next run that the server has a module with these IDs. */
-void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids);
+/* Keeps for the next run what is known of the module with these IDs. */
+void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
+			   enum ux_agent_known known);
+
+/* --- what others have ------------------------------------------------------------------------- */
+
+/* UX_EINVAL: a URL is malformed. UX_ELIMIT, UX_ENOMEM. */
+enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err) ux_must;
+void ux_agent_public_close(struct ux_agent *a);
+
+/* Does one of the debuginfod servers have a debug file for the module? Then that is reported. */
+bool ux_agent_is_public(struct ux_agent *a, const struct ux_push_module *m);
 
 /* --- what may be used of the machine ---------------------------------------------------------- */
 

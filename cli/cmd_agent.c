@@ -32,6 +32,7 @@ struct agent_values {
 	uint64_t rate;
 	const char *cpu;
 	const char *metrics;
+	struct ux_option_each debuginfod;
 	bool dwarf;
 	bool no_gpu;
 	bool once;
@@ -57,6 +58,8 @@ static const struct ux_option agent_options[] = {
 	 "of one core in any minute, or none [5%; with --once none]"},
 	{"rate", 0, UX_OPTION_BYTES, offsetof(struct agent_values, rate), "SIZE",
 	 "bytes a second of uploads"},
+	{"debuginfod", 0, UX_OPTION_EACH, offsetof(struct agent_values, debuginfod), "URL",
+	 "do not upload what this debuginfod server has, such as a distribution's"},
 	{"metrics", 0, UX_OPTION_TEXT, offsetof(struct agent_values, metrics), "ADDRESS",
 	 "serve metrics for Prometheus at HOST:PORT or unix:PATH"},
 	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
@@ -246,6 +249,8 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		.queue_most = v.queue,
 		.cpu_ppm = cpu_ppm,
 		.metrics = v.metrics,
+		.debuginfod = v.debuginfod.items,
+		.n_debuginfod = v.debuginfod.n,
 		.once = v.once,
 		.notice = agent_on_notice,
 	};

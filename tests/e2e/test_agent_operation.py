@@ -207,6 +207,21 @@ def fetched(server, identity, folder):
     return path
 
 
+# what a distribution's servers have
+
+def test_what_a_debuginfod_server_has_is_noted_and_not_uploaded(server, program, tmp_path, request):
+    other = type(server)(tmp_path / "distribution").start()
+    request.addfinalizer(other.stop)
+    found = once(server, tmp_path, "-v", "--debuginfod", other.url, "--dry-run")[str(program)]
+    assert found["reason"] == "dry run: would be uploaded"
+    assert other.unhex("push", "--with-debuginfo", program).returncode == 0
+    found = once(server, tmp_path, "-v", "--debuginfod", "http://127.0.0.1:9", "--debuginfod",
+                 other.url)[str(program)]
+    assert found["status"] == "skipped" and found["reason"] == f"{other.url} has its debug file"
+    assert not is_there(server, program)
+    assert str(program) not in once(server, tmp_path, "-v", "--debuginfod", other.url)
+
+
 # metrics
 
 def read_metrics(connection):
