@@ -232,6 +232,7 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 			ux_mapped_file_deinit(&files->data[i]);
 		files->size -= n;
 		ux_host_watch_give_back(&a->watch, n);
+		ux_agent_metric_set(&a->metrics.waiting, files->size);
 		memmove(files->data, files->data + n, files->size * sizeof(*files->data));
 	}
 	if (code == UX_OK && away)
