@@ -219,6 +219,15 @@ def test_what_a_debuginfod_server_has_is_noted_and_not_uploaded(server, program,
     assert str(program) not in once(server, tmp_path, "-v", "--debuginfod", other.url)
 
 
+def test_uploads_stay_within_their_rate(server, program, tmp_path):
+    rate = 4 << 20
+    begin = time.monotonic()
+    sent = sum(doc.get("size", 0) for doc in once(server, tmp_path, "--rate", "4M").values())
+    assert sent > 0
+    # A second's worth may be sent at once.
+    assert time.monotonic() - begin >= sent / rate - 1.5
+
+
 # metrics
 
 def read_metrics(connection):
