@@ -103,6 +103,12 @@ static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scann
 			       struct ux_error *err)
 {
 	int64_t now = ux_clock_ms();
+	if (!ux_mapping_events_are_whole(&w->events)) {
+		ux_mapping_events_close(&w->events);
+		if (ux_mapping_events_open(&w->events, NULL) != UX_OK)
+			ux_mapping_events_close(&w->events);
+		all = true;
+	}
 	if (all)
 		w->table.left = false;
 	if (all || now - *scanned >= TURN_MS || ux_host_scan_is_due(&w->scan)) {
@@ -116,11 +122,11 @@ static enum ux_code watch_list(struct ux_host_watch *w, bool all, int64_t *scann
 /* Until the thread is to end, which gives UX_OK. */
 static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 {
-	const int64_t list_ms = w->events.open ? LIST_EVENTS_MS : LIST_MS;
 	UX_TRY(ux_host_watch_once(w, err));
 	int64_t listed = ux_clock_ms(), scanned = listed;
 	for (;;) {
 		bool lost = false, stop = false;
+		const int64_t list_ms = w->events.open ? LIST_EVENTS_MS : LIST_MS;
 		int64_t left = ux_max(listed + list_ms - ux_clock_ms(), INT64_C(0));
 		bool news = ux_mapping_events_wait(&w->events, w->stop, (int)left, &stop);
 		if (stop)
@@ -131,7 +137,8 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 			UX_TRY(ux_mapping_events_take(&w->events, &w->table, &lost, err));
 		}
 		/* Those that were left out are found again once there is room. */
-		lost = lost || (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
+		lost = lost || w->events.ended ||
+		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
 			UX_TRY(watch_list(w, lost, &scanned, err));

@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "cursor.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -13,7 +13,22 @@
 enum {
 	RING_BYTES = 1 << 16, /* for each processor: some 500 records */
 	CPUS_MOST = 4096,
+	ONLINE_MOST = 1 << 16, /* bytes of the list of processors */
 };
+
+static uint64_t events_online(void)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	if (ux_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", ONLINE_MOST, &text, NULL) !=
+	    UX_OK)
+		return 0;
+	return ux_hash_bytes(text.bytes);
+}
+
+bool ux_mapping_events_are_whole(const struct ux_mapping_events *e)
+{
+	return !e->open || (!e->ended && events_online() == e->online);
+}
 
 enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error *err)
 {
@@ -34,6 +49,7 @@ enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error
 		.exclude_hv = 1,
 	};
 	e->events.ring_size = RING_BYTES;
+	e->online = events_online();
 	UX_TRY(ux_record_events_open(&e->events, -1, &result, err));
 	ux_record_events_enable(&e->events, true);
 	e->open = true;
@@ -47,16 +63,19 @@ void ux_mapping_events_close(struct ux_mapping_events *e)
 	*e = (struct ux_mapping_events){0};
 }
 
-bool ux_mapping_events_wait(const struct ux_mapping_events *e, int stop, int timeout_ms,
-			    bool *ret_stop)
+bool ux_mapping_events_wait(struct ux_mapping_events *e, int stop, int timeout_ms, bool *ret_stop)
 {
 	struct pollfd polls[CPUS_MOST + 1];
 	size_t n = e->open ? ux_min(e->events.polls.size, (size_t)CPUS_MOST) : 0;
 	for (size_t i = 0; i < n; i++)
-		polls[i] = (struct pollfd){.fd = e->events.polls.data[i], .events = POLLIN};
+		polls[i] = (struct pollfd){.fd = e->ended ? -1 : e->events.polls.data[i],
+					   .events = POLLIN};
 	polls[n] = (struct pollfd){.fd = stop, .events = POLLIN};
 	int ready = poll(polls, n + 1, timeout_ms);
 	*ret_stop = ready > 0 && polls[n].revents != 0;
+	/* One that has ended would be ready for ever. */
+	for (size_t i = 0; i < n; i++)
+		e->ended = e->ended || (polls[i].revents & (POLLHUP | POLLERR)) != 0;
 	return ready > *ret_stop;
 }
 

@@ -16,6 +16,8 @@ struct ux_mapping_events {
 	struct ux_out records; /* of one buffer */
 	uint64_t seen;         /* records */
 	uint64_t lost;         /* records for which there was no room */
+	uint64_t online;       /* hash of the list of processors as it was opened */
+	bool ended;            /* the kernel has ended the records of a processor */
 	bool open;
 };
 
@@ -30,8 +32,13 @@ void ux_mapping_events_close(struct ux_mapping_events *e);
  * Waits for a record, for at most timeout_ms. False: there was none, or they are not open.
  * *ret_stop: the descriptor `stop` became readable.
  */
-bool ux_mapping_events_wait(const struct ux_mapping_events *e, int stop, int timeout_ms,
-			    bool *ret_stop);
+bool ux_mapping_events_wait(struct ux_mapping_events *e, int stop, int timeout_ms, bool *ret_stop);
+
+/*
+ * False when a processor was added or taken away since, so that they have to be opened anew. True
+ * when they are not open.
+ */
+bool ux_mapping_events_are_whole(const struct ux_mapping_events *e);
 
 /*
  * Shows all new mappings to the table. *ret_lost: records were lost, so that all processes must be

@@ -156,12 +156,13 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
             # a file without code that has a name has nothing to be sent
             wait_for(lambda: agent.running() and len(unknown(server, identities)) <= len(identities) // 100, BUSY_S, 0.5)
             took = time.monotonic() - began
-            left = unknown(server, identities)
+            left, used = unknown(server, identities), agent.processor_time()
             recording = tmp_path / "host.data"
             assert unhex("record", "--all", "--call-graph", "none", "--duration", "5", "-o", recording).returncode == 0
         here = named_samples(recording, tmp_path / "here", "--no-dwarf")
         there = named_samples(recording, tmp_path / "there", "--no-local", "--debug-dir", tmp_path / "none", "--url", server.url)
-        print(f"{len(identities)} files, {len(left)} unknown after {took:.1f} s (promise {KNOWN_S} s); of {here[1]} samples "
+        print(f"{len(identities)} files, {len(left)} unknown after {took:.1f} s (promise {KNOWN_S} s) and {used:.1f} s of "
+              f"processor time; of {here[1]} samples "
               f"{here[0]} have names by the host's files, {there[0]} through the server alone: "
               f"{100 * there[0] / max(here[0], 1):.1f} %; run-time code has {here[2]}")
         # What is stripped on the host, and run-time code, has names nowhere: the host's own files are the measure.
