@@ -18,7 +18,8 @@ class Agent:
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
         env.update(server.env)
         with open(self.out, "ab") as out, open(self.err, "ab") as err:
-            self.process = subprocess.Popen([*around, UNHEX, "agent", "--json", *map(str, options)], env=env,
+            self.process = subprocess.Popen([*around, UNHEX, "agent", "--json", "--state", pathlib.Path(folder) / "agent-state", "--cpu", "none",
+                                             *map(str, options)], env=env,
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 
     def results(self):

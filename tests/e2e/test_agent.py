@@ -52,6 +52,11 @@ def end(process):
     process.stdout.close()
 
 
+def once(server, folder, *options, state="state", **more):
+    """The agent, run once with a state of its own."""
+    return server.unhex("agent", "--once", "--state", folder / state, *options, **more)
+
+
 def known(server, identity):
     status, _ = server.get(f"/v1/modules/{identity}")
     return status == 200
@@ -70,8 +75,8 @@ def test_once_pushes_what_runs_and_a_second_time_nothing(server, tmp_path):
     library = build(tmp_path, "library.so", LIBRARY, "-shared", "-fPIC")
     process = start(program, 60000, library)
     try:
-        first = server.unhex("agent", "--once", "--json")
-        second = server.unhex("agent", "--once", "--json", "-v")
+        first = once(server, tmp_path, "--json")
+        second = once(server, tmp_path, "--json", "-v", state="other")
     finally:
         end(process)
     uploaded = {r["file"] for r in lines(first) if r["status"] == "uploaded"}
@@ -85,8 +90,8 @@ def test_without_dwarf_there_are_names_and_with_dwarf_lines(server, tmp_path):
     program = build(tmp_path, "program")
     process = start(program, 60000)
     try:
-        plain = {r["file"]: r for r in lines(server.unhex("agent", "--once", "--json"))}
-        better = {r["file"]: r for r in lines(server.unhex("agent", "--once", "--json", "--dwarf", timeout=600))}
+        plain = {r["file"]: r for r in lines(once(server, tmp_path, "--json"))}
+        better = {r["file"]: r for r in lines(once(server, tmp_path, "--json", "--dwarf", timeout=600))}
     finally:
         end(process)
     assert plain[str(program)]["quality"] == "symtab"
@@ -97,17 +102,17 @@ def test_a_dry_run_lists_and_uploads_nothing(server, tmp_path):
     program = build(tmp_path, "program")
     process = start(program, 60000)
     try:
-        listed = server.unhex("agent", "--once", "--dry-run")
+        listed = once(server, tmp_path, "--dry-run")
     finally:
         end(process)
     assert str(program) in listed.stdout and "would be uploaded" in listed.stdout
     assert not known(server, build_id(program))
 
 
-def test_the_kernel_and_its_vdso_are_sent(server):
+def test_the_kernel_and_its_vdso_are_sent(server, tmp_path):
     if not pathlib.Path("/sys/kernel/notes").exists() or os.geteuid() != 0:
         pytest.skip("the kernel shows its addresses to root alone")
-    files = {r["file"]: r for r in lines(server.unhex("agent", "--once", "--json"))}
+    files = {r["file"]: r for r in lines(once(server, tmp_path, "--json"))}
     assert files["[vdso]"]["status"] == "uploaded"
     kernel = next(r for name, r in files.items() if name == "[kernel]" or "vmlinux" in name)
     assert kernel["status"] == "uploaded" and kernel["functions"] > 10000
@@ -219,7 +224,7 @@ def test_damaged_programs_cost_only_themselves(server, tmp_path):
     process = start("/usr/bin/python3", "-c", script, *damaged, tmp_path / "short", tmp_path / "text",
                     tmp_path / "good")
     try:
-        result = server.unhex("agent", "--once", "--json", "-v")
+        result = once(server, tmp_path, "--json", "-v")
     finally:
         end(process)
     assert result.returncode in (0, 1), result.stderr
@@ -258,10 +263,14 @@ def test_an_ordinary_user_sees_its_own_and_learns_what_would_help(server, tmp_pa
     shutil.copy(UNHEX, copy)
     copy.chmod(0o755)
     user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, 65534, 65534)
     process = start(*user, program, 60000)
     try:
         env = {**server.env, "PATH": os.environ["PATH"]}
-        result = subprocess.run([*user, copy, "agent", "--once"], env=env, capture_output=True, text=True, timeout=120)
+        result = subprocess.run([*user, copy, "agent", "--once", "--state", state], env=env, capture_output=True,
+                                text=True, timeout=120)
     finally:
         end(process)
     assert result.returncode in (0, 1), result.stderr
@@ -288,7 +297,7 @@ def test_without_the_records_of_the_kernel_processes_are_scanned(server, tmp_pat
 
 
 def test_a_server_that_is_not_there_is_an_error_of_once(tmp_path, server):
-    result = server.unhex("agent", "--once", env={"UNHEX_URL": "http://127.0.0.1:1"})
+    result = once(server, tmp_path, env={"UNHEX_URL": "http://127.0.0.1:1"})
     assert result.returncode == 3, result.stderr
 
 
