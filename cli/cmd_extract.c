@@ -11,15 +11,18 @@
 #include "common_options.h"
 #include "json_out.h"
 #include "output.h"
+#include "pool.h"
 #include "sigbus.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-/* The smallest memory limit that is accepted. The tables of functions and strings and the rows
- * of one unit are never spilled to disk; libjvm needs 39 MB for them. */
+/* The smallest memory limit that is accepted. What is read of one unit, the claims of functions and
+ * the program's own memory are never on disk; a ceph-osd needs 20 MB for them. */
 enum {
-	MEMORY_LEAST = 64 << 20
+	MEMORY_LEAST = 32 << 20
 };
 
 struct extract_values {
@@ -50,7 +53,7 @@ static const struct ux_option extract_options[] = {
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct extract_values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct extract_values, memory), "SIZE",
-	 "memory to stay under, 64M or more [no bound]"},
+	 "memory to stay under, 32M or more; what is over goes to TMPDIR or /var/tmp [no bound]"},
 	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct extract_values, gsym_version), "1|2",
 	 "format of the output [1, or 2 when that cannot hold it]"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct extract_values, alternatives), NULL,
@@ -175,6 +178,33 @@ static void extract_tune_malloc(void)
 	(void)mallopt(M_TOP_PAD, GROWTH);
 }
 
+/*
+ * Has the kernel refuse anonymous memory over the limit, so that it holds for any file. The stacks
+ * of threads come on top: the kernel counts them by their size, of which little is used. A process
+ * that has more already (that of a sanitizer) is left without.
+ */
+static void extract_limit_memory(const struct extract_values *v)
+{
+	enum {
+		PROBE = 1 << 20
+	};
+	struct rlimit stack, before, data;
+	if (v->memory == 0 || getrlimit(RLIMIT_STACK, &stack) != 0 ||
+	    getrlimit(RLIMIT_DATA, &before) != 0)
+		return;
+	uint64_t each = stack.rlim_cur == RLIM_INFINITY ? (uint64_t)MAPPED_LEAST : stack.rlim_cur;
+	unsigned threads = v->threads != 0 ? v->threads : ux_pool_cpus();
+	data = before;
+	data.rlim_cur = (rlim_t)ux_min(v->memory + each * threads, (uint64_t)before.rlim_max);
+	if (setrlimit(RLIMIT_DATA, &data) != 0)
+		return;
+	void *probe = mmap(NULL, PROBE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (probe == MAP_FAILED)
+		(void)setrlimit(RLIMIT_DATA, &before);
+	else
+		munmap(probe, PROBE);
+}
+
 /* The state of the command. */
 struct extract_job {
 	struct ux_mapping exe;
@@ -290,6 +320,12 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 	enum ux_code code =
 		ux_extract(job->exe.bytes, debug, &how, extract_write, &fd, &job->stats, err);
 	ux_extract_watch_end(&watch);
+	if (code == UX_ENOMEM && v->memory > 0) {
+		*err = (struct ux_error)UX_ERROR_INIT;
+		return ux_error_set(err, UX_ELIMIT,
+				    "needs more memory than --memory allows, %" PRIu64 " bytes",
+				    v->memory);
+	}
 	UX_TRY(code);
 	*ret_subject = output;
 	return ux_dash_is(output) ? ux_dash_file_print(&job->stdout_file, err)
@@ -323,6 +359,7 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 	if (to_stdout && v.json)
 		return ux_usage_error(cmd, "--json and the output cannot both be standard output");
 	extract_tune_malloc();
+	extract_limit_memory(&v);
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : extract_output_name(args.items[0], v.gpu);
 	ux_cleanup(extract_job_deinit) struct extract_job job = {.file = UX_FILE_NEW_INIT,

@@ -296,6 +296,7 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 		.proxy = v->proxy,
 		.jobs = v->jobs,
 		.memory = v->memory,
+		.names_at_least = v->memory > 0,
 		.result = push_on_result,
 		.reading = push_on_reading,
 		.progress = push_on_progress,

@@ -47,6 +47,10 @@ __attribute__((noinline, unused)) ux_must static bool ux_spill_vec_grow(struct u
 		v->data[v->size++] = value;                                                   \
 		return true;                                                                  \
 	}                                                                                     \
+	__attribute__((unused)) static inline T *name##_end(const struct name *v)             \
+	{                                                                                     \
+		return v->data ? v->data + v->size : NULL;                                    \
+	}                                                                                     \
 	__attribute__((unused)) static inline void name##_deinit(struct name *v)              \
 	{                                                                                     \
 		ux_spill_free(v->data);                                                       \

@@ -254,12 +254,13 @@ struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 	return ux_bytes(room, there ? UX_DEBUG_INFO_HEAD : 0);
 }
 
-bool ux_debug_sections_fit(const struct ux_object *object, uint64_t memory)
+uint64_t ux_debug_sections_need(const struct ux_object *object)
 {
 	struct ux_section info;
 	bool there = ux_object_section_find(object, ".debug_info", &info);
-	uint64_t units = there ? ux_section_size(object, &info) : 0;
-	return memory == 0 || ux_debug_sections_memory(object) + units / 2 <= memory;
+	uint64_t made = ux_debug_sections_memory(object);
+	uint64_t units = there ? ux_section_size(object, &info) / 2 : 0;
+	return units > UINT64_MAX - made ? UINT64_MAX : made + units;
 }
 
 void ux_debug_sections_mapped(const struct ux_debug_sections *sections,

@@ -104,11 +104,11 @@ struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 
 /*
- * Returns true when an extraction is expected to need no more than `memory` bytes (0: no limit).
- * The estimate is the inflated size of the sections, plus half of the units' bytes for what is made
- * of them; libjvm, ceph and vmlinux need a third.
+ * Returns the bytes of memory that an extraction of these sections is expected to need: the
+ * inflated size of the sections, plus half of the units' bytes for what is made of them; libjvm,
+ * ceph and vmlinux need a third.
  */
-bool ux_debug_sections_fit(const struct ux_object *object, uint64_t memory);
+uint64_t ux_debug_sections_need(const struct ux_object *object);
 
 /* The bit (1 << enum ux_dwarf_section) of the section that was inflated or copied and that a text
  * lies in; 0: it is elsewhere, or NULL. */

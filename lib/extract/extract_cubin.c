@@ -146,7 +146,7 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	if (!ux_debug_sections_fit(j->object, b->options->memory))
+	if (b->options->memory > 0 && ux_debug_sections_need(j->object) > b->options->memory)
 		ux_module_build_use_spill(b);
 	UX_TRY(ux_debug_sections_load(j->object, b->threads, b->spill, &j->sections, err));
 	b->stats.bad_relocs = j->sections.loss.count;

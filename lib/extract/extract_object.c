@@ -12,6 +12,12 @@
 
 #include <stdatomic.h>
 
+enum {
+	/* bytes that an extraction needs for each byte of a symbol table: a symbol of 24 becomes
+	 * one of 40, two pieces, and parts of tables */
+	SYMBOL_FACTOR = 10,
+};
+
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
 };
@@ -291,6 +297,27 @@ static void extraction_choose_dwarf(struct ux_extraction *x)
 		x->dwarf = x->exe;
 }
 
+/* Returns the bytes of the symbol tables of an object. */
+static uint64_t extraction_table_bytes(const struct ux_object *object)
+{
+	static const char *const tables[] = {".symtab", ".dynsym"};
+	struct ux_section s;
+	uint64_t sum = 0;
+	for (size_t i = 0; object && i < ux_countof(tables); i++)
+		if (ux_object_section_find(object, tables[i], &s))
+			sum += ux_min(ux_section_size(object, &s), (uint64_t)UINT32_MAX);
+	return sum;
+}
+
+/* Returns the bytes of memory that the extraction is expected to need. */
+static uint64_t extraction_need(const struct ux_extraction *x)
+{
+	uint64_t tables = extraction_table_bytes(x->exe) + extraction_table_bytes(x->debug);
+	uint64_t dwarf = x->dwarf ? ux_debug_sections_need(x->dwarf) : 0;
+	tables *= SYMBOL_FACTOR;
+	return dwarf > UINT64_MAX - tables ? UINT64_MAX : dwarf + tables;
+}
+
 /* Reads symbols and bounds, and loads the sections of DWARF. */
 static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
 {
@@ -304,9 +331,10 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 		.n_jobs = JOBS_WITHOUT_SECTIONS,
 	};
 	extraction_choose_dwarf(x);
+	if (options->memory > 0 && extraction_need(x) > options->memory)
+		ux_module_build_use_spill(b);
+	b->symbols.spill = b->spill;
 	if (x->dwarf) {
-		if (!ux_debug_sections_fit(x->dwarf, options->memory))
-			ux_module_build_use_spill(b);
 		UX_TRY(ux_debug_loader_open(&p.loader, x->dwarf, b->spill, &x->sections, err));
 		p.n_jobs += UX_DWARF_SECTION_COUNT - 1; /* .debug_info has a job */
 	}

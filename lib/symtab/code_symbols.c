@@ -263,7 +263,7 @@ void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_ra
 	struct ux_code_symbol *s = symbols->data;
 	if (symbols->size == 0)
 		return;
-	ux_sort_by_start(s, symbols->size, sizeof(*s), symbol_compare);
+	ux_sort_by_start_spilled(s, symbols->size, sizeof(*s), symbol_compare, symbols->spill);
 	symbols_dedup(symbols);
 	uint64_t next = UINT64_MAX;
 	for (size_t i = symbols->size; i-- > 0;) {
@@ -311,7 +311,8 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 				  const struct ux_range_vec *bounds, uint64_t *ret_n,
 				  struct ux_error *err)
 {
-	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec all = {0};
+	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec all = {
+		.spill = symbols->spill};
 	uint64_t covered = 0;
 	size_t at = 0;
 	*ret_n = 0;

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "function_bounds.h"
+#include "spill_vec.h"
 
 /*
  * A symbol of code. Of several symbols at one address the best is chosen: sized before unsized,
@@ -22,7 +23,7 @@ struct ux_code_symbol {
 	bool exact;         /* from .dynsym: without a size it covers only its own address */
 };
 
-UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
+UX_SPILL_VEC(ux_code_symbol_vec, struct ux_code_symbol);
 
 /* Statistics of one symbol table. */
 struct ux_code_symbols_found {

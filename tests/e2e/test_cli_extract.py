@@ -109,7 +109,7 @@ def test_the_input_is_not_replaced_by_the_output(prog, tmp_path):
 
 def test_a_bound_on_memory_that_cannot_be_kept_is_refused(prog, tmp_path):
     out = unhex("extract", prog, "--memory", "1M", "-o", tmp_path / "a")
-    fails(out, 2, "--memory: 1048576 bytes, expected at least 64M")
+    fails(out, 2, "--memory: 1048576 bytes, expected at least 32M")
     assert not (tmp_path / "a").exists()
 
 
