@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the frame cache share: its tables, and numbers of what is in them. */
+#ifndef UX_FRAME_CACHE_INSIDE_H
+#define UX_FRAME_CACHE_INSIDE_H
+
+#include "frame_cache.h"
+
+#include "arena.h"
+#include "map.h"
+
+#include <pthread.h>
+
+enum {
+	FRAME_CACHE_AHEAD = 8, /* number of slots that are prefetched ahead */
+};
+
+/* The frames of one node of an index, except for file and line of the innermost one. */
+struct cached_node {
+	uint32_t function;
+	uint32_t up; /* plus 1; 0: not learned */
+};
+#define OFFSET_FAR UINT32_MAX
+
+/* A cached address. */
+struct address_slot {
+	uint64_t pc;
+	uint32_t offset; /* from the start of its function; OFFSET_FAR: see far_offsets */
+	uint32_t frame;  /* number of its innermost frame plus 1; 0: the slot is free */
+};
+
+/*
+ * A frame by its content. The tag is the upper half of its hash: frames that differ are told apart
+ * without reading them.
+ */
+struct frame_slot {
+	uint32_t number; /* 0: the slot is free */
+	uint32_t tag;
+};
+static inline uint64_t number_key_hash(uint64_t key)
+{
+	return ux_hash_u64(key);
+}
+
+static inline bool number_key_eq(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+UX_MAP(cached_numbers, uint64_t, uint32_t, number_key_hash, number_key_eq);
+UX_MAP(cached_offsets, uint64_t, uint64_t, number_key_hash, number_key_eq);
+
+struct ux_frame_cache {
+	/* guarded by lock, except for items whose number is known */
+	struct ux_frame_cache_lists lists;
+	/* acquire-release, so that the last holder frees the cache after all reads */
+	atomic_uint refs;
+	enum ux_demangle_mode mode;
+	atomic_size_t *all;    /* a sum, so no memory order is needed */
+	pthread_rwlock_t lock; /* guards lists and the fields below */
+	size_t bytes;          /* total size */
+	size_t most;           /* its limit */
+	/* hash table with open addressing; the size is a power of two */
+	struct address_slot *addresses;
+	size_t addresses_cap, n_addresses;
+	struct cached_offsets far_offsets; /* offsets that need 32 bits or more, by address */
+	struct frame_slot *frame_slots;    /* hash table of frames by content */
+	size_t frame_slots_cap;
+	struct cached_numbers
+		/* numbers of texts, by address in the mapping of the module's file and by use */
+		text_numbers;
+	struct cached_numbers file_numbers;
+	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
+	 * of files plus 1, by those in its file table. */
+	struct cached_node **nodes;
+	size_t nodes_cap;
+	uint32_t *files;
+	size_t files_cap;
+	struct ux_arena arena; /* memory of demangled texts */
+	struct ux_out name;    /* buffer of the demangler */
+};
+
+static_assert(offsetof(struct ux_frame_cache, lists) == 0, "frame_cache.h casts to it");
+
+ux_inline void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
+{
+	m->bytes += bytes;
+	atomic_fetch_add_explicit(m->all, bytes, memory_order_relaxed);
+}
+
+/* Appends a cleared item and returns it with its number; NULL when there is no room. */
+void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
+			 uint32_t *ret_number);
+
+/*
+ * Allocates a table of twice the size, into which the caller moves the entries. NULL: the old one
+ * stays.
+ */
+void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size, size_t *ret_cap);
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* Makes a free slot for an address; false when there is no room. */
+bool frame_cache_reserve_address(struct ux_frame_cache *m);
+
+/* Stores the innermost frame of an address; there is a free slot for it. */
+bool frame_cache_store(struct ux_frame_cache *m, uint64_t pc, uint64_t offset, uint32_t frame);
+
+/* Prefetches the slot of an address. */
+ux_inline void frame_cache_expect_address(const struct ux_frame_cache *m, uint64_t pc)
+{
+	if (m->addresses_cap > 0)
+		__builtin_prefetch(&m->addresses[(size_t)ux_hash_u64(pc) & (m->addresses_cap - 1)]);
+}
+
+/* --- frames, texts and files ------------------------------------------------------------------ */
+
+ux_inline uint32_t cached_frame_tag(const struct ux_cached_frame *f)
+{
+	uint64_t hash = ux_hash_mix(((uint64_t)f->function << 32 | f->file) ^ ux_hash_seed,
+				    ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
+	return (uint32_t)(hash >> 32);
+}
+
+/* Prefetches the slot of a frame. */
+ux_inline void frame_cache_expect_slot(const struct ux_frame_cache *m,
+				       const struct ux_cached_frame *f)
+{
+	if (m->frame_slots_cap > 0)
+		__builtin_prefetch(&m->frame_slots[cached_frame_tag(f) & (m->frame_slots_cap - 1)]);
+}
+
+/* Prefetches the frame to which this one is probably equal. */
+ux_inline void frame_cache_expect_equal(const struct ux_frame_cache *m,
+					const struct ux_cached_frame *f)
+{
+	uint32_t tag = cached_frame_tag(f);
+	if (m->frame_slots_cap == 0)
+		return;
+	const struct frame_slot *slot = &m->frame_slots[tag & (m->frame_slots_cap - 1)];
+	if (slot->number != 0 && slot->tag == tag)
+		__builtin_prefetch(ux_cached_frame(m, slot->number));
+}
+/* The number of a frame, which is added if there is no equal one. False: there is no room. */
+bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
+			      uint32_t *ret);
+
+ux_inline uint64_t cached_text_key(const char *s, bool function)
+{
+	return (uintptr_t)s << 1 | function;
+}
+
+/* The number of a text; s points into a file of the module, in which each text occurs once. */
+bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function, uint32_t *ret);
+
+/* The number of the file of a frame. */
+bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f, uint32_t *ret);
+
+#endif
