@@ -178,6 +178,23 @@ static void leb128_round_trips(void **state)
 	}
 }
 
+static void signed_numbers_of_one_and_two_bytes_are_read_at_any_distance_from_the_end(void **state)
+{
+	(void)state;
+	for (int32_t v = -8192; v < 8192; v++) {
+		const bool two = v < -64 || v > 63;
+		const uint8_t bytes[] = {(uint8_t)((v & 0x7f) | two << 7), (uint8_t)(v >> 7 & 0x7f),
+					 0xff};
+		for (size_t size = 1; size <= sizeof(bytes); size++) {
+			struct ux_cur c = ux_cur_make(ux_bytes(bytes, size), "s", false);
+			int64_t got = ux_cur_sleb(&c);
+			assert_true(c.failed == (size == 1 && two));
+			assert_true(c.failed || (got == v && c.pos == bytes + 1 + two));
+			assert_true(c.prev == bytes);
+		}
+	}
+}
+
 static void numbers_of_each_width_are_read_and_written_alike_by_all(void **state)
 {
 	(void)state;
@@ -724,6 +741,7 @@ int main(void)
 		UX_TEST(nothing_read_after_a_failure_moves_its_place),
 		UX_TEST(leb128_extremes_and_padding),
 		UX_TEST(leb128_round_trips),
+		UX_TEST(signed_numbers_of_one_and_two_bytes_are_read_at_any_distance_from_the_end),
 		UX_TEST(numbers_of_each_width_are_read_and_written_alike_by_all),
 		UX_TEST(text_without_nul_is_a_failure),
 		UX_TEST(align_and_seek_count_from_the_range),

@@ -208,9 +208,9 @@ static void indexed_lookups_answer_as_plain_ones(void **state)
 /* --- one large function ----------------------------------------------------------------------- */
 
 /* In the version given, `n` inlined calls, each of `width` bytes, `apart`, in chains of `deep`; as
- * many rows. */
-static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32_t deep,
-			uint32_t apart, uint32_t width)
+ * many rows, `rows_apart`. */
+static void write_rows(struct ux_out *out, unsigned version, uint32_t n, uint32_t deep,
+		       uint32_t apart, uint32_t width, uint32_t rows_apart)
 {
 	static const uint8_t names[] = "\0f\0g";
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
@@ -225,9 +225,9 @@ static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32
 						   .depth = i % deep + 1,
 						   .range_first = i,
 						   .range_count = 1};
-		rows[i] = (struct ux_gsym_row){i + 2, 1000 + i * i % 700, 0};
+		rows[i] = (struct ux_gsym_row){i * rows_apart + 2, 1000 + i * i % 700, 0};
 	}
-	const struct ux_gsym_function f = {.size = n / deep * apart + n + 2,
+	const struct ux_gsym_function f = {.size = n / deep * apart + n * rows_apart + 2,
 					   .name = 1,
 					   .rows = rows,
 					   .n_rows = n,
@@ -247,6 +247,28 @@ static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32
 					    .data = &all,
 					    .n_data = 1};
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, out, NULL), UX_OK);
+}
+
+static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32_t deep,
+			uint32_t apart, uint32_t width)
+{
+	write_rows(out, version, n, deep, apart, width, /* rows_apart= */ 1);
+}
+
+/* The calls have offsets of 16 bits, the rows have not. */
+static void rows_far_behind_the_last_call_answer_as_before(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym plain, indexed;
+	write_rows(&out, 1, 300, 1, 9, 4, /* rows_apart= */ 500);
+	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
+	assert_int_equal(ux_gsym_open(&indexed, ux_out_bytes(&out), NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_build(&indexed, NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_count(&indexed).functions, 1);
+	for (uint64_t pc = plain.base; pc < plain.base + 300 * 500; pc += 7)
+		assert_same_answer(&plain, &indexed, pc, UX_FRAMES_MOST);
+	ux_gsym_index_free(&indexed);
 }
 
 static void large_functions_answer_as_before(void **state)
@@ -510,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(indexed_lookups_answer_as_plain_ones),
 		UX_TEST(damaged_files_answer_as_plain_ones),
+		UX_TEST(rows_far_behind_the_last_call_answer_as_before),
 		UX_TEST(large_functions_answer_as_before),
 		UX_TEST(work_is_bounded),
 		UX_TEST(an_index_grows_by_what_is_requested),
