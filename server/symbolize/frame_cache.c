@@ -9,24 +9,26 @@ enum {
 void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
 			 uint32_t *ret_number)
 {
-	size_t off = 0, piece = ux_frame_cache_piece(l->n, &off);
+	size_t place = ux_frame_cache_place((uint32_t)l->n + 1);
+	size_t piece = ux_frame_cache_piece(place), first = (size_t)1 << piece;
 	if (piece == UX_FRAME_CACHE_PIECES)
 		return NULL;
-	if (!l->pieces[piece]) {
-		size_t bytes = ((size_t)UX_FRAME_CACHE_PIECE << piece) * size;
-		l->pieces[piece] = m->bytes + bytes <= m->most ? calloc(1, bytes) : NULL;
-		if (!l->pieces[piece])
+	if (place == first) { /* of a new piece, which has as many items */
+		void *items = m->bytes + first * size <= m->most ? calloc(first, size) : NULL;
+		if (!items)
 			return NULL;
-		frame_cache_charge(m, bytes);
+		l->origins[piece] = (uintptr_t)items - first * size;
+		frame_cache_charge(m, first * size);
 	}
 	*ret_number = (uint32_t)++l->n;
-	return (char *)l->pieces[piece] + off * size;
+	return ux_frame_cache_item(l, size, *ret_number);
 }
 
-static void frame_cache_list_free(struct ux_frame_cache_list *l)
+static void frame_cache_list_free(struct ux_frame_cache_list *l, size_t size)
 {
-	for (size_t i = 0; i < UX_FRAME_CACHE_PIECES; i++)
-		free(l->pieces[i]);
+	size_t end = l->n > 0 ? ux_frame_cache_piece(ux_frame_cache_place((uint32_t)l->n)) + 1 : 0;
+	for (size_t i = UX_FRAME_CACHE_PIECE_FIRST; i < end; i++)
+		free((void *)(l->origins[i] + ((size_t)1 << i) * size));
 }
 
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all)
@@ -71,9 +73,9 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 		free(m->nodes[i]);
 	free(m->nodes);
 	free(m->files);
-	frame_cache_list_free(&m->lists.frames);
-	frame_cache_list_free(&m->lists.files);
-	frame_cache_list_free(&m->lists.texts);
+	frame_cache_list_free(&m->lists.frames, sizeof(struct ux_cached_frame));
+	frame_cache_list_free(&m->lists.files, sizeof(struct ux_cached_file));
+	frame_cache_list_free(&m->lists.texts, sizeof(struct ux_cached_text));
 	cached_numbers_deinit(&m->text_numbers);
 	cached_numbers_deinit(&m->file_numbers);
 	cached_offsets_deinit(&m->far_offsets);

@@ -113,14 +113,18 @@ size_t ux_frame_cache_add_places(struct ux_frame_cache *m, const struct ux_gsym 
 				 uint32_t *ret);
 
 enum {
-	UX_FRAME_CACHE_PIECE =
-		64, /* items in a list's first piece; each further piece has twice as many */
-	UX_FRAME_CACHE_PIECES = 24,
+	/* A list's first piece has 2^6 items; each further one has twice as many. */
+	UX_FRAME_CACHE_PIECE_FIRST = 6,
+	UX_FRAME_CACHE_PIECES = 30, /* index of the last piece, plus 1 */
 };
 
-/* A list that grows by pieces, so that items never move. */
+/*
+ * A list that grows by pieces, so that items never move. The piece of an item is the highest bit of
+ * its place, which is 2^6 - 1 more than its number.
+ */
 struct ux_frame_cache_list {
-	void *pieces[UX_FRAME_CACHE_PIECES];
+	/* where an item with the place 0 would be, so that a place needs no subtraction */
+	uintptr_t origins[UX_FRAME_CACHE_PIECES];
 	size_t n;
 };
 
@@ -129,18 +133,21 @@ struct ux_frame_cache_lists {
 	struct ux_frame_cache_list frames, files, texts;
 };
 
-ux_inline size_t ux_frame_cache_piece(size_t i, size_t *ret_off)
+ux_inline size_t ux_frame_cache_place(uint32_t number)
 {
-	size_t piece = (size_t)(63 - __builtin_clzll(i / UX_FRAME_CACHE_PIECE + 1));
-	*ret_off = i - UX_FRAME_CACHE_PIECE * (((size_t)1 << piece) - 1);
-	return piece;
+	return (size_t)number + ((1 << UX_FRAME_CACHE_PIECE_FIRST) - 1);
+}
+
+ux_inline size_t ux_frame_cache_piece(size_t place)
+{
+	return (size_t)(8 * sizeof(place) - 1) ^ (size_t)__builtin_clzl(place);
 }
 
 ux_inline void *ux_frame_cache_item(const struct ux_frame_cache_list *l, size_t size,
 				    uint32_t number)
 {
-	size_t off = 0, piece = ux_frame_cache_piece(number - 1, &off);
-	return (char *)l->pieces[piece] + off * size;
+	size_t place = ux_frame_cache_place(number);
+	return (void *)(l->origins[ux_frame_cache_piece(place)] + place * size);
 }
 
 /*

@@ -74,6 +74,29 @@ static void the_demanglers_buffer_counts(void **state)
 	assert_int_equal(atomic_load(&all), 0);
 }
 
+static void items_stay_where_they_are_while_the_cache_grows(void **state)
+{
+	enum {
+		ITEMS = 2000 /* five pieces of a list, and a part of the next */
+	};
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	const struct ux_cached_frame *items[ITEMS];
+	uint32_t numbers[ITEMS];
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		const struct ux_frame frame = {.function = "f", .dir = "", .base = "", .line = i};
+		numbers[i] = add(m, i, &frame, 1);
+		items[i] = ux_cached_frame(m, numbers[i]);
+		assert_int_equal(numbers[i], i + 1);
+	}
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		assert_ptr_equal(ux_cached_frame(m, numbers[i]), items[i]);
+		assert_int_equal(items[i]->line, i);
+	}
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 static void return_address_is_looked_up_a_byte_before(void **state)
 {
 	(void)state;
@@ -379,6 +402,7 @@ int main(void)
 		cmocka_unit_test(names_that_are_too_long_are_cut_at_a_character_and_say_so),
 		UX_TEST(address_is_known_once_it_was_added),
 		UX_TEST(the_demanglers_buffer_counts),
+		UX_TEST(items_stay_where_they_are_while_the_cache_grows),
 		UX_TEST(return_address_is_looked_up_a_byte_before),
 		UX_TEST(address_knows_how_far_it_is_in_its_function),
 		UX_TEST(names_that_json_has_to_escape_are_escaped),
