@@ -418,7 +418,7 @@ def main():
     parser.add_argument("--rate", type=int, default=RATE, help="samples a second, when it is recorded")
     parser.add_argument("--part", type=int, default=PART, help="samples for perf with inlined calls and lines")
     parser.add_argument("--part-limit", type=int, default=240, help="seconds for that")
-    parser.add_argument("--limit", type=int, default=60, help="seconds for the same with all samples; 0: not at all")
+    parser.add_argument("--limit", type=int, default=30, help="seconds for the same with all samples; 0: not at all")
     parser.add_argument("--stream", type=int, default=STREAMED, help="bytes of the large recording")
     options = parser.parse_args()
     options.unhex = str((options.build / "cli/unhex").resolve())
