@@ -110,7 +110,8 @@ static void read_segments(struct ux_bytes file)
 	(void)ux_gsym_segments_pc(&segments, size, &pc);
 	for (size_t i = 0; i < segments.n; i++) {
 		const struct ux_gsym_segment *s = &segments.list[i];
-		if (s->size > 0 && s->off <= UINT64_MAX - s->size - 4096)
+		if (s->size > 0 && s->size <= UINT64_MAX - 4096 &&
+		    s->off <= UINT64_MAX - 4096 - s->size)
 			fuzz_truth(ux_gsym_segments_pc(&segments, s->off, &pc));
 	}
 	if (size == 0)

@@ -592,6 +592,7 @@ static enum ux_code script_rewrite_line(struct script_reader *r, struct ux_bytes
 		return UX_OK;
 	}
 	if (!r->in_sample || !script_frame_parse(line, &frame)) {
+		r->in_sample = false; /* as when it was read */
 		if (line.data[0] == '#' || script_is_event(line))
 			return script_note(r, line, err);
 		if (!script_head_parse(line, &head))
