@@ -35,7 +35,10 @@ static int spill_open_unlinked(const char *folder)
 const char *ux_spill_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
-	return folder && *folder ? folder : UX_SPILL_FOLDER;
+	if (folder && *folder)
+		return folder;
+	/* A small container may have /tmp alone. */
+	return access(UX_SPILL_FOLDER, W_OK) == 0 ? UX_SPILL_FOLDER : "/tmp";
 }
 
 enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct ux_error *err)

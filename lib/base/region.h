@@ -22,7 +22,7 @@ struct ux_spill {
 	_Atomic uint64_t end; /* of the last region in fd */
 };
 
-/* The folder that the environment names (TMPDIR), or UX_SPILL_FOLDER. */
+/* The folder of TMPDIR, or UX_SPILL_FOLDER, or /tmp where there is none. */
 const char *ux_spill_folder(void);
 
 /* Opens an empty file without a name in the folder, of `size` bytes that take no disk space yet. */
