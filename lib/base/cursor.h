@@ -207,14 +207,6 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 {
 	const uint8_t *p = c->pos;
 	uint64_t v = 0;
-	/* One or two bytes, between which a processor cannot foresee a branch. */
-	if (ux_likely(c->end - p >= 2 && (p[0] < 0x80 || p[1] < 0x80))) {
-		const unsigned two = p[0] >= 0x80, above = 64 - (7u << two);
-		v = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
-		c->prev = p;
-		c->pos = p + 1 + two;
-		return (int64_t)(v << above) >> above;
-	}
 	for (unsigned shift = 0; p < c->end; shift += 7) {
 		uint8_t byte = *p++;
 		uint64_t bits = byte & 0x7f;

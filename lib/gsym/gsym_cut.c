@@ -2,34 +2,15 @@
 /* Lookups in cut-up records: frames of one address, and places of many. */
 #include "gsym_index.h"
 
-/* The last of n > 0 offsets that is not above off; else the first. */
-static size_t cut_search(const struct gsym_cut *cut, const void *offs, size_t n, uint64_t off)
-{
-	const uint16_t *narrow = offs;
-	const uint32_t *wide = offs;
-	size_t at = 0;
-	if (cut->narrow) {
-		for (size_t left = n; left > 1; left -= left / 2)
-			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
-		return at;
-	}
-	for (size_t left = n; left > 1; left -= left / 2)
-		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
-	return at;
-}
-
-static uint32_t cut_row_off(const struct gsym_cut *cut, size_t i)
-{
-	return cut->narrow ? ((const uint16_t *)cut->row_offs)[i]
-			   : ((const uint32_t *)cut->row_offs)[i];
-}
-
 /* Returns the last stored row at or before off; NULL when there is none. */
 static const struct gsym_index_row *cut_find_stored_row(const struct gsym_cut *cut, uint64_t off)
 {
-	if (cut->n_rows == 0 || cut_row_off(cut, 0) > off)
+	const struct gsym_index_row *row = cut->rows;
+	if (cut->n_rows == 0 || row->off > off)
 		return NULL;
-	return &cut->rows[cut_search(cut, cut->row_offs, cut->n_rows, off)];
+	for (size_t left = cut->n_rows; left > 1; left -= left / 2)
+		row += left / 2 & -(size_t)(row[left / 2].off <= off);
+	return row;
 }
 
 /* Finds the last row at or before off, beginning at the stored row before it. */
@@ -43,7 +24,7 @@ static void cut_read_row(const struct gsym_cut *cut, bool swap, const struct gsy
 			       .min = cut->line_min,
 			       .range = cut->line_range,
 			       .inverse = gsym_lines_inverse(cut->line_range),
-			       .off = cut_row_off(cut, (size_t)(row - cut->rows)),
+			       .off = row->off,
 			       .line = row->line,
 			       .file = row->file};
 	ux_cur_skip(&l.c, ux_cur_left(&l.c) - row->left);
@@ -56,7 +37,17 @@ static void cut_read_row(const struct gsym_cut *cut, bool swap, const struct gsy
 /* Returns the span at off. The offset of the first one is 0. */
 static size_t cut_find_span(const struct gsym_cut *cut, uint64_t off)
 {
-	return cut_search(cut, cut->span_offs, cut->n_spans, off);
+	const uint16_t *narrow = cut->span_offs;
+	const uint32_t *wide = cut->span_offs;
+	size_t at = 0;
+	if (cut->narrow) {
+		for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
+		return at;
+	}
+	for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
+	return at;
 }
 
 /* Returns the innermost node of a span. */
@@ -213,23 +204,9 @@ static void place_expect_arrays(struct place_group *p)
 			cut = p->cut[k] = NULL;
 		if (!cut)
 			continue;
-		size_t width = gsym_cut_width(cut);
+		size_t width = cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t);
 		place_prefetch(cut->span_offs, cut->n_spans * width);
-		place_prefetch(cut->row_offs, cut->n_rows * width);
-	}
-}
-
-/* Prefetches the lines behind the stored rows, and the nodes of the spans. */
-static void place_expect_lines(const struct place_group *p)
-{
-	for (size_t k = 0; k < p->n; k++) {
-		const struct gsym_cut *cut = p->cut[k];
-		if (!cut)
-			continue;
-		__builtin_prefetch(&cut->nodes[cut_span_node(cut, p->span[k])]);
-		if (p->row[k])
-			place_prefetch(cut->lines.data + cut->lines.size - p->row[k]->left,
-				       2 * LINE);
+		place_prefetch(cut->rows, cut->n_rows * sizeof(*cut->rows));
 	}
 }
 
@@ -242,9 +219,11 @@ static void place_search_arrays(struct place_group *p)
 		p->span[k] = cut_find_span(cut, p->off[k]);
 		p->row[k] = cut_find_stored_row(cut, p->off[k]);
 		__builtin_prefetch((const char *)cut->span_nodes +
-				   p->span[k] * gsym_cut_width(cut));
+				   p->span[k] *
+					   (cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t)));
 		if (p->row[k])
-			__builtin_prefetch(p->row[k]);
+			place_prefetch(cut->lines.data + cut->lines.size - p->row[k]->left,
+				       2 * LINE);
 	}
 }
 
@@ -260,7 +239,6 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 			return false;
 	place_expect_arrays(p);
 	place_search_arrays(p);
-	place_expect_lines(p); /* for cut_read_row(), and for ux_gsym_place_call() */
 	for (size_t k = 0; k < p->n; k++) {
 		const struct gsym_cut *cut = p->cut[k];
 		places[k] = (struct ux_gsym_place){.cut = cut, .offset = p->off[k]};
@@ -268,6 +246,7 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 			continue;
 		uint32_t node = cut_span_node(cut, p->span[k]);
 		places[k].node = cut->first + node;
+		__builtin_prefetch(&cut->nodes[node]); /* for ux_gsym_place_call() */
 		cut_read_row(cut, g->swap, p->row[k], p->off[k], &places[k].file, &places[k].line);
 	}
 	return true;

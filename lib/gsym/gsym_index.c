@@ -56,7 +56,6 @@ struct cut {
 	struct gsym_innermost innermost;
 	uint64_t steps; /* budget that `innermost` began with */
 	struct gsym_index_row *rows;
-	uint64_t *row_offs;
 	size_t n_rows;
 	struct gsym_cut head;
 };
@@ -141,10 +140,9 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
  */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {
-	size_t most = ux_cur_left(&block) / ROW_BYTES + 1;
-	cut->rows = ux_arena_array(&cut->arena, struct gsym_index_row, most);
-	cut->row_offs = ux_arena_array(&cut->arena, uint64_t, most);
-	if (!cut->rows || !cut->row_offs)
+	cut->rows = ux_arena_array(&cut->arena, struct gsym_index_row,
+				   ux_cur_left(&block) / ROW_BYTES + 1);
+	if (!cut->rows)
 		return ux_arena_fail(&cut->arena, NULL);
 	if (!ux_cur_more(&block))
 		return UX_OK;
@@ -163,9 +161,9 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 		row = l.c.pos;
 		if (n > 0 && l.c.pos - last < ROW_BYTES)
 			continue;
-		cut->row_offs[cut->n_rows] = l.off;
-		cut->rows[cut->n_rows++] = (struct gsym_index_row){
-			(uint32_t)l.file, (uint32_t)l.line, (uint32_t)ux_cur_left(&l.c)};
+		cut->rows[cut->n_rows++] =
+			(struct gsym_index_row){(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
+						(uint32_t)ux_cur_left(&l.c)};
 		last = l.c.pos;
 	}
 	long_row |= l.c.pos - row > ROW_MOST;
@@ -174,25 +172,17 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 
 /* --- one record ------------------------------------------------------------------------------- */
 
-/* Writes n numbers to *at, in the width of the head: `offs`, or `nodes` where that is NULL. */
-static void *index_put_numbers(uint8_t **at, const struct cut *cut, const uint64_t *offs,
-			       const uint32_t *nodes, size_t n)
+static void *index_copy_numbers(uint8_t **at, const struct cut *cut, bool nodes)
 {
 	uint8_t *to = *at;
-	size_t width = gsym_cut_width(&cut->head);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t wide = offs ? (uint32_t)offs[i] : nodes[i];
+	size_t width = cut->head.narrow ? sizeof(uint16_t) : sizeof(uint32_t);
+	for (size_t i = 0; i < cut->n; i++) {
+		uint32_t wide = nodes ? cut->node[i] : (uint32_t)cut->off[i];
 		uint16_t narrow = (uint16_t)wide;
 		memcpy(to + i * width, cut->head.narrow ? (const void *)&narrow : &wide, width);
 	}
-	*at += n * width;
+	*at += cut->n * width;
 	return to;
-}
-
-static bool index_is_narrow(const struct cut *cut)
-{
-	return cut->innermost.n_nodes <= UINT16_MAX && cut->off[cut->n - 1] <= UINT16_MAX &&
-	       (cut->n_rows == 0 || cut->row_offs[cut->n_rows - 1] <= UINT16_MAX);
 }
 
 /* Moves what was found to one piece of memory; NULL when memory is short. */
@@ -200,20 +190,19 @@ static struct gsym_cut *index_pack(struct cut *cut)
 {
 	const struct gsym_innermost *found = &cut->innermost;
 	struct gsym_cut *head = &cut->head;
-	head->narrow = index_is_narrow(cut);
+	head->narrow = found->n_nodes <= UINT16_MAX && cut->off[cut->n - 1] <= UINT16_MAX;
 	head->n_rows = (uint32_t)cut->n_rows;
 	head->n_nodes = (uint32_t)found->n_nodes;
 	head->n_spans = (uint32_t)cut->n;
-	size_t numbers = (2 * cut->n + cut->n_rows) * gsym_cut_width(head);
-	numbers += numbers % sizeof(uint32_t); /* rows are aligned */
-	head->bytes = sizeof(*head) + numbers + cut->n_rows * sizeof(*cut->rows) +
-		      found->n_nodes * sizeof(struct gsym_index_node);
+	head->bytes = sizeof(*head) + cut->n_rows * sizeof(*cut->rows) +
+		      found->n_nodes * sizeof(struct gsym_index_node) +
+		      cut->n * 2 * (head->narrow ? sizeof(uint16_t) : sizeof(uint32_t));
 	struct gsym_cut *made = malloc(head->bytes);
 	if (!made)
 		return NULL;
-	uint8_t *at = (uint8_t *)(made + 1);
-	struct gsym_index_row *rows = (void *)(at + numbers);
+	struct gsym_index_row *rows = (void *)(made + 1);
 	struct gsym_index_node *nodes = (void *)(rows + cut->n_rows);
+	uint8_t *spans = (uint8_t *)(nodes + found->n_nodes);
 	for (size_t i = 0; i < found->n_nodes; i++) {
 		const struct gsym_innermost_node *n = &found->nodes[i];
 		nodes[i] = (struct gsym_index_node){n->parent, n->pos, (uint32_t)n->start};
@@ -221,9 +210,8 @@ static struct gsym_cut *index_pack(struct cut *cut)
 	memcpy(rows, cut->rows, cut->n_rows * sizeof(*rows));
 	head->rows = rows;
 	head->nodes = nodes;
-	head->span_offs = index_put_numbers(&at, cut, cut->off, NULL, cut->n);
-	head->row_offs = index_put_numbers(&at, cut, cut->row_offs, NULL, cut->n_rows);
-	head->span_nodes = index_put_numbers(&at, cut, NULL, cut->node, cut->n);
+	head->span_offs = index_copy_numbers(&spans, cut, false);
+	head->span_nodes = index_copy_numbers(&spans, cut, true);
 	*made = *head;
 	return made;
 }

@@ -15,6 +15,7 @@ struct gsym_index_node {
 
 /* A stored row, behind which reading of the line table can begin. */
 struct gsym_index_row {
+	uint32_t off;
 	uint32_t file;
 	uint32_t line;
 	uint32_t left; /* bytes of the line table behind the row's opcode */
@@ -35,24 +36,13 @@ struct gsym_cut {
 	int64_t line_min;            /* MinDelta */
 	uint32_t line_range;
 	uint32_t n_rows, n_nodes, n_spans;
-	bool narrow; /* offsets, and nodes of spans, have 16 bits, not 32 */
-	/*
-	 * What follows is in the same memory, behind the struct, in this order: what is searched
-	 * stands together, so that a search needs few lines of the processor's cache.
-	 */
-	/* from span_offs[i] on, up to the next span, the innermost call is span_nodes[i] */
-	const void *span_offs;
-	const void *row_offs; /* of `rows` */
-	const void *span_nodes;
+	bool narrow; /* elements of spans have 16 bits, not 32 */
+	/* what follows is in the same memory, behind the struct */
 	const struct gsym_index_row *rows;
 	const struct gsym_index_node *nodes;
+	/* from span_offs[i] on, up to the next span, the innermost call is span_nodes[i] */
+	const void *span_offs, *span_nodes;
 };
-
-/* Bytes of an offset or of a node in what is searched. */
-ux_inline size_t gsym_cut_width(const struct gsym_cut *cut)
-{
-	return cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t);
-}
 
 /*
  * Returns the cut-up record of function i, or NULL while there is none. In an index that grows
