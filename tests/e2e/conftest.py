@@ -19,6 +19,9 @@ from tool import ROOT, UNHEX, cuda_toolkit, unhex
 # A shell has what it starts in the background ignore it, and so would the programs that are tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nothing that a test extracts stays in the user's cache, and no test sees what an earlier run left there.
+os.environ["UNHEX_CACHE"] = "off"
+
 # Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
 collect_ignore = [] if (ROOT / ".peers/llvm/bin").exists() else ["test_gsym_llvm.py"]
 if not (ROOT / ".peers/samply/bin/samply").exists():  # tools/samply.sh

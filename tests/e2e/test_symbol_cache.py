@@ -24,6 +24,12 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.fixture(autouse=True)
+def cache_as_by_default(monkeypatch):
+    """Other tests run without it."""
+    monkeypatch.delenv("UNHEX_CACHE", raising=False)
+
+
 @pytest.fixture
 def program(tmp_path):
     return compile_c(tmp_path, "big", BIG.replace("NAME", "outer"))
