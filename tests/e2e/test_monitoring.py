@@ -11,6 +11,7 @@ import yaml
 from http_api import Api
 from live import wait_for
 from test_access import log_of, serving
+from test_agent_operation import UnixConnection, agent, read_metrics
 from tool import ROOT, build_id, compile_c
 
 RULES = ROOT / "packaging/prometheus/unhex.rules.yml"
@@ -41,7 +42,7 @@ def panels():
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory):
-    """{metric: {label: its values}} of a server that has an upstream, and has done everything once."""
+    """Labels of the metrics of a server that has an upstream and has done everything once, and of an agent."""
     folder = tmp_path_factory.mktemp("monitoring")
     with serving(folder, upstreams="debuginfod+http://127.0.0.1:1,private,name=near",
                  otlp_forward="http://127.0.0.1:1") as server:
@@ -54,12 +55,22 @@ def metrics(tmp_path_factory):
         for _ in range(2):
             with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
                 text = answer.read().decode()
-        labels = {}
-        for name, within in re.findall(r"^([a-z_]+)(?:\{(.*)\})? \S+$", text, re.M):
-            of = labels.setdefault(name, {"job": {"unhex"}, "instance": {"x"}})
-            for label, value in re.findall(r'(\w+)="([^"]*)"', within):
-                of.setdefault(label, set()).add(value)
-    labels["up"] = {"job": {"unhex"}, "instance": {"x"}}  # Prometheus's own
+        socket = folder / "agent.metrics"
+        with agent(server, folder, "--metrics", f"unix:{socket}"):
+            wait_for(socket.exists)
+            of_agent = read_metrics(UnixConnection(socket))
+    # up is Prometheus's own.
+    return labels_of(text, "unhex") | labels_of(of_agent, "unhex-agent") | \
+        {"up": {"job": {"unhex", "unhex-agent"}, "instance": {"x"}}}
+
+
+def labels_of(text, job):
+    """{metric: {label: its values}} of an answer, as Prometheus keeps it."""
+    labels = {}
+    for name, within in re.findall(r"^([a-z_]+)(?:\{(.*)\})? \S+$", text, re.M):
+        of = labels.setdefault(name, {"job": {job}, "instance": {"x"}})
+        for label, value in re.findall(r'(\w+)="([^"]*)"', within):
+            of.setdefault(label, set()).add(value)
     return labels
 
 
