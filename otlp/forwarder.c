@@ -254,10 +254,11 @@ static void *forward_work(void *ctx)
 	struct ux_disk_message message = {0};
 	bool goes_on = true;
 	while (goes_on && ux_disk_queue_front(q, s->lane, &message, NULL) == UX_OK) {
+		const uint64_t number = message.number;
 		goes_on = forward_one(s, &message);
 		ux_disk_message_close(&message);
 		if (goes_on)
-			ux_disk_queue_remove(q, s->lane, message.number);
+			ux_disk_queue_remove(q, s->lane, number);
 	}
 	return NULL;
 }
