@@ -368,6 +368,8 @@ static enum ux_code script_note(struct script_reader *r, struct ux_bytes line, s
 {
 	uint64_t pid = 0;
 	uint32_t dump = 0;
+	if (!line.data) /* an empty line; functions of strings take no null pointer */
+		return UX_OK;
 	if (ux_bytes_starts(line, UX_STR("# event : "))) {
 		bool monotonic = memmem(line.data, line.size, ", use_clockid = 1,", 18) &&
 				 script_says_monotonic(line);
