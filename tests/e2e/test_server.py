@@ -179,7 +179,7 @@ def test_bytes_of_another_hash_are_dropped(api, gsym):
 @pytest.mark.parametrize("damage, word, say", [
     (lambda g: g[:4] + b"\x07" + g[5:], "unsupported", "version"),
     (lambda g: b"\x7fELF" + g[4:], "unsupported", ""),
-    (lambda g: g[:-8], "corrupt", ""),
+    (lambda g: g[:len(g) * 3 // 4], "corrupt", ""),  # less cuts only the segments, which may be missing
     (lambda g: g[:60], "corrupt", ""),
     (lambda g: g[:48] + b"\xff" * (len(g) - 48), "corrupt", ""),
     (lambda g: b"x", "corrupt", "1 found"),
