@@ -102,7 +102,9 @@ static void pages_of_units_that_were_read_are_used_again(void **state)
 	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
 	assert_int_equal(extract_with(&m, file, 1, &err), UX_OK);
 	assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+#ifndef __SANITIZE_THREAD__ /* it has pages of its own for each of ours */
 	assert_in_range(after.ru_minflt - before.ru_minflt, 1, 4000);
+#endif
 	made_deinit(&m);
 }
 
