@@ -68,7 +68,8 @@ def test_one_namespace_does_not_wait_for_another(server, watched, large, tmp_pat
     small = compile_c(tmp_path, "small", flags=("-g", "-Wl,--build-id"))
     busy = Api(server, token=new_key(server, "busy"))
     quiet = Api(server, token=new_key(server, "quiet"))
-    with watched.request("many uploads of one namespace"):
+    # Hundreds of requests, and the extractions that begin meanwhile.
+    with watched.request("many uploads of one namespace", cpu_most=20):
         uids = [send(busy, data, name) for data, name in copies(large, FILES)]
         for uid in uids:  # only now, so that none is extracted while others are still sent
             finish(busy, uid)
