@@ -45,6 +45,9 @@ bool ux_crash_split_offset(struct ux_bytes s, struct ux_bytes *ret_name, uint64_
 /* Sets the symbol, unless the text says that it is unknown ("??", "n/a", "<unknown>", ...). */
 void ux_crash_set_symbol(struct ux_crash_frame *f, struct ux_bytes symbol);
 
+/* The same for "symbol+0x12" or "symbol"; an offset behind an unknown symbol is no offset. */
+void ux_crash_set_place(struct ux_crash_frame *f, struct ux_bytes place);
+
 /* Whether s has a file and a line at its end: "/src/x.c:12" or "x.rs:12:3". */
 bool ux_crash_has_line(struct ux_bytes s);
 

@@ -88,6 +88,17 @@ void ux_crash_set_symbol(struct ux_crash_frame *f, struct ux_bytes symbol)
 	f->symbol = symbol;
 }
 
+void ux_crash_set_place(struct ux_crash_frame *f, struct ux_bytes place)
+{
+	uint64_t offset = 0;
+	bool split = ux_crash_split_offset(place, &place, &offset);
+	ux_crash_set_symbol(f, place);
+	if (!split)
+		return;
+	f->symbol_offset = offset;
+	f->has_symbol_offset = f->symbol.size > 0;
+}
+
 bool ux_crash_has_line(struct ux_bytes s)
 {
 	size_t n = s.size, digits = 0, colons = 0;

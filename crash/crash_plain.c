@@ -146,7 +146,7 @@ bool ux_crash_read_perf(struct ux_crash_reader *r, struct ux_bytes line, struct 
 			struct ux_crash_line *ret)
 {
 	struct ux_bytes s = ux_trim(line), symbol;
-	uint64_t address = 0, offset = 0;
+	uint64_t address = 0;
 	(void)after;
 	if (!ux_is_blank(line.data[0]) || s.data[s.size - 1] != ')')
 		return false;
@@ -173,12 +173,7 @@ bool ux_crash_read_perf(struct ux_crash_reader *r, struct ux_bytes line, struct 
 	f->has_address = !in_file;
 	f->returns = r->depth > 1;
 	symbol = ux_trim(ux_bytes(s.data, at));
-	if (ux_crash_split_offset(symbol, &symbol, &offset)) {
-		f->has_symbol_offset = true;
-		f->symbol_offset = offset;
-	}
-	ux_crash_set_symbol(f, symbol);
-	f->has_symbol_offset = f->has_symbol_offset && f->symbol.size > 0;
+	ux_crash_set_place(f, symbol);
 	f->located = f->symbol.size > 0 && ux_bytes_eq(module, UX_STR("inlined"));
 	return true;
 }

@@ -30,7 +30,6 @@ static bool valgrind_skip_process(struct ux_bytes *s)
 static void valgrind_place(struct ux_bytes s, struct ux_crash_frame *f)
 {
 	struct ux_bytes symbol = s, in = UX_STR("in ");
-	uint64_t offset = 0;
 	const uint8_t *open =
 		s.size > 0 && s.data[s.size - 1] == ')' ? ux_bytes_find_last(s, '(') : NULL;
 	if (open) {
@@ -41,12 +40,7 @@ static void valgrind_place(struct ux_bytes s, struct ux_crash_frame *f)
 		f->located = f->module.size == 0 && ux_crash_has_line(inside);
 		symbol = ux_trim(ux_bytes(s.data, at));
 	}
-	if (ux_crash_split_offset(symbol, &symbol, &offset)) {
-		f->has_symbol_offset = true;
-		f->symbol_offset = offset;
-	}
-	ux_crash_set_symbol(f, symbol);
-	f->has_symbol_offset = f->has_symbol_offset && f->symbol.size > 0;
+	ux_crash_set_place(f, symbol);
 	f->located = f->located && f->symbol.size > 0;
 }
 
