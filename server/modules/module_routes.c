@@ -128,6 +128,19 @@ static enum ux_code modules_of_file(struct ux_request *req, const char *file, si
 	return UX_OK;
 }
 
+/* The field "modules" of an answer. */
+static void modules_put_list(struct ux_request *req, struct ux_json *j,
+			     const struct ux_module_list *list)
+{
+	ux_json_key(j, "modules");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < list->n; i++) {
+		modules_put_module(req, j, &list->modules[i]);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+}
+
 /* The answer for ?file=, which has no further pages. */
 static enum ux_code modules_answer_file(struct ux_request *req, struct ux_response *res,
 					struct ux_bytes file, size_t limit)
@@ -166,13 +179,7 @@ static enum ux_code modules_answer_build(struct ux_request *req, struct ux_respo
 					 &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
-	ux_json_key(&j, "modules");
-	ux_json_array_begin(&j);
-	for (size_t i = 0; i < list.n; i++) {
-		modules_put_module(req, &j, &list.modules[i]);
-		ux_json_object_end(&j);
-	}
-	ux_json_array_end(&j);
+	modules_put_list(req, &j, &list);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
@@ -195,13 +202,7 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 				&req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
-	ux_json_key(&j, "modules");
-	ux_json_array_begin(&j);
-	for (size_t i = 0; i < list.n; i++) {
-		modules_put_module(req, &j, &list.modules[i]);
-		ux_json_object_end(&j);
-	}
-	ux_json_array_end(&j);
+	modules_put_list(req, &j, &list);
 	if (list.more) {
 		char next[24];
 		snprintf(next, sizeof(next), "%" PRId64, list.modules[list.n - 1].number);

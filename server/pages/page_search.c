@@ -223,6 +223,19 @@ static void page_search_put_total(struct ux_out *out, const char *noun, uint64_t
 		total == 1 ? "module" : "modules");
 }
 
+/* The modules that were found, and a link to those before them. */
+static void page_search_put_modules(struct search *s, const struct ux_module_list *list,
+				    const char *older)
+{
+	struct ux_out *out = &s->req->out;
+	ux_out_cstr(out, "<ol class=\"modules\">\n");
+	for (size_t i = 0; i < list->n; i++)
+		ux_page_module_entry(out, &list->modules[i]);
+	ux_out_cstr(out, "</ol>\n");
+	if (list->more)
+		page_search_put_link(s, SEARCH_FILES, list->modules[list->n - 1].number, older);
+}
+
 static enum ux_code page_search_put_files(struct search *s)
 {
 	struct ux_request *req = s->req;
@@ -241,13 +254,7 @@ static enum ux_code page_search_put_files(struct search *s)
 		return UX_OK;
 	s->any = true;
 	page_search_put_total(&req->out, "Files", total);
-	ux_out_cstr(&req->out, "<ol class=\"modules\">\n");
-	for (size_t i = 0; i < list.n; i++)
-		ux_page_module_entry(&req->out, &list.modules[i]);
-	ux_out_cstr(&req->out, "</ol>\n");
-	if (list.more)
-		page_search_put_link(s, SEARCH_FILES, list.modules[list.n - 1].number,
-				     "Older files of that name");
+	page_search_put_modules(s, &list, "Older files of that name");
 	return UX_OK;
 }
 
@@ -287,13 +294,7 @@ static enum ux_code page_search_put_build(struct search *s, struct ux_module_sea
 	page_search_put_total(&req->out,
 			      what->revision ? "Built from this revision" : "Built in this run",
 			      total);
-	ux_out_cstr(&req->out, "<ol class=\"modules\">\n");
-	for (size_t i = 0; i < list.n; i++)
-		ux_page_module_entry(&req->out, &list.modules[i]);
-	ux_out_cstr(&req->out, "</ol>\n");
-	if (list.more)
-		page_search_put_link(s, SEARCH_FILES, list.modules[list.n - 1].number,
-				     "Older modules of it");
+	page_search_put_modules(s, &list, "Older modules of it");
 	return UX_OK;
 }
 
