@@ -13,6 +13,8 @@ from tool import UNHEX
 
 HERE = pathlib.Path(__file__).parent
 ROUNDS = "100000000"
+# A sample may fall on an instruction that others did not: how many addresses are in doubt differs between recordings.
+DOUBTFUL = re.compile(r"\b[1-9]\d* addresses have the name of the last run-time code there")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,7 @@ def test_without_times_of_its_clock_that_is_said(program):
     path = record(program, "clock.data", ["./moves", ROUNDS])
     counts, said = leaves(path)
     assert counts["first"] == 0 and counts["third"] > counts["second"] > 0
-    assert "2 addresses have the name of the last run-time code there" in said
+    assert DOUBTFUL.search(said), said
     assert "perf record -k mono" in said
 
 
@@ -109,7 +111,7 @@ def test_the_text_of_perf_script_has_the_code_of_its_times(program, tmp_path):
     # A clock that is not the jitdump's is known by the header.
     text.write_text(text_of(record(program, "other.data", ["./moves", ROUNDS]), "--header"))
     counts, said = leaves(text, "--files", program)
-    assert counts["first"] == 0 and "2 addresses have the name of the last run-time code there" in said
+    assert counts["first"] == 0 and DOUBTFUL.search(said), said
 
 
 def test_samples_without_callchains_have_names(program):
