@@ -21,13 +21,13 @@ struct ux_sql {
 
 #define UX_SQL(variable, sql_text) static const struct ux_sql variable = {#variable, sql_text}
 
-struct sqlite3;
-struct sqlite3_stmt;
+/* A database: SQLite or PostgreSQL (db_engine.h). */
+struct ux_db_engine;
 
 /* A prepared statement of a connection. The address of its struct ux_sql is the key. */
 struct ux_db_prepared {
 	const struct ux_sql *sql;
-	struct sqlite3_stmt *handle;
+	void *handle; /* the engine's */
 };
 
 enum {
@@ -57,7 +57,8 @@ struct ux_db_log {
 /* A connection, used by one thread at a time: the one that holds lock, or took it from a pool. */
 struct ux_db {
 	pthread_mutex_t lock;
-	struct sqlite3 *sqlite;
+	const struct ux_db_engine *engine; /* NULL: not opened */
+	void *connection;                  /* the engine's */
 	/* filled in when a statement is first used */
 	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MOST];
 	size_t n_prepared;
@@ -78,7 +79,7 @@ struct ux_db {
 /* Opens the SQLite file, or creates it. A commit is on the disk before it returns. */
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
 
-/* Opens an existing file for reads alone, with a small cache. */
+/* Opens an existing database for reads alone, with a small cache. */
 enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
 
 /*
@@ -115,8 +116,8 @@ extern const int ux_schema_count;
 struct ux_stmt {
 	struct ux_db *db;
 	const struct ux_sql *sql;
-	struct sqlite3_stmt *handle;
-	int status;
+	void *handle; /* the engine's; NULL: it could not be prepared */
+	int status;   /* the engine's; 0: nothing has failed */
 };
 
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SQLite database of an index. This is the only file that uses SQLite. */
-#include "db.h"
+#include "db_engine.h"
 
 #include "clock.h"
 #include "glob.h"
@@ -42,10 +42,15 @@ static int sqlite_wait_busy(void *ctx, int tries)
 	return 1;
 }
 
-enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
+static sqlite3 *sqlite_of(const struct ux_db *db)
 {
-	int rc = sqlite3_errcode(db->sqlite);
-	const char *words = sqlite3_errmsg(db->sqlite);
+	return db->connection;
+}
+
+static enum ux_code sqlite_fail(struct ux_db *db, struct ux_error *err)
+{
+	int rc = sqlite3_errcode(sqlite_of(db));
+	const char *words = sqlite3_errmsg(sqlite_of(db));
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM:
 		return ux_error_nomem(err);
@@ -68,8 +73,9 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 /* Runs SQL text that returns no rows: pragmas and the schema. */
 static enum ux_code sqlite_exec(struct ux_db *db, const char *sql, struct ux_error *err)
 {
-	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK ? UX_OK
-									    : ux_db_fail(db, err);
+	return sqlite3_exec(sqlite_of(db), sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? UX_OK
+		       : sqlite_fail(db, err);
 }
 
 /* Called by SQLite while a statement runs. Not 0: the statement is interrupted. */
@@ -77,12 +83,6 @@ static int sqlite_check_deadline(void *ctx)
 {
 	const struct ux_db *db = ctx;
 	return db->deadline_ns != 0 && ux_clock_ns() > db->deadline_ns;
-}
-
-void ux_db_limit(struct ux_db *db, uint32_t limit_ms)
-{
-	db->limit_ms = limit_ms;
-	db->deadline_ns = limit_ms == 0 ? 0 : ux_clock_ns() + (int64_t)limit_ms * UX_CLOCK_NS_IN_MS;
 }
 
 /*
@@ -115,36 +115,13 @@ static void sqlite_glob(sqlite3_context *ctx, int n, sqlite3_value **values)
 	sqlite3_result_int(ctx, ux_glob_matches(g, text));
 }
 
-enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err)
+static enum ux_code sqlite_open_reader(struct ux_db *db, struct ux_error *err)
 {
-	*db = (struct ux_db){.log.fd = -1};
-	pthread_mutex_init(&db->lock, NULL);
-	pthread_mutex_init(&db->log.lock, NULL);
-	pthread_cond_init(&db->log.changed, NULL);
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK)
-		return db->sqlite ? ux_db_fail(db, err) : ux_error_nomem(err);
-	sqlite3_extended_result_codes(db->sqlite, 1);
-	sqlite3_busy_handler(db->sqlite, sqlite_wait_busy, db);
-	/* FULL: in WAL mode a commit is on the disk before it is acknowledged. */
-	return sqlite_exec(db,
-			   "PRAGMA journal_mode = WAL;"
-			   "PRAGMA synchronous = FULL;"
-			   "PRAGMA wal_autocheckpoint = " LOG_PAGES ";"
-			   "PRAGMA foreign_keys = ON;"
-			   "PRAGMA temp_store = MEMORY;"
-			   "PRAGMA trusted_schema = OFF;",
-			   err);
-}
-
-enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err)
-{
-	UX_TRY(ux_db_open(db, path, err));
-	if (sqlite3_create_function_v2(db->sqlite, "ux_glob", GLOB_ARGUMENTS,
+	if (sqlite3_create_function_v2(sqlite_of(db), "ux_glob", GLOB_ARGUMENTS,
 				       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
 				       sqlite_glob, NULL, NULL, NULL) != SQLITE_OK)
-		return ux_db_fail(db, err);
-	sqlite3_progress_handler(db->sqlite, DEADLINE_STEPS, sqlite_check_deadline, db);
+		return sqlite_fail(db, err);
+	sqlite3_progress_handler(sqlite_of(db), DEADLINE_STEPS, sqlite_check_deadline, db);
 	/* There may be several, so each has half a MiB of pages instead of 2 MiB. */
 	return sqlite_exec(db,
 			   "PRAGMA query_only = ON;"
@@ -152,19 +129,36 @@ enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_err
 			   err);
 }
 
-void ux_db_close(struct ux_db *db)
+static enum ux_code sqlite_open(struct ux_db *db, const char *path, bool reader,
+				struct ux_error *err)
 {
-	if (!db->sqlite)
-		return;
+	sqlite3 *sqlite = NULL;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	int rc = sqlite3_open_v2(path, &sqlite, flags, NULL);
+	db->connection = sqlite;
+	if (rc != SQLITE_OK)
+		return sqlite ? sqlite_fail(db, err) : ux_error_nomem(err);
+	sqlite3_extended_result_codes(sqlite, 1);
+	sqlite3_busy_handler(sqlite, sqlite_wait_busy, db);
+	/* FULL: in WAL mode a commit is on the disk before it is acknowledged. */
+	UX_TRY(sqlite_exec(db,
+			   "PRAGMA journal_mode = WAL;"
+			   "PRAGMA synchronous = FULL;"
+			   "PRAGMA wal_autocheckpoint = " LOG_PAGES ";"
+			   "PRAGMA foreign_keys = ON;"
+			   "PRAGMA temp_store = MEMORY;"
+			   "PRAGMA trusted_schema = OFF;",
+			   err));
+	return reader ? sqlite_open_reader(db, err) : UX_OK;
+}
+
+static void sqlite_close(struct ux_db *db)
+{
 	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
 		sqlite3_finalize(db->prepared[i].handle);
-	sqlite3_close(db->sqlite);
+	sqlite3_close(sqlite_of(db));
 	if (db->log.fd >= 0)
 		close(db->log.fd);
-	pthread_cond_destroy(&db->log.changed);
-	pthread_mutex_destroy(&db->log.lock);
-	pthread_mutex_destroy(&db->lock);
-	*db = (struct ux_db){0};
 }
 
 /* Reads the single value of a pragma as a number, and as text into a buffer of size bytes. */
@@ -173,9 +167,9 @@ static enum ux_code sqlite_pragma(struct ux_db *db, const char *sql, int *ret, c
 {
 	sqlite3_stmt *s = NULL;
 	enum ux_code code = UX_OK;
-	if (sqlite3_prepare_v2(db->sqlite, sql, -1, &s, NULL) != SQLITE_OK ||
+	if (sqlite3_prepare_v2(sqlite_of(db), sql, -1, &s, NULL) != SQLITE_OK ||
 	    sqlite3_step(s) != SQLITE_ROW) {
-		code = ux_db_fail(db, err);
+		code = sqlite_fail(db, err);
 	} else {
 		*ret = sqlite3_column_int(s, 0);
 		snprintf(text, size, "%s", (const char *)sqlite3_column_text(s, 0));
@@ -184,7 +178,7 @@ static enum ux_code sqlite_pragma(struct ux_db *db, const char *sql, int *ret, c
 	return code;
 }
 
-enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
+static enum ux_code sqlite_migrate(struct ux_db *db, struct ux_error *err)
 {
 	int version = 0;
 	char text[64];
@@ -223,14 +217,14 @@ static enum ux_code sqlite_remove(const char *path, struct ux_error *err)
 static enum ux_code sqlite_copy_pages(struct ux_db *db, struct ux_db *to, struct ux_error *err)
 {
 	UX_TRY(sqlite_exec(to, "PRAGMA synchronous = FULL", err));
-	sqlite3_backup *copy = sqlite3_backup_init(to->sqlite, "main", db->sqlite, "main");
+	sqlite3_backup *copy = sqlite3_backup_init(sqlite_of(to), "main", sqlite_of(db), "main");
 	if (!copy)
-		return ux_db_fail(to, err);
+		return sqlite_fail(to, err);
 	(void)sqlite3_backup_step(copy, /* all pages */ -1);
-	return sqlite3_backup_finish(copy) == SQLITE_OK ? UX_OK : ux_db_fail(to, err);
+	return sqlite3_backup_finish(copy) == SQLITE_OK ? UX_OK : sqlite_fail(to, err);
 }
 
-enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err)
+static enum ux_code sqlite_copy(struct ux_db *db, const char *path, struct ux_error *err)
 {
 	struct ux_db to = {0};
 	UX_TRY(sqlite_remove(path, err));
@@ -238,17 +232,18 @@ enum ux_code ux_db_copy(struct ux_db *db, const char *path, struct ux_error *err
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot make %s", path);
 	close(fd);
-	int rc = sqlite3_open_v2(path, &to.sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
+	sqlite3 *sqlite = NULL;
+	int rc = sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	to.connection = sqlite;
 	enum ux_code code = rc == SQLITE_OK ? sqlite_copy_pages(db, &to, err)
-			    : to.sqlite     ? ux_db_fail(&to, err)
+			    : sqlite        ? sqlite_fail(&to, err)
 					    : ux_error_nomem(err);
-	sqlite3_close(to.sqlite);
+	sqlite3_close(sqlite);
 	return code;
 }
 
 /* The first line of the result is "ok" or describes what is wrong. */
-enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
+static enum ux_code sqlite_verify(struct ux_db *db, struct ux_error *err)
 {
 	int number = 0;
 	char text[UX_ERROR_TEXT];
@@ -258,15 +253,6 @@ enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 		       : ux_error_set(err, UX_EIO, "the index is damaged: %s", text);
 }
 
-/* The entry of a prepared statement, or the free entry where it will be stored. */
-static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_sql *sql)
-{
-	size_t i = (uintptr_t)sql / sizeof(*sql) % UX_DB_STATEMENTS_MOST;
-	while (db->prepared[i].sql && db->prepared[i].sql != sql)
-		i = (i + 1) % UX_DB_STATEMENTS_MOST;
-	return &db->prepared[i];
-}
-
 /*
  * Called before each write outside of a transaction, and before each transaction of writes. On a
  * disk that is nearly full, the log is copied into the database and truncated, which needs the
@@ -274,9 +260,9 @@ static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_
  */
 static void sqlite_make_room(struct ux_db *db)
 {
-	if (!db->room || !sqlite3_get_autocommit(db->sqlite) || !ux_room_release(db->room))
+	if (!db->room || !sqlite3_get_autocommit(sqlite_of(db)) || !ux_room_release(db->room))
 		return;
-	sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_wal_checkpoint_v2(sqlite_of(db), NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	ux_room_restore(db->room);
 }
 
@@ -299,32 +285,29 @@ static enum ux_code sqlite_be_lazy(struct ux_db *db, bool lazy, struct ux_error 
 /* What a statement changes outside of a transaction is on the disk when it ends. */
 static int sqlite_end_lazy(struct ux_db *db, const struct ux_sql *sql)
 {
-	if (!db->lazy || sql == &sql_begin || !sqlite3_get_autocommit(db->sqlite))
+	if (!db->lazy || sql == &sql_begin || !sqlite3_get_autocommit(sqlite_of(db)))
 		return SQLITE_OK;
-	return sqlite_be_lazy(db, false, NULL) == UX_OK ? SQLITE_OK : sqlite3_errcode(db->sqlite);
+	return sqlite_be_lazy(db, false, NULL) == UX_OK ? SQLITE_OK
+							: sqlite3_errcode(sqlite_of(db));
 }
 
-struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
+static void sqlite_stmt_begin(struct ux_stmt *st)
 {
+	struct ux_db *db = st->db;
 	sqlite_make_room(db);
-	struct ux_db_prepared *p = sqlite_prepared(db, sql);
-	struct ux_stmt st = {.db = db, .sql = sql, .status = sqlite_end_lazy(db, sql)};
-	if (!p->handle && st.status == SQLITE_OK) {
-		st.status = sqlite3_prepare_v3(db->sqlite, sql->text, -1, SQLITE_PREPARE_PERSISTENT,
-					       &p->handle, NULL);
-		db->n_prepared += p->sql == NULL;
-		p->sql = sql;
-		if (db->n_prepared == UX_DB_STATEMENTS_MOST)
-			abort(); /* a defect of the program: the next search would not end */
+	struct ux_db_prepared *p = ux_db_prepared(db, st->sql);
+	sqlite3_stmt *handle = p->handle;
+	st->status = sqlite_end_lazy(db, st->sql);
+	if (!handle && st->status == SQLITE_OK) {
+		st->status = sqlite3_prepare_v3(sqlite_of(db), st->sql->text, -1,
+						SQLITE_PREPARE_PERSISTENT, &handle, NULL);
+		p->handle = handle;
 	}
-	st.handle = p->handle;
-	return st;
+	st->handle = handle;
 }
 
-void ux_stmt_end(struct ux_stmt *st)
+static void sqlite_stmt_end(struct ux_stmt *st)
 {
-	if (!st->handle)
-		return;
 	sqlite3_reset(st->handle);
 	sqlite3_clear_bindings(st->handle);
 }
@@ -347,98 +330,69 @@ static void sqlite_latch(struct ux_stmt *st, int status)
 		st->status = status;
 }
 
-void ux_stmt_bind_int(struct ux_stmt *st, const char *name, int64_t v)
+static void sqlite_bind_int(struct ux_stmt *st, const char *name, int64_t v)
 {
 	int n = sqlite_parameter(st, name);
 	if (n > 0)
 		sqlite_latch(st, sqlite3_bind_int64(st->handle, n, v));
 }
 
-void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v)
-{
-	if (v != 0)
-		ux_stmt_bind_int(st, name, v);
-}
-
-void ux_stmt_bind_text(struct ux_stmt *st, const char *name, const char *text)
+static void sqlite_bind_text(struct ux_stmt *st, const char *name, const char *text)
 {
 	int n = sqlite_parameter(st, name);
 	if (n > 0)
-		sqlite_latch(st,
-			     sqlite3_bind_text(st->handle, n, text ? text : "", -1, SQLITE_STATIC));
+		sqlite_latch(st, sqlite3_bind_text(st->handle, n, text, -1, SQLITE_STATIC));
 }
 
-void ux_stmt_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size)
+static void sqlite_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size)
 {
 	int n = sqlite_parameter(st, name);
 	if (n > 0)
 		sqlite_latch(st, sqlite3_bind_blob64(st->handle, n, data, size, SQLITE_STATIC));
 }
 
-enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err)
+static enum ux_code sqlite_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err)
 {
 	if (st->status == SQLITE_RANGE)
 		return ux_error_set(err, UX_EIO, "a parameter that %s does not have",
 				    st->sql->name);
 	if (st->status != SQLITE_OK)
-		return ux_db_fail(st->db, err);
+		return sqlite_fail(st->db, err);
 	int status = sqlite3_step(st->handle);
 	if (status != SQLITE_ROW && status != SQLITE_DONE)
-		return ux_db_fail(st->db, err);
+		return sqlite_fail(st->db, err);
 	st->db->given_up = false;
 	*ret_row = status == SQLITE_ROW;
 	return UX_OK;
 }
 
-enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err)
+static uint64_t sqlite_changed(struct ux_stmt *st)
 {
-	bool row = false;
-	UX_TRY(ux_stmt_step(st, &row, err));
-	if (ret_changed)
-		*ret_changed = (uint64_t)sqlite3_changes64(st->db->sqlite);
-	return UX_OK;
+	return (uint64_t)sqlite3_changes64(sqlite_of(st->db));
 }
 
-enum ux_code ux_stmt_run_returning(struct ux_stmt *st, int64_t *ret, struct ux_error *err)
-{
-	bool row = false;
-	UX_TRY(ux_stmt_step(st, &row, err));
-	*ret = row ? sqlite3_column_int64(st->handle, 0) : 0;
-	return UX_OK;
-}
-
-int64_t ux_stmt_get_int(struct ux_stmt *st, int n)
+static int64_t sqlite_column_int(struct ux_stmt *st, int n)
 {
 	return sqlite3_column_int64(st->handle, n);
 }
 
-const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena)
+static const char *sqlite_column_text(struct ux_stmt *st, int n, size_t *ret_size)
 {
 	const void *text = sqlite3_column_text(st->handle, n);
-	return text ? ux_arena_strndup(arena, text, (size_t)sqlite3_column_bytes(st->handle, n))
-		    : NULL;
+	*ret_size = (size_t)sqlite3_column_bytes(st->handle, n);
+	return text;
 }
 
-const char *ux_stmt_peek_text(struct ux_stmt *st, int n)
-{
-	return (const char *)sqlite3_column_text(st->handle, n);
-}
-
-bool ux_stmt_is_null(struct ux_stmt *st, int n)
-{
-	return sqlite3_column_type(st->handle, n) == SQLITE_NULL;
-}
-
-enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
-			       struct ux_error *err)
+static const void *sqlite_column_bytes(struct ux_stmt *st, int n, size_t *ret_size)
 {
 	const void *bytes = sqlite3_column_blob(st->handle, n);
-	if (!bytes || (size_t)sqlite3_column_bytes(st->handle, n) != size)
-		return ux_error_set(err, UX_EIO,
-				    "the index is damaged: a hash of %d bytes, expected %zu",
-				    sqlite3_column_bytes(st->handle, n), size);
-	memcpy(data, bytes, size);
-	return UX_OK;
+	*ret_size = (size_t)sqlite3_column_bytes(st->handle, n);
+	return bytes;
+}
+
+static bool sqlite_column_is_null(struct ux_stmt *st, int n)
+{
+	return sqlite3_column_type(st->handle, n) == SQLITE_NULL;
 }
 
 static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struct ux_error *err)
@@ -447,65 +401,26 @@ static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struc
 	return ux_stmt_run(&st, NULL, err);
 }
 
-enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+static enum ux_code sqlite_begin(struct ux_db *db, enum ux_tx_kind kind, struct ux_error *err)
 {
-	*tx = (struct ux_tx){.db = db};
-	UX_TRY(sqlite_be_lazy(db, false, err));
-	UX_TRY(sqlite_run(db, &sql_begin, err));
-	tx->open = true;
-	return UX_OK;
+	if (kind == UX_TX_READ)
+		return sqlite_run(db, &sql_begin_read, err);
+	UX_TRY(sqlite_be_lazy(db, kind == UX_TX_LAZY, err));
+	return sqlite_run(db, &sql_begin, err);
 }
 
-enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+/* A commit that waited for the disk is not counted as a sync of those before it. */
+static enum ux_code sqlite_commit(struct ux_db *db, bool promise, bool *ret_durable,
+				  struct ux_error *err)
 {
-	*tx = (struct ux_tx){.db = db};
-	UX_TRY(sqlite_run(db, &sql_begin_read, err));
-	tx->open = true;
-	return UX_OK;
+	(void)promise;
+	*ret_durable = false;
+	return sqlite_run(db, &sql_commit, err);
 }
 
-enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+static enum ux_code sqlite_rollback(struct ux_db *db)
 {
-	*tx = (struct ux_tx){.db = db};
-	UX_TRY(sqlite_be_lazy(db, true, err));
-	UX_TRY(sqlite_run(db, &sql_begin, err));
-	tx->open = true;
-	return UX_OK;
-}
-
-static enum ux_code tx_commit(struct ux_tx *tx, bool promise, struct ux_error *err)
-{
-	struct ux_db_log *log = &tx->db->log;
-	UX_TRY(sqlite_run(tx->db, &sql_commit, err));
-	tx->open = false;
-	pthread_mutex_lock(&log->lock);
-	tx->number = ++log->committed;
-	if (promise)
-		log->promised = tx->number;
-	pthread_mutex_unlock(&log->lock);
-	return UX_OK;
-}
-
-enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
-{
-	return tx_commit(tx, /* promise= */ false, err);
-}
-
-enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err)
-{
-	return tx_commit(tx, /* promise= */ true, err);
-}
-
-uint64_t ux_db_committed(struct ux_db *db)
-{
-	UX_LOCKED(&db->log.lock);
-	return db->log.committed;
-}
-
-uint64_t ux_db_promised(struct ux_db *db)
-{
-	UX_LOCKED(&db->log.lock);
-	return db->log.promised;
+	return sqlite_run(db, &sql_rollback, NULL);
 }
 
 /*
@@ -516,7 +431,7 @@ uint64_t ux_db_promised(struct ux_db *db)
 static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
 {
 	struct ux_db_log *log = &db->log;
-	const char *path = sqlite3_filename_wal(sqlite3_db_filename(db->sqlite, "main"));
+	const char *path = sqlite3_filename_wal(sqlite3_db_filename(sqlite_of(db), "main"));
 	if (log->fd < 0)
 		log->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (log->fd < 0)
@@ -526,33 +441,26 @@ static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
 		       : ux_error_os(err, errno, "cannot sync the log of the index");
 }
 
-enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err)
-{
-	struct ux_db_log *log = &db->log;
-	enum ux_code code = UX_OK;
-	UX_LOCKED(&log->lock);
-	while (code == UX_OK && log->synced < number) {
-		if (log->syncing) {
-			pthread_cond_wait(&log->changed, &log->lock);
-			continue;
-		}
-		uint64_t upto = log->committed;
-		log->syncing = true;
-		pthread_mutex_unlock(&log->lock);
-		code = sqlite_sync_log(db, err);
-		pthread_mutex_lock(&log->lock);
-		log->syncing = false;
-		if (code == UX_OK)
-			log->synced = upto;
-		pthread_cond_broadcast(&log->changed);
-	}
-	return code;
-}
-
-void ux_tx_end(struct ux_tx *tx)
-{
-	if (tx->open)
-		tx->db->deadline_ns = 0; /* the end of a transaction is not interrupted */
-	if (tx->open && sqlite_run(tx->db, &sql_rollback, NULL) == UX_OK)
-		tx->open = false;
-}
+const struct ux_db_engine ux_sqlite_engine = {
+	.open = sqlite_open,
+	.close = sqlite_close,
+	.migrate = sqlite_migrate,
+	.copy = sqlite_copy,
+	.verify = sqlite_verify,
+	.fail = sqlite_fail,
+	.sync = sqlite_sync_log,
+	.begin = sqlite_begin,
+	.commit = sqlite_commit,
+	.rollback = sqlite_rollback,
+	.stmt_begin = sqlite_stmt_begin,
+	.stmt_end = sqlite_stmt_end,
+	.bind_int = sqlite_bind_int,
+	.bind_text = sqlite_bind_text,
+	.bind_bytes = sqlite_bind_bytes,
+	.step = sqlite_step,
+	.changed = sqlite_changed,
+	.column_int = sqlite_column_int,
+	.column_text = sqlite_column_text,
+	.column_bytes = sqlite_column_bytes,
+	.column_is_null = sqlite_column_is_null,
+};

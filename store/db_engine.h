@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a database behind db.h has to provide. The functions are called with the connection's lock
+ * held, or by the thread that took it from a pool; only sync() is called without.
+ */
+#ifndef UX_DB_ENGINE_H
+#define UX_DB_ENGINE_H
+
+#include "db.h"
+
+/* What the commit of a transaction waits for. */
+enum ux_tx_kind {
+	UX_TX_READ, /* one consistent snapshot, no writes */
+	UX_TX_DURABLE,
+	UX_TX_LAZY, /* survives a crash of the process, but not a power cut */
+};
+
+struct ux_db_engine {
+	/* Connects for writes or for reads alone. */
+	enum ux_code (*open)(struct ux_db *db, const char *location, bool reader,
+			     struct ux_error *err);
+	void (*close)(struct ux_db *db);
+	enum ux_code (*migrate)(struct ux_db *db, struct ux_error *err);
+	enum ux_code (*copy)(struct ux_db *db, const char *path, struct ux_error *err);
+	enum ux_code (*verify)(struct ux_db *db, struct ux_error *err);
+	enum ux_code (*fail)(struct ux_db *db, struct ux_error *err);
+	/* Makes all commits so far durable. */
+	enum ux_code (*sync)(struct ux_db *db, struct ux_error *err);
+
+	enum ux_code (*begin)(struct ux_db *db, enum ux_tx_kind kind, struct ux_error *err);
+	/*
+	 * promise: the transaction is confirmed to a client after ux_db_sync(). *ret_durable: all
+	 * commits so far, this one included, are durable now.
+	 */
+	enum ux_code (*commit)(struct ux_db *db, bool promise, bool *ret_durable,
+			       struct ux_error *err);
+	enum ux_code (*rollback)(struct ux_db *db);
+
+	/* Sets st->handle, or st->status. */
+	void (*stmt_begin)(struct ux_stmt *st);
+	void (*stmt_end)(struct ux_stmt *st);
+	void (*bind_int)(struct ux_stmt *st, const char *name, int64_t v);
+	void (*bind_text)(struct ux_stmt *st, const char *name, const char *text);
+	void (*bind_bytes)(struct ux_stmt *st, const char *name, const void *data, size_t size);
+	enum ux_code (*step)(struct ux_stmt *st, bool *ret_row, struct ux_error *err);
+	uint64_t (*changed)(struct ux_stmt *st);
+	int64_t (*column_int)(struct ux_stmt *st, int n);
+	/* NUL-terminated; NULL: the column is NULL, or memory is short. Valid until the next step.
+	 */
+	const char *(*column_text)(struct ux_stmt *st, int n, size_t *ret_size);
+	const void *(*column_bytes)(struct ux_stmt *st, int n, size_t *ret_size);
+	bool (*column_is_null)(struct ux_stmt *st, int n);
+};
+
+extern const struct ux_db_engine ux_sqlite_engine;
+
+/* The place of a statement in db->prepared; its handle is NULL when it is used for the first time.
+ */
+struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql);
+
+#endif
