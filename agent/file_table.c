@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-	CHECK_MS = 2000,     /* a file that was just looked at is not looked at again */
 	VDSO_MOST = 1 << 20, /* bytes; it has a few pages */
 };
 
@@ -152,7 +151,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 }
 
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
-				 int64_t now_ms, struct ux_error *err)
+				 struct ux_error *err)
 {
 	bool fresh = false;
 	struct stat st;
@@ -167,9 +166,9 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 		ux_seen_files_insert(&t->seen, (struct ux_seen_inode){map->dev, map->ino}, &fresh);
 	if (!seen)
 		return ux_error_nomem(err);
-	if (!fresh && now_ms - seen->checked_ms < CHECK_MS)
+	if (!fresh && seen->round == t->round)
 		return UX_OK;
-	seen->checked_ms = now_ms;
+	seen->round = t->round;
 	if (!fresh && table_stat_here(map, &st) && (uint64_t)st.st_size == seen->size &&
 	    table_mtime(&st) == seen->mtime_ns)
 		return UX_OK;

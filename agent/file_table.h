@@ -69,7 +69,7 @@ static inline bool ux_seen_inode_eq(struct ux_seen_inode a, struct ux_seen_inode
 struct ux_seen_file {
 	uint64_t size;
 	int64_t mtime_ns;
-	int64_t checked_ms; /* of the monotonic clock: when that was read */
+	uint64_t round; /* in which that was read */
 };
 
 UX_MAP(ux_seen_files, struct ux_seen_inode, struct ux_seen_file, ux_seen_inode_hash,
@@ -84,9 +84,20 @@ struct ux_file_table {
 	uint64_t vanished; /* sights of files that were gone before they were opened */
 	size_t room;       /* files that may be appended */
 	bool left;         /* some were left out because there was no room */
+	uint64_t round;    /* see ux_file_table_begin() */
 };
 
 void ux_file_table_deinit(struct ux_file_table *t);
+
+/*
+ * Begins a round: all mappings that it will see were made before it. So a file that was looked at
+ * in a round needs no second look in it, and one that is replaced later is found by the mapping
+ * that is seen in a later round.
+ */
+static inline void ux_file_table_begin(struct ux_file_table *t)
+{
+	t->round++;
+}
 
 /*
  * Looks at a mapping of a process; other than of code, of files and of the vDSO are ignored. A file
@@ -96,7 +107,7 @@ void ux_file_table_deinit(struct ux_file_table *t);
  * files that are not at their path here. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
-				 int64_t now_ms, struct ux_error *err) ux_must;
+				 struct ux_error *err) ux_must;
 
 /*
  * Appends an open file of the kernel, which is taken over: of a path, or symbols that were read

@@ -2,7 +2,6 @@
 /* The processes of this host, and the reading of those that are new. */
 #include "host_scan.h"
 
-#include "clock.h"
 #include "text.h"
 
 #include <dirent.h>
@@ -79,7 +78,6 @@ static enum ux_code host_read_process(struct ux_host_scan *s, pid_t pid, struct 
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	int64_t now = ux_clock_ms();
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
 	enum ux_code code = ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MOST, &text, &why);
 	if (code == UX_OK)
@@ -88,7 +86,7 @@ static enum ux_code host_read_process(struct ux_host_scan *s, pid_t pid, struct 
 		return ux_error_nomem(err);
 	s->denied += code == UX_EDENIED;
 	for (size_t i = 0; i < maps.list.size; i++)
-		UX_TRY(ux_file_table_sight(t, pid, &maps.list.data[i], now, err));
+		UX_TRY(ux_file_table_sight(t, pid, &maps.list.data[i], err));
 	return UX_OK;
 }
 
@@ -116,6 +114,7 @@ enum ux_code ux_host_scan_run(struct ux_host_scan *s, enum ux_host_scan_depth de
 	s->processes = now;
 	now = before;
 	s->denied = 0;
+	ux_file_table_begin(t);
 	s->again = false;
 	size_t n = s->processes.size;
 	size_t from = s->turn < n ? s->turn : 0, to = ux_min(from + TURN_MOST, n);

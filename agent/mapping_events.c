@@ -2,7 +2,6 @@
 /* New mappings of code as the kernel reports them. */
 #include "mapping_events.h"
 
-#include "clock.h"
 #include "cursor.h"
 
 #include <fcntl.h>
@@ -14,6 +13,7 @@ enum {
 	RING_BYTES = 1 << 16, /* for each processor: some 500 records */
 	CPUS_MOST = 4096,
 	ONLINE_MOST = 1 << 16, /* bytes of the list of processors */
+	DRAIN_MOST = 1 << 20,  /* bytes of records that are read before they are looked at */
 };
 
 static uint64_t events_online(void)
@@ -122,7 +122,7 @@ static enum ux_code events_take_records(struct ux_mapping_events *e, struct ux_f
 					bool *ret_lost, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(ux_out_bytes(&e->records), "records", /* swap= */ false);
-	int64_t now = ux_clock_ms();
+	ux_file_table_begin(t);
 	while (ux_cur_more(&c)) {
 		struct ux_cur at = c;
 		pid_t pid = 0;
@@ -142,7 +142,7 @@ static enum ux_code events_take_records(struct ux_mapping_events *e, struct ux_f
 			*ret_lost = true;
 		}
 		if (ux_mapping_record_read(record, &pid, &map, path, NULL))
-			UX_TRY(ux_file_table_sight(t, pid, &map, now, err));
+			UX_TRY(ux_file_table_sight(t, pid, &map, err));
 	}
 	return UX_OK;
 }
@@ -151,11 +151,14 @@ enum ux_code ux_mapping_events_take(struct ux_mapping_events *e, struct ux_file_
 				    bool *ret_lost, struct ux_error *err)
 {
 	*ret_lost = false;
+	ux_out_reset(&e->records);
 	for (size_t i = 0; i < e->events.rings.size; i++) {
-		ux_out_reset(&e->records);
 		ux_record_ring_drain(&e->events.rings.data[i], &e->records);
 		UX_TRY(ux_out_status(&e->records, err));
+		if (e->records.size < DRAIN_MOST && i + 1 < e->events.rings.size)
+			continue;
 		UX_TRY(events_take_records(e, t, ret_lost, err));
+		ux_out_reset(&e->records);
 	}
 	return UX_OK;
 }

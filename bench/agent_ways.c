@@ -41,11 +41,11 @@ static void read_process(pid_t pid)
 	struct ux_read text = {0};
 	struct ux_proc_maps maps = {0};
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	ux_file_table_begin(&table);
 	if (ux_proc_read(AT_FDCWD, name, UX_PROC_MAPS_MOST, &text, NULL) == UX_OK &&
 	    ux_proc_maps_parse(text.bytes, &maps, NULL) == UX_OK)
 		for (size_t i = 0; i < maps.list.size; i++)
-			(void)!ux_file_table_sight(&table, pid, &maps.list.data[i], ux_clock_ms(),
-						   NULL);
+			(void)!ux_file_table_sight(&table, pid, &maps.list.data[i], NULL);
 	ux_proc_maps_deinit(&maps);
 	ux_read_deinit(&text);
 }

@@ -25,12 +25,14 @@ class Agent:
     def results(self):
         return [json.loads(line) for line in self.out.read_text().splitlines()]
 
-    def uploaded(self, name):
-        """The results about files of that name that were uploaded."""
-        return [r for r in self.results() if r["status"] == "uploaded" and os.path.basename(r["file"]) == str(name)]
+    def uploaded(self, file):
+        """The results about files of that path, or of that name if it has no slash, that were uploaded. The agent sees
+        the programs of all tests that run beside this one: a name alone has to be one that no other test uses."""
+        return [r for r in self.results() if r["status"] == "uploaded" and
+                (r["file"] if "/" in str(file) else os.path.basename(r["file"])) == str(file)]
 
-    def wait_uploaded(self, name, seconds=30):
-        return wait_for(lambda: self.running() and self.uploaded(name), seconds)[0]
+    def wait_uploaded(self, file, seconds=30):
+        return wait_for(lambda: self.running() and self.uploaded(file), seconds)[0]
 
     def running(self):
         assert self.process.poll() is None, self.text()

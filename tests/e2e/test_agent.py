@@ -155,7 +155,7 @@ def test_a_deleted_program_of_a_process_that_lived_a_second_is_sent(server, tmp_
             process.wait()
             process.stdout.close()
         for name in names:
-            assert agent.wait_uploaded(name, 60)["quality"] == "symtab"
+            assert agent.wait_uploaded(tmp_path / name, 60)["quality"] == "symtab"
 
 
 def test_a_program_that_is_only_in_memory_is_sent(server, tmp_path):
@@ -197,15 +197,50 @@ def test_a_program_that_was_replaced_is_another_one(server, tmp_path):
     with running_agent(server, tmp_path) as agent:
         wait_for(lambda: agent.running() and agent.results())
         end(start(program, 1000))
-        agent.wait_uploaded("program", 60)
+        agent.wait_uploaded(program, 60)
         program.unlink()
         program = build(tmp_path, "program")
         process = start(program, 60000)
         try:
-            wait_for(lambda: len(agent.uploaded("program")) == 2, 60)
+            wait_for(lambda: len(agent.uploaded(program)) == 2, 60)
         finally:
             end(process)
         assert known(server, first) and known(server, build_id(program)) and first != build_id(program)
+
+
+def test_a_program_that_is_written_over_at_once_is_another_one(server, tmp_path):
+    """The inode stays, and less than a second is between the two: the agent has just looked at it."""
+    program, second = build(tmp_path, "written"), build(tmp_path, "over")
+    identities = [build_id(program), build_id(second)]
+    content = second.read_bytes()
+    with running_agent(server, tmp_path) as agent:
+        wait_for(lambda: agent.running() and agent.results())
+        process = start(program, 300)
+        process.wait()
+        process.stdout.close()
+        program.write_bytes(content)
+        process = start(program, 60000)
+        try:
+            # Not by the next scan, which comes after a minute.
+            wait_for(lambda: agent.running() and known(server, identities[1]), 40)
+        finally:
+            end(process)
+
+
+def test_programs_of_the_same_name_are_distinct_by_their_paths(server, tmp_path):
+    """What the agent prints about one test's program must not pass for that of another test beside it."""
+    folders = [tmp_path / "here", tmp_path / "there"]
+    for folder in folders:
+        folder.mkdir()
+    programs = [build(folder, "program") for folder in folders]
+    with running_agent(server, tmp_path) as agent:
+        processes = [start(program, 60000) for program in programs]
+        try:
+            wait_for(lambda: all(agent.uploaded(program) for program in programs), 60)
+        finally:
+            for process in processes:
+                end(process)
+        assert [agent.uploaded(p)[0]["id"] for p in programs] == [build_id(p) for p in programs]
 
 
 def test_damaged_programs_cost_only_themselves(server, tmp_path):
