@@ -11,6 +11,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "index_access.h"
+#include "index_packages.h"
 #include "index_profiles.h"
 #include "provenance.h"
 #include "unhex/quality.h"
@@ -18,7 +19,7 @@
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
 
 enum {
-	UX_INDEX_VERSION = 4,
+	UX_INDEX_VERSION = 5,
 	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
 	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
@@ -843,6 +844,7 @@ struct ux_index {
 	struct ux_index_keys keys;
 	struct ux_index_audit audit;
 	struct ux_index_profiles profiles;
+	struct ux_index_packages packages;
 
 	/* Reads a number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,

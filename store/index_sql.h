@@ -108,6 +108,8 @@ void ux_keys_init(struct ux_index *ix);
 void ux_audit_init(struct ux_index *ix);
 void ux_supplementary_init(struct ux_index *ix);
 void ux_kept_profiles_init(struct ux_index *ix);
+void ux_packages_init(struct ux_index *ix);
+void ux_package_status_init(struct ux_index *ix);
 
 /* The functions below are called with the connection's lock held. */
 

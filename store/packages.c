@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packages as jobs of a crawl: they are announced, leased to workers, and end. What is recorded of
+ * them is read in package_status.c.
+ */
+#include "package_rows.h"
+
+#include "glob.h"
+#include "vec.h"
+
+enum {
+	ANNOUNCE_AT_ONCE = 500, /* rows of one transaction: other writers come in between */
+	SKIP_MOST = 200, /* packages of busy hosts that are passed in one repository at a time */
+	BUSY_S = 2,      /* until a worker looks again for packages of a busy host */
+};
+
+const char *ux_package_state_name(enum ux_package_state state)
+{
+	static const char *const names[] = {"waiting", "leased",      "done",
+					    "failed",  "quarantined", "known"};
+	return names[state];
+}
+
+/* --- announcing ------------------------------------------------------------------------------- */
+
+UX_SQL(sql_repository_ensure,
+       "INSERT INTO repositories (ns, name, announced) VALUES (:ns, :name, :now) "
+       "ON CONFLICT (ns, name) DO UPDATE SET announced = :now RETURNING number");
+UX_SQL(sql_repositories_count, "SELECT count(*), coalesce(sum(name = :name), 0) FROM repositories "
+			       "WHERE ns = :ns");
+
+static enum ux_code repository_ensure(struct ux_db *db, const char *ns, const char *name,
+				      ux_time now, int64_t *ret, struct ux_error *err)
+{
+	bool row = false;
+	{
+		UX_STMT(st, db, &sql_repositories_count);
+		ux_stmt_bind_text(&st, ":ns", ns);
+		ux_stmt_bind_text(&st, ":name", name);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+		if (ux_stmt_get_int(&st, 0) >= UX_REPOSITORIES_MOST && ux_stmt_get_int(&st, 1) == 0)
+			return ux_error_set(err, UX_ELIMIT, "namespace %.64s has %d repositories",
+					    ns, UX_REPOSITORIES_MOST);
+	}
+	UX_STMT(st, db, &sql_repository_ensure);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":name", name);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run_returning(&st, ret, err);
+}
+
+UX_SQL(sql_packages_count, "SELECT coalesce(sum(packages), 0) FROM package_counts WHERE ns = :ns");
+
+static enum ux_code packages_check_limit(struct ux_db *db, const char *ns, size_t n,
+					 struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_packages_count);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	uint64_t there = (uint64_t)ux_stmt_get_int(&st, 0);
+	if (there + n > UX_PACKAGES_MOST)
+		return ux_error_set(err, UX_ELIMIT,
+				    "namespace %.64s has %" PRIu64 " packages; at most %d are kept",
+				    ns, there, UX_PACKAGES_MOST);
+	return UX_OK;
+}
+
+/* Whose key is known: what an announcement may change of it. */
+struct package_known {
+	int64_t number;
+	enum ux_package_state state;
+	unsigned extractor;
+};
+
+UX_SQL(sql_package_known,
+       "SELECT number, state, extractor FROM packages WHERE ns = :ns AND key = :key");
+
+static enum ux_code package_find_known(struct ux_db *db, const char *ns, const char *key,
+				       struct package_known *ret, bool *ret_found,
+				       struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_package_known);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":key", key);
+	UX_TRY(ux_stmt_step(&st, ret_found, err));
+	if (*ret_found)
+		*ret = (struct package_known){
+			.number = ux_stmt_get_int(&st, 0),
+			.state = (enum ux_package_state)ux_stmt_get_int(&st, 1),
+			.extractor = (unsigned)ux_stmt_get_int(&st, 2),
+		};
+	return UX_OK;
+}
+
+UX_SQL(sql_package_add,
+       "INSERT INTO packages (ns, key, repository, name, version, arch, source, distribution, "
+       "suite, component, kind, role, url, host, sha256, size, installed, state, next, created) "
+       "VALUES (:ns, :key, :repository, :name, :version, :arch, :source, :distribution, :suite, "
+       ":component, :kind, :role, :url, :host, :sha256, :size, :installed, :state, :now, :now) "
+       "RETURNING number");
+
+static enum ux_code package_insert(struct ux_db *db, const char *ns, int64_t repository,
+				   const struct ux_package_row *p, ux_time now, int64_t *ret,
+				   struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_package_add);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":repository", repository);
+	ux_package_row_bind(&st, p);
+	ux_stmt_bind_int(&st, ":state", p->crawl ? UX_PACKAGE_WAITING : UX_PACKAGE_KNOWN);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run_returning(&st, ret, err);
+}
+
+UX_SQL(sql_package_moved, "UPDATE packages SET url = :url, host = :host WHERE number = :number "
+			  "AND url <> :url");
+UX_SQL(sql_package_again,
+       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = '', "
+       "extractor = :extractor WHERE number = :number");
+
+/* The same bytes are announced again, perhaps by another repository or from another mirror. */
+static enum ux_code package_update(struct ux_db *db, const struct package_known *known,
+				   const struct ux_package_row *p, unsigned extractor, ux_time now,
+				   struct ux_packages_announced *ret, struct ux_error *err)
+{
+	{
+		UX_STMT(st, db, &sql_package_moved);
+		ux_stmt_bind_int(&st, ":number", known->number);
+		ux_stmt_bind_text(&st, ":url", p->url);
+		ux_stmt_bind_text(&st, ":host", p->host);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	ret->known++;
+	bool newer = known->state == UX_PACKAGE_QUARANTINED && known->extractor < extractor;
+	if (!p->crawl || !(newer || known->state == UX_PACKAGE_KNOWN))
+		return UX_OK;
+	ret->again++;
+	UX_STMT(st, db, &sql_package_again);
+	ux_stmt_bind_int(&st, ":number", known->number);
+	ux_stmt_bind_int(&st, ":extractor", newer ? extractor : known->extractor);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_package_id_add, "INSERT INTO package_ids (ns, id, package) VALUES (:ns, :id, :package) "
+			   "ON CONFLICT DO NOTHING");
+
+static enum ux_code package_add_ids(struct ux_db *db, const char *ns, int64_t package,
+				    const struct ux_package_row *p, struct ux_error *err)
+{
+	for (size_t i = 0; i < p->n_ids; i++) {
+		UX_STMT(st, db, &sql_package_id_add);
+		ux_stmt_bind_text(&st, ":ns", ns);
+		ux_stmt_bind_bytes(&st, ":id", p->ids[i].data, p->ids[i].size);
+		ux_stmt_bind_int(&st, ":package", package);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	return UX_OK;
+}
+
+/* What is the same for all packages of an announcement. */
+struct announcement {
+	const char *ns;
+	int64_t repository;
+	unsigned extractor;
+	ux_time now;
+};
+
+static enum ux_code package_announce_one(struct ux_db *db, const struct announcement *a,
+					 const struct ux_package_row *p,
+					 struct ux_packages_announced *ret, struct ux_error *err)
+{
+	struct package_known known = {0};
+	bool found = false;
+	UX_TRY(package_find_known(db, a->ns, p->key, &known, &found, err));
+	if (found) {
+		UX_TRY(package_update(db, &known, p, a->extractor, a->now, ret, err));
+	} else {
+		UX_TRY(package_insert(db, a->ns, a->repository, p, a->now, &known.number, err));
+		ret->new ++;
+	}
+	return package_add_ids(db, a->ns, known.number, p, err);
+}
+
+/* Only the last transaction waits for the disk, which then has those before it as well. */
+static enum ux_code packages_announce_some(struct ux_db *db, const struct announcement *a,
+					   const struct ux_package_row *items, size_t n, bool last,
+					   struct ux_packages_announced *ret, struct ux_error *err)
+{
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(last ? ux_tx_begin(&tx, db, err) : ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(packages_check_limit(db, a->ns, n, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(package_announce_one(db, a, &items[i], ret, err));
+	return ux_tx_commit(&tx, err);
+}
+
+static enum ux_code packages_begin_repository(struct ux_db *db, const char *ns,
+					      const char *repository, ux_time now, int64_t *ret,
+					      struct ux_error *err)
+{
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_namespace_ensure(db, ns, now, err));
+	UX_TRY(repository_ensure(db, ns, repository, now, ret, err));
+	return ux_tx_commit(&tx, err);
+}
+
+static enum ux_code packages_announce(struct ux_index *ix, const char *ns, const char *repository,
+				      const struct ux_package_row *items, size_t n,
+				      unsigned extractor, ux_time now,
+				      struct ux_packages_announced *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct announcement a = {.ns = ns, .extractor = extractor, .now = now};
+	struct ux_packages_announced sum = {0};
+	UX_TRY(packages_begin_repository(db, ns, repository, now, &a.repository, err));
+	for (size_t i = 0; i < n; i += ANNOUNCE_AT_ONCE) {
+		size_t some = ux_min(n - i, (size_t)ANNOUNCE_AT_ONCE);
+		UX_TRY(packages_announce_some(db, &a, items + i, some, i + some == n, &sum, err));
+	}
+	*ret = sum;
+	return UX_OK;
+}
+
+UX_SQL(sql_repository_complete, "UPDATE repositories SET state = :state, completed = :now "
+				"WHERE ns = :ns AND name = :name");
+
+static enum ux_code packages_complete(struct ux_index *ix, const char *ns, const char *repository,
+				      const char *state, ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	int64_t number = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_namespace_ensure(db, ns, now, err));
+	UX_TRY(repository_ensure(db, ns, repository, now, &number, err));
+	{
+		UX_STMT(st, db, &sql_repository_complete);
+		ux_stmt_bind_text(&st, ":ns", ns);
+		ux_stmt_bind_text(&st, ":name", repository);
+		ux_stmt_bind_text(&st, ":state", state);
+		ux_stmt_bind_int(&st, ":now", now);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	return ux_tx_commit(&tx, err);
+}
+
+/* --- leases ----------------------------------------------------------------------------------- */
+
+UX_SQL(sql_packages_lapsed,
+       "UPDATE packages SET state = CASE WHEN losses + 1 >= :most THEN 4 ELSE 3 END, "
+       "losses = losses + 1, next = :now, ended = :now, cause = 'lost', "
+       "reason = 'the worker ' || worker || ' neither ended nor renewed its lease' "
+       "WHERE state = 1 AND lease_until <= :now");
+
+/* The lease stays in the row: its worker may still say how it ended, until another one has it. */
+static enum ux_code packages_note_lapsed(struct ux_db *db, ux_time now, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_packages_lapsed);
+	ux_stmt_bind_int(&st, ":most", UX_PACKAGE_LOSSES);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* A repository that has packages to lease, and how far it has been looked through. */
+struct due_repository {
+	int64_t number;
+	int64_t taken;
+	ux_time next; /* of the first package */
+	ux_time at_next;
+	int64_t at_number; /* packages up to this one have been looked at */
+	unsigned skipped;
+	bool ended; /* nothing more of it is due */
+};
+
+UX_VEC(due_repositories, struct due_repository);
+UX_VEC(package_jobs, struct ux_package_job);
+
+UX_SQL(sql_repositories_due,
+       "SELECT number, name, taken, next FROM (SELECT r.number AS number, r.name AS name, "
+       "r.taken AS taken, (SELECT p.next FROM packages p WHERE p.repository = r.number "
+       "AND p.state IN (0, 3) ORDER BY p.next LIMIT 1) AS next FROM repositories r "
+       "WHERE r.ns = :ns) AS due WHERE next IS NOT NULL ORDER BY taken, number");
+
+/* Those whose turn was longest ago come first. */
+static enum ux_code repositories_find_due(struct ux_db *db, const char *ns,
+					  const struct ux_glob *glob, struct due_repositories *v,
+					  struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_repositories_due);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		const struct due_repository r = {
+			.number = ux_stmt_get_int(&st, 0),
+			.taken = ux_stmt_get_int(&st, 2),
+			.next = ux_stmt_get_int(&st, 3),
+			.at_next = INT64_MIN,
+		};
+		const char *name = ux_stmt_peek_text(&st, 1);
+		if (!name)
+			return ux_error_nomem(err);
+		if ((!glob || ux_glob_matches(glob, name)) && !due_repositories_append(v, r))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	return UX_OK;
+}
+
+UX_SQL(sql_package_due,
+       "SELECT " UX_PACKAGE_COLUMNS
+       "FROM packages p JOIN repositories r ON r.number = p.repository "
+       "WHERE p.repository = :repository AND p.state IN (0, 3) AND p.next <= :now "
+       "AND (p.next, p.number) > (:at_next, :at_number) ORDER BY p.next, p.number LIMIT 1");
+
+static enum ux_code package_find_due(struct ux_db *db, struct due_repository *r, ux_time now,
+				     struct ux_arena *arena, struct ux_package_job *ret,
+				     struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_package_due);
+	ux_stmt_bind_int(&st, ":repository", r->number);
+	ux_stmt_bind_int(&st, ":now", now);
+	ux_stmt_bind_int(&st, ":at_next", r->at_next);
+	ux_stmt_bind_int(&st, ":at_number", r->at_number);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	r->ended = !row;
+	if (!row)
+		return UX_OK;
+	UX_TRY(ux_package_job_read(&st, arena, ret, err));
+	r->at_next = ret->next;
+	r->at_number = ret->number;
+	return UX_OK;
+}
+
+UX_SQL(sql_host_leases, "SELECT count(*) FROM packages WHERE state = 1 AND host = :host");
+
+/* A path has no host: a disk is not spared. */
+static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned most, bool *ret,
+				  struct ux_error *err)
+{
+	bool row = false;
+	*ret = true;
+	if (host[0] == '\0')
+		return UX_OK;
+	UX_STMT(st, db, &sql_host_leases);
+	ux_stmt_bind_text(&st, ":host", host);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = ux_stmt_get_int(&st, 0) < (int64_t)most;
+	return UX_OK;
+}
+
+UX_SQL(sql_package_lease,
+       "UPDATE packages SET state = 1, lease = :lease, answered = 0, lease_until = :until, "
+       "worker = :worker WHERE number = :number");
+
+static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, const char *worker,
+				  ux_time until, struct ux_error *err)
+{
+	char lease[UX_UPLOAD_UID_SIZE];
+	static_assert(sizeof(lease) == sizeof(job->lease), "both are 32 hex digits");
+	UX_TRY(ux_upload_uid_make(lease, err));
+	memcpy(job->lease, lease, sizeof(lease));
+	job->lease_until = until;
+	job->state = UX_PACKAGE_LEASED;
+	job->worker = worker;
+	UX_STMT(st, db, &sql_package_lease);
+	ux_stmt_bind_int(&st, ":number", job->number);
+	ux_stmt_bind_text(&st, ":lease", lease);
+	ux_stmt_bind_int(&st, ":until", until);
+	ux_stmt_bind_text(&st, ":worker", worker);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* Leases the next package of one repository, if there is one whose host has room. */
+static enum ux_code repository_take_one(struct ux_db *db, struct due_repository *r,
+					const struct ux_package_take *what, ux_time now,
+					struct ux_arena *arena, struct package_jobs *v,
+					struct ux_error *err)
+{
+	for (; !r->ended && r->skipped < SKIP_MOST; r->skipped++) {
+		struct ux_package_job job;
+		bool room = false;
+		UX_TRY(package_find_due(db, r, now, arena, &job, err));
+		if (r->ended)
+			return UX_OK;
+		UX_TRY(host_has_room(db, job.package.host, what->of_host, &room, err));
+		if (!room)
+			continue;
+		UX_TRY(package_lease(db, &job, what->worker, now + what->lease_s, err));
+		return package_jobs_append(v, job) ? UX_OK : ux_error_nomem(err);
+	}
+	r->ended = true;
+	return UX_OK;
+}
+
+UX_SQL(sql_repository_taken, "UPDATE repositories SET taken = :taken WHERE number = :number");
+
+static enum ux_code repository_had_turn(struct ux_db *db, int64_t number, int64_t taken,
+					struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_repository_taken);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_int(&st, ":taken", taken);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* One package of each repository in turn, until there are enough of them or no more. */
+static enum ux_code packages_deal(struct ux_db *db, const struct due_repositories *due,
+				  const struct ux_package_take *what, ux_time now,
+				  struct ux_arena *arena, struct package_jobs *v,
+				  struct ux_error *err)
+{
+	int64_t turn = due->size > 0 ? due->data[due->size - 1].taken : 0;
+	for (bool any = true; any && v->size < what->most;) {
+		any = false;
+		for (size_t i = 0; i < due->size && v->size < what->most; i++) {
+			struct due_repository *r = &due->data[i];
+			size_t before = v->size;
+			if (r->next > now || r->ended)
+				continue;
+			UX_TRY(repository_take_one(db, r, what, now, arena, v, err));
+			if (v->size == before)
+				continue;
+			any = true;
+			UX_TRY(repository_had_turn(db, r->number, ++turn, err));
+		}
+	}
+	return UX_OK;
+}
+
+UX_SQL(sql_package_next_lapse,
+       "SELECT lease_until FROM packages WHERE state = 1 ORDER BY lease_until LIMIT 1");
+
+/* When something may be had, if there was nothing now. */
+static enum ux_code packages_next_time(struct ux_db *db, const struct due_repositories *due,
+				       ux_time now, ux_time *ret, struct ux_error *err)
+{
+	bool row = false;
+	ux_time next = INT64_MAX;
+	for (size_t i = 0; i < due->size; i++)
+		next = ux_min(next, ux_max(due->data[i].next, now + BUSY_S));
+	UX_STMT(st, db, &sql_package_next_lapse);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = row ? ux_min(next, ux_stmt_get_int(&st, 0)) : next;
+	return UX_OK;
+}
+
+/*
+ * A power cut may lose a lease, which is then given again: what two workers make of one package is
+ * the same, and the store keeps it once.
+ */
+static enum ux_code packages_take(struct ux_index *ix, const char *ns,
+				  const struct ux_package_take *what, ux_time now,
+				  struct ux_arena *arena, struct ux_package_jobs *ret,
+				  ux_time *ret_next, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	ux_cleanup(due_repositories_deinit) struct due_repositories due = {0};
+	ux_cleanup(package_jobs_deinit) struct package_jobs v = {0};
+	ux_time next = INT64_MAX;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(packages_note_lapsed(db, now, err));
+	UX_TRY(repositories_find_due(db, ns, what->glob, &due, err));
+	UX_TRY(packages_deal(db, &due, what, now, arena, &v, err));
+	if (v.size == 0)
+		UX_TRY(packages_next_time(db, &due, now, &next, err));
+	ret->n = v.size;
+	ret->items = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	if (!ret->items)
+		return ux_arena_fail(arena, err);
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret_next = next;
+	return UX_OK;
+}
+
+/* What an end or a renewal has to know of the row. */
+struct package_held {
+	enum ux_package_state state;
+	bool answered;
+	unsigned tries;
+};
+
+UX_SQL(sql_package_held, "SELECT state, answered, tries, lease = :lease FROM packages "
+			 "WHERE number = :number AND ns = :ns");
+
+static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t number,
+				      const char *lease, struct package_held *ret,
+				      struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_package_held);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":lease", lease);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	if (!row)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no package %" PRId64, number);
+	if (ux_stmt_get_int(&st, 3) == 0)
+		return ux_error_set(err, UX_ECONFLICT, "the lease of package %" PRId64 " was lost",
+				    number);
+	*ret = (struct package_held){
+		.state = (enum ux_package_state)ux_stmt_get_int(&st, 0),
+		.answered = ux_stmt_get_int(&st, 1) != 0,
+		.tries = (unsigned)ux_stmt_get_int(&st, 2),
+	};
+	return UX_OK;
+}
+
+UX_SQL(sql_package_renew, "UPDATE packages SET lease_until = :until WHERE number = :number");
+
+static enum ux_code packages_renew(struct ux_index *ix, const char *ns, int64_t number,
+				   const char *lease, ux_time now, int64_t lease_s,
+				   struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct package_held held;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(package_find_held(db, ns, number, lease, &held, err));
+	if (held.state != UX_PACKAGE_LEASED)
+		return ux_error_set(err, UX_ECONFLICT, "the lease of package %" PRId64 " has ended",
+				    number);
+	{
+		UX_STMT(st, db, &sql_package_renew);
+		ux_stmt_bind_int(&st, ":number", number);
+		ux_stmt_bind_int(&st, ":until", now + lease_s);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	return ux_tx_commit(&tx, err);
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+/* The state of a package after an end, and when it is due again. */
+static enum ux_package_state package_state_after(const struct ux_package_end *how, unsigned tries,
+						 ux_time now, ux_time *ret_next)
+{
+	*ret_next = now;
+	switch (how->outcome) {
+	case UX_PACKAGE_ENDS_DONE:
+		return UX_PACKAGE_DONE;
+	case UX_PACKAGE_ENDS_LATER:
+		*ret_next = now + how->later_s;
+		return UX_PACKAGE_FAILED;
+	case UX_PACKAGE_ENDS_FAILED:
+		*ret_next = now + ((int64_t)UX_PACKAGE_BACK_OFF_S << (2 * (tries - 1)));
+		return tries >= UX_PACKAGE_TRIES ? UX_PACKAGE_QUARANTINED : UX_PACKAGE_FAILED;
+	case UX_PACKAGE_ENDS_QUARANTINED:
+		break;
+	}
+	return UX_PACKAGE_QUARANTINED;
+}
+
+UX_SQL(sql_package_end,
+       "UPDATE packages SET state = :state, answered = 1, lease_until = 0, tries = :tries, "
+       "next = :next, cause = :cause, reason = :reason, modules = :modules, fetched = :fetched, "
+       "stored = :stored, extractor = max(extractor, :extractor), ended = :now "
+       "WHERE number = :number");
+
+static enum ux_code package_end_row(struct ux_db *db, int64_t number,
+				    const struct ux_package_end *how, unsigned tries, ux_time now,
+				    enum ux_package_state *ret, struct ux_error *err)
+{
+	bool done = how->outcome == UX_PACKAGE_ENDS_DONE;
+	ux_time next = now;
+	if (how->outcome == UX_PACKAGE_ENDS_FAILED)
+		tries++;
+	*ret = package_state_after(how, tries, now, &next);
+	UX_STMT(st, db, &sql_package_end);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_int(&st, ":state", *ret);
+	ux_stmt_bind_int(&st, ":tries", tries);
+	ux_stmt_bind_int(&st, ":next", next);
+	ux_stmt_bind_text(&st, ":cause", done ? "" : how->cause);
+	ux_stmt_bind_text(&st, ":reason", done ? "" : how->reason);
+	ux_stmt_bind_int(&st, ":modules", (int64_t)how->modules);
+	ux_stmt_bind_int(&st, ":fetched", (int64_t)how->fetched);
+	ux_stmt_bind_int(&st, ":stored", (int64_t)how->stored);
+	ux_stmt_bind_int(&st, ":extractor", how->extractor);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code packages_end(struct ux_index *ix, const char *ns, int64_t number,
+				 const struct ux_package_end *how, ux_time now,
+				 enum ux_package_state *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct package_held held;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(package_find_held(db, ns, number, how->lease, &held, err));
+	if (!held.answered)
+		UX_TRY(package_end_row(db, number, how, held.tries, now, &held.state, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = held.state;
+	return UX_OK;
+}
+
+UX_SQL(sql_packages_retry,
+       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = '', "
+       "extractor = :extractor WHERE state = 4 AND extractor < :extractor");
+
+static enum ux_code packages_retry(struct ux_index *ix, unsigned extractor, ux_time now,
+				   uint64_t *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_packages_retry);
+	ux_stmt_bind_int(&st, ":extractor", extractor);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, ret, err);
+}
+
+void ux_packages_init(struct ux_index *ix)
+{
+	ix->packages.announce = packages_announce;
+	ix->packages.complete = packages_complete;
+	ix->packages.take = packages_take;
+	ix->packages.renew = packages_renew;
+	ix->packages.end = packages_end;
+	ix->packages.retry = packages_retry;
+}
