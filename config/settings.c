@@ -107,6 +107,10 @@ static const struct ux_setting rows[] = {
 	{NULL, "cache", UX_SETTING_BYTES, AT(cache_bytes), "0", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Bytes kept of data that can be recreated (extracted, or fetched from upstreams); 0 means "
 	 "no limit."},
+	{NULL, "crawl-host-jobs", UX_SETTING_COUNT, AT(crawl_host_jobs), "4", 1, 1000,
+	 UX_SETTING_LIVE, NULL,
+	 "Packages of one host, such as a mirror, that all workers of a crawl together may have "
+	 "leased at a time."},
 	{NULL, "keep-profiles", UX_SETTING_TIME, AT(keep_profiles_ms), "0", 0, 3650 * DAY,
 	 UX_SETTING_LIVE, NULL,
 	 "How long profiles are kept that were uploaded or have passed as OpenTelemetry messages; 0 "

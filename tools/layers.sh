@@ -39,13 +39,14 @@ BEGIN {
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
 	allow["server/upstream"] = "base id config net store server/core server/upload"
 	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"
+	allow["server/crawl"] = "base net store server/core server/upload"
 	allow["server/profiles"] = "base id code names object net store profile server/core server/symbolize"
 	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream " \
 		"server/profiles"
 	allow["server/pages"] = "crash base id names net store profile server/core server/gate server/symbolize server/modules " \
-		"server/profiles server/upstream"
+		"server/profiles server/crawl server/upstream"
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
-		"server/upstream server/modules server/protocols server/profiles server/pages otlp"
+		"server/upstream server/modules server/crawl server/protocols server/profiles server/pages otlp"
 	# the command
 	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push agent split profile record otlp sandbox server/run"
 }

@@ -117,6 +117,8 @@ struct ux_server {
 	void *clock_ctx;
 	/* size limit of one upload; may change; no memory order needed */
 	_Atomic uint64_t upload_most;
+	/* leases of packages of one host, of all workers; may change; no memory order needed */
+	_Atomic unsigned crawl_of_host;
 	struct ux_http_memory memory; /* shared by all requests */
 	/* what serves this; NULL until it does, set with release */
 	_Atomic(struct ux_http_server *) http;

@@ -45,6 +45,8 @@ static void reload_apply_limits(struct ux_running *r)
 	atomic_store_explicit(&r->server->upload_most, next.upload_bytes, memory_order_relaxed);
 	atomic_store_explicit(&r->server->memory.most, next.memory_bytes, memory_order_relaxed);
 	ux_module_cache_limit(r->server->cache, next.memory_bytes);
+	atomic_store_explicit(&r->server->crawl_of_host, (unsigned)r->settings->crawl_host_jobs,
+			      memory_order_relaxed);
 }
 
 static void reload_apply_keeping(struct ux_keeper *k, const struct ux_settings *s)

@@ -3,6 +3,7 @@
 #include "routes.h"
 
 #include "auth.h"
+#include "crawl.h"
 #include "http_server.h"
 #include "forwarder.h"
 #include "modules.h"
@@ -86,6 +87,18 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/v1/symbolize/otlp", ux_handle_symbolize_otlp, NULL, UX_SCOPE_SYMBOLIZE,
 	 "the same; the named message is the answer", .works = true, .body = UX_BODY_LARGE,
 	 .coded = true, .error = ux_otlp_error},
+	{UX_METHOD_POST, "/v1/crawl/packages", ux_handle_crawl_packages, NULL, UX_SCOPE_UPLOAD,
+	 "announce packages of a repository", .works = true, .body = UX_BODY_LARGE},
+	{UX_METHOD_GET, "/v1/crawl/repositories", ux_handle_crawl_repositories, NULL, UX_SCOPE_READ,
+	 "repositories that were announced", .works = true},
+	{UX_METHOD_POST, "/v1/crawl/jobs/take", ux_handle_crawl_take, NULL, UX_SCOPE_UPLOAD,
+	 "lease packages", .works = true, .body = UX_BODY_SMALL},
+	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/renew", ux_handle_crawl_renew, NULL, UX_SCOPE_UPLOAD,
+	 "renew a lease", .works = true, .body = UX_BODY_SMALL},
+	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/end", ux_handle_crawl_end, NULL, UX_SCOPE_UPLOAD,
+	 "end a lease", .works = true, .body = UX_BODY_SMALL},
+	{UX_METHOD_GET, "/v1/crawl/status", ux_handle_crawl_status, NULL, UX_SCOPE_READ,
+	 "how far crawls are", .works = true},
 	{UX_METHOD_POST, "/v1/profiles", ux_handle_profile_upload, NULL, UX_SCOPE_UPLOAD,
 	 "keep a profile: ?service=NAME", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/profiles", ux_handle_profiles, NULL, UX_SCOPE_READ,

@@ -3,6 +3,7 @@
 #include "serve.h"
 
 #include "auth.h"
+#include "crawl.h"
 #include "clock.h"
 #include "event_log.h"
 #include "routes.h"
@@ -89,6 +90,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.seed = serve_random_seed(),
 	};
 	s->upload_most = app.limits.upload_bytes;
+	s->crawl_of_host = UX_CRAWL_OF_HOST;
 	s->memory.most = app.limits.memory_bytes;
 	s->metrics.start = ux_clock_wall();
 	s->routes = ux_server_routes;

@@ -173,6 +173,7 @@ static enum ux_code extractor_resume(struct ux_extractor *x, struct ux_error *er
 	uint64_t n = 0;
 	UX_TRY(ix->jobs.release(ix, owner, err));
 	UX_TRY(ix->modules.requeue(ix, now, &n, err));
+	UX_TRY(ix->packages.retry(ix, UX_EXTRACTOR_PARSER, now, &n, err));
 	return ix->modules.retry_failed(ix, UX_EXTRACTOR_PARSER, now, &n, err);
 }
 

@@ -302,4 +302,5 @@ void index_conforms(struct ux_index *ix)
 	index_keeping_conforms(ix);
 	index_others_conform(ix);
 	index_profiles_conform(ix);
+	index_packages_conform(ix);
 }

@@ -151,6 +151,46 @@ static void add_profile(struct world *w)
 			 UX_OK);
 }
 
+/* One that failed, and one that waits. */
+static void add_packages(struct world *w)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_index *ix = w->s.store.index;
+	struct ux_packages_announced announced;
+	struct ux_package_jobs jobs;
+	enum ux_package_state after;
+	ux_time next = 0, now = ux_store_now(&w->s.store);
+	struct ux_package_row rows[2];
+	for (size_t i = 0; i < ux_countof(rows); i++)
+		rows[i] = (struct ux_package_row){.key = i == 0 ? "a" : "b",
+						  .name = secret,
+						  .version = "",
+						  .arch = "",
+						  .source = "",
+						  .distribution = "",
+						  .suite = "",
+						  .component = "",
+						  .kind = "deb",
+						  .role = "debug",
+						  .url = "/a",
+						  .host = "",
+						  .sha256 = "",
+						  .crawl = true};
+	assert_int_equal(ix->packages.announce(ix, "theirs", secret, rows, ux_countof(rows), 1, now,
+					       &announced, NULL),
+			 UX_OK);
+	const struct ux_package_take take = {.worker = "w", .most = 1, .lease_s = 60, .of_host = 1};
+	assert_int_equal(ix->packages.take(ix, "theirs", &take, now, &arena, &jobs, &next, NULL),
+			 UX_OK);
+	const struct ux_package_end end = {.lease = jobs.items[0].lease,
+					   .outcome = UX_PACKAGE_ENDS_QUARANTINED,
+					   .cause = "bomb",
+					   .reason = secret};
+	assert_int_equal(
+		ix->packages.end(ix, "theirs", jobs.items[0].number, &end, now, &after, NULL),
+		UX_OK);
+}
+
 static int open_world(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -245,6 +285,14 @@ static const struct recipe {
 	{UX_METHOD_POST, "/pprof/{id}/symbol", "/pprof/" ID "/symbol", "0x401007", "_start"},
 	{UX_METHOD_GET, "/v1/explain/{id}", "/v1/explain/" ID, "", secret},
 	{UX_METHOD_GET, "/v1/gsym/{id}", "/v1/gsym/" ID, "", NULL},
+	{UX_METHOD_POST, "/v1/crawl/packages", NULL, "", NULL}, /* into one's own namespace */
+	{UX_METHOD_GET, "/v1/crawl/repositories", "/v1/crawl/repositories", "", secret},
+	{UX_METHOD_POST, "/v1/crawl/jobs/take", "/v1/crawl/jobs/take", "{\"worker\":\"w\"}",
+	 secret},
+	/* whoever has the lease; index_suite_packages.c has those of other namespaces */
+	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/renew", NULL, "", NULL},
+	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/end", NULL, "", NULL},
+	{UX_METHOD_GET, "/v1/crawl/status", "/v1/crawl/status", "", secret},
 	{UX_METHOD_POST, "/v1/profiles", NULL, "", NULL}, /* into one's own namespace */
 	{UX_METHOD_GET, "/v1/profiles", "/v1/profiles", "", secret},
 	{UX_METHOD_GET, "/v1/profiles/services", "/v1/profiles/services", "", "\"svc\""},
@@ -389,6 +437,7 @@ static void every_route_shows_a_module_to_keys_of_its_namespace_alone(void **sta
 	upload(w, w->theirs, their_id);
 	add_elf(w);
 	add_profile(w);
+	add_packages(w);
 	announce(w, w->theirs, "go:open", w->uid);
 	strangers_ask(w, admin);
 	owner_asks(w, owner, /* last= */ false);

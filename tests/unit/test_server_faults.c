@@ -114,6 +114,14 @@ static const struct {
 	{"POST", "/pprof/" ID "/symbol", "0x401007", NULL},
 	{"GET", "/v1/explain/" ID "?addr=0x401007", "", NULL},
 	{"GET", "/v1/gsym/" ID, "", NULL},
+	{"POST", "/v1/crawl/packages",
+	 "{\"repository\":\"r\",\"complete\":true,\"state\":{\"etag\":\"x\"},\"packages\":[{"
+	 "\"key\":\"k\",\"url\":\"http://a/k\",\"kind\":\"deb\",\"role\":\"debug\","
+	 "\"build_ids\":[\"" ID "\"]}]}",
+	 NULL},
+	{"POST", "/v1/crawl/jobs/take", "{\"worker\":\"w\",\"lease_s\":5}", NULL},
+	{"GET", "/v1/crawl/repositories", "", NULL},
+	{"GET", "/v1/crawl/status", "", NULL},
 	{"GET", "/v1/profiles", "", NULL},
 	{"GET", "/v1/profiles/services", "", NULL},
 	{"GET", "/v1/profiles/merged?service=svc&format=folded", "", NULL},

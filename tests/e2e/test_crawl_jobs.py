@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server keeps of a crawl: packages are announced, leased to workers, and end."""
+import hashlib
+
+import pytest
+
+from conftest import Server
+from http_api import Api
+
+
+@pytest.fixture
+def crawled(tmp_path):
+    s = Server(tmp_path / "server").start()
+    yield s
+    assert s.stop() in (0, None)
+
+
+def package(number, host="mirror.example", **more):
+    key = hashlib.sha256(str(number).encode()).hexdigest()
+    return {"key": key, "name": f"lib{number}-dbg", "version": "1.0-1", "arch": "amd64", "source": f"lib{number}",
+            "distribution": "debian", "suite": "bookworm", "component": "main",
+            "url": f"http://{host}/pool/lib{number}-dbg_1.0-1_amd64.deb", "size": 1000 + number, "installed": 5000,
+            "kind": "deb", "role": "debug", "build_ids": [f"{number:040x}"], **more}
+
+
+def announce(api, packages, repository="debian bookworm main amd64", **more):
+    status, doc, _ = api("POST", "/v1/crawl/packages", {"repository": repository, "packages": packages, **more})
+    assert status == 200, doc
+    return doc
+
+
+def take(api, most=1, worker="w", **more):
+    status, doc, _ = api("POST", "/v1/crawl/jobs/take", {"worker": worker, "most": most, **more})
+    assert status == 200, doc
+    return doc
+
+
+def end(api, job, outcome="done", **more):
+    return api("POST", f"/v1/crawl/jobs/{job['id']}/end", {"lease": job["lease"], "outcome": outcome, **more})
+
+
+def crawl_status(api):
+    status, doc, _ = api("GET", "/v1/crawl/status")
+    assert status == 200, doc
+    return doc
+
+
+def test_a_worker_takes_and_ends_what_was_announced(crawled):
+    api = Api(crawled)
+    doc = announce(api, [package(n) for n in range(3)], state={"etag": "\"x\""}, complete=True)
+    assert doc == {"new": 3, "known": 0, "again": 0}
+    assert announce(api, [package(n) for n in range(4)]) == {"new": 1, "known": 3, "again": 0}
+    repositories = api("GET", "/v1/crawl/repositories")[1]["repositories"]
+    assert [(r["repository"], r["state"], r["packages"]) for r in repositories] == \
+        [("debian bookworm main amd64", {"etag": "\"x\""}, {"waiting": 4})]
+    jobs = take(api, 2)["jobs"]
+    want = package(0)
+    del want["build_ids"]
+    assert jobs[0]["package"] == {**want, "sha256": want["key"], "repository": "debian bookworm main amd64"}
+    for _ in range(2):
+        assert end(api, jobs[0], modules=2, bytes_fetched=1000, bytes_stored=90, extractor=1)[:2] == \
+            (200, {"state": "done"})
+    assert end(api, jobs[1], "failed", cause="hash", reason="its SHA-256 is another")[1] == {"state": "failed"}
+    assert api("POST", f"/v1/crawl/jobs/{jobs[1]['id']}/renew", {"lease": jobs[1]["lease"]})[0] == 409
+    doc = crawl_status(api)
+    assert {name: s["packages"] for name, s in doc["states"].items()} == \
+        {"waiting": 2, "leased": 0, "done": 1, "failed": 1, "quarantined": 0, "known": 0}
+    assert doc["states"]["done"]["bytes_stored"] == 90 and doc["recent"]["modules"] == 2
+    assert doc["causes"] == [{"cause": "hash", "packages": 1}] and doc["left"]["packages"] == 3
+    assert [(f["name"], f["reason"]) for f in doc["failures"]] == [("lib1-dbg", "its SHA-256 is another")]
+    rest = take(api, 9)["jobs"]
+    assert [j["package"]["name"] for j in rest] == ["lib2-dbg", "lib3-dbg"]
+    assert api("POST", f"/v1/crawl/jobs/{rest[0]['id']}/renew", {"lease": rest[0]["lease"], "lease_s": 60})[0] == 204
+    empty = take(api)
+    assert empty["jobs"] == [] and empty["left"] and 1 <= empty["retry_after"] <= 60
+    assert [end(api, job, "quarantined", cause="bomb")[1]["state"] for job in rest] == ["quarantined"] * 2
+
+
+def test_a_host_has_no_more_leases_than_configured(tmp_path):
+    server = Server(tmp_path / "server", options=("--set", "crawl-host-jobs=2")).start()
+    api = Api(server)
+    announce(api, [package(n) for n in range(5)])
+    announce(api, [package(n, host="other.example:8080") for n in range(5, 8)], repository="other")
+    hosts = [job["package"]["url"].split("/")[2] for job in take(api, 50)["jobs"]]
+    assert sorted(hosts) == ["mirror.example"] * 2 + ["other.example:8080"] * 2
+    assert take(api, 50, worker="another")["jobs"] == []
+    server.stop()
+
+
+def test_what_is_wrong_in_a_request_is_said(crawled):
+    api = Api(crawled)
+    path = "/v1/crawl/packages"
+
+    def refused(**more):
+        return api.refused(400, "invalid", "POST", path, {"repository": "r", "packages": [package(1), package(2, **more)]})
+    assert refused(url="ftp://a/b").startswith("package 1: \"url\"")
+    assert "\"url\"" in refused(url="https://user:password@host/b")
+    assert "build_ids" in refused(build_ids=["xyz"])
+    assert "build_ids" in refused(build_ids=[7])
+    assert "sha256" in refused(sha256="12")
+    assert "key" in refused(key="")
+    assert "kind" in refused(kind="zip") and "role" in refused(role="")
+    assert "name" in refused(name="a\nb")
+    assert "size" in refused(size=1 << 62)
+    assert "repository" in api.refused(400, "invalid", "POST", path, {"packages": []})
+    assert "state" in api.refused(400, "invalid", "POST", path,
+                                  {"repository": "r", "packages": [], "complete": True, "state": 7})
+    assert "state" in api.refused(413, "too_large", "POST", path,
+                                  {"repository": "r", "packages": [], "complete": True, "state": {"a": "b" * 5000}})
+    assert "packages" in api.refused(413, "too_large", "POST", path,
+                                     {"repository": "r", "packages": [package(1)] * 5001})
+    assert crawl_status(api)["states"]["waiting"]["packages"] == 0
+    assert "worker" in api.refused(400, "invalid", "POST", "/v1/crawl/jobs/take", {})
+    assert "lease_s" in api.refused(400, "invalid", "POST", "/v1/crawl/jobs/take", {"worker": "w", "lease_s": 1})
+    announce(api, [package(1)])
+    job = take(api)["jobs"][0]
+    for wrong in ({"outcome": "fine"}, {"cause": "Two Words"}, {"modules": 1 << 62}, {"lease": ""}):
+        body = {"lease": job["lease"], "outcome": "failed", **wrong}
+        assert next(iter(wrong)) in api.refused(400, "invalid", "POST", f"/v1/crawl/jobs/{job['id']}/end", body)
+    api.refused(409, "conflict", "POST", f"/v1/crawl/jobs/{job['id']}/end", {"lease": "0" * 32, "outcome": "done"})
+    api.refused(404, "not_found", "POST", "/v1/crawl/jobs/77/end", {"lease": "0" * 32, "outcome": "done"})
+    assert end(api, job)[1] == {"state": "done"}
