@@ -3,6 +3,7 @@
 #ifndef UX_PACKAGE_ROWS_H
 #define UX_PACKAGE_ROWS_H
 
+#include "index_packages.h"
 #include "index_sql.h"
 
 /* Columns of packages p and repositories r in the order in which ux_package_job_read() has them. */
