@@ -28,6 +28,7 @@ struct ux_http_client {
 	char *proxy;
 	unsigned connect_ms;
 	uint64_t rate; /* of bodies, bytes a second; 0: no limit */
+	uint64_t receive_rate;
 	enum ux_http_reach reach;
 	struct curl_slist *lines; /* headers of the call in progress */
 };
@@ -196,6 +197,7 @@ static void client_copy_options(struct ux_http_client *c, const struct ux_http_c
 	c->cafile = client_copy(o->cafile, failed);
 	c->proxy = client_copy(o->proxy, failed);
 	c->rate = o->rate;
+	c->receive_rate = o->receive_rate;
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
 	c->reach = o->reach;
 }
@@ -463,6 +465,9 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 	if (c->rate > 0)
 		curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE,
 				 (curl_off_t)ux_min(c->rate, (uint64_t)INT64_MAX));
+	if (c->receive_rate > 0)
+		curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE,
+				 (curl_off_t)ux_min(c->receive_rate, (uint64_t)INT64_MAX));
 	if (t->call->slow_bytes_s > 0) {
 		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
 				 (long)ux_min(t->call->slow_bytes_s, (uint64_t)LONG_MAX));
@@ -523,6 +528,16 @@ static void client_read_challenge(CURL *curl, struct ux_http_answer *answer)
 				 h->value);
 }
 
+/* A validator is used whole or not at all. */
+static void client_read_validator(CURL *curl, const char *name, char *ret, size_t size)
+{
+	struct curl_header *h = NULL;
+	ret[0] = '\0';
+	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
+	    strlen(h->value) < size)
+		snprintf(ret, size, "%s", h->value);
+}
+
 static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 {
 	long status = 0;
@@ -534,6 +549,8 @@ static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 	answer->status = (unsigned)status;
 	if (status == 401)
 		client_read_challenge(curl, answer);
+	client_read_validator(curl, "ETag", answer->etag, sizeof(answer->etag));
+	client_read_validator(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
 	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);
 	snprintf(answer->location, sizeof(answer->location), "%s", location ? location : "");
 }

@@ -25,7 +25,8 @@ struct ux_http_client_options {
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
 	unsigned connect_ms; /* 0: 10 s */
 	enum ux_http_reach reach;
-	uint64_t rate;     /* bytes a second that a body is sent with; 0: no limit */
+	uint64_t rate;         /* bytes a second that a body is sent with; 0: no limit */
+	uint64_t receive_rate; /* the same for answers */
 	const char *proxy; /* URL of a proxy, with reach ANYWHERE; NULL: that of the environment */
 };
 
@@ -84,6 +85,8 @@ struct ux_http_answer {
 	struct ux_out body;
 	unsigned retry_after_s; /* 0: there is no Retry-After */
 	char location[256];     /* of a redirect that was not followed; otherwise "" */
+	char etag[128];         /* "": none, or a longer one */
+	char modified[64];      /* Last-Modified; "": none */
 	/* of a 401: the WWW-Authenticate header, that of Bearer if there are several; "": none */
 	char authenticate[1024];
 };
