@@ -12,6 +12,7 @@ extern const struct ux_command ux_cmd_lookup;
 extern const struct ux_command ux_cmd_proc;
 extern const struct ux_command ux_cmd_push;
 extern const struct ux_command ux_cmd_agent;
+extern const struct ux_command ux_cmd_crawl;
 extern const struct ux_command ux_cmd_split;
 extern const struct ux_command ux_cmd_disas;
 extern const struct ux_command ux_cmd_symbolize;

@@ -25,6 +25,7 @@ static int server_absent_run(const struct ux_command *cmd, int argc, char **argv
 	}
 
 const struct ux_command ux_cmd_agent = ABSENT("agent");
+const struct ux_command ux_cmd_crawl = ABSENT("crawl");
 const struct ux_command ux_cmd_disas = ABSENT("disas");
 const struct ux_command ux_cmd_serve = ABSENT("serve");
 const struct ux_command ux_cmd_key = ABSENT("key");

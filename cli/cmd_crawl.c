@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex crawl: symbols of the packages of distributions. */
+#include "commands.h"
+
+#include "common_options.h"
+#include "crawl_plan.h"
+#include "json_out.h"
+#include "output.h"
+#include "repo_url.h"
+#include "text.h"
+
+#include <time.h>
+
+struct crawl_values {
+	struct ux_option_each suites, components, archs, names, keyrings;
+	const char *mirror;
+	const char *since;
+	uint64_t max_size;
+	bool allow_expired;
+	bool debug_only;
+	bool dry_run;
+	const char *contact;
+	bool json;
+};
+
+static const struct ux_option crawl_options[] = {
+	{"suite", 's', UX_OPTION_EACH, offsetof(struct crawl_values, suites), "SUITE",
+	 "suite or release, such as bookworm; may be repeated [apt's]"},
+	{"component", 'c', UX_OPTION_EACH, offsetof(struct crawl_values, components), "NAME",
+	 "component, such as main; may be repeated [apt's]"},
+	{"arch", 'a', UX_OPTION_EACH, offsetof(struct crawl_values, archs), "ARCH",
+	 "architecture, in the distribution's words; may be repeated [this machine's]"},
+	{"package", 'p', UX_OPTION_EACH, offsetof(struct crawl_values, names), "GLOB",
+	 "only packages of such names; may be repeated"},
+	{"since", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, since), "DATE",
+	 "only packages that were built on or after YYYY-MM-DD, where the index says when"},
+	{"max-size", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, max_size), "SIZE",
+	 "leave out larger packages"},
+	{"debug-only", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, debug_only), NULL,
+	 "only packages with debug files, not the stripped ones"},
+	{"mirror", 'm', UX_OPTION_TEXT, offsetof(struct crawl_values, mirror), "URL",
+	 "root of a mirror, also a folder [apt's]"},
+	{"keyring", 0, UX_OPTION_EACH, offsetof(struct crawl_values, keyrings), "FILE",
+	 "keys that may sign; may be repeated [apt's, the distribution's]"},
+	{"allow-expired", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_expired), NULL,
+	 "accept metadata whose Valid-Until has passed"},
+	{"contact", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, contact), "TEXT",
+	 "address or URL for people who run mirrors, sent in the User-Agent"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct crawl_values, dry_run), NULL,
+	 "count packages and bytes, and do nothing else"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct crawl_values, json), NULL,
+	 "one object a repository"},
+};
+
+static struct ux_crawl_words crawl_words(const struct ux_option_each *each)
+{
+	return (struct ux_crawl_words){each->items, each->n};
+}
+
+/* "YYYY-MM-DD" at 0:00 UTC. */
+static bool crawl_parse_date(const char *text, int64_t *ret)
+{
+	struct tm tm = {0};
+	uint64_t part[3] = {0};
+	struct ux_bytes t = ux_bytes_cstr(text);
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = ux_digits_parse(t, 10, &part[i]);
+		if (n != (i == 0 ? 4 : 2) || (i < 2 && (t.size <= n || t.data[n] != '-')) ||
+		    (i == 2 && t.size != n))
+			return false;
+		t = ux_bytes(t.data + n + 1, t.size - ux_min(t.size, n + 1));
+	}
+	tm.tm_year = (int)part[0] - 1900;
+	tm.tm_mon = (int)part[1] - 1;
+	tm.tm_mday = (int)part[2];
+	*ret = timegm(&tm);
+	return tm.tm_mon == (int)part[1] - 1 && tm.tm_mday == (int)part[2];
+}
+
+static struct ux_crawl_sum crawl_total(const struct ux_crawl_repository *r)
+{
+	struct ux_crawl_sum all = {0};
+	for (size_t i = 0; i < UX_PACKAGE_ROLE_COUNT; i++) {
+		all.packages += r->roles[i].packages;
+		all.bytes += r->roles[i].bytes;
+		all.installed += r->roles[i].installed;
+		all.build_ids += r->roles[i].build_ids;
+	}
+	return all;
+}
+
+static void crawl_print_json(struct ux_out *out, const struct ux_crawl_repository *r)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "repository", r->label);
+	if (r->err.code != UX_OK) {
+		ux_json_key_cstr(&j, "cause", r->result.cause);
+		ux_json_key_cstr(&j, "error", ux_error_format(&r->err, text, sizeof(text)));
+		ux_json_object_end(&j);
+		ux_out_u8(out, '\n');
+		return;
+	}
+	ux_json_key_bool(&j, "unchanged", r->result.unchanged);
+	ux_json_key_u64(&j, "in_index", r->result.packages);
+	for (size_t i = 0; i < UX_PACKAGE_ROLE_COUNT; i++) {
+		ux_json_key(&j, ux_package_role_name((enum ux_package_role)i));
+		ux_json_object_begin(&j);
+		ux_json_key_u64(&j, "packages", r->roles[i].packages);
+		ux_json_key_u64(&j, "bytes", r->roles[i].bytes);
+		ux_json_key_u64(&j, "installed", r->roles[i].installed);
+		ux_json_key_u64(&j, "build_ids", r->roles[i].build_ids);
+		ux_json_object_end(&j);
+	}
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void crawl_print_sum(struct ux_out *out, const char *what, const struct ux_crawl_sum *s)
+{
+	ux_out_fmt(out, "  %-9s %" PRIu64 " packages, ", what, s->packages);
+	ux_text_size(out, s->bytes);
+	ux_out_cstr(out, " to fetch, ");
+	ux_text_size(out, s->installed);
+	ux_out_fmt(out, " unpacked, %" PRIu64 " build IDs\n", s->build_ids);
+}
+
+static void crawl_print_text(struct ux_out *out, const struct ux_crawl_repository *r)
+{
+	if (r->err.code != UX_OK)
+		return;
+	ux_text(out, ux_bytes_cstr(r->label));
+	if (r->result.unchanged) {
+		ux_out_cstr(out, ": unchanged\n");
+		return;
+	}
+	ux_out_fmt(out, ": %" PRIu64 " packages\n", r->result.packages);
+	for (size_t i = 0; i < UX_PACKAGE_ROLE_COUNT; i++)
+		if (r->roles[i].packages > 0)
+			crawl_print_sum(out, ux_package_role_name((enum ux_package_role)i),
+					&r->roles[i]);
+}
+
+/* Prints what is planned; returns the exit status. */
+static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl_values *v)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_crawl_sum all = {0};
+	int status = UX_EXIT_DONE;
+	for (size_t i = 0; i < plan->repositories.size; i++) {
+		const struct ux_crawl_repository *r = &plan->repositories.data[i];
+		struct ux_crawl_sum sum = crawl_total(r);
+		if (r->err.code != UX_OK)
+			status = ux_max(status, v->json ? ux_exit_of(r->err.code)
+							: ux_print_error(r->label, &r->err));
+		(v->json ? crawl_print_json : crawl_print_text)(&out, r);
+		all.packages += sum.packages;
+		all.bytes += sum.bytes;
+		all.installed += sum.installed;
+		all.build_ids += sum.build_ids;
+	}
+	if (!v->json && plan->repositories.size > 1)
+		crawl_print_sum(&out, "all", &all);
+	return ux_finish(&out, status);
+}
+
+static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct crawl_values v = {0};
+	struct ux_args args;
+	struct ux_error err = UX_ERROR_INIT;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0)
+		return ux_usage_verb(cmd, NULL, ux_crawl_distributions);
+	if (args.n > 1)
+		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[1]);
+	struct ux_crawl_choice choice = {
+		.distribution = args.items[0],
+		.suites = crawl_words(&v.suites),
+		.components = crawl_words(&v.components),
+		.archs = crawl_words(&v.archs),
+		.mirror = v.mirror,
+		.keys = {v.keyrings.items, v.keyrings.n},
+		.allow_expired = v.allow_expired,
+		.names = crawl_words(&v.names),
+		.roles = v.debug_only ? 1u << UX_PACKAGE_DEBUG : 0,
+		.size_most = v.max_size,
+	};
+	if (v.since && !crawl_parse_date(v.since, &choice.since))
+		return ux_usage_error(cmd, "--since: \"%.32s\" is no date of the form YYYY-MM-DD",
+				      v.since);
+	if (v.mirror && ux_repo_url_check(v.mirror, &err) != UX_OK)
+		return ux_usage_error(cmd, "--mirror: %s", err.text);
+	ux_cleanup(ux_crawl_plan_deinit) struct ux_crawl_plan plan = {0};
+	if (ux_crawl_plan_choose(&plan, &choice, &err) != UX_OK)
+		return err.code == UX_EINVAL ? ux_usage_error(cmd, "%s", err.text)
+					     : ux_print_error("crawl", &err);
+	struct ux_polite *client = NULL;
+	const struct ux_polite_options polite = {.contact = v.contact};
+	if (ux_polite_open(&client, &polite, &err) != UX_OK)
+		return ux_print_error("crawl", &err);
+	enum ux_code code = ux_crawl_plan_read(&plan, &choice, client, NULL, &err);
+	ux_polite_close(client);
+	if (code != UX_OK)
+		return ux_print_error("crawl", &err);
+	return crawl_print_plan(&plan, &v);
+}
+
+const struct ux_command ux_cmd_crawl = {
+	.name = "crawl",
+	.usage = "DISTRIBUTION [options]",
+	.line = "symbols of a distribution's packages to a server",
+	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
+		"package, and chooses the packages that have symbols: those with debug files, and the\n"
+		"stripped ones as poorer candidates. DISTRIBUTION is debian or ubuntu.",
+	.examples = "  unhex crawl debian --dry-run\n"
+		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
+		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",
+	.options = crawl_options,
+	.n_options = ux_countof(crawl_options),
+	.run = cmd_crawl_run,
+};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which packages a crawl is about. */
+#include "crawl_plan.h"
+
+#include "apt_sources.h"
+
+#include <fnmatch.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum {
+	PLAN_MEMORY = 1 << 30, /* a package takes about 500 bytes */
+	PLAN_PACKAGES_MOST = 1000000,
+	LABEL_MOST = 512,
+};
+
+void ux_crawl_plan_deinit(struct ux_crawl_plan *plan)
+{
+	ux_crawl_repository_vec_deinit(&plan->repositories);
+	ux_crawl_package_vec_deinit(&plan->packages);
+	ux_arena_deinit(&plan->arena);
+}
+
+/* --- distributions ---------------------------------------------------------------------------- */
+
+struct distribution {
+	const char *name;
+	enum ux_repository_form form;
+	const char *mirror;
+	const char *components; /* separated by spaces */
+	const char *keyrings[4];
+};
+
+static const struct distribution distributions[] = {
+	{"debian",
+	 UX_REPOSITORY_DEBIAN,
+	 "http://deb.debian.org/debian",
+	 "main",
+	 {"/usr/share/keyrings/debian-archive-keyring.gpg",
+	  "/usr/share/keyrings/debian-archive-keyring.pgp"}},
+	{"ubuntu",
+	 UX_REPOSITORY_DEBIAN,
+	 "http://archive.ubuntu.com/ubuntu",
+	 "main universe",
+	 {"/usr/share/keyrings/ubuntu-archive-keyring.gpg",
+	  "/usr/share/keyrings/ubuntu-dbgsym-keyring.gpg"}},
+};
+
+const char ux_crawl_distributions[] = "debian ubuntu";
+
+static const struct distribution *distribution_find(const char *name)
+{
+	for (size_t i = 0; i < ux_countof(distributions); i++)
+		if (strcmp(distributions[i].name, name) == 0)
+			return &distributions[i];
+	return NULL;
+}
+
+/* This machine's architecture in the words of Debian. */
+static const char *distribution_own_arch(void)
+{
+	static const char *const names[][2] = {
+		{"x86_64", "amd64"}, {"aarch64", "arm64"},   {"i686", "i386"},
+		{"armv7l", "armhf"}, {"ppc64le", "ppc64el"}, {"riscv64", "riscv64"},
+		{"s390x", "s390x"},
+	};
+	struct utsname u;
+	if (uname(&u) == 0)
+		for (size_t i = 0; i < ux_countof(names); i++)
+			if (strcmp(u.machine, names[i][0]) == 0)
+				return names[i][1];
+	return "amd64";
+}
+
+/* The words of a text as an array of the arena. */
+static enum ux_code plan_words(struct ux_arena *arena, const char *text, struct ux_crawl_words *ret,
+			       struct ux_error *err)
+{
+	const char **items = ux_arena_array(arena, const char *, UX_CRAWL_WORDS_MOST);
+	size_t count = 0;
+	if (!items)
+		return ux_arena_fail(arena, err);
+	for (const char *p = text; count < UX_CRAWL_WORDS_MOST; count++) {
+		p += strspn(p, " ");
+		size_t n = strcspn(p, " ");
+		if (n == 0)
+			break;
+		items[count] = ux_arena_strndup(arena, p, n);
+		if (!items[count])
+			return ux_arena_fail(arena, err);
+		p += n;
+	}
+	*ret = (struct ux_crawl_words){items, count};
+	return UX_OK;
+}
+
+static bool plan_has_word(const struct ux_crawl_words *words, const char *word)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (strcmp(words->items[i], word) == 0)
+			return true;
+	return false;
+}
+
+static enum ux_code plan_add(struct ux_crawl_plan *plan, const struct ux_repository *r,
+			     struct ux_error *err)
+{
+	char label[LABEL_MOST];
+	int n = snprintf(label, sizeof(label), "%s %s %s %s", r->distribution, r->suite,
+			 r->component, r->arch);
+	if (n < 0 || (size_t)n >= sizeof(label))
+		return ux_error_set(err, UX_EINVAL, "the name of a repository is too long");
+	struct ux_crawl_repository one = {.what = *r,
+					  .label = ux_arena_strndup(&plan->arena, label, (size_t)n),
+					  .err = UX_ERROR_INIT};
+	if (!one.label)
+		return ux_arena_fail(&plan->arena, err);
+	if (plan->repositories.size == UX_CRAWL_REPOSITORIES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "over %u repositories",
+				    (unsigned)UX_CRAWL_REPOSITORIES_MOST);
+	return ux_crawl_repository_vec_append(&plan->repositories, one) ? UX_OK
+									: ux_error_nomem(err);
+}
+
+/* Each suite with each component and architecture. */
+static enum ux_code plan_add_all(struct ux_crawl_plan *plan, struct ux_repository r,
+				 const struct ux_crawl_words *suites,
+				 const struct ux_crawl_words *components,
+				 const struct ux_crawl_words *archs, struct ux_error *err)
+{
+	for (size_t s = 0; s < suites->n; s++)
+		for (size_t c = 0; c < components->n; c++)
+			for (size_t a = 0; a < archs->n; a++) {
+				r.suite = suites->items[s];
+				r.component = components->items[c];
+				r.arch = archs->items[a];
+				UX_TRY(plan_add(plan, &r, err));
+			}
+	return UX_OK;
+}
+
+/* The distribution's own keyrings that are installed. */
+static enum ux_code plan_keyrings(struct ux_crawl_plan *plan, const struct distribution *d,
+				  struct ux_keyrings *ret, struct ux_error *err)
+{
+	const char **paths = ux_arena_array(&plan->arena, const char *, ux_countof(d->keyrings));
+	size_t n = 0;
+	if (!paths)
+		return ux_arena_fail(&plan->arena, err);
+	for (size_t i = 0; i < ux_countof(d->keyrings) && d->keyrings[i]; i++)
+		if (access(d->keyrings[i], R_OK) == 0)
+			paths[n++] = d->keyrings[i];
+	*ret = (struct ux_keyrings){paths, n};
+	return UX_OK;
+}
+
+/* What apt has of the distribution: its URIs name it. */
+static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+				struct ux_repository r, const struct ux_crawl_words *archs,
+				struct ux_error *err)
+{
+	ux_cleanup(ux_apt_source_vec_deinit) struct ux_apt_source_vec sources = {0};
+	UX_TRY(ux_apt_sources_read("", &plan->arena, &sources, err));
+	for (size_t i = 0; i < sources.size; i++) {
+		const struct ux_apt_source *s = &sources.data[i];
+		struct ux_crawl_words suites, components, keys, chosen;
+		if (!strstr(s->uri, choice->distribution))
+			continue;
+		UX_TRY(plan_words(&plan->arena, s->suites, &suites, err));
+		UX_TRY(plan_words(&plan->arena, s->components, &components, err));
+		UX_TRY(plan_words(&plan->arena, s->signed_by, &keys, err));
+		const char **kept = ux_arena_array(&plan->arena, const char *, suites.n + 1);
+		if (!kept)
+			return ux_arena_fail(&plan->arena, err);
+		chosen = (struct ux_crawl_words){kept, 0};
+		for (size_t k = 0; k < suites.n; k++)
+			if (choice->suites.n == 0 ||
+			    plan_has_word(&choice->suites, suites.items[k]))
+				kept[chosen.n++] = suites.items[k];
+		struct ux_repository one = r;
+		one.mirror = s->uri;
+		if (choice->keys.n == 0 && keys.n > 0)
+			one.keys = (struct ux_keyrings){keys.items, keys.n};
+		UX_TRY(plan_add_all(plan, one, &chosen,
+				    choice->components.n > 0 ? &choice->components : &components,
+				    archs, err));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+				  struct ux_error *err)
+{
+	const struct distribution *d = distribution_find(choice->distribution);
+	struct ux_crawl_words archs = choice->archs, components = choice->components;
+	const char *own_arch = distribution_own_arch();
+	ux_arena_init(&plan->arena, PLAN_MEMORY);
+	if (!d)
+		return ux_error_set(err, UX_EINVAL, "%.60s is no distribution: %s",
+				    choice->distribution, ux_crawl_distributions);
+	struct ux_repository r = {.form = d->form,
+				  .distribution = choice->distribution,
+				  .keys = choice->keys,
+				  .allow_expired = choice->allow_expired};
+	if (choice->keys.n == 0)
+		UX_TRY(plan_keyrings(plan, d, &r.keys, err));
+	if (archs.n == 0)
+		UX_TRY(plan_words(&plan->arena, own_arch, &archs, err));
+	if (!choice->mirror)
+		UX_TRY(plan_of_apt(plan, choice, r, &archs, err));
+	if (plan->repositories.size > 0)
+		return UX_OK;
+	if (choice->suites.n == 0)
+		return ux_error_set(err, UX_EINVAL, "which suite? --suite names it");
+	if (components.n == 0)
+		UX_TRY(plan_words(&plan->arena, d->components, &components, err));
+	r.mirror = choice->mirror ? choice->mirror : d->mirror;
+	return plan_add_all(plan, r, &choice->suites, &components, &archs, err);
+}
+
+/* --- packages --------------------------------------------------------------------------------- */
+
+bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_package *package)
+{
+	unsigned usual = 1u << UX_PACKAGE_DEBUG | 1u << UX_PACKAGE_STRIPPED;
+	unsigned roles = choice->roles ? choice->roles : usual;
+	bool named = choice->names.n == 0;
+	for (size_t i = 0; i < choice->names.n && !named; i++)
+		named = fnmatch(choice->names.items[i], package->name, 0) == 0;
+	return named && (roles >> package->role & 1) &&
+	       !(choice->size_most > 0 && package->size > choice->size_most) &&
+	       !(choice->since > 0 && package->time > 0 && package->time < choice->since);
+}
+
+/* The reading of one repository. */
+struct reading {
+	struct ux_crawl_plan *plan;
+	struct ux_crawl_repository *repository;
+	const struct ux_crawl_choice *choice;
+};
+
+static const char *reading_text(struct ux_arena *arena, const char *text, bool *failed)
+{
+	const char *copy = ux_arena_strndup(arena, text, strlen(text));
+	*failed = *failed || !copy;
+	return copy;
+}
+
+static enum ux_code reading_keep(struct ux_crawl_plan *plan, const struct ux_package *from,
+				 struct ux_error *err)
+{
+	struct ux_arena *a = &plan->arena;
+	struct ux_package p = *from;
+	bool failed = false;
+	p.key = reading_text(a, from->key, &failed);
+	p.arch = reading_text(a, from->arch, &failed);
+	p.name = reading_text(a, from->name, &failed);
+	p.version = reading_text(a, from->version, &failed);
+	p.source = reading_text(a, from->source, &failed);
+	p.url = reading_text(a, from->url, &failed);
+	p.partner = reading_text(a, from->partner, &failed);
+	if (from->n_build_ids > 0) {
+		struct ux_id *ids = ux_arena_array(a, struct ux_id, from->n_build_ids);
+		if (ids)
+			memcpy(ids, from->build_ids, from->n_build_ids * sizeof(*ids));
+		failed = failed || !ids;
+		p.build_ids = ids;
+	}
+	if (failed)
+		return ux_arena_fail(a, err);
+	if (plan->packages.size == PLAN_PACKAGES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "over %u packages in one crawl",
+				    (unsigned)PLAN_PACKAGES_MOST);
+	return ux_crawl_package_vec_append(&plan->packages, p) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code reading_take(void *ctx, const struct ux_package *package, struct ux_error *err)
+{
+	struct reading *r = ctx;
+	struct ux_crawl_sum *sum = &r->repository->roles[package->role];
+	if (!ux_crawl_wants(r->choice, package))
+		return UX_OK;
+	sum->packages++;
+	sum->bytes += package->size;
+	sum->installed += package->installed;
+	sum->build_ids += package->n_build_ids;
+	return reading_keep(r->plan, package, err);
+}
+
+/* Debug packages first: their names are the better ones. Else in the order of the indexes. */
+static enum ux_code plan_order(struct ux_crawl_plan *plan, struct ux_error *err)
+{
+	static const enum ux_package_role order[] = {UX_PACKAGE_DEBUG, UX_PACKAGE_STRIPPED,
+						     UX_PACKAGE_SOURCE};
+	ux_cleanup(ux_crawl_package_vec_deinit) struct ux_crawl_package_vec sorted = {0};
+	if (!ux_crawl_package_vec_reserve(&sorted, plan->packages.size))
+		return ux_error_nomem(err);
+	for (size_t k = 0; k < ux_countof(order); k++)
+		for (size_t i = 0; i < plan->packages.size; i++)
+			if (plan->packages.data[i].role == order[k])
+				sorted.data[sorted.size++] = plan->packages.data[i];
+	struct ux_crawl_package_vec old = plan->packages;
+	plan->packages = sorted;
+	sorted = old;
+	return UX_OK;
+}
+
+enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+				struct ux_polite *client, const struct ux_repository_state *known,
+				struct ux_error *err)
+{
+	for (size_t i = 0; i < plan->repositories.size; i++) {
+		struct ux_crawl_repository *one = &plan->repositories.data[i];
+		struct reading reading = {.plan = plan, .repository = one, .choice = choice};
+		size_t before = plan->packages.size;
+		enum ux_code code =
+			ux_repository_read(&one->what, client, known ? &known[i] : NULL,
+					   reading_take, &reading, &one->result, &one->err);
+		if (code == UX_OK)
+			continue;
+		/* a part of an index is nothing: its end may be what is wrong with it */
+		plan->packages.size = before;
+		memset(one->roles, 0, sizeof(one->roles));
+		if (code == UX_ENOMEM) {
+			if (err && err->code == UX_OK)
+				*err = one->err;
+			return code;
+		}
+	}
+	return plan_order(plan, err);
+}

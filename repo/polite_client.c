@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fetches files of mirrors. */
+#include "polite_client.h"
+
+#include "clock.h"
+#include "repo_url.h"
+#include "retry.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <pthread.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+	SILENCE_MS = 60000,
+	CALL_MS = 6 * 3600 * 1000, /* a large package over a slow line */
+	WAIT_MOST_MS = 600 * 1000,
+	REDIRECTS_MOST = 5,
+	HOST_MOST = 300, /* bytes of scheme, name and port */
+};
+
+/* A host, with the clients that no request uses now. */
+struct host {
+	char origin[HOST_MOST];
+	struct ux_http_client *idle[UX_POLITE_PARALLEL_MOST];
+	unsigned n_idle, n_used;
+	int64_t next_ms; /* when the next request may begin */
+};
+
+struct ux_polite {
+	struct ux_polite_options options;
+	char *agent, *cacert, *proxy;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t freed; /* a connection */
+	struct host hosts[UX_POLITE_HOSTS_MOST];
+	size_t n_hosts;
+	struct ux_polite_counts counts;
+};
+
+static bool polite_copy(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return !from || *to;
+}
+
+enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_options *options,
+			    struct ux_error *err)
+{
+	struct ux_polite *p = calloc(1, sizeof(*p));
+	if (!p)
+		return ux_error_nomem(err);
+	const struct ux_polite_options *o = options;
+	p->options = *o;
+	p->options.parallel = ux_min(o->parallel ? o->parallel : UX_POLITE_PARALLEL,
+				     (unsigned)UX_POLITE_PARALLEL_MOST);
+	p->options.pause_ms = o->pause_ms ? o->pause_ms : UX_POLITE_PAUSE_MS;
+	p->options.tries = o->tries ? o->tries : UX_POLITE_TRIES;
+	p->options.wait_most_ms = o->wait_most_ms ? o->wait_most_ms : WAIT_MOST_MS;
+	pthread_condattr_t attr;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&p->freed, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	int n = o->contact ? asprintf(&p->agent, "unhex-crawl/" UX_VERSION " (+%s)", o->contact)
+			   : asprintf(&p->agent, "unhex-crawl/" UX_VERSION);
+	if (n < 0)
+		p->agent = NULL;
+	bool copied = polite_copy(&p->cacert, o->cacert) && polite_copy(&p->proxy, o->proxy);
+	if (!p->agent || !copied) {
+		ux_polite_close(p);
+		return ux_error_nomem(err);
+	}
+	*ret = p;
+	return UX_OK;
+}
+
+void ux_polite_close(struct ux_polite *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_hosts; i++)
+		for (unsigned k = 0; k < p->hosts[i].n_idle; k++)
+			ux_http_client_destroy(p->hosts[i].idle[k]);
+	(void)pthread_cond_destroy(&p->freed);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p->agent);
+	free(p->cacert);
+	free(p->proxy);
+	free(p);
+}
+
+struct ux_polite_counts ux_polite_counts(struct ux_polite *p)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	struct ux_polite_counts counts = p->counts;
+	(void)pthread_mutex_unlock(&p->lock);
+	return counts;
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* Length of the scheme, host and port of a URL. */
+static size_t polite_origin_size(const char *url)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	return (size_t)(host - url) + strcspn(host, "/");
+}
+
+/* The lock is held. NULL: too many hosts. */
+static struct host *polite_host(struct ux_polite *p, const char *origin)
+{
+	for (size_t i = 0; i < p->n_hosts; i++)
+		if (strcasecmp(p->hosts[i].origin, origin) == 0)
+			return &p->hosts[i];
+	if (p->n_hosts == UX_POLITE_HOSTS_MOST)
+		return NULL;
+	struct host *h = &p->hosts[p->n_hosts++];
+	snprintf(h->origin, sizeof(h->origin), "%s", origin);
+	return h;
+}
+
+static bool polite_is_cancelled(const struct ux_polite *p)
+{
+	return p->options.cancelled && p->options.cancelled(p->options.cancelled_ctx);
+}
+
+/* Sleeps in short pieces, so that a cancellation is seen. False: it was cancelled. */
+static bool polite_sleep(const struct ux_polite *p, int64_t ms)
+{
+	const int64_t piece = 500;
+	for (int64_t end = ux_clock_ms() + ms, left; (left = end - ux_clock_ms()) > 0;) {
+		if (polite_is_cancelled(p))
+			return false;
+		left = ux_min(left, piece);
+		struct timespec t = {left / 1000, left % 1000 * UX_CLOCK_NS_IN_MS};
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	}
+	return !polite_is_cancelled(p);
+}
+
+static enum ux_code polite_cancelled(struct ux_error *err)
+{
+	return ux_error_set(err, UX_EUNAVAILABLE, "the crawl was ended");
+}
+
+/* Takes a connection of the host, and reserves the time of its request: sets *ret_wait_ms. */
+static enum ux_code polite_take(struct ux_polite *p, const char *origin, struct host **ret,
+				struct ux_http_client **ret_http, int64_t *ret_wait_ms,
+				struct ux_error *err)
+{
+	enum ux_code code = UX_OK;
+	(void)pthread_mutex_lock(&p->lock);
+	struct host *h = polite_host(p, origin);
+	while (h && h->n_used >= p->options.parallel && !polite_is_cancelled(p)) {
+		struct timespec until = ux_clock_timespec(ux_clock_ns() + UX_CLOCK_NS_IN_S);
+		(void)pthread_cond_timedwait(&p->freed, &p->lock, &until);
+	}
+	if (!h)
+		code = ux_error_set(err, UX_ELIMIT, "packages are on over %u hosts",
+				    (unsigned)UX_POLITE_HOSTS_MOST);
+	else if (h->n_used >= p->options.parallel)
+		code = polite_cancelled(err);
+	if (code == UX_OK) {
+		int64_t now = ux_clock_ms();
+		*ret_http = h->n_idle > 0 ? h->idle[--h->n_idle] : NULL;
+		*ret_wait_ms = ux_max(h->next_ms - now, INT64_C(0));
+		h->next_ms = ux_max(h->next_ms, now) + p->options.pause_ms;
+		h->n_used++;
+		*ret = h;
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	return code;
+}
+
+static void polite_give_back(struct ux_polite *p, struct host *h, struct ux_http_client *http)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	h->n_used--;
+	if (http)
+		h->idle[h->n_idle++] = http;
+	(void)pthread_cond_broadcast(&p->freed);
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+static enum ux_code polite_connect(const struct ux_polite *p, const char *origin,
+				   struct ux_http_client **ret, struct ux_error *err)
+{
+	const struct ux_http_client_options options = {
+		.url = origin,
+		.agent = p->agent,
+		.cafile = p->cacert,
+		.proxy = p->proxy,
+		.receive_rate = p->options.bytes_s,
+	};
+	return ux_http_client_create(ret, &options, err);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+struct polite_transfer {
+	const struct ux_polite_request *request;
+	uint64_t bytes;
+	bool begun;
+};
+
+static enum ux_code polite_begin(struct polite_transfer *t, struct ux_error *err)
+{
+	t->bytes = 0;
+	t->begun = true;
+	return t->request->begin ? t->request->begin(t->request->ctx, err) : UX_OK;
+}
+
+static enum ux_code polite_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct polite_transfer *t = ctx;
+	if (!t->begun)
+		UX_TRY(polite_begin(t, err));
+	if (bytes.size > t->request->most - t->bytes)
+		return ux_error_set(err, UX_ELIMIT, "%.80s is over %" PRIu64 " bytes",
+				    t->request->url, t->request->most);
+	t->bytes += bytes.size;
+	return t->request->sink(t->request->ctx, bytes, err);
+}
+
+static enum ux_code polite_status(const char *url, unsigned status, struct ux_error *err)
+{
+	enum ux_code code = status == 404 || status == 410                    ? UX_ENOTFOUND
+			    : status == 401 || status == 403                  ? UX_EDENIED
+			    : status == 408 || status == 429 || status >= 500 ? UX_EUNAVAILABLE
+									      : UX_EUNSUPPORTED;
+	return ux_error_set(err, code, "HTTP status %u for %.110s", status, url);
+}
+
+static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client *http,
+			       struct polite_transfer *t, struct ux_polite_answer *ret,
+			       unsigned *ret_retry_after_s, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	char match[160], since[96];
+	const char *headers[3] = {NULL};
+	size_t n = 0;
+	const struct ux_polite_request *r = t->request;
+	if (r->known && r->known->etag[0] != '\0') {
+		snprintf(match, sizeof(match), "If-None-Match: %s", r->known->etag);
+		headers[n++] = match;
+	}
+	if (r->known && r->known->modified[0] != '\0') {
+		snprintf(since, sizeof(since), "If-Modified-Since: %s", r->known->modified);
+		headers[n++] = since;
+	}
+	const struct ux_http_call call = {
+		.path = r->url + polite_origin_size(r->url),
+		.headers = headers,
+		.timeout_ms = CALL_MS,
+		.silence_ms = SILENCE_MS,
+		.cancelled = p->options.cancelled,
+		.cancelled_ctx = p->options.cancelled_ctx,
+		.answer_most = (size_t)ux_min(r->most, (uint64_t)SIZE_MAX - 1) + 1,
+		.redirects = REDIRECTS_MOST,
+		.sink = polite_on_bytes,
+		.sink_ctx = t,
+	};
+	t->begun = false;
+	UX_TRY(ux_http_client_call(http, &call, &answer, err));
+	*ret_retry_after_s = answer.retry_after_s;
+	if (answer.status != 200 && !(answer.status == 304 && n > 0))
+		return polite_status(r->url, answer.status, err);
+	if (answer.status == 200 && !t->begun) /* an empty file */
+		UX_TRY(polite_begin(t, err));
+	*ret = (struct ux_polite_answer){.unchanged = answer.status == 304, .bytes = t->bytes};
+	memcpy(ret->validators.etag, answer.etag, sizeof(ret->validators.etag));
+	memcpy(ret->validators.modified, answer.modified, sizeof(ret->validators.modified));
+	if (ret->unchanged)
+		ret->validators = *r->known;
+	return UX_OK;
+}
+
+/* Counts an attempt. */
+static void polite_count(struct ux_polite *p, const struct polite_transfer *t, bool again,
+			 bool unchanged)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	p->counts.requests++;
+	p->counts.retries += again;
+	p->counts.unchanged += unchanged;
+	p->counts.bytes += t->begun ? t->bytes : 0;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+static enum ux_code polite_one(struct ux_polite *p, const char *origin, struct polite_transfer *t,
+			       struct ux_polite_answer *ret, unsigned *ret_retry_after_s,
+			       struct ux_error *err)
+{
+	struct host *h = NULL;
+	struct ux_http_client *http = NULL;
+	int64_t wait_ms = 0;
+	UX_TRY(polite_take(p, origin, &h, &http, &wait_ms, err));
+	enum ux_code code = polite_sleep(p, wait_ms) ? UX_OK : polite_cancelled(err);
+	if (code == UX_OK && !http)
+		code = polite_connect(p, origin, &http, err);
+	if (code == UX_OK)
+		code = polite_try(p, http, t, ret, ret_retry_after_s, err);
+	polite_give_back(p, h, http);
+	return code;
+}
+
+static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polite_request *request,
+				      struct ux_polite_answer *ret, struct ux_error *err)
+{
+	char origin[HOST_MOST];
+	size_t n = polite_origin_size(request->url);
+	struct polite_transfer t = {.request = request};
+	struct ux_retry retry = {.most = p->options.tries,
+				 .deadline_ms = ux_clock_ms() + p->options.wait_most_ms};
+	if (n >= sizeof(origin))
+		return ux_error_set(err, UX_EINVAL, "the name of the host is too long");
+	memcpy(origin, request->url, n);
+	origin[n] = '\0';
+	for (bool again = false;; again = true) {
+		struct ux_error why = UX_ERROR_INIT;
+		unsigned retry_after_s = 0;
+		enum ux_code code = polite_one(p, origin, &t, ret, &retry_after_s, &why);
+		polite_count(p, &t, again, code == UX_OK && ret->unchanged);
+		if (code == UX_OK)
+			return UX_OK;
+		if (code != UX_EUNAVAILABLE || polite_is_cancelled(p) ||
+		    !ux_retry_again(&retry, /* busy= */ false, retry_after_s)) {
+			if (err && err->code == UX_OK)
+				*err = why;
+			return code;
+		}
+	}
+}
+
+/* The validator of a file of this machine is its size and time. */
+static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite_request *request,
+				     const char *path, struct ux_polite_answer *ret,
+				     struct ux_error *err)
+{
+	enum {
+		PIECE = 1 << 20
+	};
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct polite_transfer t = {.request = request};
+	UX_TRY(ux_file_map(path, &file, err));
+	*ret = (struct ux_polite_answer){0};
+	snprintf(ret->validators.etag, sizeof(ret->validators.etag), "\"%zx-%" PRIx64 "\"",
+		 file.bytes.size, (uint64_t)file.mtime_ns);
+	if (request->known && strcmp(request->known->etag, ret->validators.etag) == 0) {
+		ret->unchanged = true;
+		polite_count(p, &t, false, true);
+		return UX_OK;
+	}
+	UX_TRY(polite_begin(&t, err));
+	for (size_t at = 0; at < file.bytes.size; at += PIECE)
+		UX_TRY(polite_on_bytes(
+			&t,
+			ux_bytes(file.bytes.data + at, ux_min(file.bytes.size - at, (size_t)PIECE)),
+			err));
+	ret->bytes = t.bytes;
+	polite_count(p, &t, false, false);
+	return UX_OK;
+}
+
+enum ux_code ux_polite_get(struct ux_polite *p, const struct ux_polite_request *request,
+			   struct ux_polite_answer *ret, struct ux_error *err)
+{
+	const char *path = NULL;
+	return ux_repo_url_is_file(request->url, &path)
+		       ? polite_get_local(p, request, path, ret, err)
+		       : polite_get_remote(p, request, ret, err);
+}
+
+/* --- whole files ------------------------------------------------------------------------------ */
+
+struct polite_file {
+	int fd;
+	struct sha256_ctx sha;
+};
+
+static void polite_file_deinit(struct polite_file *f)
+{
+	if (f->fd >= 0)
+		(void)close(f->fd);
+}
+
+static enum ux_code polite_file_begin(void *ctx, struct ux_error *err)
+{
+	struct polite_file *f = ctx;
+	sha256_init(&f->sha);
+	if (ftruncate(f->fd, 0) != 0 || lseek(f->fd, 0, SEEK_SET) != 0)
+		return ux_error_os(err, errno, "cannot use a temporary file");
+	return UX_OK;
+}
+
+static enum ux_code polite_file_put(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct polite_file *f = ctx;
+	sha256_update(&f->sha, bytes.size, bytes.data);
+	return ux_file_write(f->fd, bytes, err);
+}
+
+static enum ux_code polite_check(const char *url, const struct ux_expected *what,
+				 const struct ux_fetched *f, struct ux_error *err)
+{
+	uint64_t n = f->answer.bytes;
+	if (what->size != UINT64_MAX && n < what->size)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "truncated: %" PRIu64 " bytes, expected %" PRIu64 ": %.80s", n,
+				    what->size, url);
+	if (what->size != UINT64_MAX && n > what->size)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "too long: %" PRIu64 " bytes, expected %" PRIu64 ": %.80s", n,
+				    what->size, url);
+	if (what->sha256 && memcmp(f->sha256, what->sha256, sizeof(f->sha256)) != 0)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "wrong hash: SHA-256 %02x%02x%02x%02x..., expected "
+				    "%02x%02x%02x%02x...: %.80s",
+				    f->sha256[0], f->sha256[1], f->sha256[2], f->sha256[3],
+				    what->sha256[0], what->sha256[1], what->sha256[2],
+				    what->sha256[3], url);
+	return UX_OK;
+}
+
+enum ux_code ux_polite_fetch(struct ux_polite *p, const char *url, const struct ux_expected *what,
+			     const struct ux_validators *known, struct ux_fetched *ret,
+			     struct ux_error *err)
+{
+	ux_cleanup(polite_file_deinit) struct polite_file file = {.fd = -1};
+	struct ux_fetched f = {0};
+	uint64_t most = what->most;
+	const struct ux_polite_request request = {
+		.url = url,
+		.known = known,
+		/* one byte more, so that a file that is too long is seen as such */
+		.most = what->size < most ? what->size + 1 : most,
+		.begin = polite_file_begin,
+		.sink = polite_file_put,
+		.ctx = &file,
+	};
+	UX_TRY(ux_file_temporary(&file.fd, err));
+	UX_TRY(ux_polite_get(p, &request, &f.answer, err));
+	if (!f.answer.unchanged) {
+		sha256_digest(&file.sha, sizeof(f.sha256), f.sha256);
+		UX_TRY(polite_check(url, what, &f, err));
+		UX_TRY(ux_file_map_fd(file.fd, &f.file, err));
+	}
+	*ret = f;
+	return UX_OK;
+}

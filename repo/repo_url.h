@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of files in a repository: URLs, and paths of local mirrors. */
+#ifndef UX_REPO_URL_H
+#define UX_REPO_URL_H
+
+#include "arena.h"
+#include "bytes.h"
+
+enum {
+	UX_REPO_URL_MOST = 2000, /* bytes of a URL or path */
+};
+
+/* A path on this machine: "/srv/mirror" or "file:///srv/mirror". Sets *ret_path, inside of url. */
+bool ux_repo_url_is_file(const char *url, const char **ret_path) ux_must;
+
+/*
+ * Checks the address of a mirror: http, https, or an absolute path or file://. UX_EINVAL for
+ * others. Credentials in a URL are refused, since they would be kept with each package.
+ */
+enum ux_code ux_repo_url_check(const char *url, struct ux_error *err) ux_must;
+
+/*
+ * base and a relative path, joined by one slash. In a URL the characters of the path that have a
+ * meaning there are escaped. UX_ECORRUPT: the path is absolute or empty, leads above the base, or
+ * has control characters, a backslash, or bytes that are no ASCII. UX_ELIMIT: it is too long.
+ */
+enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct ux_bytes path,
+			      const char **ret, struct ux_error *err) ux_must;
+
+/* A text of metadata with a NUL behind it. UX_ECORRUPT: it has control characters. what names it in
+ * messages. */
+enum ux_code ux_repo_text(struct ux_arena *arena, struct ux_bytes text, const char *what,
+			  const char **ret, struct ux_error *err) ux_must;
+
+#endif
