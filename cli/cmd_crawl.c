@@ -6,6 +6,8 @@
 #include "crawl_plan.h"
 #include "json_out.h"
 #include "output.h"
+#include "package.h"
+#include "polite_client.h"
 #include "repo_url.h"
 #include "text.h"
 

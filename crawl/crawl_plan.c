@@ -2,7 +2,7 @@
 /* Which packages a crawl is about. */
 #include "crawl_plan.h"
 
-#include "apt_sources.h"
+#include "debian_files.h"
 
 #include <fnmatch.h>
 #include <sys/utsname.h>
@@ -102,8 +102,8 @@ static bool plan_has_word(const struct ux_crawl_words *words, const char *word)
 	return false;
 }
 
-static enum ux_code plan_add(struct ux_crawl_plan *plan, const struct ux_repository *r,
-			     struct ux_error *err)
+static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_repository *r,
+				 struct ux_error *err)
 {
 	char label[LABEL_MOST];
 	int n = snprintf(label, sizeof(label), "%s %s %s %s", r->distribution, r->suite,
@@ -134,7 +134,7 @@ static enum ux_code plan_add_all(struct ux_crawl_plan *plan, struct ux_repositor
 				r.suite = suites->items[s];
 				r.component = components->items[c];
 				r.arch = archs->items[a];
-				UX_TRY(plan_add(plan, &r, err));
+				UX_TRY(plan_add_one(plan, &r, err));
 			}
 	return UX_OK;
 }
@@ -288,7 +288,7 @@ static enum ux_code reading_take(void *ctx, const struct ux_package *package, st
 }
 
 /* Debug packages first: their names are the better ones. Else in the order of the indexes. */
-static enum ux_code plan_order(struct ux_crawl_plan *plan, struct ux_error *err)
+static enum ux_code plan_order_roles(struct ux_crawl_plan *plan, struct ux_error *err)
 {
 	static const enum ux_package_role order[] = {UX_PACKAGE_DEBUG, UX_PACKAGE_STRIPPED,
 						     UX_PACKAGE_SOURCE};
@@ -327,5 +327,5 @@ enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_craw
 			return code;
 		}
 	}
-	return plan_order(plan, err);
+	return plan_order_roles(plan, err);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The repositories that this machine's apt is configured with. */
-#include "apt_sources.h"
+#include "debian_files.h"
 
-#include "deb822.h"
 #include "file.h"
 #include "out.h"
 #include "text.h"

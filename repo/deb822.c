@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stanzas of fields. */
-#include "deb822.h"
+#include "debian_files.h"
 
 #include "text.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Release file of a suite. */
-#include "debian_release.h"
+#include "debian_files.h"
 
-#include "deb822.h"
 #include "text.h"
 
 static enum ux_code release_date(const struct ux_deb822_field *field, int64_t *ret,

@@ -7,11 +7,13 @@
  */
 #include "arena.h"
 #include "clock.h"
-#include "deb822.h"
-#include "debian_release.h"
+#include "debian_files.h"
+#include "package.h"
 #include "packed_file.h"
+#include "polite_client.h"
 #include "repo_url.h"
 #include "repository.h"
+#include "signature.h"
 #include "text.h"
 
 #include <nettle/sha2.h>

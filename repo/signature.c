@@ -3,7 +3,7 @@
 #include "signature.h"
 
 #include "clock.h"
-#include "deb822.h"
+#include "debian_files.h"
 #include "file.h"
 #include "text.h"
 

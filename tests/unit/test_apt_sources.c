@@ -2,7 +2,7 @@
 /* apt_sources: both forms of files. */
 #include "sweep.h"
 
-#include "apt_sources.h"
+#include "debian_files.h"
 
 static void lines_name_uri_suite_components_and_keys(void **state)
 {

@@ -2,8 +2,7 @@
 /* deb822 and debian_release: stanzas, fields, dates, the hashes of indexes. */
 #include "sweep.h"
 
-#include "deb822.h"
-#include "debian_release.h"
+#include "debian_files.h"
 
 #define HASH_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HASH_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
