@@ -29,6 +29,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < threads.size; i++)
 		fuzz_truth(fuzz_inside(threads.data[i].registers, file));
 	ux_core_threads_deinit(&threads);
+	uint64_t start = 0;
+	struct ux_bytes vdso = ux_core_vdso(&core, &start);
+	fuzz_truth(vdso.size == 0 || (start != 0 && fuzz_inside(vdso, file)));
 	ux_elf_close(&core);
 	return 0;
 }

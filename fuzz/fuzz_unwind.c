@@ -17,6 +17,7 @@ enum {
 	FUZZ_SWAP = 2,
 	FUZZ_ARM64 = 4,
 	FUZZ_NO_RULES = 8, /* the second half of the code has no tables */
+	FUZZ_32_BITS = 16,
 };
 
 /* Like ux_unwind_module_open(), for a table without a file. */
@@ -74,20 +75,29 @@ int fuzz_input(const uint8_t *data, size_t size)
 		.pc = AT,
 		.eh = (data[0] & FUZZ_EH) != 0,
 		.swap = (data[0] & FUZZ_SWAP) != 0,
-		.address_size = 8,
+		.address_size = (data[0] & FUZZ_32_BITS) != 0 ? 4 : 8,
 	};
 	struct ux_error err = UX_ERROR_INIT;
 	fuzz_truths_of_error(ux_dwarf_frames_each(&t->frames, fuzz_append, &t->entries, &err), &err,
 			     size);
 	fuzz_rows(&module, &module);
-	thread.machine = (data[0] & FUZZ_ARM64) != 0 ? UX_UNWIND_ARM64 : UX_UNWIND_X86_64;
+	static const struct {
+		enum ux_unwind_machine machine;
+		unsigned sp;
+	} machines[] = {{UX_UNWIND_X86_64, 7},
+			{UX_UNWIND_ARM64, 31},
+			{UX_UNWIND_I386, 4},
+			{UX_UNWIND_ARM, 13}};
+	size_t machine =
+		(data[0] & FUZZ_ARM64) / FUZZ_ARM64 + (data[0] & FUZZ_32_BITS) / (FUZZ_32_BITS / 2);
+	thread.machine = machines[machine].machine;
 	thread.swap = (data[0] & FUZZ_SWAP) != 0;
 	thread.bytes = stack;
 	thread.stack = STACK;
 	thread.known = ((uint64_t)1 << UX_CFI_REGISTERS) - 1;
 	for (size_t i = 0; i < UX_CFI_REGISTERS && i < stack.size; i++)
 		thread.registers[i] = STACK + 8 * (uint64_t)stack.data[i];
-	thread.registers[thread.machine == UX_UNWIND_ARM64 ? 31 : 7] = STACK;
+	thread.registers[machines[machine].sp] = STACK;
 	thread.pc = t->entries.size > 0 ? t->entries.data[0].hi - 1 : data[1] * (uint64_t)0x1000;
 	struct fuzz_code code = {&module, (data[0] & FUZZ_NO_RULES) != 0};
 	fuzz_truth(ux_unwind(&unwinder, &thread, fuzz_find, &code, frames, &n, &end, NULL) ==

@@ -47,7 +47,7 @@ static void make_unwind_seed(const char *name, uint8_t options, struct ux_bytes 
 	const uint64_t words[] = {0x1010, 0x1028, 0x7ff0028, 0x1010, 0, 0x1024, 0x7ff0038, 0};
 	struct make_frames f;
 	struct ux_out out = {0};
-	make_frames_init(&f, true, (options & 2) != 0, 0x4000);
+	make_frames_init(&f, (options & 16) == 0, (options & 2) != 0, 0x4000);
 	f.eh = (options & 1) != 0;
 	f.initial = ux_bytes(initial, sizeof(initial));
 	make_frames_cie(&f, "zRS");
@@ -78,6 +78,44 @@ static void make_unwind_seeds(void)
 	make_unwind_seed("looping", 1, ux_bytes(looping, sizeof(looping)));
 	make_unwind_seed("arm64", 5, ux_bytes(framed, sizeof(framed)));
 	make_unwind_seed("half", 9, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("i386", 17, ux_bytes(framed, sizeof(framed)));
+	make_unwind_seed("i386_computed", 17, ux_bytes(computed, sizeof(computed)));
+	make_unwind_seed("arm", 21, ux_bytes(framed, sizeof(framed)));
+}
+
+/* A function in .ARM.exidx, whose second word is given, and words of .ARM.extab behind it. */
+static void make_exidx_seed(const char *name, bool big, uint32_t word, const uint32_t *table,
+			    size_t n)
+{
+	struct ux_out out = {.swap = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)};
+	ux_out_u8(&out, big);
+	ux_out_u8(&out, 1);
+	ux_out_u32(&out, 0x7fff8000);
+	ux_out_u32(&out, word);
+	for (size_t i = 0; i < n; i++)
+		ux_out_u32(&out, table[i]);
+	save_seed("exidx", name, ux_out_bytes(&out));
+	ux_out_deinit(&out);
+}
+
+static void make_exidx_seeds(void)
+{
+	enum {
+		BEHIND = 4 /* the distance from the second word to the table */
+	};
+	static const uint32_t longer[] = {0x8102b108, 0x84808900, 0xb20181b0};
+	static const uint32_t language[] = {0x100, 0x01b400b2, 0x01a8b0b0};
+	static const uint32_t signal[] = {0x8101b10f, 0x8fffb0b0};
+	uint32_t largest[256] = {0x82ff3f3f};
+	for (size_t i = 1; i < ux_countof(largest); i++)
+		largest[i] = 0x3f3f3f3f;
+	make_exidx_seed("inline", false, 0x80a8b0b0, NULL, 0);
+	make_exidx_seed("none", false, 1, NULL, 0);
+	make_exidx_seed("longer", false, BEHIND, longer, ux_countof(longer));
+	make_exidx_seed("language", false, BEHIND, language, ux_countof(language));
+	make_exidx_seed("signal", true, BEHIND, signal, ux_countof(signal));
+	make_exidx_seed("largest", false, BEHIND, largest, ux_countof(largest));
+	save_seed("exidx", "nothing", UX_BYTES_NONE);
 }
 
 static void make_debugdata_seeds(void)
@@ -111,4 +149,5 @@ void make_stripped_corpus(void)
 	make_frame_seed("debug-32-wide", 0, "", 3, true);
 	make_debugdata_seeds();
 	make_unwind_seeds();
+	make_exidx_seeds();
 }

@@ -4,15 +4,24 @@
 
 #include "core_file.h"
 #include "dsym.h"
+#include "process.h"
 #include "profile_file.h"
+#include "symbols_cache.h"
 #include "text.h"
 #include "unwind.h"
 
 enum {
-	PAGE = 4096,   /* modules begin at a page */
-	X86_64_SP = 7, /* numbers of DWARF */
+	PAGE = 4096, /* modules begin at a page */
 	ARM64_SP = 31,
+	ARM_SP = 13,
+	ARM_PC = 15,
 };
+
+/* How the vDSO is called, which has no path. */
+#define VDSO "[vdso]"
+
+/* Of names in C, which cannot pass for other text of the report. */
+#define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$"
 
 /* The file of a module, opened when a stack leads through it. */
 struct core_tables {
@@ -80,6 +89,45 @@ static bool core_is_code(const struct core_report *r, uint64_t address)
 	return false;
 }
 
+/* The lowest page of a file. */
+static uint64_t core_tables_low(const struct ux_file_symbols *symbols)
+{
+	uint64_t low = UINT64_MAX;
+	for (size_t i = 0; i < symbols->n_loads; i++)
+		low = ux_min(low, symbols->loads[i].pc & ~(uint64_t)(PAGE - 1));
+	return low;
+}
+
+/* Adds the vDSO to the modules, in the order of addresses, with its image in the core dump, which
+ * has unwind tables and names. */
+static enum ux_code core_add_vdso(struct core_report *r, struct ux_error *err)
+{
+	struct ux_core_module m = {.path = VDSO};
+	struct ux_bytes image = ux_core_vdso(&r->elf, &m.start);
+	struct ux_core_modules *list = &r->modules;
+	struct core_tables t = {.searched = true};
+	size_t at = list->size;
+	r->tables = calloc(list->size + 1, sizeof(*r->tables));
+	if (!r->tables)
+		return ux_error_nomem(err);
+	m.end = m.start + image.size;
+	if (image.size == 0 || core_module_find(r, m.start) != SIZE_MAX ||
+	    ux_unwind_module_open(image, &t.module, NULL) != UX_OK)
+		return UX_OK;
+	if (!ux_core_modules_append(list, m)) {
+		ux_unwind_module_free(t.module);
+		return ux_error_nomem(err);
+	}
+	for (; at > 0 && list->data[at - 1].start > m.start; at--)
+		list->data[at] = list->data[at - 1];
+	list->data[at] = m;
+	r->tables[at] = t;
+	UX_TRY(ux_symbols_cache_image(ux_process_cache_symbols(r->sources->cache), image,
+				      UX_SYMBOLS_ALL, &r->tables[at].symbols, err));
+	r->tables[at].low = core_tables_low(r->tables[at].symbols);
+	return UX_OK;
+}
+
 /* The unwind tables of a module, from the file with its ID. */
 static struct core_tables *core_tables_get(struct core_report *r, size_t module)
 {
@@ -94,9 +142,7 @@ static struct core_tables *core_tables_get(struct core_report *r, size_t module)
 		t->symbols = NULL;
 		return t;
 	}
-	t->low = UINT64_MAX;
-	for (size_t i = 0; i < t->symbols->n_loads; i++)
-		t->low = ux_min(t->low, t->symbols->loads[i].pc & ~(uint64_t)(PAGE - 1));
+	t->low = core_tables_low(t->symbols);
 	if (ux_dsym_map(path, UX_BYTES_NONE, &t->file, NULL) == UX_OK &&
 	    ux_unwind_module_open(t->file.bytes, &t->module, NULL) != UX_OK)
 		t->module = NULL;
@@ -127,44 +173,64 @@ static void core_set_register(struct ux_unwind_thread *t, unsigned number, uint6
 	t->known |= UINT64_C(1) << number;
 }
 
-/* The registers of user_regs_struct in their order there, by their numbers of DWARF. */
-static void core_thread_x86_64(struct ux_unwind_thread *t, struct ux_cur *c)
+enum {
+	OTHER = 255, /* a register that unwinding has no use for */
+	IP = 254
+};
+
+/* Registers in the order of the kernel's structures (user_regs_struct of both), by their numbers of
+ * DWARF. */
+static const uint8_t core_x86_64[] = {15, 14, 13, 12, 6, 3,     11, 10,    9,     8,
+				      0,  2,  1,  4,  5, OTHER, IP, OTHER, OTHER, 7};
+static const uint8_t core_i386[] = {3,     1,     2,     6,     7,  5,     0,     OTHER,
+				    OTHER, OTHER, OTHER, OTHER, IP, OTHER, OTHER, 4};
+
+static void core_set_registers(struct ux_unwind_thread *t, struct ux_cur *c, const uint8_t *numbers,
+			       size_t n, unsigned word)
 {
-	enum {
-		NONE = 255,
-		IP = 254
-	};
-	static const uint8_t numbers[] = {15, 14, 13, 12, 6, 3,    11, 10,   9,    8,
-					  0,  2,  1,  4,  5, NONE, IP, NONE, NONE, 7};
-	for (size_t i = 0; i < ux_countof(numbers); i++) {
-		uint64_t v = ux_cur_u64(c);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = ux_cur_uint(c, word);
 		if (numbers[i] == IP)
 			t->pc = v;
-		else if (numbers[i] != NONE)
+		else if (numbers[i] != OTHER)
 			core_set_register(t, numbers[i], v);
 	}
 }
 
-static void core_thread_arm64(struct ux_unwind_thread *t, struct ux_cur *c)
+/* Registers whose numbers are those of DWARF. */
+static void core_set_all(struct ux_unwind_thread *t, struct ux_cur *c, unsigned n, unsigned word)
 {
-	for (unsigned i = 0; i <= ARM64_SP; i++)
-		core_set_register(t, i, ux_cur_u64(c));
-	t->pc = ux_cur_u64(c);
+	for (unsigned i = 0; i < n; i++)
+		core_set_register(t, i, ux_cur_uint(c, word));
 }
 
-/* The state of a thread: its registers, and its stack from the stack pointer on. */
+/* The state of a thread: its registers, and its stack from the stack pointer on. The machine is one
+ * of those of ux_core_read_threads(). */
 static struct ux_unwind_thread core_report_thread(const struct core_report *r,
 						  const struct ux_core_thread *thread)
 {
-	bool arm64 = r->elf.machine == EM_AARCH64;
 	struct ux_cur c = ux_cur_make(thread->registers, NULL, r->elf.swap);
-	struct ux_unwind_thread t = {.machine = arm64 ? UX_UNWIND_ARM64 : UX_UNWIND_X86_64,
-				     .swap = r->elf.swap};
-	if (arm64)
-		core_thread_arm64(&t, &c);
-	else
-		core_thread_x86_64(&t, &c);
-	t.stack = t.registers[arm64 ? ARM64_SP : X86_64_SP];
+	struct ux_unwind_thread t = {.swap = r->elf.swap};
+	unsigned sp = ARM64_SP;
+	if (r->elf.machine == EM_AARCH64) {
+		t.machine = UX_UNWIND_ARM64;
+		core_set_all(&t, &c, ARM64_SP + 1, sizeof(uint64_t));
+		t.pc = ux_cur_u64(&c);
+	} else if (r->elf.machine == EM_ARM) {
+		t.machine = UX_UNWIND_ARM;
+		sp = ARM_SP;
+		core_set_all(&t, &c, ARM_PC, sizeof(uint32_t));
+		t.pc = ux_cur_u32(&c);
+	} else if (r->elf.machine == EM_386) {
+		t.machine = UX_UNWIND_I386;
+		sp = core_i386[ux_countof(core_i386) - 1];
+		core_set_registers(&t, &c, core_i386, ux_countof(core_i386), sizeof(uint32_t));
+	} else {
+		t.machine = UX_UNWIND_X86_64;
+		sp = core_x86_64[ux_countof(core_x86_64) - 1];
+		core_set_registers(&t, &c, core_x86_64, ux_countof(core_x86_64), sizeof(uint64_t));
+	}
+	t.stack = t.registers[sp];
 	t.bytes = ux_elf_bytes_at(&r->elf, t.stack);
 	return t;
 }
@@ -192,15 +258,36 @@ static void core_put_modules(const struct core_report *r, struct ux_out *out)
 	}
 }
 
+/* The name of a function of the vDSO, which no other file has. NULL: another module, or one that
+ * has no such name. */
+static const char *core_frame_name(const struct core_report *r, size_t module, uint64_t address,
+				   bool returns)
+{
+	const struct core_tables *t = &r->tables[module];
+	struct ux_frame frame;
+	size_t n = 0;
+	if (strcmp(r->modules.data[module].path, VDSO) != 0 || !t->symbols ||
+	    ux_file_symbols_is_empty(t->symbols))
+		return NULL;
+	uint64_t pc = address - returns - r->modules.data[module].start + t->low;
+	if (ux_gsym_lookup(&t->symbols->gsym, pc, &frame, 1, &n, NULL) != UX_OK || n == 0)
+		return NULL;
+	size_t size = frame.function ? strlen(frame.function) : 0;
+	bool plain = size > 0 && strspn(frame.function, WORD_CHARACTERS) == size;
+	return plain ? frame.function : NULL;
+}
+
 static void core_put_frame(const struct core_report *r, size_t number, uint64_t address,
 			   bool returns, struct ux_out *out)
 {
 	size_t module = core_module_find(r, address - (returns && address > 0));
-	ux_out_fmt(out, "#%-3zu 0x%016" PRIx64 " n/a (", number, address);
+	ux_out_fmt(out, "#%-3zu 0x%016" PRIx64, number, address);
 	if (module == SIZE_MAX) {
-		ux_out_cstr(out, "n/a + 0x0)\n");
+		ux_out_cstr(out, " n/a (n/a + 0x0)\n");
 		return;
 	}
+	const char *name = core_frame_name(r, module, address, returns);
+	ux_out_fmt(out, " %s (", name ? name : "n/a");
 	core_put_path(r->modules.data[module].path, out);
 	ux_out_fmt(out, " + 0x%" PRIx64 ")\n", address - r->modules.data[module].start);
 }
@@ -234,9 +321,7 @@ enum ux_code ux_core_report(struct ux_bytes core, const struct ux_profile_source
 	UX_TRY(ux_elf_open(&r->elf, core, err));
 	UX_TRY(ux_core_read_modules(&r->elf, &r->modules, err));
 	UX_TRY(ux_core_read_threads(&r->elf, &r->threads, err));
-	r->tables = calloc(r->modules.size + 1, sizeof(*r->tables));
-	if (!r->tables)
-		return ux_error_nomem(err);
+	UX_TRY(core_add_vdso(r, err));
 	core_put_modules(r, out);
 	for (size_t i = 0; i < r->threads.size; i++)
 		UX_TRY(core_put_thread(r, &r->threads.data[i], out, err));

@@ -52,24 +52,36 @@ enum {
 	OP_DEREF_SIZE = 0x94,
 	OP_NOP = 0x96,
 
-	WORD = 8, /* bytes */
-	WORD_BITS = 64,
+	WORD_MOST = 8, /* bytes */
 };
 
 /* The state of computing an expression. */
 struct cfi_stack {
 	const struct ux_cfi_context *context;
-	uint64_t values[UX_CFI_VALUES_MOST];
+	unsigned word;                       /* bytes of an address: 4 or 8 */
+	uint64_t values[UX_CFI_VALUES_MOST]; /* without bits above that */
 	size_t n;
 	bool absent; /* it referred to what is not known */
 };
 
+static unsigned cfi_bits(const struct cfi_stack *s)
+{
+	return 8 * s->word;
+}
+
+/* Values have the size of an address, and what exceeds it is lost (DWARF 5, 2.5.1). */
 static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
 {
 	if (s->n == UX_CFI_VALUES_MOST)
 		ux_cur_bad(c, "the stack of an expression is full");
 	else
-		s->values[s->n++] = v;
+		s->values[s->n++] = v & UINT64_MAX >> (64 - cfi_bits(s));
+}
+
+/* A value of the stack as a signed number. */
+static int64_t cfi_signed(const struct cfi_stack *s, uint64_t v)
+{
+	return s->word == sizeof(uint32_t) ? (int32_t)v : (int64_t)v;
 }
 
 static uint64_t cfi_pop(struct cfi_stack *s, struct ux_cur *c)
@@ -101,7 +113,7 @@ static void cfi_push_register(struct cfi_stack *s, struct ux_cur *c, uint64_t nu
 static void cfi_dereference(struct cfi_stack *s, struct ux_cur *c, unsigned size)
 {
 	uint64_t address = cfi_pop(s, c), v = 0;
-	if (size == 0 || size > WORD)
+	if (size == 0 || size > WORD_MOST)
 		ux_cur_bad(c, "memory is read with an impossible size");
 	else if (!s->context->memory(s->context->memory_ctx, address, size, &v))
 		s->absent = true;
@@ -126,6 +138,8 @@ static bool cfi_operate_push(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 		return true;
 	}
 	case OP_ADDR:
+		cfi_push(s, c, ux_cur_uint(c, s->word));
+		return true;
 	case OP_CONST8U:
 	case OP_CONST8S:
 		cfi_push(s, c, ux_cur_u64(c));
@@ -191,7 +205,7 @@ static bool cfi_operate_move(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 		cfi_push(s, c, b);
 		return true;
 	case OP_DEREF:
-		cfi_dereference(s, c, WORD);
+		cfi_dereference(s, c, s->word);
 		return true;
 	case OP_DEREF_SIZE:
 		cfi_dereference(s, c, ux_cur_u8(c));
@@ -210,7 +224,7 @@ static bool cfi_operate_unary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 	switch (op) {
 	case OP_ABS:
 		v = cfi_pop(s, c);
-		cfi_push(s, c, v >> (WORD_BITS - 1) ? -v : v);
+		cfi_push(s, c, cfi_signed(s, v) < 0 ? -v : v);
 		return true;
 	case OP_NEG:
 		cfi_push(s, c, -cfi_pop(s, c));
@@ -228,20 +242,20 @@ static bool cfi_operate_unary(struct cfi_stack *s, struct ux_cur *c, uint8_t op)
 }
 
 /* The quotient of signed values. False: there is none. */
-static bool cfi_divide(uint64_t a, uint64_t b, uint64_t *ret)
+static bool cfi_divide(int64_t a, int64_t b, uint64_t *ret)
 {
 	if (b == 0)
 		return false;
-	*ret = b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
+	*ret = b == -1 ? -(uint64_t)a : (uint64_t)(a / b);
 	return true;
 }
 
-static uint64_t cfi_shift_signed(uint64_t a, uint64_t n)
+static uint64_t cfi_shift_signed(int64_t a, uint64_t n)
 {
-	uint64_t sign = a >> (WORD_BITS - 1) ? UINT64_MAX : 0;
-	if (n >= WORD_BITS)
+	uint64_t sign = a < 0 ? UINT64_MAX : 0;
+	if (n >= 64)
 		return sign;
-	return n == 0 ? a : a >> n | sign << (WORD_BITS - n);
+	return n == 0 ? (uint64_t)a : (uint64_t)a >> n | sign << (64 - n);
 }
 
 /* Operations of two values: a is the second one, b the top. False: it is unknown. */
@@ -250,13 +264,13 @@ static bool cfi_operate_binary(struct cfi_stack *s, struct ux_cur *c, uint8_t op
 	if (op < OP_AND || op > OP_NE || op == OP_BRA)
 		return false;
 	uint64_t b = cfi_pop(s, c), a = cfi_pop(s, c), v = 0;
-	int64_t x = (int64_t)a, y = (int64_t)b;
+	int64_t x = cfi_signed(s, a), y = cfi_signed(s, b);
 	switch (op) {
 	case OP_AND:
 		v = a & b;
 		break;
 	case OP_DIV:
-		if (!cfi_divide(a, b, &v))
+		if (!cfi_divide(x, y, &v))
 			ux_cur_bad(c, "division by zero");
 		break;
 	case OP_MINUS:
@@ -278,13 +292,13 @@ static bool cfi_operate_binary(struct cfi_stack *s, struct ux_cur *c, uint8_t op
 		v = a + b;
 		break;
 	case OP_SHL:
-		v = b < WORD_BITS ? a << b : 0;
+		v = b < cfi_bits(s) ? a << b : 0;
 		break;
 	case OP_SHR:
-		v = b < WORD_BITS ? a >> b : 0;
+		v = b < cfi_bits(s) ? a >> b : 0;
 		break;
 	case OP_SHRA:
-		v = cfi_shift_signed(a, b);
+		v = cfi_shift_signed(x, b);
 		break;
 	case OP_XOR:
 		v = a ^ b;
@@ -342,7 +356,8 @@ enum ux_code ux_dwarf_cfi_expression(const struct ux_dwarf_frames *frames,
 				     const struct ux_cfi_context *context, const uint64_t *initial,
 				     uint64_t *ret, struct ux_error *err)
 {
-	struct cfi_stack s = {.context = context};
+	struct cfi_stack s = {.context = context,
+			      .word = frames->address_size == sizeof(uint32_t) ? 4 : 8};
 	struct ux_cur all =
 		ux_cur_make(frames->data, frames->eh ? ".eh_frame" : ".debug_frame", frames->swap);
 	ux_cur_seek(&all, (uint64_t)rule->value);

@@ -7,6 +7,8 @@
 enum {
 	NT_FILE = 0x46494c45, /* "FILE" */
 	NT_PRSTATUS = 1,
+	NT_AUXV = 6,
+	AT_SYSINFO_EHDR = 33,  /* Linux, include/uapi/linux/auxvec.h */
 	IMAGE_MOST = 16 << 10, /* bytes of a file's start that are read; the kernel dumps a page */
 	IMAGE_SEGMENTS_MOST = 64,
 };
@@ -134,6 +136,39 @@ static enum ux_code core_parse_files(struct core_reader *r, struct ux_bytes note
 	return ux_cur_status(&c, err);
 }
 
+/* --- the vDSO --------------------------------------------------------------------------------- */
+
+/* Looks for the address of the vDSO in the auxiliary vector, pairs of words. 0: it has none. */
+static uint64_t core_vdso_address(const struct ux_elf *core, struct ux_bytes auxv)
+{
+	struct ux_cur c = ux_cur_make(auxv, "NT_AUXV", core->swap);
+	while (ux_cur_more(&c)) {
+		uint64_t type = core_word(&c, core->is64), value = core_word(&c, core->is64);
+		if (type == AT_SYSINFO_EHDR && !c.failed)
+			return value;
+	}
+	return 0;
+}
+
+struct ux_bytes ux_core_vdso(const struct ux_elf *core, uint64_t *ret_start)
+{
+	for (size_t i = 0; i < core->n_segments; i++) {
+		struct ux_elf_notes it;
+		if (core->segments[i].type != PT_NOTE ||
+		    ux_elf_notes_of_segment(core, &core->segments[i], &it, NULL) != UX_OK)
+			continue;
+		for (const struct ux_elf_note *n; (n = ux_elf_notes_next(&it));) {
+			if (n->type != NT_AUXV || !ux_bytes_eq(n->owner, UX_STR("CORE")))
+				continue;
+			*ret_start = core_vdso_address(core, n->desc);
+			return *ret_start != 0 ? ux_elf_bytes_at(core, *ret_start) : UX_BYTES_NONE;
+		}
+	}
+	return UX_BYTES_NONE;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
 enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modules *ret,
 				  struct ux_error *err)
 {
@@ -145,36 +180,46 @@ enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modu
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-enum {
-	STATUS_SIGNAL_AT = 12, /* offsets in struct elf_prstatus of 64 bits */
-	STATUS_TID_AT = 32,
-	STATUS_REGISTERS_AT = 112,
-	WORD = 8,
-	X86_64_REGISTERS = 27,
-	ARM64_REGISTERS = 34,
+/* Where struct elf_prstatus has what is read, in bytes. */
+struct core_status {
+	uint16_t machine;
+	bool is64;
+	uint8_t tid_at;
+	uint8_t registers_at;
+	uint16_t registers_size;
 };
 
-/* Bytes of a thread's registers; 0: of another machine. */
-static size_t core_registers_size(const struct ux_elf *core)
+enum {
+	STATUS_SIGNAL_AT = 12,
+};
+
+/* The status of a thread of the core dump's machine, or NULL. */
+static const struct core_status *core_status_of(const struct ux_elf *core)
 {
-	if (!core->is64)
-		return 0;
-	if (core->machine == EM_X86_64)
-		return X86_64_REGISTERS * WORD;
-	return core->machine == EM_AARCH64 ? ARM64_REGISTERS * WORD : 0;
+	static const struct core_status known[] = {
+		{EM_X86_64, .is64 = true, 32, 112, 27 * sizeof(uint64_t)},
+		{EM_AARCH64, .is64 = true, 32, 112, 34 * sizeof(uint64_t)},
+		{EM_386, .is64 = false, 24, 72, 17 * sizeof(uint32_t)},
+		{EM_ARM, .is64 = false, 24, 72, 18 * sizeof(uint32_t)},
+	};
+	for (size_t i = 0; i < ux_countof(known); i++)
+		if (known[i].machine == core->machine && known[i].is64 == core->is64)
+			return &known[i];
+	return NULL;
 }
 
-static enum ux_code core_add_thread(const struct ux_elf *core, struct ux_bytes status,
-				    struct ux_core_threads *ret, struct ux_error *err)
+static enum ux_code core_add_thread(const struct ux_elf *core, const struct core_status *layout,
+				    struct ux_bytes status, struct ux_core_threads *ret,
+				    struct ux_error *err)
 {
 	struct ux_core_thread t = {0};
 	struct ux_cur c = ux_cur_make(status, "NT_PRSTATUS", core->swap);
 	ux_cur_skip(&c, STATUS_SIGNAL_AT);
 	t.signal = ux_cur_u16(&c);
-	ux_cur_seek(&c, STATUS_TID_AT);
+	ux_cur_seek(&c, layout->tid_at);
 	t.tid = ux_cur_u32(&c);
-	ux_cur_seek(&c, STATUS_REGISTERS_AT);
-	t.registers = ux_cur_take(&c, core_registers_size(core));
+	ux_cur_seek(&c, layout->registers_at);
+	t.registers = ux_cur_take(&c, layout->registers_size);
 	UX_TRY(ux_cur_status(&c, err));
 	if (ret->size >= UX_CORE_THREADS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "more than %d threads", UX_CORE_THREADS_MOST);
@@ -184,8 +229,10 @@ static enum ux_code core_add_thread(const struct ux_elf *core, struct ux_bytes s
 enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_threads *ret,
 				  struct ux_error *err)
 {
-	if (core_registers_size(core) == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "no core dump of x86-64 or arm64");
+	const struct core_status *layout = core_status_of(core);
+	if (!layout)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "no core dump of x86-64, i386, arm64 or arm");
 	for (size_t i = 0; i < core->n_segments; i++) {
 		struct ux_elf_notes it;
 		if (core->segments[i].type != PT_NOTE)
@@ -193,7 +240,7 @@ enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_thre
 		UX_TRY(ux_elf_notes_of_segment(core, &core->segments[i], &it, err));
 		for (const struct ux_elf_note *n; (n = ux_elf_notes_next(&it));)
 			if (n->type == NT_PRSTATUS && ux_bytes_eq(n->owner, UX_STR("CORE")))
-				UX_TRY(core_add_thread(core, n->desc, ret, err));
+				UX_TRY(core_add_thread(core, layout, n->desc, ret, err));
 		UX_TRY(ux_elf_notes_status(&it, err));
 	}
 	if (ret->size == 0)

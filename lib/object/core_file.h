@@ -33,6 +33,13 @@ bool ux_core_is(struct ux_bytes file);
 enum ux_code ux_core_read_modules(const struct ux_elf *core, struct ux_core_modules *ret,
 				  struct ux_error *err) ux_must;
 
+/*
+ * Returns the dumped memory of the vDSO, an ELF image that the kernel maps into processes, and sets
+ * *ret_start to its address. Its code is on stacks of i386 and arm64: system calls of the one, and
+ * returns from handlers of signals of both. Empty: there was none, or it was not dumped.
+ */
+struct ux_bytes ux_core_vdso(const struct ux_elf *core, uint64_t *ret_start);
+
 enum {
 	UX_CORE_THREADS_MOST = 65536
 };
@@ -48,10 +55,10 @@ struct ux_core_thread {
 UX_VEC(ux_core_threads, struct ux_core_thread);
 
 /*
- * Reads the notes NT_PRSTATUS (Linux, include/linux/elfcore.h, struct elf_prstatus) of x86-64 and
- * arm64. The thread that got the signal comes first. UX_ENOTFOUND: there is none, or the machine is
- * another one. UX_ECORRUPT; UX_ELIMIT: there are more than UX_CORE_THREADS_MOST. UX_ENOMEM. *ret
- * must be released also after a failure.
+ * Reads the notes NT_PRSTATUS (Linux, include/linux/elfcore.h, struct elf_prstatus) of x86-64,
+ * i386, arm64 and arm. The thread that got the signal comes first. UX_ENOTFOUND: there is none, or
+ * the machine is another one. UX_ECORRUPT; UX_ELIMIT: there are more than UX_CORE_THREADS_MOST.
+ * UX_ENOMEM. *ret must be released also after a failure.
  */
 enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_threads *ret,
 				  struct ux_error *err) ux_must;

@@ -3,17 +3,28 @@
 #include "unwind.h"
 
 enum {
-	WORD = 8, /* bytes */
+	NONE = UX_CFI_REGISTERS, /* the machine has no such register */
+};
 
-	X86_64_FP = 6, /* numbers of DWARF */
-	X86_64_SP = 7,
-	X86_64_PC = 16,
-	ARM64_FP = 29,
-	ARM64_LR = 30,
-	ARM64_SP = 31,
+/* What differs between machines. Registers have the numbers of DWARF. */
+struct unwind_traits {
+	unsigned word; /* bytes of an address */
+	unsigned sp;
+	unsigned fp;   /* of code that keeps frame pointers, and above it in memory its caller */
+	unsigned pc;   /* column of the return address, which calls push */
+	unsigned link; /* to which calls write the return address instead */
+	uint64_t code; /* bits of an address of code, whose others mean something else */
+};
 
-	ARM64_ADDRESS_BITS =
-		48, /* above are signatures of addresses; with 52 bits none is in use */
+static const struct unwind_traits unwind_machines[] = {
+	[UX_UNWIND_X86_64] = {8, .sp = 7, .fp = 6, .pc = 16, .link = NONE, .code = UINT64_MAX},
+	/* Above 48 bits are signatures of addresses; with 52 bits none is in use. */
+	[UX_UNWIND_ARM64] = {8, .sp = 31, .fp = 29, .pc = NONE, .link = 30,
+			     .code = UINT64_MAX >> 16},
+	[UX_UNWIND_I386] = {4, .sp = 4, .fp = 5, .pc = 8, .link = NONE, .code = UINT32_MAX},
+	/* Bit 0 of an address selects Thumb. What register a frame pointer is in, and what is at
+	 * its address, differs between compilers and both instruction sets. */
+	[UX_UNWIND_ARM] = {4, .sp = 13, .fp = NONE, .pc = NONE, .link = 14, .code = UINT32_MAX - 1},
 };
 
 /* The state of unwinding one stack. */
@@ -25,8 +36,7 @@ struct unwind {
 	uint64_t pc;
 	uint64_t registers[UX_CFI_REGISTERS];
 	uint64_t known;
-	unsigned sp; /* numbers of registers */
-	unsigned fp;
+	const struct unwind_traits *machine;
 	bool returns;                  /* pc is a return address */
 	struct ux_unwind_place place;  /* of pc */
 	struct ux_unwind_frame *frame; /* of pc, in the result */
@@ -55,7 +65,7 @@ static bool unwind_read(void *ctx, uint64_t address, unsigned size, uint64_t *re
 
 static bool unwind_word(const struct unwind *u, uint64_t address, uint64_t *ret)
 {
-	return unwind_read((void *)(uintptr_t)u->thread, address, WORD, ret);
+	return unwind_read((void *)(uintptr_t)u->thread, address, u->machine->word, ret);
 }
 
 static bool unwind_register(const struct unwind *u, uint64_t number, uint64_t *ret)
@@ -72,12 +82,10 @@ static void unwind_set(uint64_t *registers, uint64_t *known, unsigned number, ui
 	*known |= (uint64_t)1 << number;
 }
 
-/* An address without the signature that arm64 may have put into its upper bits. */
-static uint64_t unwind_plain(const struct unwind *u, uint64_t address)
+/* A value without what exceeds a register. */
+static uint64_t unwind_cut(const struct unwind *u, uint64_t v)
 {
-	return u->thread->machine == UX_UNWIND_ARM64
-		       ? address & (((uint64_t)1 << ARM64_ADDRESS_BITS) - 1)
-		       : address;
+	return u->machine->word == sizeof(uint32_t) ? (uint32_t)v : v;
 }
 
 /* --- a step by rules -------------------------------------------------------------------------- */
@@ -108,7 +116,7 @@ static bool unwind_apply(const struct unwind *u, const struct ux_unwind_known_ro
 		.memory = unwind_read,
 		.memory_ctx = (void *)(uintptr_t)u->thread,
 	};
-	uint64_t address = cfa + (uint64_t)rule->value;
+	uint64_t address = unwind_cut(u, cfa + (uint64_t)rule->value);
 	switch ((enum ux_cfi_how)rule->how) {
 	case UX_CFI_UNDEFINED:
 		return false;
@@ -148,7 +156,7 @@ static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row 
 					       ret, NULL) == UX_OK;
 	if (row->cfa.how != UX_CFI_OFFSET || !unwind_register(u, row->cfa_register, ret))
 		return false;
-	*ret += (uint64_t)row->cfa.value;
+	*ret = unwind_cut(u, *ret + (uint64_t)row->cfa.value);
 	return true;
 }
 
@@ -157,9 +165,9 @@ static bool unwind_cfa(const struct unwind *u, const struct ux_unwind_known_row 
 static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint64_t *registers,
 			  uint64_t known, bool signal)
 {
-	uint64_t before = u->registers[u->sp];
+	uint64_t before = u->registers[u->machine->sp];
 	bool moves = sp > before || (sp == before && pc != u->pc && !u->returns) || signal;
-	pc = unwind_plain(u, pc);
+	pc &= u->machine->code;
 	if (pc == 0 || !moves) {
 		u->end = pc == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
 		return false;
@@ -171,7 +179,7 @@ static bool unwind_become(struct unwind *u, uint64_t pc, uint64_t sp, const uint
 		return false;
 	memcpy(u->registers, registers, sizeof(u->registers));
 	u->known = known;
-	unwind_set(u->registers, &u->known, u->sp, sp);
+	unwind_set(u->registers, &u->known, u->machine->sp, sp);
 	u->pc = pc;
 	u->returns = !signal;
 	u->place = place;
@@ -198,15 +206,16 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 		if (unwind_apply(u, known, &row->rules[i], i, cfa, &v))
 			unwind_set(registers, &values, i, v);
 	}
-	/* The pc itself is no return address: on x86-64 that is always in memory. */
-	bool pushed = u->thread->machine != UX_UNWIND_X86_64 || row->ra != X86_64_PC ||
-		      row->rules[X86_64_PC].how > UX_CFI_SAME;
-	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0 || !pushed)
+	/* The pc itself is no return address: where calls push it, that is always in memory. */
+	if (row->ra >= UX_CFI_REGISTERS || (values >> row->ra & 1) == 0 ||
+	    (row->ra == u->machine->pc && row->rules[row->ra].how <= UX_CFI_SAME))
 		return false;
 	pc = registers[row->ra];
-	bool moved = row->rules[u->sp].how != UX_CFI_UNSPECIFIED && (values >> u->sp & 1) != 0;
+	bool moved = row->rules[u->machine->sp].how != UX_CFI_UNSPECIFIED &&
+		     (values >> u->machine->sp & 1) != 0;
 	/* A handler of signals may run on a stack of its own, above the one it interrupted. */
-	return unwind_become(u, pc, moved ? registers[u->sp] : cfa, registers, values, row->signal);
+	return unwind_become(u, pc, moved ? registers[u->machine->sp] : cfa, registers, values,
+			     row->signal);
 }
 
 /* --- a step without rules --------------------------------------------------------------------- */
@@ -214,16 +223,16 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 /* A call of an address without code, such as NULL: its return address was pushed last. */
 static bool unwind_bad_call(struct unwind *u)
 {
-	uint64_t sp = u->registers[u->sp], pc = 0;
+	uint64_t sp = u->registers[u->machine->sp], pc = 0;
 	uint64_t registers[UX_CFI_REGISTERS];
 	memcpy(registers, u->registers, sizeof(registers));
-	if (u->thread->machine == UX_UNWIND_ARM64) {
-		if (!unwind_register(u, ARM64_LR, &pc))
+	if (u->machine->link != NONE) {
+		if (!unwind_register(u, u->machine->link, &pc))
 			return false;
 	} else {
 		if (!unwind_word(u, sp, &pc))
 			return false;
-		sp += WORD;
+		sp += u->machine->word;
 	}
 	return unwind_become(u, pc, sp, registers, u->known, /* signal: */ false);
 }
@@ -231,19 +240,20 @@ static bool unwind_bad_call(struct unwind *u)
 /* Code that a compiler made at run time, or Go's, mostly keeps frame pointers. */
 static bool unwind_by_frame_pointer(struct unwind *u)
 {
+	const struct unwind_traits *m = u->machine;
 	uint64_t fp = 0, next = 0, pc = 0;
-	if (!unwind_register(u, u->fp, &fp) || fp < u->registers[u->sp] ||
-	    !unwind_word(u, fp, &next) || !unwind_word(u, fp + WORD, &pc))
+	if (!unwind_register(u, m->fp, &fp) || fp < u->registers[u->machine->sp] ||
+	    !unwind_word(u, fp, &next) || !unwind_word(u, fp + m->word, &pc))
 		return false;
-	pc = unwind_plain(u, pc);
+	pc &= u->machine->code;
 	if (pc == 0) {
 		u->end = next == 0 ? UX_UNWIND_COMPLETE : UX_UNWIND_NO_RULES;
 		return false;
 	}
 	uint64_t registers[UX_CFI_REGISTERS];
 	memcpy(registers, u->registers, sizeof(registers));
-	registers[u->fp] = next;
-	return unwind_become(u, pc, fp + 2 * WORD, registers, u->known, /* signal: */ false);
+	registers[m->fp] = next;
+	return unwind_become(u, pc, fp + 2 * m->word, registers, u->known, /* signal: */ false);
 }
 
 /*
@@ -258,12 +268,12 @@ static bool unwind_by_call(struct unwind *u)
 	uint64_t registers[UX_CFI_REGISTERS];
 	memcpy(registers, u->registers, sizeof(registers));
 	for (uint64_t i = 0; i < WORDS; i++) {
-		uint64_t at = u->registers[u->sp] + i * WORD, pc = 0;
+		uint64_t at = u->registers[u->machine->sp] + i * u->machine->word, pc = 0;
 		if (!unwind_word(u, at, &pc) || pc == 0)
 			continue;
 		struct ux_unwind_place place = u->find(u->ctx, pc - 1);
 		if (place.module && ux_unwind_module_is_call(place.module, place.pc + 1))
-			return unwind_become(u, pc, at + WORD, registers, u->known,
+			return unwind_become(u, pc, at + u->machine->word, registers, u->known,
 					     /* signal: */ false);
 	}
 	return false;
@@ -273,11 +283,12 @@ static bool unwind_by_call(struct unwind *u)
 static bool unwind_step(struct unwind *u)
 {
 	/* The rules of stubs (.plt) refer to the pc: the return address was pushed at its start. */
-	if (u->thread->machine == UX_UNWIND_X86_64)
-		unwind_set(u->registers, &u->known, X86_64_PC, u->pc);
+	if (u->machine->pc != NONE)
+		unwind_set(u->registers, &u->known, u->machine->pc, u->pc);
 	if (u->place.module) {
 		const struct ux_unwind_known_row *row = unwind_row(u, u->place.module, u->place.pc);
-		if (row->table)
+		/* Tables for another machine say nothing about these registers. */
+		if (row->table && row->table->frames.address_size == u->machine->word)
 			return unwind_by_rules(u, row);
 	}
 	u->end = UX_UNWIND_NO_RULES;
@@ -286,14 +297,13 @@ static bool unwind_step(struct unwind *u)
 	if (unwind_by_frame_pointer(u))
 		return true;
 	bool may_call = u->end == UX_UNWIND_NO_RULES && u->returns && !u->place.module;
-	return may_call && u->thread->machine == UX_UNWIND_X86_64 && unwind_by_call(u);
+	return may_call && u->machine->pc != NONE && unwind_by_call(u);
 }
 
 enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thread *thread,
 		       ux_unwind_find_fn *find, void *ctx, struct ux_unwind_frame *frames,
 		       size_t *ret_n, enum ux_unwind_end *ret_end, struct ux_error *err)
 {
-	bool arm64 = thread->machine == UX_UNWIND_ARM64;
 	struct unwind u = {
 		.unwinder = unwinder,
 		.thread = thread,
@@ -301,8 +311,7 @@ enum ux_code ux_unwind(struct ux_unwinder *unwinder, const struct ux_unwind_thre
 		.ctx = ctx,
 		.pc = thread->pc,
 		.known = thread->known,
-		.sp = arm64 ? ARM64_SP : X86_64_SP,
-		.fp = arm64 ? ARM64_FP : X86_64_FP,
+		.machine = &unwind_machines[thread->machine],
 	};
 	if (!unwinder->rows)
 		unwinder->rows = calloc(UX_UNWIND_ROWS, sizeof(*unwinder->rows));

@@ -17,6 +17,8 @@ enum {
 enum ux_unwind_machine {
 	UX_UNWIND_X86_64,
 	UX_UNWIND_ARM64,
+	UX_UNWIND_I386,
+	UX_UNWIND_ARM,
 };
 
 /* Why there are no further callers. */

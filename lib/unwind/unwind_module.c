@@ -4,6 +4,7 @@
 
 #include "elf_file.h"
 #include "order.h"
+#include "unwind_exidx.h"
 
 enum {
 	FRAMES_MOST = 1 << 30, /* largest decompressed size of a .debug_frame */
@@ -44,6 +45,11 @@ static uint64_t unwind_section_pc(const struct ux_object *object, const char *na
 	return ux_object_section_find(object, name, &s) ? s.pc : 0;
 }
 
+static uint8_t unwind_address_size(const struct ux_object *object)
+{
+	return object->is64 ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
 /* Reads the functions of a table; damage ends them. */
 static enum ux_code unwind_table_read(const struct ux_object *object, struct ux_unwind_table *t,
 				      struct ux_bytes data, uint64_t pc, bool eh)
@@ -56,7 +62,7 @@ static enum ux_code unwind_table_read(const struct ux_object *object, struct ux_
 		.data_pc = unwind_section_pc(object, ".got"),
 		.eh = eh,
 		.swap = object->swap,
-		.address_size = sizeof(uint64_t),
+		.address_size = unwind_address_size(object),
 	};
 	if (ux_dwarf_frames_each(&t->frames, unwind_append, &t->entries, NULL) == UX_ENOMEM)
 		return UX_ENOMEM;
@@ -90,10 +96,51 @@ static enum ux_code unwind_module_segment(struct ux_unwind_module *m, const stru
 		uint64_t pc = 0;
 		if (s->type == PT_GNU_EH_FRAME &&
 		    ux_dwarf_frame_hdr(ux_elf_bytes_at(elf, s->vaddr), s->vaddr, elf->swap,
-				       sizeof(uint64_t), &pc))
+				       unwind_address_size(m->object), &pc))
 			return unwind_table_read(m->object, &m->tables[UX_UNWIND_EH_FRAME],
 						 ux_elf_bytes_at(elf, pc), pc, /* eh= */ true);
 	}
+	return UX_OK;
+}
+
+/* A ux_exidx_fn with a struct ux_unwind_entries. */
+static bool unwind_append_exidx(void *ctx, uint64_t pc, uint64_t off)
+{
+	return ux_unwind_entries_append(ctx, (struct ux_unwind_entry){pc, pc, off});
+}
+
+/* The end of the code that an address is in. */
+static uint64_t unwind_module_code_end(const struct ux_unwind_module *m, uint64_t pc)
+{
+	for (size_t i = 0; i < m->segments.size; i++) {
+		const struct ux_object_range *s = &m->segments.data[i];
+		if (s->executable && pc >= s->pc && pc - s->pc < s->size)
+			return s->pc + s->size;
+	}
+	return pc;
+}
+
+/* .ARM.exidx, which a program header leads to. A function ends where the next one begins. */
+static enum ux_code unwind_module_exidx(struct ux_unwind_module *m, const struct ux_elf *elf)
+{
+	struct ux_unwind_table *t = &m->tables[UX_UNWIND_EXIDX];
+	struct ux_unwind_entries *list = &t->entries;
+	t->frames.address_size = sizeof(uint32_t);
+	for (size_t i = 0; i < elf->n_segments && list->size == 0; i++) {
+		const struct ux_elf_segment *s = &elf->segments[i];
+		struct ux_bytes data = ux_elf_bytes_at(elf, s->vaddr);
+		if (s->type != PT_ARM_EXIDX)
+			continue;
+		data.size = ux_min(data.size, s->filesz);
+		t->exidx = (struct ux_exidx){
+			.data = data, .pc = s->vaddr, .swap = elf->swap, .image = &m->segments};
+		UX_TRY(ux_exidx_each(&t->exidx, unwind_append_exidx, list, NULL));
+	}
+	if (list->size > 1)
+		ux_sort_by_start(list->data, list->size, sizeof(*list->data), unwind_entry_compare);
+	for (size_t i = 0; i < list->size; i++)
+		list->data[i].hi = i + 1 < list->size ? list->data[i + 1].lo
+						      : unwind_module_code_end(m, list->data[i].lo);
 	return UX_OK;
 }
 
@@ -101,8 +148,8 @@ static enum ux_code unwind_module_read(struct ux_unwind_module *m, struct ux_byt
 				       struct ux_error *err)
 {
 	UX_TRY(ux_object_open(file, &m->object, err));
-	if (!m->object->is64 || !m->object->linked)
-		return ux_error_set(err, UX_EUNSUPPORTED, "no program or library of 64 bits");
+	if (!m->object->linked)
+		return ux_error_set(err, UX_EUNSUPPORTED, "no program or library");
 	UX_TRY(m->object->format->segments(m->object, &m->segments, err));
 	const struct ux_elf *elf = ux_elf_of(m->object);
 	enum ux_code code = UX_OK;
@@ -114,6 +161,8 @@ static enum ux_code unwind_module_read(struct ux_unwind_module *m, struct ux_byt
 			code = unwind_module_section(m, &m->tables[UX_UNWIND_DEBUG_FRAME],
 						     ".debug_frame", false);
 	}
+	if (code == UX_OK && elf && elf->machine == EM_ARM)
+		code = unwind_module_exidx(m, elf);
 	return code == UX_OK ? UX_OK : ux_error_nomem(err);
 }
 
@@ -212,8 +261,10 @@ enum ux_code ux_unwind_module_row(struct ux_unwind_module *m, uint64_t pc, struc
 		const struct ux_unwind_entry *e = unwind_table_find(t, pc);
 		if (!e)
 			continue;
-		UX_TRY(ux_dwarf_fde_read(&t->frames, e->off, &t->cie, &fde, err));
 		*ret_table = t;
+		if (i == UX_UNWIND_EXIDX)
+			return ux_exidx_row(&t->exidx, e->off, ret, err);
+		UX_TRY(ux_dwarf_fde_read(&t->frames, e->off, &t->cie, &fde, err));
 		return ux_dwarf_cfi_row(&t->frames, &fde, pc, ret, err);
 	}
 	return UX_ENOTFOUND;

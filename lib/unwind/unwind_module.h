@@ -3,14 +3,13 @@
 #ifndef UX_UNWIND_MODULE_H
 #define UX_UNWIND_MODULE_H
 
-#include "dwarf_cfi.h"
-#include "object.h"
+#include "unwind_exidx.h"
 
 /* A function in a table. */
 struct ux_unwind_entry {
 	uint64_t lo;
 	uint64_t hi;
-	uint64_t off; /* of its FDE in the section */
+	uint64_t off; /* of its FDE, or its entry of .ARM.exidx, in the section */
 };
 
 UX_VEC(ux_unwind_entries, struct ux_unwind_entry);
@@ -18,6 +17,7 @@ UX_VEC(ux_unwind_entries, struct ux_unwind_entry);
 /* A section of frame descriptions. */
 struct ux_unwind_table {
 	struct ux_dwarf_frames frames;
+	struct ux_exidx exidx; /* instead, of UX_UNWIND_EXIDX */
 	struct ux_content content;
 	struct ux_unwind_entries entries; /* sorted by lo */
 	struct ux_dwarf_cie cie;          /* the last one that was read */
@@ -26,6 +26,7 @@ struct ux_unwind_table {
 enum {
 	UX_UNWIND_EH_FRAME,
 	UX_UNWIND_DEBUG_FRAME,
+	UX_UNWIND_EXIDX, /* of ARM; less exact than the others */
 	UX_UNWIND_TABLES,
 };
 
@@ -39,7 +40,7 @@ struct ux_unwind_module {
 /*
  * Reads which functions the tables of a file describe. The file must outlive the module. Damaged
  * tables have those in front of the damage. UX_EUNSUPPORTED, UX_ECORRUPT: it is no object file, or
- * of 32 bits. UX_ENOMEM.
+ * not linked. UX_ENOMEM.
  */
 enum ux_code ux_unwind_module_open(struct ux_bytes file, struct ux_unwind_module **ret,
 				   struct ux_error *err) ux_must;
@@ -48,12 +49,12 @@ void ux_unwind_module_free(struct ux_unwind_module *m); /* NULL is fine */
 /* Converts a position in the file to a pc. False: it is not loaded. */
 bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_t *ret);
 
-/* Whether the instruction in front of a pc may be a call of x86-64: by its bytes in the file. */
+/* Whether the instruction in front of a pc may be a call of x86: by its bytes in the file. */
 bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc);
 
 /*
- * Computes the rules at a pc. *ret_table is the table that has them. UX_ENOTFOUND, with err
- * unchanged: no table describes the pc. UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT.
+ * Computes the rules at a pc. *ret_table is the table that has them. UX_ENOTFOUND: no table
+ * describes the pc, or one says that it cannot be unwound. UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT.
  */
 enum ux_code ux_unwind_module_row(struct ux_unwind_module *m, uint64_t pc, struct ux_cfi_row *ret,
 				  const struct ux_unwind_table **ret_table, struct ux_error *err)

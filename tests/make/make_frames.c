@@ -86,8 +86,8 @@ void make_frames_cie(struct make_frames *f, const char *augmentation)
 		ux_out_u8(out, 0);
 	}
 	ux_out_uleb(out, 1);
-	ux_out_sleb(out, -8);
-	ux_out_u8(out, 16);
+	ux_out_sleb(out, f->is64 ? -8 : -4);
+	ux_out_u8(out, f->is64 ? 16 : 8); /* of x86-64 and i386 */
 	struct ux_out data = {.swap = out->swap};
 	for (const char *c = augmentation[0] == 'z' ? augmentation + 1 : ""; *c; c++) {
 		if (*c == 'R' || *c == 'L' || *c == 'P')

@@ -171,13 +171,15 @@ static void other_files_are_none(void **state)
 static struct ux_bytes make_threads(struct make_elf *m, uint16_t machine, const size_t *sizes,
 				    size_t n)
 {
-	make_elf_init(m, 64, m->big);
+	bool is64 = machine != EM_386 && machine != EM_ARM;
+	make_elf_init(m, is64 ? 64 : 32, m->big);
 	m->type = ET_CORE;
 	m->machine = machine;
 	for (size_t i = 0; i < n; i++) {
 		struct make_elf words = {.big = m->big, .is64 = true};
 		struct ux_out status = {0};
-		for (size_t k = 0; k < sizes[i] / 8; k++) /* 8 bytes at 32 begin with the thread */
+		/* The 8 bytes at 32 begin with the thread; of 32 bits those at 24. */
+		for (size_t k = is64 ? 0 : 1; k < sizes[i] / 8 + (is64 ? 0 : 1); k++)
 			put_word(&status, m->big ? (uint64_t)(k + i) << 32 | k : k << 32 | (k + i),
 				 &words);
 		uint32_t s = make_elf_note(m, "status", "CORE", 1, ux_out_bytes(&status));
@@ -201,7 +203,10 @@ static void threads_have_their_registers(void **state)
 	static const struct {
 		uint16_t machine;
 		size_t size, registers;
-	} machines[] = {{EM_X86_64, 336, 27 * 8}, {EM_AARCH64, 392, 34 * 8}};
+	} machines[] = {{EM_X86_64, 336, 27 * 8},
+			{EM_AARCH64, 392, 34 * 8},
+			{EM_386, 144, 17 * 4},
+			{EM_ARM, 152, 18 * 4}};
 	for (size_t i = 0; i < ux_countof(machines); i++)
 		for (unsigned big = 0; big < 2; big++) {
 			struct make_elf m = {.big = big};
@@ -237,10 +242,59 @@ static void what_is_no_status_of_a_thread_is_said(void **state)
 	assert_int_equal(read_threads(make_threads(&m, EM_S390, &whole, 1), &threads, NULL),
 			 UX_ENOTFOUND);
 	make_elf_deinit(&m);
+	for (size_t size = 0; size < 72 + 17 * 4; size += 8) {
+		m = (struct make_elf){0};
+		assert_int_equal(read_threads(make_threads(&m, EM_386, &size, 1), &threads, NULL),
+				 UX_ECORRUPT);
+		make_elf_deinit(&m);
+	}
 	m = (struct make_elf){0};
 	assert_int_equal(read_threads(make_threads(&m, EM_X86_64, &whole, 0), &threads, NULL),
 			 UX_ENOTFOUND);
 	make_elf_deinit(&m);
+}
+
+/* --- the vDSO --------------------------------------------------------------------------------- */
+
+/* The address of the vDSO that a core dump with this auxiliary vector has; 0: none was dumped. */
+static uint64_t vdso_of(unsigned bits, bool big, const uint64_t *words, size_t n)
+{
+	struct make_elf m;
+	struct ux_elf core;
+	struct ux_out auxv = {0};
+	uint64_t start = 0;
+	make_elf_init(&m, bits, big);
+	m.type = ET_CORE;
+	for (size_t i = 0; i < n; i++)
+		put_word(&auxv, words[i], &m);
+	uint32_t note = make_elf_note(&m, "auxv", "CORE", 6, ux_out_bytes(&auxv));
+	uint32_t page = make_elf_section(
+		&m, (struct make_section){.name = "load", .content = HASH, .addr = 0x10000});
+	make_elf_segment(&m, (struct make_segment){.type = PT_NOTE, .first = note, .last = note});
+	make_elf_segment(&m, (struct make_segment){.type = PT_LOAD, .first = page, .last = page});
+	assert_int_equal(ux_elf_open(&core, make_elf_finish(&m), NULL), UX_OK);
+	struct ux_bytes image = ux_core_vdso(&core, &start);
+	if (image.size > 0)
+		assert_true(ux_bytes_eq(image, HASH));
+	ux_elf_close(&core);
+	make_elf_deinit(&m);
+	ux_out_deinit(&auxv);
+	return image.size > 0 ? start : 0;
+}
+
+static void the_vdso_is_found_by_the_auxiliary_vector(void **state)
+{
+	(void)state;
+	static const uint64_t here[] = {6, 4096, 33, 0x10000, 0, 0};
+	static const uint64_t there[] = {33, 0x20000, 0, 0}, none[] = {6, 4096, 0, 0};
+	for (unsigned v = 0; v < 4; v++) {
+		unsigned bits = (v & 1) != 0 ? 32 : 64;
+		bool big = (v & 2) != 0;
+		assert_int_equal(vdso_of(bits, big, here, 6), 0x10000);
+		assert_int_equal(vdso_of(bits, big, there, 4), 0);
+		assert_int_equal(vdso_of(bits, big, none, 4), 0);
+		assert_int_equal(vdso_of(bits, big, here, 3), 0); /* cut */
+	}
 }
 
 int main(void)
@@ -252,6 +306,7 @@ int main(void)
 		cmocka_unit_test(other_files_are_none),
 		UX_TEST(threads_have_their_registers),
 		UX_TEST(what_is_no_status_of_a_thread_is_said),
+		UX_TEST(the_vdso_is_found_by_the_auxiliary_vector),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

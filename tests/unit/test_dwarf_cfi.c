@@ -137,7 +137,8 @@ static bool read_memory(void *ctx, uint64_t address, unsigned size, uint64_t *re
 	return address != 0x999;
 }
 
-static enum ux_code compute(struct ux_bytes bytes, uint64_t *ret, struct ux_error *err)
+static enum ux_code compute_with(uint8_t address_size, struct ux_bytes bytes, uint64_t *ret,
+				 struct ux_error *err)
 {
 	static const uint64_t registers[UX_CFI_REGISTERS] = {[RSP] = 0x7000, [RA] = 0x100b};
 	const struct ux_cfi_context context = {
@@ -145,13 +146,28 @@ static enum ux_code compute(struct ux_bytes bytes, uint64_t *ret, struct ux_erro
 		.known = (uint64_t)1 << RSP | (uint64_t)1 << RA,
 		.memory = read_memory,
 	};
-	struct ux_dwarf_frames frames = {.data = guard(bytes), .eh = true, .address_size = 8};
+	struct ux_dwarf_frames frames = {
+		.data = guard(bytes), .eh = true, .address_size = address_size};
 	struct ux_cfi_rule rule = {.size = (uint32_t)bytes.size};
 	const uint64_t cfa = 100;
 	enum ux_code code = ux_dwarf_cfi_expression(&frames, &rule, &context, &cfa, ret, err);
 	guard_free(frames.data);
 	return code;
 }
+
+static enum ux_code compute(struct ux_bytes bytes, uint64_t *ret, struct ux_error *err)
+{
+	return compute_with(8, bytes, ret, err);
+}
+
+#define COMPUTES_32(result, ...)                                                               \
+	do {                                                                                   \
+		const uint8_t bytes_[] = {__VA_ARGS__};                                        \
+		uint64_t v_ = 0;                                                               \
+		assert_int_equal(compute_with(4, ux_bytes(bytes_, sizeof(bytes_)), &v_, NULL), \
+				 UX_OK);                                                       \
+		assert_int_equal(v_, (uint64_t)(result));                                      \
+	} while (0)
 
 #define COMPUTES(result, ...)                                                                  \
 	do {                                                                                   \
@@ -213,6 +229,23 @@ static void the_rules_of_stubs_depend_on_the_pc(void **state)
 	COMPUTES(0x7008, 0x77, 8, 0x80, 0x7f, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
 }
 
+static void expressions_of_32_bits_lose_what_is_above(void **state)
+{
+	(void)state;
+	COMPUTES_32(0xfffffffd, 0x33, 0x1f);                      /* -3 */
+	COMPUTES_32(3, 0x33, 0x1f, 0x1f);                         /* of which the negative is */
+	COMPUTES_32(3, 0x33, 0x1f, 0x19);                         /* and the absolute value */
+	COMPUTES_32(0x12345678, 0x03, 0x78, 0x56, 0x34, 0x12);    /* an address of 4 bytes */
+	COMPUTES_32(0x7001, 0x92, RSP, 0, 0x06);                  /* a word of 4 bytes */
+	COMPUTES_32(1, 0x33, 0x1f, 0x30, 0x2d);                   /* -3 < 0 */
+	COMPUTES_32(0xfffffffe, 0x33, 0x1f, 0x31, 0x26);          /* -3 >> 1, with its sign */
+	COMPUTES_32(0x7ffffffe, 0x33, 0x1f, 0x31, 0x25);          /* without */
+	COMPUTES_32(0xffffffff, 0x33, 0x1f, 0x32, 0x1b);          /* -3 / 2 */
+	COMPUTES_32(0, 0x31, 0x08, 32, 0x24);                     /* 1 << 32 */
+	COMPUTES_32(0x80000000, 0x31, 0x4f, 0x24);                /* 1 << 31 */
+	COMPUTES_32(0, 0x0c, 0xff, 0xff, 0xff, 0xff, 0x31, 0x22); /* the largest one plus 1 */
+}
+
 static void expressions_that_cannot_be_computed_say_why(void **state)
 {
 	(void)state;
@@ -239,6 +272,7 @@ int main(void)
 		UX_TEST(damaged_instructions_are_an_error),
 		UX_TEST(expressions_compute_as_dwarf_says),
 		UX_TEST(the_rules_of_stubs_depend_on_the_pc),
+		UX_TEST(expressions_of_32_bits_lose_what_is_above),
 		UX_TEST(expressions_that_cannot_be_computed_say_why),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

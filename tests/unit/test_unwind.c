@@ -315,6 +315,137 @@ static void signed_return_addresses_are_plain(void **state)
 	make_elf_deinit(&elf);
 }
 
+/* --- 32 bits ---------------------------------------------------------------------------------- */
+
+/* A file of i386 whose function at PLAIN pushes nothing, and whose function at FRAMED has its frame
+ * at the word above the stack pointer; or of ARM, with .ARM.exidx alone. */
+static struct ux_bytes make_file_32(struct make_elf *m, bool arm)
+{
+	enum {
+		EBP = 5,
+		ESP = 4,
+		EIP = 8
+	};
+	static const uint8_t code[CODE_SIZE] = {0};
+	static const uint8_t initial[] = {0x0c, ESP, 4, 0x80 | EIP, 1};
+	static const uint8_t framed[] = {0x0f, 3, 0x74, 4, 0x06, 0x80 | EBP, 2};
+	static const uint8_t outermost[] = {0x07, EIP};
+	/* PLAIN pops r4 and the return address, which FRAMED has in r14 still; OUTERMOST is none.
+	 */
+	static const uint32_t exidx[] = {
+		(uint32_t)(PLAIN - FRAMES) & 0x7fffffff,          0x80a8b0b0,
+		(uint32_t)(FRAMED - FRAMES - 8) & 0x7fffffff,     0x80b0b0b0,
+		(uint32_t)(OUTERMOST - FRAMES - 16) & 0x7fffffff, 1};
+	struct make_frames f;
+	make_frames_init(&f, false, false, FRAMES);
+	f.initial = ux_bytes(initial, sizeof(initial));
+	make_frames_cie(&f, "zR");
+	make_frames_fde(&f, PLAIN, 0x100);
+	f.instructions = ux_bytes(framed, sizeof(framed));
+	make_frames_fde(&f, FRAMED, 0x100);
+	f.instructions = ux_bytes(outermost, sizeof(outermost));
+	make_frames_fde(&f, OUTERMOST, 0x100);
+	make_frames_end(&f);
+	make_elf_init(m, 32, false);
+	m->machine = arm ? EM_ARM : EM_386;
+	uint32_t text = make_elf_section(m, (struct make_section){.name = ".text",
+								  .flags = 6,
+								  .addr = CODE,
+								  .align = CODE,
+								  .content = {code, sizeof(code)}});
+	uint32_t table = make_elf_section(
+		m, (struct make_section){.name = arm ? ".ARM.exidx" : ".eh_frame",
+					 .flags = 2,
+					 .addr = FRAMES,
+					 .align = 4,
+					 .content = arm ? ux_bytes(exidx, sizeof(exidx))
+							: ux_out_bytes(&f.out)});
+	make_elf_segment(
+		m, (struct make_segment){.type = PT_LOAD, .flags = 5, .first = text, .last = text});
+	make_elf_segment(m, (struct make_segment){
+				    .type = PT_LOAD, .flags = 4, .first = table, .last = table});
+	if (arm)
+		make_elf_segment(m, (struct make_segment){
+					    .type = PT_ARM_EXIDX, .first = table, .last = table});
+	struct ux_bytes file = make_elf_finish(m);
+	make_frames_deinit(&f);
+	return file;
+}
+
+static const char *unwound_32(enum ux_unwind_machine machine, uint64_t pc, uint32_t lr,
+			      const uint32_t *words, size_t n)
+{
+	enum {
+		ARM_SP = 13,
+		ARM_LR = 14,
+		ESP = 4
+	};
+	struct make_elf elf;
+	bool arm = machine == UX_UNWIND_ARM;
+	struct ux_unwind_thread thread = {
+		.machine = machine,
+		.pc = at(pc),
+		.registers = {[ESP] = STACK, [ARM_SP] = STACK, [ARM_LR] = lr},
+		.known = arm ? 1 << ARM_SP | 1 << ARM_LR : 1 << ESP,
+		.stack = STACK,
+		.bytes = guard(ux_bytes(words, n * sizeof(*words))),
+	};
+	const char *text = unwound_with(make_file_32(&elf, arm), &thread);
+	make_elf_deinit(&elf);
+	guard_free(thread.bytes);
+	return text;
+}
+
+#define UNWOUND_32(machine, pc, lr, ...)                             \
+	unwound_32(machine, pc, lr, (const uint32_t[]){__VA_ARGS__}, \
+		   sizeof((uint32_t[]){__VA_ARGS__}) / 4)
+
+static void stacks_of_i386_have_words_of_4_bytes(void **state)
+{
+	(void)state;
+	/* FRAMED's frame is the word at esp + 4, and its caller's ebp and eip are below that. */
+	assert_string_equal(UNWOUND_32(UX_UNWIND_I386, PLAIN + 4, 0, (uint32_t)at(FRAMED + 9), 7,
+				       STACK + 20, /* ebp: */ STACK, (uint32_t)at(OUTERMOST + 8)),
+			    "1004 1109< 1208< complete");
+	assert_string_equal(UNWOUND_32(UX_UNWIND_I386, PLAIN, 0, (uint32_t)at(PLAIN + 1)),
+			    "1000 1001< short");
+	/* A call of NULL. */
+	assert_string_equal(UNWOUND_32(UX_UNWIND_I386, 0x20000, 0, (uint32_t)at(OUTERMOST + 7)),
+			    "20000 1207< complete");
+}
+
+static void stacks_of_arm_are_unwound_by_the_compact_tables(void **state)
+{
+	(void)state;
+	/* Bit 0 of a return address selects Thumb, and is no part of it. */
+	assert_string_equal(UNWOUND_32(UX_UNWIND_ARM, FRAMED + 4, (uint32_t)at(PLAIN + 9), 4,
+				       (uint32_t)at(OUTERMOST + 3)),
+			    "1104 1008< 1202< lost");
+	assert_string_equal(UNWOUND_32(UX_UNWIND_ARM, PLAIN, 0, 4), "1000 short");
+	/* A call of NULL left its return address in the register. */
+	assert_string_equal(UNWOUND_32(UX_UNWIND_ARM, 0x20000, (uint32_t)at(PLAIN + 9), 4,
+				       (uint32_t)at(OUTERMOST + 3)),
+			    "20000 1008< 1202< lost");
+}
+
+/* A process of 64 bits may have mapped a library of 32 bits to read it. */
+static void tables_for_another_machine_are_not_used(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	const uint64_t words[] = {at(PLAIN + 5), 0};
+	struct ux_unwind_thread thread = {
+		.machine = UX_UNWIND_X86_64,
+		.pc = at(PLAIN),
+		.registers = {[RSP] = STACK},
+		.known = 1 << RSP,
+		.stack = STACK,
+		.bytes = ux_bytes(words, sizeof(words)),
+	};
+	assert_string_equal(unwound_with(make_file_32(&elf, false), &thread), "1000 lost");
+	make_elf_deinit(&elf);
+}
+
 static void open_and_unwind(struct ux_bytes input, void *ctx)
 {
 	struct ux_unwind_module *m = NULL;
@@ -400,6 +531,9 @@ int main(void)
 		UX_TEST(a_table_for_debuggers_is_used_where_there_is_no_other),
 		UX_TEST(a_copy_in_the_other_byte_order_is_read),
 		UX_TEST(signed_return_addresses_are_plain),
+		UX_TEST(stacks_of_i386_have_words_of_4_bytes),
+		UX_TEST(stacks_of_arm_are_unwound_by_the_compact_tables),
+		UX_TEST(tables_for_another_machine_are_not_used),
 		UX_TEST(damaged_files_give_some_stack),
 		UX_TEST(memory_that_is_short_is_an_error),
 	};
