@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server keeps of a crawl: packages are announced, leased to workers, and end."""
 import hashlib
+import os
+import pathlib
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 
 import pytest
 
 from conftest import Server
 from http_api import Api
+from live import wait_for
+from tool import ROOT, unhex
 
 
 @pytest.fixture
@@ -120,3 +131,118 @@ def test_what_is_wrong_in_a_request_is_said(crawled):
     api.refused(409, "conflict", "POST", f"/v1/crawl/jobs/{job['id']}/end", {"lease": "0" * 32, "outcome": "done"})
     api.refused(404, "not_found", "POST", "/v1/crawl/jobs/77/end", {"lease": "0" * 32, "outcome": "done"})
     assert end(api, job)[1] == {"state": "done"}
+
+
+def cpu_s(server):
+    """Processor time of the server so far."""
+    fields = (pathlib.Path("/proc") / str(server.process.pid) / "stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory(server):
+    """Bytes of anonymous memory of the server."""
+    text = (pathlib.Path("/proc") / str(server.process.pid) / "status").read_text()
+    return int(re.search(r"RssAnon:\s+(\d+)", text)[1]) * 1024
+
+
+def test_a_hundred_thousand_packages_take_bounded_time_and_memory(crawled):
+    """The last of them take no longer than the first, and neither does a lease."""
+    api = Api(crawled)
+    times = []
+    for part in range(20):
+        rows = [package(part * 5000 + n, host=f"mirror{n % 3}.example") for n in range(5000)]
+        before = cpu_s(crawled)
+        assert announce(api, rows, repository=f"debian suite{part % 4} main amd64")["new"] == 5000
+        times.append(cpu_s(crawled) - before)
+        if part == 0:
+            small = memory(crawled)
+            taken = cpu_s(crawled)
+            assert len(take(api, 12)["jobs"]) == 12
+            for _ in range(50):
+                assert take(api, 12)["jobs"] == []  # each host has its leases
+            taken = cpu_s(crawled) - taken
+    assert times[-1] < 4 * times[0] + 0.3, times
+    assert memory(crawled) - small < 64 << 20
+    before = cpu_s(crawled)
+    for _ in range(50):
+        assert take(api, 12)["jobs"] == []
+        crawl_status(api)
+    assert cpu_s(crawled) - before < 10 * taken + 0.5, taken
+    with sqlite3.connect(crawled.data / "index.sqlite") as db:
+        counted = db.execute("SELECT state, sum(packages), sum(size) FROM package_counts GROUP BY state").fetchall()
+        assert counted == db.execute("SELECT state, count(*), sum(size) FROM packages GROUP BY state").fetchall()
+
+
+def plans():
+    """The plan of each statement about packages: name and lines. The statements are those of the source."""
+    with sqlite3.connect(":memory:") as db:
+        for path in sorted((ROOT / "store/schema").glob("*.sql")):
+            db.executescript(path.read_text())
+        texts = "".join((ROOT / "store" / name).read_text() for name in ("package_rows.h", "packages.c", "package_status.c"))
+        columns = "".join(re.findall(r'"([^"]*)"', re.search(r"#define UX_PACKAGE_COLUMNS((?:.*\\\n)*.*)", texts)[1]))
+        for name, body in re.findall(r"UX_SQL\((\w+),(.*?)\);\n", texts, re.S):
+            sql = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', body.replace("UX_PACKAGE_COLUMNS", f'"{columns}"')))
+            values = {parameter: "" for parameter in re.findall(r":(\w+)", sql)}
+            yield name, [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+def test_no_statement_looks_at_all_packages():
+    found = dict(plans())
+    assert len(found) >= 28
+    for name, lines in found.items():
+        for line in lines:
+            # A few rows for each repository, and those of the leases, may be looked at; packages and IDs never.
+            assert not re.match(r"SCAN (p|packages|i|package_ids)\b(?! USING INDEX packages_(leased|of_host))", line), \
+                (name, lines)
+    assert any("packages_due" in line for line in found["sql_package_due"])
+    assert not any("TEMP B-TREE" in line for line in found["sql_package_due"] + found["sql_packages_holding"]
+                   + found["sql_packages_failures"]), found
+
+
+KILLS = 20
+
+
+def test_no_package_is_lost_or_done_twice_when_server_and_workers_are_killed(tmp_path):
+    rng = random.Random(int(os.environ.get("UNHEX_SEED", "0")) or 5)
+    count, ledger = 400, tmp_path / "ledger"
+    ledger.touch()
+    server = Server(tmp_path / "server", options=("--set", "crawl-host-jobs=8")).start()
+    port = server.url.rsplit(":", 1)[1]
+    announce(Api(server), [package(n, host=f"mirror{n % 2}.example") for n in range(count)])
+    workers = {}
+
+    def start(name):
+        workers[name] = subprocess.Popen([sys.executable, "-B", pathlib.Path(__file__).parent / "crawl_worker.py", name,
+                                          ledger, server.url, server.token])
+    for name in "abcd":
+        start(name)
+    for _ in range(KILLS):
+        before = ledger.stat().st_size
+        wait_for(lambda: ledger.stat().st_size > before + 300 or workers_ended(workers))
+        time.sleep(rng.uniform(0, 0.02))
+        if rng.random() < 0.4:
+            server.stop(signal.SIGKILL)
+            server.start(listen=f"127.0.0.1:{port}")
+        else:
+            name = rng.choice("abcd")
+            workers[name].kill()
+            workers[name].wait()
+            start(name)
+    assert ledger.read_text().count("done") < count  # all of them were killed at work
+    for worker in workers.values():
+        assert worker.wait(120) == 0
+    doc = crawl_status(Api(server))
+    assert {name: s["packages"] for name, s in doc["states"].items() if s["packages"]} == {"done": count}
+    assert doc["states"]["done"]["modules"] == count  # none was counted twice
+    done = [line.split()[1] for line in ledger.read_text().splitlines() if line.startswith("done")]
+    began = [line.split()[1] for line in ledger.read_text().splitlines() if line.startswith("began")]
+    assert len(set(done)) == len(done) and len(set(began)) == count
+    # A package was begun again only if its worker, or an answer to it, was lost on the way.
+    assert len(began) - count <= KILLS * 12, (len(began), count)
+    server.stop()
+    result = unhex("store", "check", "--data", server.data)
+    assert result.returncode == 0, result.stdout
+
+
+def workers_ended(workers):
+    return all(worker.poll() is not None for worker in workers.values())
