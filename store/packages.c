@@ -26,8 +26,9 @@ const char *ux_package_state_name(enum ux_package_state state)
 UX_SQL(sql_repository_ensure,
        "INSERT INTO repositories (ns, name, announced) VALUES (:ns, :name, :now) "
        "ON CONFLICT (ns, name) DO UPDATE SET announced = :now RETURNING number");
-UX_SQL(sql_repositories_count, "SELECT count(*), coalesce(sum(name = :name), 0) FROM repositories "
-			       "WHERE ns = :ns");
+UX_SQL(sql_repositories_count,
+       "SELECT count(*), count(CASE WHEN name = :name THEN 1 END) FROM repositories "
+       "WHERE ns = :ns");
 
 static enum ux_code repository_ensure(struct ux_db *db, const char *ns, const char *name,
 				      ux_time now, int64_t *ret, struct ux_error *err)
@@ -489,8 +490,9 @@ struct package_held {
 	unsigned tries;
 };
 
-UX_SQL(sql_package_held, "SELECT state, answered, tries, lease = :lease FROM packages "
-			 "WHERE number = :number AND ns = :ns");
+UX_SQL(sql_package_held,
+       "SELECT state, answered, tries, CASE WHEN lease = :lease THEN 1 ELSE 0 END FROM packages "
+       "WHERE number = :number AND ns = :ns");
 
 static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t number,
 				      const char *lease, struct package_held *ret,
@@ -564,7 +566,7 @@ static enum ux_package_state package_state_after(const struct ux_package_end *ho
 UX_SQL(sql_package_end,
        "UPDATE packages SET state = :state, answered = 1, lease_until = 0, tries = :tries, "
        "next = :next, cause = :cause, reason = :reason, modules = :modules, fetched = :fetched, "
-       "stored = :stored, extractor = max(extractor, :extractor), ended = :now "
+       "stored = :stored, extractor = CASE WHEN extractor > :extractor THEN extractor ELSE :extractor END, ended = :now "
        "WHERE number = :number");
 
 static enum ux_code package_end_row(struct ux_db *db, int64_t number,

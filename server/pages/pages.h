@@ -45,6 +45,9 @@ ux_handler_fn ux_web_service_speedscope, ux_web_viewer;
 /* GET /uploads: open and recent uploads, and the form to send files. */
 ux_handler_fn ux_web_uploads;
 
+/* GET /crawl: how far crawls of packages are. */
+ux_handler_fn ux_web_crawl;
+
 /* GET /status: usage, namespaces, keys, health. */
 ux_handler_fn ux_web_status;
 

@@ -154,6 +154,8 @@ const struct ux_route ux_server_routes[] = {
 	 "why an address has, or lacks, a name", true, .works = true},
 	{UX_METHOD_GET, "/uploads", ux_web_uploads, NULL, UX_SCOPE_READ, "uploads and jobs", true,
 	 .works = true},
+	{UX_METHOD_GET, "/crawl", ux_web_crawl, NULL, UX_SCOPE_READ, "how far crawls are", true,
+	 .works = true},
 	{UX_METHOD_GET, "/status", ux_web_status, NULL, UX_SCOPE_READ, "usage and health", true,
 	 .works = true},
 	{UX_METHOD_GET, "/keys", ux_web_keys, NULL, UX_SCOPE_ADMIN, "keys", true, .works = true},
@@ -173,6 +175,10 @@ const struct ux_route ux_server_routes[] = {
 	 "speedscope, where it is installed", true},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
+enum {
+	CRAWL_ARENA = 64 << 10, /* for causes of failures */
+};
+
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");
 
 /*
@@ -272,6 +278,31 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 	ux_metric_one(out, "unhex_profile_bytes", "gauge", "Their bytes on the disk.", usage.bytes);
 }
 
+/* Packages of all namespaces. */
+static void metrics_put_crawl(const struct ux_server *s, struct ux_out *out)
+{
+	UX_ARENA(arena, CRAWL_ARENA);
+	struct ux_package_status status;
+	struct ux_index *ix = s->store->index;
+	if (ix->packages.status(ix, NULL, ux_store_now(s->store), &arena, &status, NULL) != UX_OK)
+		return;
+	ux_out_cstr(out, "# HELP unhex_crawl_packages Packages by state.\n"
+			 "# TYPE unhex_crawl_packages gauge\n");
+	for (int i = 0; i < UX_PACKAGE_STATES; i++)
+		ux_out_fmt(out, "unhex_crawl_packages{state=\"%s\"} %" PRIu64 "\n",
+			   ux_package_state_name((enum ux_package_state)i),
+			   status.states[i].packages);
+	const struct ux_package_sum *done = &status.states[UX_PACKAGE_DONE];
+	ux_metric_one(out, "unhex_crawl_workers", "gauge", "Workers that have leases.",
+		      status.workers);
+	ux_metric_one(out, "unhex_crawl_modules", "gauge", "Modules of packages that are done.",
+		      done->modules);
+	ux_metric_one(out, "unhex_crawl_fetched_bytes", "gauge",
+		      "Bytes that were fetched of packages that are done.", done->fetched);
+	ux_metric_one(out, "unhex_crawl_stored_bytes", "gauge", "Bytes that were stored of them.",
+		      done->stored);
+}
+
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -288,6 +319,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);
 	metrics_put_disk(req);
+	metrics_put_crawl(s, &req->out);
 	if (s->profiles)
 		metrics_put_profiles(s, &req->out);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");

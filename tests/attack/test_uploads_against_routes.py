@@ -72,7 +72,7 @@ NO_MODULE = {"/", "/healthz", "/readyz", "/metrics", "/v1/uploads", "/v1/uploads
              "/v1/modules/{id}/pins/{label}", "/v1/audit", "/v1/whoami", "/uploads", "/status", "/sign-in",
              "/sign-out", "/assets/{name}", "/v1/keys", "/v1/keys/{id}", "/v1/keys/{id}/rotate", "/keys",
              "/keys/{id}/rotate", "/keys/{id}/revoke", "/v1/crawl/packages", "/v1/crawl/repositories",
-             "/v1/crawl/jobs/take", "/v1/crawl/jobs/{id}/renew", "/v1/crawl/jobs/{id}/end", "/v1/crawl/status",
+             "/v1/crawl/jobs/take", "/v1/crawl/jobs/{id}/renew", "/v1/crawl/jobs/{id}/end", "/v1/crawl/status", "/crawl",
              "/v1/profiles", "/v1/profiles/services", "/v1/profiles/{id}",
              "/v1/profiles/merged", "/p/{id}/pprof/profile", "/p/{id}/pprof/symbol", "/profiles",
              "/profiles/{service}", "/profiles/{service}/flame", "/profiles/{service}/picture",

@@ -52,6 +52,20 @@ class Fixture:
         status, doc, _ = self.api.upload([self.id, "file:" + "cd" * 16, "uuid:" + "ef" * 16],
                                          self.gsym, file=str(self.prog))
         assert status in (200, 409), doc
+        self.crawl()
+
+    def crawl(self):
+        """A crawl with a package in each state that a worker can bring it to."""
+        packages = [{"key": str(n), "name": HOSTILE if n == 0 else f"lib{n}-dbg", "version": "1", "kind": "deb",
+                     "role": "debug", "url": f"/pool/{n}", "size": 1000, "crawl": n < 6} for n in range(7)]
+        api = self.api
+        assert api("POST", "/v1/crawl/packages", {"repository": "debian <bookworm> main", "packages": packages,
+                                                  "complete": True})[0] == 200
+        jobs = api("POST", "/v1/crawl/jobs/take", {"worker": "w", "most": 5})[1]["jobs"]
+        for job, outcome in zip(jobs, ("quarantined", "failed", "done", "done")):
+            assert api("POST", f"/v1/crawl/jobs/{job['id']}/end",
+                       {"lease": job["lease"], "outcome": outcome, "cause": "hash", "reason": HOSTILE, "modules": 3,
+                        "bytes_fetched": 1000, "bytes_stored": 90})[0] == 200
 
     def put(self, uuid, **more):
         status, doc, _ = self.api.upload([f"gnu:{uuid.hex()}"], with_uuid(self.gsym, uuid), **more)
@@ -100,7 +114,7 @@ def paths(site):
             "/search?q=outer&what=functions", f"/modules/{site.id}/functions?q=outer", f"/modules/{site.id}/sources",
             f"/modules/{HOSTILE_ID}", "/symbolize", f"/explain?id={site.id}&addr={address}",
             f"/explain?id={build_id(site.bare)}", "/explain?id=gnu:00", "/uploads", "/status",
-            "/sign-in", "/explain", "/profiles", f"/frame?id={site.id}&addr={address}",
+            "/crawl", "/sign-in", "/explain", "/profiles", f"/frame?id={site.id}&addr={address}",
             f"/frame?id={build_id(site.shown)}&addr={address}",
             f"/modules/{build_id(site.shown)}/sources?dir={site.shown.parent}",
             f"/modules/{build_id(site.shown)}/source{site.shown}.c"]

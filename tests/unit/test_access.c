@@ -321,6 +321,7 @@ static const struct recipe {
 	{UX_METHOD_GET, "/frame", "/frame?id=" ID "&addr=0x401007", "", "_start"},
 	{UX_METHOD_GET, "/explain", "/explain?id=" ID "&addr=0x401007", "", "_start"},
 	{UX_METHOD_GET, "/uploads", "/uploads", "", "go:open"},
+	{UX_METHOD_GET, "/crawl", "/crawl", "", secret},
 	{UX_METHOD_GET, "/status", NULL, "", NULL},
 	/* keys, of which tests/e2e/test_keys.py shows what their admins may do */
 	{UX_METHOD_GET, "/v1/keys", "/v1/keys?namespace=theirs", "", "\"namespace\":\"theirs\""},

@@ -122,6 +122,7 @@ static const struct {
 	{"POST", "/v1/crawl/jobs/take", "{\"worker\":\"w\",\"lease_s\":5}", NULL},
 	{"GET", "/v1/crawl/repositories", "", NULL},
 	{"GET", "/v1/crawl/status", "", NULL},
+	{"GET", "/crawl", "", "text/html"},
 	{"GET", "/v1/profiles", "", NULL},
 	{"GET", "/v1/profiles/services", "", NULL},
 	{"GET", "/v1/profiles/merged?service=svc&format=folded", "", NULL},
