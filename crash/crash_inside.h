@@ -78,6 +78,7 @@ ux_crash_form_fn ux_crash_read_apple;     /* "3   libfoo.dylib  0x... f + 12" */
 ux_crash_form_fn ux_crash_read_perf;      /* "    7f12 f+0x1d (/lib/x.so)" */
 ux_crash_form_fn ux_crash_read_valgrind;  /* "==12==    by 0x...: f (in /lib/x.so)" */
 ux_crash_form_fn ux_crash_read_python;    /* "Binary file "/lib/x.so", at f+0x12 [0x...]" */
+ux_crash_form_fn ux_crash_read_pyspy;     /* "    0x7f12 (libx.so)" below a line of its thread */
 ux_crash_form_fn ux_crash_read_plain;     /* IDs, files with offsets, addresses */
 
 #endif

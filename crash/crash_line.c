@@ -28,6 +28,7 @@ const char *ux_crash_form_name(enum ux_crash_form form)
 		[UX_CRASH_PERF] = "perf",
 		[UX_CRASH_VALGRIND] = "valgrind",
 		[UX_CRASH_PYTHON] = "python",
+		[UX_CRASH_PYSPY] = "pyspy",
 	};
 	return (unsigned)form < UX_CRASH_FORM_COUNT ? names[form] : "unknown";
 }
@@ -197,11 +198,11 @@ static void crash_parse(struct ux_crash_reader *r, struct ux_bytes line, struct 
 {
 	/* The most particular forms come first. */
 	static ux_crash_form_fn *const readers[] = {
-		ux_crash_read_fact,      ux_crash_read_numbered, ux_crash_read_valgrind,
-		ux_crash_read_python,    ux_crash_read_java,     ux_crash_read_go,
-		ux_crash_read_rust,      ux_crash_read_fault,    ux_crash_read_kernel,
-		ux_crash_read_backtrace, ux_crash_read_apple,    ux_crash_read_perf,
-		ux_crash_read_plain,
+		ux_crash_read_fact,   ux_crash_read_numbered,  ux_crash_read_valgrind,
+		ux_crash_read_python, ux_crash_read_pyspy,     ux_crash_read_java,
+		ux_crash_read_go,     ux_crash_read_rust,      ux_crash_read_fault,
+		ux_crash_read_kernel, ux_crash_read_backtrace, ux_crash_read_apple,
+		ux_crash_read_perf,   ux_crash_read_plain,
 	};
 	struct ux_bytes function = r->function;
 	/* All but a function of Go have a number. */

@@ -27,11 +27,13 @@ enum ux_crash_form {
 	UX_CRASH_PERF,    /* a location of perf script */
 	UX_CRASH_VALGRIND,
 	UX_CRASH_PYTHON, /* the stack of C that faulthandler prints */
+	UX_CRASH_PYSPY,  /* py-spy dump, whose stacks may have native frames */
 	UX_CRASH_FORM_COUNT
 };
 
 /* "plain", "backtrace", "sanitizer", "gdb", "coredump", "elfutils", "go", "rust", "kernel",
- * "fault", "java", "android", "apple", "perf", "valgrind", "python"; never NULL. */
+ * "fault", "java", "android", "apple", "perf", "valgrind", "python",
+ * "pyspy"; never NULL. */
 const char *ux_crash_form_name(enum ux_crash_form form);
 
 /* What the offset of a frame counts from. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames that valgrind and Python's faulthandler print. */
+/* Frames that valgrind, Python's faulthandler and py-spy print. */
 #include "crash_inside.h"
 
 /* --- valgrind --------------------------------------------------------------------------------- */
@@ -110,6 +110,71 @@ bool ux_crash_read_python(struct ux_crash_reader *r, struct ux_bytes line, struc
 		found.offset = symbol.size > 0 ? 0 : offset;
 	}
 	struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_PYTHON);
+	if (f)
+		*f = found;
+	return true;
+}
+
+/* --- py-spy ----------------------------------------------------------------------------------- */
+
+/* "Thread 12 (idle): \"MainThread\"", below which its stack begins; "Thread 0x7F12 (active+gil)"
+ * for one that has no number of the system. */
+static bool pyspy_is_thread(struct ux_bytes s)
+{
+	uint64_t id = 0;
+	if (!ux_crash_skip(&s, UX_STR("Thread ")))
+		return false;
+	size_t n = ux_crash_hex(s, &id);
+	if (n == 0)
+		n = ux_crash_decimal(s, &id);
+	s = ux_crash_behind(s, n);
+	return n > 0 &&
+	       (ux_crash_skip(&s, UX_STR(" (active")) || ux_crash_skip(&s, UX_STR(" (idle")));
+}
+
+/* Reads "0x7f12 (libx.so)", what has no name, "f (x.py:12)" or "f (libx.so)". */
+static bool pyspy_place(struct ux_bytes s, struct ux_crash_frame *f)
+{
+	const uint8_t *open =
+		s.size > 0 && s.data[s.size - 1] == ')' ? ux_bytes_find_last(s, '(') : NULL;
+	if (!open || open == s.data || open[-1] != ' ')
+		return false;
+	size_t at = (size_t)(open - s.data);
+	struct ux_bytes name = ux_bytes(s.data, at - 1),
+			inside = ux_bytes(open + 1, s.size - at - 2);
+	if (name.size == 0 || inside.size == 0)
+		return false;
+	f->located = ux_crash_has_line(inside);
+	if (!f->located && !ux_bytes_eq(inside, UX_STR("?")))
+		f->module = inside;
+	if (ux_crash_hex(name, &f->address) == name.size)
+		f->has_address = true;
+	else
+		f->symbol = name;
+	return true;
+}
+
+/*
+ * A stack of py-spy dump --native. It says neither where modules are nor, of a frame that it has
+ * named itself, the address. Frames of Python are between the native ones, so that a native frame
+ * was interrupted only if it is the first one of its thread. Source: py-spy, src/dump.rs and
+ * src/native_stack_trace.rs.
+ */
+bool ux_crash_read_pyspy(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
+			 struct ux_crash_line *ret)
+{
+	struct ux_crash_frame found = {.form = UX_CRASH_PYSPY};
+	struct ux_bytes s = ux_trim(line);
+	bool begun = r->in_stack && r->form == UX_CRASH_PYSPY;
+	(void)after;
+	if (pyspy_is_thread(s)) {
+		*r = (struct ux_crash_reader){.form = UX_CRASH_PYSPY, .in_stack = true};
+		return true;
+	}
+	if (!pyspy_place(s, &found) || (!begun && !found.has_address))
+		return false;
+	found.returns = begun && r->depth > 0;
+	struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_PYSPY);
 	if (f)
 		*f = found;
 	return true;

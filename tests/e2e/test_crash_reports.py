@@ -424,3 +424,17 @@ def test_a_text_that_is_followed_gets_its_names_as_it_comes(crash):
     feed.stdin.close()
     feed.stdout.read()
     assert feed.wait(timeout=60) == 0
+
+
+def test_native_frames_of_py_spy_get_names_by_pasted_mappings(crash):
+    """py-spy prints addresses of the process and short names of files; /proc/PID/maps says the rest."""
+    report = crash.gdb("info proc mappings")
+    where = [f"    {address} (prog)\n" for address in re.findall(r"(?m)^#\d+\s+(0x\w+) in ", report)]
+    maps = report[report.index("Mapped address spaces"):]
+    text = ('Process 7: python3 a.py\nPython v3.11.2 (/usr/bin/python3.11)\n\nThread 7 (active): "MainThread"\n'
+            + "".join(where) + "    run (a.py:12)\n    <module> (a.py:20)\n")
+    alone = named(crash, text, "--no-local")
+    assert counts(alone) == (2, 2 + len(where), 2) and "missing: prog (0 of" in alone.stderr
+    result = named(crash, text + maps)
+    assert counts(result) == (2 + len(where), 2 + len(where), 2), result.stderr
+    has_chain(crash, added(text + maps, result.stdout))

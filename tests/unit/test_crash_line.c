@@ -183,6 +183,8 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		 UX_CRASH_PC, 0x3c050, "/lib/libc.so.6", "", "", 0x7f0050, true, false},
 		{"  Binary file \"/lib/x.so\" [0x7f0050]", UX_CRASH_PYTHON, UX_CRASH_NOWHERE, 0,
 		 "/lib/x.so", "", "", 0x7f0050, true, false},
+		{"    0x7f0050 (libfast.so)", UX_CRASH_PYSPY, UX_CRASH_NOWHERE, 0, "libfast.so", "",
+		 "", 0x7f0050, false, false},
 		{"\t    29d90 [unknown] (/usr/lib/libc.so.6)", UX_CRASH_PERF, UX_CRASH_FILE,
 		 0x29d90, "/usr/lib/libc.so.6", "", "", 0, false, false},
 		{"\tffffffff81234567 vfs_read+0x9a ([kernel.kallsyms])", UX_CRASH_PERF,
@@ -289,6 +291,51 @@ static void a_line_over_the_limit_has_no_frames_and_is_passed_over(void **state)
 	assert_false(ux_crash_next(&r, &left, &whole, &line));
 }
 
+static void native_frames_of_py_spy_are_callers_unless_they_begin_a_stack(void **state)
+{
+	(void)state;
+	static const char text[] = "Process 12: python3 a.py\n"
+				   "Python v3.11.2 (/usr/bin/python3.11)\n\n"
+				   "Thread 12 (active+gil): \"MainThread\"\n"
+				   "    0x7f12 (libfast.so)\n"
+				   "    work (a.py:12)\n"
+				   "    0x55d5 (?)\n"
+				   "    PyGILState_Ensure (libpython3.11.so.1.0)\n"
+				   "Thread 0x7F13 (idle)\n"
+				   "    wait (threading.py:320)\n"
+				   "    0x7f20 (libfast.so)\n";
+	static const struct {
+		const char *module, *symbol;
+		uint64_t address;
+		bool returns, located;
+	} expected[] = {
+		{"libfast.so", "", 0x7f12, false, false},
+		{"", "work", 0, true, true},
+		{"", "", 0x55d5, true, false},
+		{"libpython3.11.so.1.0", "PyGILState_Ensure", 0, true, false},
+		{"", "wait", 0, false, true},
+		{"libfast.so", "", 0x7f20, true, false},
+	};
+	struct ux_crash_reader r = {0};
+	struct ux_crash_line line;
+	struct ux_bytes left = ux_bytes_cstr(text), whole;
+	size_t n = 0;
+	while (ux_crash_next(&r, &left, &whole, &line)) {
+		if (line.n == 0)
+			continue;
+		assert_in_range(n, 0, ux_countof(expected) - 1);
+		const struct ux_crash_frame *f = &line.frames[0];
+		assert_int_equal(f->form, UX_CRASH_PYSPY);
+		assert_true(slice_is(f->module, expected[n].module));
+		assert_true(slice_is(f->symbol, expected[n].symbol));
+		assert_int_equal(f->has_address ? f->address : 0, expected[n].address);
+		assert_int_equal(f->returns, expected[n].returns);
+		assert_int_equal(f->located, expected[n].located);
+		n++;
+	}
+	assert_int_equal(n, ux_countof(expected));
+}
+
 static void facts_are_mappings_identities_and_releases(void **state)
 {
 	(void)state;
@@ -377,6 +424,7 @@ int main(void)
 		UX_TEST(a_kernel_frame_has_its_symbols_offset_and_size),
 		UX_TEST(several_addresses_of_a_line_are_frames_up_to_a_limit),
 		UX_TEST(a_line_over_the_limit_has_no_frames_and_is_passed_over),
+		UX_TEST(native_frames_of_py_spy_are_callers_unless_they_begin_a_stack),
 		UX_TEST(facts_are_mappings_identities_and_releases),
 		UX_TEST(a_text_is_a_report_if_a_line_has_the_form_of_one),
 		UX_TEST(no_line_is_read_past_its_end),
