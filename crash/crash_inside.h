@@ -58,7 +58,14 @@ bool ux_crash_is_bare_id(struct ux_bytes s);
 struct ux_crash_frame *ux_crash_add(struct ux_crash_reader *r, struct ux_crash_line *line,
 				    enum ux_crash_form form);
 
-/* The next line of the text behind this one, without its line break; empty at the end. */
+/*
+ * The line without what a log, a container's log or a quotation puts in front of each: "> ", the
+ * time and the source. Blanks that belong to the line stay. A slice of the line.
+ */
+struct ux_bytes ux_crash_unprefixed(struct ux_bytes line);
+
+/* The next line of the text behind this one, without its line break and prefixes; empty at the end.
+ */
 struct ux_bytes ux_crash_peek(struct ux_bytes text);
 
 /* Readers of the forms: each returns whether the line is of its form. `after` begins with the line

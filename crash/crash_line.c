@@ -137,7 +137,7 @@ struct ux_bytes ux_crash_peek(struct ux_bytes text)
 		n = text.size;
 	while (n > 0 && text.data[n - 1] == '\r')
 		n--;
-	return ux_bytes(text.data, n);
+	return ux_crash_unprefixed(ux_bytes(text.data, n));
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
@@ -241,6 +241,8 @@ bool ux_crash_next(struct ux_crash_reader *r, struct ux_bytes *text, struct ux_b
 	while (line.size > 0 &&
 	       (line.data[line.size - 1] == '\n' || line.data[line.size - 1] == '\r'))
 		line.size--;
+	if (line.size <= UX_CRASH_LINE_MOST)
+		line = ux_crash_unprefixed(line);
 	if (ux_trim(line).size == 0) {
 		r->in_stack = false;
 		r->function = UX_BYTES_NONE;

@@ -7,7 +7,7 @@
 /* Whether the line may be a call: "main.f(0x1, ...)", "created by main.main in goroutine 1". */
 static bool go_is_function(struct ux_bytes line)
 {
-	return line.size > 0 && !ux_is_blank(line.data[0]) &&
+	return line.size > 0 &&
 	       (ux_bytes_starts(line, UX_STR("created by ")) || line.data[line.size - 1] == ')');
 }
 
@@ -47,16 +47,19 @@ bool ux_crash_read_go(struct ux_crash_reader *r, struct ux_bytes line, struct ux
 		      struct ux_crash_line *ret)
 {
 	(void)after;
-	if (go_signal(r, line, ret))
+	struct ux_bytes rest = ux_trim(line), function = r->function;
+	if (go_signal(r, rest, ret))
 		return true;
-	if (go_is_function(line)) {
-		r->function = line;
+	if (go_is_function(rest)) { /* a text may be indented as a whole */
+		r->function = rest;
 		return false; /* other forms have such lines, too */
 	}
-	struct ux_bytes rest = ux_trim(line), function = r->function;
-	if (line.data[0] != '\t' || function.size == 0)
-		return false;
 	size_t at = ux_crash_find(rest, UX_STR(" +0x"));
+	/* Where a text was pasted, tabs may have become blanks. */
+	size_t blanks = (size_t)(rest.data - line.data);
+	bool indented = blanks > 0 && (memchr(line.data, '\t', blanks) || at < rest.size);
+	if (!indented || function.size == 0)
+		return false;
 	if (!ux_crash_has_line(ux_bytes(rest.data, at)))
 		return false;
 	struct ux_crash_frame *f = ux_crash_add(r, ret, UX_CRASH_GO);
@@ -119,7 +122,7 @@ bool ux_crash_read_rust(struct ux_crash_reader *r, struct ux_bytes line, struct 
 bool ux_crash_read_java(struct ux_crash_reader *r, struct ux_bytes line, struct ux_bytes after,
 			struct ux_crash_line *ret)
 {
-	struct ux_bytes s = line;
+	struct ux_bytes s = ux_trim(line);
 	(void)after;
 	if (ux_crash_skip(&s, UX_STR("# ")))
 		r->in_stack =

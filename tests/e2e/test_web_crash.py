@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page for stacks, with reports of real crashes: what gets a name, what is offered, and where a frame leads"""
+import html
 import re
 import shutil
 import urllib.parse
@@ -175,3 +176,57 @@ def test_a_link_is_refused_where_it_is_none(site):
         api.connection.request("GET", path, headers={"Accept": "text/html"})
         answer = api.connection.getresponse()
         assert answer.status == 400 and "</html>" in answer.read().decode(), path
+
+
+# How each of the ten kinds of text comes to be pasted: as it was printed, out of a log or a mail, out of a ticket.
+WAYS = [("", ""), ("> ", ""), ("Nov 22 20:58:13 host app[12]: ", ""), ("2026-11-22T20:58:13.123456789Z stderr F ", ""),
+        ("    ", "It crashed:\n")]
+
+
+def kinds(crash, oops):
+    """Ten kinds of text: each with functions that have to be shown in this order, and all of whose frames get names."""
+    places = [symbol(crash.folder / "full/prog", name)[0] + 4 for name in ("middle", "outer", "compare", "main")]
+    chain = [name for name in CHAIN_NAMES if name != "inner"] + ["main"]
+    fault = symbol(crash.folder / "full/prog", "middle")[0] + 1
+    asan = re.sub(r"(?m)^.*libasan.*\n", "", crash.sanitizer())  # its own library was not pushed
+    return {
+        "backtrace(3)": (crash.backtrace(), chain),
+        "Go": (crash.go(), ["main.outer", "main.main"]),
+        "Rust": (crash.rust(), chain),
+        "AddressSanitizer": (asan, chain),
+        "oops": (oops, ["vfs_read", "do_syscall_64"]),
+        "dmesg": (f"[12345.678901] prog[77]: segfault at 0 ip {0x564200000000 + fault:016x} sp 00007ffd1 error 4 in "
+                  f"prog[{fault:x},564200001000+1000] likely on CPU 1 (core 1, socket 0)\n", ["middle"]),
+        "hs_err": (crash.java(), ["__futex_abstimed_wait_common"]),
+        "gdb": (crash.gdb("info proc mappings"), chain),
+        "systemd-coredump": (crash.coredump(), chain),
+        "perf script": ("prog 7 [000] 1.0: 1 cycles:u: \n"
+                        + "".join(f"\t{place:16x} [unknown] ({crash.prog})\n" for place in places) + "\n", chain),
+    }
+
+
+def test_ten_kinds_of_text_are_named_however_they_come_to_be_pasted(crash, site, tmp_path):
+    vmlinux, symbols = kernel(tmp_path)
+    assert site.unhex("push", vmlinux).returncode == 0
+    sizes = {name: symbols[name][0][1] + 15 & ~15 for name in ("vfs_read", "do_syscall_64")}
+    oops = ("[    1.0] BUG: kernel NULL pointer dereference, address: 0000000000000000\n"
+            "[    1.0] CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1  Debian 6.1.76-1\n"
+            f"[    1.0] RIP: 0010:vfs_read+0x1/{sizes['vfs_read']:#x}\n[    1.0] Call Trace:\n[    1.0]  <TASK>\n"
+            f"[    1.0]  do_syscall_64+0x3/{sizes['do_syscall_64']:#x}\n[    1.0]  </TASK>\n")
+    texts = kinds(crash, oops)
+    assert len(texts) == 10
+    for kind, (text, chain) in texts.items():
+        first = None
+        for prefix, before in WAYS:
+            page = pasted(site, before + "".join(f"{prefix}{line}\n" for line in text.splitlines()))
+            named, frames = counts(page)
+            assert named == frames >= len(chain), (kind, prefix, named, frames)
+            shown = html.unescape(re.sub(r"<[^>]*>", "", page))
+            found = [shown.find(name) for name in chain]
+            assert -1 not in found, (kind, prefix, chain)
+            names = functions(page)
+            if kind != "Go":  # whose functions are in the text already
+                at = [names.index(name) for name in chain]
+                assert at == sorted(at), (kind, prefix, names)
+            first = first or (named, names)
+            assert (named, names) == first, (kind, prefix)

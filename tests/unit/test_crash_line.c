@@ -336,6 +336,81 @@ static void native_frames_of_py_spy_are_callers_unless_they_begin_a_stack(void *
 	assert_int_equal(n, ux_countof(expected));
 }
 
+/* The frames of a text: "rust:0x55a2 go:main.f " */
+static const char *frames_of(const char *prefix, const char *const *lines)
+{
+	static char text[4096], frames[1024];
+	struct ux_crash_reader r = {0};
+	struct ux_crash_line line;
+	size_t size = 0, n = 0;
+	for (; *lines; lines++)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s\r\n", prefix,
+					 *lines);
+	struct ux_bytes left = ux_bytes(text, size), whole;
+	frames[0] = '\0';
+	while (ux_crash_next(&r, &left, &whole, &line)) {
+		assert_true(ux_bytes_starts(whole, ux_bytes_cstr(prefix)));
+		for (size_t i = 0; i < line.n; i++) {
+			const struct ux_crash_frame *f = &line.frames[i];
+			n += (size_t)snprintf(frames + n, sizeof(frames) - n,
+					      "%s:%" PRIx64 "%.*s%s ", ux_crash_form_name(f->form),
+					      f->address, (int)f->symbol.size,
+					      (const char *)f->symbol.data, f->located ? "*" : "");
+		}
+		if (line.fact != UX_CRASH_NO_FACT)
+			n += (size_t)snprintf(frames + n, sizeof(frames) - n, "fact%d ", line.fact);
+	}
+	return frames;
+}
+
+static void prefixes_of_logs_and_mails_are_no_part_of_a_line(void **state)
+{
+	(void)state;
+	static const char *const prefixes[] = {
+		"> ",
+		">> ",
+		"Nov 22 20:58:13 host app[12]: ",
+		"Nov  2 20:58:13 host kernel: ",
+		"Nov 22 20:58:13.123456 host app[12]: ",
+		"2026-11-22T20:58:13+0100 host app[12]: ",
+		"2026-11-22T20:58:13.123456789Z ",
+		"2026-11-22 20:58:13,123 ",
+		"2026-11-22T20:58:13.123456789Z stderr F ",
+		"web-1  | ",
+		"web-1  | 2026-11-22T20:58:13.123456789Z ",
+		"    ",
+	};
+	static const char *const text[] = {
+		"goroutine 1 [running]:",
+		"main.outer(...)",
+		"\t/src/panic.go:4",
+		"main.main()",
+		"\t/src/panic.go:6 +0x1d",
+		"",
+		"   3:     0x55a2 - core::panicking::panic_fmt",
+		"                at /rustc/x/panicking.rs:72:14",
+		"   4:     0x55a3 - <unknown>",
+		"C  [libjvm.so+0x10]  f+0x1",
+		"#1  0x55a4 in ?? ()",
+		"55a000-55b000 r-xp 00001000 fe:00 12    /tmp/prog",
+		NULL,
+	};
+	const char expected[] =
+		"go:0main.outer* go:0main.main* rust:55a2core::panicking::panic_fmt* rust:55a3 "
+		"java:0f gdb:55a4 fact3 ";
+	assert_string_equal(frames_of("", text), expected);
+	for (size_t i = 0; i < ux_countof(prefixes); i++)
+		assert_string_equal(frames_of(prefixes[i], text), expected);
+}
+
+static void what_resembles_a_prefix_stays(void **state)
+{
+	(void)state;
+	static const char *const text[] = {"2026-11-22T20:58:13Z #0  0x55a4 in f () from /x.so",
+					   "Nov 22 20:58:13 #1  0x55a5 in g () from /x.so", NULL};
+	assert_string_equal(frames_of("", text), "gdb:55a4f gdb:55a5g ");
+}
+
 static void facts_are_mappings_identities_and_releases(void **state)
 {
 	(void)state;
@@ -425,6 +500,8 @@ int main(void)
 		UX_TEST(several_addresses_of_a_line_are_frames_up_to_a_limit),
 		UX_TEST(a_line_over_the_limit_has_no_frames_and_is_passed_over),
 		UX_TEST(native_frames_of_py_spy_are_callers_unless_they_begin_a_stack),
+		UX_TEST(prefixes_of_logs_and_mails_are_no_part_of_a_line),
+		UX_TEST(what_resembles_a_prefix_stays),
 		UX_TEST(facts_are_mappings_identities_and_releases),
 		UX_TEST(a_text_is_a_report_if_a_line_has_the_form_of_one),
 		UX_TEST(no_line_is_read_past_its_end),
