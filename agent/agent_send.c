@@ -112,9 +112,9 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 	b->read[number] = true;
 	if (!file->kernel && !agent_is_elf(file->fd))
 		return UX_OK;
-	enum ux_code code =
-		ux_push_part_read(&a->work, file->path, &whole,
-				  file->kernel && ux_push_name_is_packed(file->path), &found, &why);
+	enum ux_code code = ux_push_part_read(&a->work, file->path, &whole,
+					      file->kernel && ux_member_name_is_packed(file->path),
+					      &found, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {

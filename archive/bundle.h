@@ -19,8 +19,10 @@
  * loaded at run time.
  */
 #define UX_ARCHIVE_CALLS(X)                        \
+	X(archive_format)                          \
 	X(archive_error_string)                    \
 	X(archive_entry_clear)                     \
+	X(archive_entry_size)                      \
 	X(archive_entry_filetype)                  \
 	X(archive_entry_free)                      \
 	X(archive_entry_hardlink)                  \
@@ -35,6 +37,7 @@
 	X(archive_entry_symlink)                   \
 	X(archive_read_data)                       \
 	X(archive_read_free)                       \
+	X(archive_read_open)                       \
 	X(archive_read_new)                        \
 	X(archive_read_next_header)                \
 	X(archive_read_open_memory)                \
@@ -47,6 +50,7 @@
 	X(archive_read_support_filter_zstd)        \
 	X(archive_read_support_format_ar)          \
 	X(archive_read_support_format_cpio)        \
+	X(archive_read_support_format_raw)         \
 	X(archive_read_support_format_tar)         \
 	X(archive_read_support_format_zip)         \
 	X(archive_write_add_filter_zstd)           \

@@ -43,6 +43,21 @@ static bool member_name_is_archive(const char *name)
 	return false;
 }
 
+bool ux_member_name_is_packed(const char *path)
+{
+	static const char *const inner[] = {".ko", ".debug"};
+	static const char *const outer[] = {".xz", ".zst", ".gz"};
+	size_t size = strlen(path);
+	for (size_t i = 0; i < ux_countof(inner) * ux_countof(outer); i++) {
+		char ending[16];
+		int n = snprintf(ending, sizeof(ending), "%s%s", inner[i % ux_countof(inner)],
+				 outer[i / ux_countof(inner)]);
+		if (size > (size_t)n && strcmp(path + size - (size_t)n, ending) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A universal Mach-O file. A class of Java begins with the same bytes, and a version above 44. */
 static bool member_is_universal(struct ux_bytes head)
 {

@@ -35,6 +35,9 @@ enum ux_member_kind {
  */
 enum ux_member_kind ux_member_kind(struct ux_bytes head, const char *name);
 
+/* Is it named as distributions name compressed kernel modules and debug files? */
+bool ux_member_name_is_packed(const char *path);
+
 /*
  * The paths in the pack begin with a folder that is the kind: "/object", "/packed", "/gsym",
  * "/archive", "/link", "/folder" or "/other". Sets *ret_name to the rest, which begins with a

@@ -160,7 +160,7 @@ enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archiv
 	case UX_MEMBER_GSYM:
 		return archive_add_object(w, name, &part, /* packed= */ false, err);
 	case UX_MEMBER_PACKED: /* as in a folder, others are not worth decompressing */
-		return ux_push_name_is_packed(name)
+		return ux_member_name_is_packed(name)
 			       ? archive_add_object(w, name, &part, /* packed= */ true, err)
 			       : UX_OK;
 	case UX_MEMBER_ARCHIVE:

@@ -48,6 +48,7 @@ static enum ux_code module_init(struct ux_push_module *m, const char *path,
 		.ids = f->ids,
 		.format = f->macho ? &ux_object_macho : &ux_object_elf,
 		.alias = f->alias,
+		.needs = f->needs,
 		.gpu = f->gpu,
 		.claim = f->claim,
 		.debug_only = f->debug_only,
@@ -73,28 +74,13 @@ enum ux_code ux_push_modules_add(struct ux_push_modules *v, const char *path,
 	return UX_OK;
 }
 
-bool ux_push_name_is_packed(const char *path)
-{
-	static const char *const inner[] = {".ko", ".debug"};
-	static const char *const outer[] = {".xz", ".zst", ".gz"};
-	size_t size = strlen(path);
-	for (size_t i = 0; i < ux_countof(inner) * ux_countof(outer); i++) {
-		char ending[16];
-		int n = snprintf(ending, sizeof(ending), "%s%s", inner[i % ux_countof(inner)],
-				 outer[i / ux_countof(inner)]);
-		if (size > (size_t)n && strcmp(path + size - (size_t)n, ending) == 0)
-			return true;
-	}
-	return false;
-}
-
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
 				  struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
-	UX_TRY(named || ux_push_name_is_packed(path) ? ux_push_map(path, &file, err)
-						     : ux_file_map(path, &file, err));
+	UX_TRY(named || ux_member_name_is_packed(path) ? ux_push_map(path, &file, err)
+						       : ux_file_map(path, &file, err));
 	UX_TRY(ux_module_facts_read(file.bytes, &facts, err));
 	return ux_push_modules_add(v, path, &facts, err);
 }

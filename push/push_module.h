@@ -30,6 +30,8 @@ struct ux_push_module {
 	 * with uploads and never queried.
 	 */
 	struct ux_id alias;
+	/* of the supplementary file that the DWARF of the file at path refers to; size 0: none */
+	struct ux_id needs;
 	unsigned gpu;          /* number of the GPU code object in path; 0: path itself */
 	enum ux_quality claim; /* the best quality that its sections make possible */
 	bool named;            /* named on the command line rather than found in a folder */
@@ -54,9 +56,6 @@ enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_err
 enum ux_code ux_push_map_part(const char *path, const struct ux_sandbox_part *part,
 			      struct ux_mapping *file, struct ux_bytes *ret, struct ux_error *err)
 	ux_must;
-
-/* Is it named as distributions name compressed kernel modules and debug files? */
-bool ux_push_name_is_packed(const char *path);
 
 UX_VEC(ux_push_modules, struct ux_push_module);
 

@@ -261,9 +261,9 @@ static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths
 	return push_find_supplementary(p, err);
 }
 
-static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_module *m,
-				   const struct ux_push_gsym *gsym,
-				   const struct ux_extract_stats *stats, struct ux_error *err)
+enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_module *m,
+			       const struct ux_push_gsym *gsym,
+			       const struct ux_extract_stats *stats, struct ux_error *err)
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
@@ -317,7 +317,7 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
 		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
 	if (code == UX_OK)
-		return push_send_gsym(p, m, gsym, &stats, err);
+		return ux_push_gsym_send(p, m, gsym, &stats, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool nothing = code == UX_ENOTFOUND && !m->named;
@@ -348,7 +348,7 @@ static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module 
 	enum ux_code code = ux_push_extract(p, m, gsym, &stats, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	return code == UX_OK && stats.quality > there ? push_send_gsym(p, m, gsym, &stats, err)
+	return code == UX_OK && stats.quality > there ? ux_push_gsym_send(p, m, gsym, &stats, err)
 						      : UX_OK;
 }
 

@@ -231,6 +231,14 @@ enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module
 			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 			     struct ux_error *err) ux_must;
 
+/*
+ * Sends the extracted symbols of a module, unless their quality is below what its sections promised
+ * and the server then does not need them, and reports the result. Codes: see ux_push_query().
+ */
+enum ux_code ux_push_gsym_send(struct ux_push_work *p, const struct ux_push_module *m,
+			       const struct ux_push_gsym *gsym,
+			       const struct ux_extract_stats *stats, struct ux_error *err) ux_must;
+
 enum {
 	UX_PUSH_SOURCES_MOST = 100000,          /* files of a module */
 	UX_PUSH_SOURCE_MOST = 16 << 20,         /* bytes of one file */

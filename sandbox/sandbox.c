@@ -137,6 +137,27 @@ static bool reply_clean(struct ux_sandbox_reply *r, int exe)
 	       (r->found.debug_has & ~has) == 0;
 }
 
+enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
+				   const struct ux_sandbox_limits *limits,
+				   struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	if (!reply_clean(got, exe))
+		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+	*ret = got->found;
+	ret->out_of_time = false;
+	if (got->err.code == UX_OK)
+		return UX_OK;
+	if (got->err.code == UX_ENOMEM)
+		return ux_error_set(err, UX_ELIMIT, "reading it needs over %" PRIu64 " bytes",
+				    limits->memory);
+	if (got->err.os_errno == EFBIG)
+		return ux_error_set(err, UX_ELIMIT, "what comes out is over %" PRIu64 " bytes",
+				    limits->output);
+	if (err && err->code == UX_OK)
+		*err = got->err;
+	return got->err.code;
+}
+
 static enum ux_code child_read_reply(struct ux_child *c, const struct ux_sandbox_limits *limits,
 				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
@@ -144,36 +165,24 @@ static enum ux_code child_read_reply(struct ux_child *c, const struct ux_sandbox
 	ssize_t n = recv(c->talk, &got, sizeof(got), MSG_TRUNC);
 	if (n <= 0)
 		return ux_child_end_error(c, limits, &ret->out_of_time, err);
-	if (n != (ssize_t)sizeof(got) || !reply_clean(&got, c->moved[UX_SANDBOX_EXE]))
+	if (n != (ssize_t)sizeof(got))
 		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
-	*ret = got.found;
-	ret->out_of_time = false;
-	if (got.err.code == UX_OK)
-		return UX_OK;
-	if (got.err.code == UX_ENOMEM)
-		return ux_error_set(err, UX_ELIMIT, "reading it needs over %" PRIu64 " bytes",
-				    limits->memory);
-	if (got.err.os_errno == EFBIG)
-		return ux_error_set(err, UX_ELIMIT, "what comes out is over %" PRIu64 " bytes",
-				    limits->output);
-	if (err && err->code == UX_OK)
-		*err = got.err;
-	return got.err.code;
+	return ux_sandbox_reply_take(&got, c->moved[UX_SANDBOX_EXE], limits, ret, err);
 }
 
-/* Completes the request, which has the task, by the limits and the files. */
-static struct ux_sandbox_request sandbox_request(const int *files,
-						 const struct ux_sandbox_limits *limits,
-						 struct ux_sandbox_request request)
+struct ux_sandbox_request ux_sandbox_request_make(const int *files,
+						  const struct ux_sandbox_limits *limits,
+						  const struct ux_sandbox_request *request)
 {
-	request.size = sizeof(request);
-	request.memory = limits->memory;
-	request.disk = files[UX_SANDBOX_SPILL] >= 0 ? limits->disk : 0;
-	request.output = limits->output;
-	request.seconds = limits->seconds;
+	struct ux_sandbox_request whole = *request;
+	whole.size = sizeof(whole);
+	whole.memory = limits->memory;
+	whole.disk = files[UX_SANDBOX_SPILL] >= 0 ? limits->disk : 0;
+	whole.output = limits->output;
+	whole.seconds = limits->seconds;
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
-		request.files |= (uint32_t)(files[i] >= 0) << i;
-	return request;
+		whole.files |= (uint32_t)(files[i] >= 0) << i;
+	return whole;
 }
 
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
@@ -206,7 +215,7 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 		UX_TRY(ux_spill_open(ux_spill_folder(), limits->disk, &spill, err));
 	memcpy(all, files, sizeof(all));
 	all[UX_SANDBOX_SPILL] = spill;
-	const struct ux_sandbox_request whole = sandbox_request(all, limits, *request);
+	const struct ux_sandbox_request whole = ux_sandbox_request_make(all, limits, request);
 	UX_TRY(ux_child_move_files(&c, all, err));
 	UX_TRY(limits->forks ? ux_child_fork(&c, limits->forks, &whole, err)
 			     : ux_child_start(&c, &whole, program, err));
@@ -321,6 +330,7 @@ static bool facts_clean(struct ux_module_facts *f, struct ux_bytes part)
 	f->arch[sizeof(f->arch) - 1] = '\0';
 	return f->ids.size > 0 && reply_clean_ids(&f->ids) &&
 	       (f->alias.size == 0 || reply_clean_id(&f->alias)) &&
+	       (f->needs.size == 0 || reply_clean_id(&f->needs)) &&
 	       (unsigned)f->claim < UX_QUALITY_COUNT && (!file || !whole || ux_id_eq(file, &want));
 }
 

@@ -201,6 +201,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 		break;
 	case UX_SANDBOX_UNPACK:
 	case UX_SANDBOX_MEMBERS:
+	case UX_SANDBOX_STREAM:
 		/* libarchive converts UTF-8 names to the character set of the locale. */
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 		return ux_archive_load(&t->archive, err);
@@ -347,6 +348,8 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 		return task_check_source(t, err);
 	case UX_SANDBOX_MEMBERS:
 		return task_members(t, err);
+	case UX_SANDBOX_STREAM:
+		return ux_sandbox_stream_work(&t->archive, err);
 	case UX_SANDBOX_FACTS:
 		return task_facts(t, err);
 	case UX_SANDBOX_SYMBOLS:
@@ -363,7 +366,8 @@ static enum ux_code task_run(struct task *t, struct ux_error *err)
 	if (t->request.size != sizeof(t->request))
 		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d",
 				    UX_SANDBOX_SOCKET);
-	UX_TRY(task_map_files(t, err));
+	if (t->request.task != UX_SANDBOX_STREAM) /* which reads a socket */
+		UX_TRY(task_map_files(t, err));
 	UX_TRY(task_load_library(t, err));
 	UX_TRY(task_confine(t, err));
 	return task_work(t, err);

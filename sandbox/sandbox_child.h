@@ -29,6 +29,7 @@ enum ux_sandbox_task {
 	UX_SANDBOX_MEMBERS,     /* EXE is an archive, GSYM is the output */
 	UX_SANDBOX_FACTS,       /* facts about the modules in EXE; GSYM is the output */
 	UX_SANDBOX_SYMBOLS,     /* extract, for a push */
+	UX_SANDBOX_STREAM,      /* EXE is a socket with a package, GSYM gets its members */
 	UX_SANDBOX_FORKS,       /* fork children for requests: ux_fork_server_loop() */
 };
 
@@ -63,6 +64,31 @@ struct ux_sandbox_reply {
 	struct ux_error err; /* code UX_OK: success */
 	struct ux_sandbox_found found;
 };
+
+/* Of UX_SANDBOX_STREAM, before the reply: a member that was written. Checked as the reply is. */
+struct ux_sandbox_member {
+	uint64_t off;
+	uint64_t bytes;
+	uint32_t kind;            /* enum ux_member_kind */
+	char name[UX_PATH_BYTES]; /* terminated */
+};
+
+/* Completes the request, which has the task, by the limits and the files. */
+struct ux_sandbox_request ux_sandbox_request_make(const int *files,
+						  const struct ux_sandbox_limits *limits,
+						  const struct ux_sandbox_request *request);
+
+/*
+ * Checks the reply of a child, and takes what it found. exe: the first file that the child got; -1:
+ * the reply has no IDs. Returns the child's error; UX_ECORRUPT: the reply makes no sense.
+ */
+enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
+				   const struct ux_sandbox_limits *limits,
+				   struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+
+/* The child's work of UX_SANDBOX_STREAM. Codes: those of ux_member_stream_read(). */
+enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_error *err)
+	ux_must;
 
 /*
  * Sends a request to a fork server, with the socket that is the child's UX_SANDBOX_SOCKET and the

@@ -4,6 +4,7 @@
 
 #include "cubin.h"
 #include "cubin_crc.h"
+#include "debug_file.h"
 #include "debug_sections.h"
 #include "elf_file.h"
 #include "elf_ids.h"
@@ -44,6 +45,16 @@ static enum ux_code facts_read_ids(const struct ux_object *object, bool debug_on
 	return ux_id_set_add(ret, &id, err);
 }
 
+/* The supplementary file that the DWARF refers to. A link that is damaged counts as none. */
+static struct ux_id facts_needs(const struct ux_object *object)
+{
+	struct ux_supplementary_link link;
+	const struct ux_elf *elf = ux_elf_of(object);
+	if (elf && ux_elf_has_dwarf(elf) && ux_supplementary_link(elf, &link, NULL) == UX_OK)
+		return link.id;
+	return (struct ux_id){0};
+}
+
 /* Fills *f from a slice of a file, or from a cubin. */
 static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct ux_module_facts *f,
 				     struct ux_error *err)
@@ -59,6 +70,8 @@ static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct
 	f->debug_only = f->supplementary || (has & UX_OBJECT_CODE_ELSEWHERE) != 0;
 	f->strippable = !f->debug_only && !cubin &&
 			(has & (UX_OBJECT_HAS_DWARF | UX_OBJECT_HAS_SYMTAB)) != 0;
+	if (!f->macho && !f->supplementary)
+		f->needs = facts_needs(object);
 	memcpy(f->arch, slice->arch, sizeof(f->arch));
 	UX_TRY(facts_read_ids(object, f->debug_only, &f->ids, err));
 	if (cubin)

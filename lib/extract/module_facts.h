@@ -22,6 +22,8 @@ struct ux_module_facts {
 	 * with uploads and never queried.
 	 */
 	struct ux_id alias;
+	/* GNU build ID of the supplementary file that its DWARF refers to; size 0: none */
+	struct ux_id needs;
 	char arch[UX_OBJECT_ARCH_TEXT]; /* slice of a Mach-O file; "" for other formats */
 	unsigned gpu;                   /* number of the GPU code object; 0: the file itself */
 	enum ux_quality claim;          /* the best quality that its sections make possible */

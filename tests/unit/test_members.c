@@ -3,54 +3,27 @@
 #include "sweep.h"
 
 #include "archive_calls.h"
+#include "make_tar.h"
 #include "members.h"
-
-/* A tar file (POSIX.1-1988) in `out`. */
-static void tar_add(struct ux_out *out, const char *name, char type, const char *link,
-		    struct ux_bytes content)
-{
-	char head[512] = {0};
-	unsigned sum = 0;
-	snprintf(head, 100, "%s", name);
-	snprintf(head + 100, 8, "%07o", 0644U);
-	snprintf(head + 124, 12, "%011o", (unsigned)content.size);
-	snprintf(head + 136, 12, "%011o", 0U);
-	memset(head + 148, ' ', 8);
-	head[156] = type;
-	snprintf(head + 157, 100, "%s", link);
-	memcpy(head + 257, "ustar\00000", 8);
-	for (size_t i = 0; i < sizeof(head); i++)
-		sum += (uint8_t)head[i];
-	snprintf(head + 148, 8, "%06o", sum);
-	ux_out_put(out, head, sizeof(head));
-	ux_out_put(out, content.data, content.size);
-	ux_out_align(out, 512);
-}
-
-static void tar_end(struct ux_out *out)
-{
-	static const char zeros[1024];
-	ux_out_put(out, zeros, sizeof(zeros));
-}
 
 static struct ux_out make_tar(void)
 {
 	struct ux_out out = {0};
-	tar_add(&out, "usr/", '5', "", UX_BYTES_NONE);
-	tar_add(&out, "usr/prog", '0', "",
-		UX_STR("\x7f"
-		       "ELF and the rest"));
-	tar_add(&out, "./usr/text", '0', "", UX_STR("text"));
-	tar_add(&out, "usr/hard", '1', "usr/prog", UX_BYTES_NONE);
-	tar_add(&out, "usr/soft", '2', "prog", UX_BYTES_NONE);
-	tar_add(&out, "a.whl", '0', "", UX_STR("PK\3\4"));
-	tar_add(&out, "m.ko.xz", '0', "",
-		UX_STR("\xfd"
-		       "7zXZ\0"));
-	tar_add(&out, "t.tar.xz", '0', "",
-		UX_STR("\xfd"
-		       "7zXZ\0"));
-	tar_end(&out);
+	make_tar_add(&out, "usr/", '5', "", UX_BYTES_NONE);
+	make_tar_add(&out, "usr/prog", '0', "",
+		     UX_STR("\x7f"
+			    "ELF and the rest"));
+	make_tar_add(&out, "./usr/text", '0', "", UX_STR("text"));
+	make_tar_add(&out, "usr/hard", '1', "usr/prog", UX_BYTES_NONE);
+	make_tar_add(&out, "usr/soft", '2', "prog", UX_BYTES_NONE);
+	make_tar_add(&out, "a.whl", '0', "", UX_STR("PK\3\4"));
+	make_tar_add(&out, "m.ko.xz", '0', "",
+		     UX_STR("\xfd"
+			    "7zXZ\0"));
+	make_tar_add(&out, "t.tar.xz", '0', "",
+		     UX_STR("\xfd"
+			    "7zXZ\0"));
+	make_tar_end(&out);
 	return out;
 }
 
@@ -118,10 +91,10 @@ static void a_name_above_the_root_is_refused(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out tar = {0}, pack = {0};
-	tar_add(&tar, "a/../../prog", '0', "",
-		UX_STR("\x7f"
-		       "ELF"));
-	tar_end(&tar);
+	make_tar_add(&tar, "a/../../prog", '0', "",
+		     UX_STR("\x7f"
+			    "ELF"));
+	make_tar_end(&tar);
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(unpack(ux_out_bytes(&tar), 1 << 20, UX_MEMBERS_SYMBOLS, &pack, &err),
 			 UX_EINVAL);
@@ -157,10 +130,10 @@ static void a_damaged_archive_is_an_error_or_a_pack(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out tar = {0};
-	tar_add(&tar, "usr/prog", '0', "",
-		UX_STR("\x7f"
-		       "ELF"));
-	tar_add(&tar, "usr/hard", '1', "usr/prog", UX_BYTES_NONE);
+	make_tar_add(&tar, "usr/prog", '0', "",
+		     UX_STR("\x7f"
+			    "ELF"));
+	make_tar_add(&tar, "usr/hard", '1', "usr/prog", UX_BYTES_NONE);
 	each_prefix(ux_out_bytes(&tar), unpack_any, NULL);
 	each_bit_flip(ux_out_bytes(&tar), unpack_any, NULL);
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The members of a package that can have symbols, while it arrives: nothing is sought, and nothing
+ * but a piece of the current member is kept.
+ */
+#ifndef UX_MEMBER_STREAM_H
+#define UX_MEMBER_STREAM_H
+
+#include "bundle.h"
+#include "bytes.h"
+#include "error.h"
+#include "members.h"
+
+/* Reads at most n bytes. *ret 0: the end. */
+typedef enum ux_code ux_stream_read_fn(void *ctx, void *to, size_t n, size_t *ret,
+				       struct ux_error *err);
+
+struct ux_stream_source {
+	ux_stream_read_fn *read;
+	void *ctx;
+};
+
+/* What receives the members. Another code than UX_OK ends the reading with it. */
+struct ux_stream_sink {
+	/*
+	 * A member begins: UX_MEMBER_OBJECT, UX_MEMBER_GSYM, or UX_MEMBER_PACKED for a kernel
+	 * module or debug file that is compressed as a whole. name: canonical, with a leading
+	 * slash. size: bytes, as its header tells.
+	 */
+	enum ux_code (*begin)(void *ctx, enum ux_member_kind kind, const char *name, uint64_t size,
+			      struct ux_error *err);
+	enum ux_code (*put)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+	enum ux_code (*end)(void *ctx, struct ux_error *err);
+	void *ctx;
+};
+
+enum {
+	/* bytes that come out for each byte of the package... */
+	UX_STREAM_RATIO_MOST = 200,
+	UX_STREAM_FREE_SIZE = 256 << 20, /* ...and in addition */
+};
+
+#define UX_STREAM_MEMBER_MOST (UINT64_C(8) << 30)  /* bytes of one member */
+#define UX_STREAM_TOTAL_MOST  (UINT64_C(64) << 30) /* bytes of all, wanted or not */
+
+/*
+ * Reads a package from the source to its end, and what follows the end of its archive: .deb (tar
+ * inside of ar), rpm, tar and cpio, compressed by gzip, bzip2, xz, lzma, lz4 or zstd. Archives
+ * among the files of a package are not read. The package is untrusted and is read by libarchive, so
+ * this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated;
+ * UX_EINVAL: a name leads above the root; UX_ELIMIT: what comes out is over UX_STREAM_RATIO_MOST or
+ * the like; codes of the source and the sink.
+ */
+enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,
+				   const struct ux_stream_source *source,
+				   const struct ux_stream_sink *sink, struct ux_error *err) ux_must;
+
+#endif

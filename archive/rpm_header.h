@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header of an rpm package, as far as its payload needs it: the list of its files. Source: RPM
+ * package format (rpm.org, docs/manual/format_v4, format_v6), lib/rpmtag.h for the numbers.
+ */
+#ifndef UX_RPM_HEADER_H
+#define UX_RPM_HEADER_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+
+enum {
+	UX_RPM_LEAD_BYTES = 96,
+	UX_RPM_INTRO_BYTES = 16,      /* of a header: magic, number of entries, bytes of data */
+	UX_RPM_ENTRIES_MOST = 65535,  /* as rpm itself takes */
+	UX_RPM_DATA_MOST = 256 << 20, /* bytes, as rpm itself takes */
+	UX_RPM_FILES_MOST = 1000000,
+};
+
+/* True when the file begins as an rpm package. */
+bool ux_rpm_is(struct ux_bytes head) ux_must;
+
+/*
+ * Reads the introduction of a header. *ret: how many bytes of entries and data follow. UX_ECORRUPT,
+ * UX_ELIMIT.
+ */
+enum ux_code ux_rpm_intro(struct ux_bytes intro, uint64_t *ret, struct ux_error *err) ux_must;
+
+struct ux_rpm_file {
+	const char *name; /* as it is written, an absolute path; valid as long as the header is */
+	const char *folder;
+	uint64_t
+		size; /* bytes of its content in the payload: 0 for all but the last of its links */
+	bool regular;
+};
+
+/* The files, by the number that a payload without names (07070X) refers to. */
+struct ux_rpm_files {
+	struct ux_rpm_file *list; /* the arena's */
+	size_t n;
+};
+
+/*
+ * Reads the files of the main header. header: with its introduction. A header without files is that
+ * of a package that has none. UX_ECORRUPT: an entry or a number is outside of its bounds,
+ * UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_rpm_files_read(struct ux_bytes header, struct ux_arena *arena,
+			       struct ux_rpm_files *ret, struct ux_error *err) ux_must;
+
+#endif
