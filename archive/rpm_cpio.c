@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The payload of an rpm package. Source: cpio(5), rpm's lib/cpio.c. */
-#include "rpm_cpio.h"
+#include "rpm_header.h"
 
 #include <sys/stat.h>
 

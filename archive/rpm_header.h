@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header of an rpm package, as far as its payload needs it: the list of its files. Source: RPM
+ * An rpm package: its header, as far as its payload needs it, which is the list of its files, and
+ * its payload. Source: RPM
  * package format (rpm.org, docs/manual/format_v4, format_v6), lib/rpmtag.h for the numbers.
  */
 #ifndef UX_RPM_HEADER_H
@@ -9,6 +10,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "error.h"
+#include "path_canonical.h"
 
 enum {
 	UX_RPM_LEAD_BYTES = 96,
@@ -48,5 +50,42 @@ struct ux_rpm_files {
  */
 enum ux_code ux_rpm_files_read(struct ux_bytes header, struct ux_arena *arena,
 			       struct ux_rpm_files *ret, struct ux_error *err) ux_must;
+
+/*
+ * The payload: a cpio archive, whose entries have their own name and size (magic 070701, cpio(5)
+ * "New ASCII Format"), or the number of a file in the package's header (07070X: of files over
+ * 4 GiB, and of all packages that rpm 6 makes).
+ */
+
+/* Reads at most n bytes of the decompressed payload. *ret 0: the end. */
+typedef enum ux_code ux_rpm_read_fn(void *ctx, void *to, size_t n, size_t *ret,
+				    struct ux_error *err);
+
+/* Before the first entry everything is zero except read, ctx and files. */
+struct ux_rpm_cpio {
+	ux_rpm_read_fn *read;
+	void *ctx;
+	const struct ux_rpm_files *files;
+	uint64_t off;  /* bytes read */
+	uint64_t left; /* of the content of the current entry */
+};
+
+struct ux_rpm_entry {
+	char name[UX_PATH_BYTES];
+	uint64_t size;
+	bool regular;
+};
+
+/*
+ * Goes to the next entry, over what was not read of the current one. *ret_more false: the archive
+ * ended. UX_ECORRUPT: it is damaged or truncated, or names a file that the header does not have;
+ * UX_ELIMIT; codes of read.
+ */
+enum ux_code ux_rpm_cpio_next(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret, bool *ret_more,
+			      struct ux_error *err) ux_must;
+
+/* Reads content of the current entry. *ret 0: its end. */
+enum ux_code ux_rpm_cpio_data(struct ux_rpm_cpio *c, void *to, size_t n, size_t *ret,
+			      struct ux_error *err) ux_must;
 
 #endif

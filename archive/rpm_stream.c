@@ -4,7 +4,7 @@
  * decompressed by libarchive, and its entries are read here, since libarchive knows only one of
  * their forms.
  */
-#include "rpm_cpio.h"
+#include "rpm_header.h"
 #include "stream_reading.h"
 
 enum {

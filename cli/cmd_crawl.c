@@ -4,6 +4,7 @@
 
 #include "common_options.h"
 #include "crawl_plan.h"
+#include "crawl_worker.h"
 #include "json_out.h"
 #include "output.h"
 #include "package.h"
@@ -13,7 +14,12 @@
 
 #include <time.h>
 
+enum {
+	SERVER_TRIES = 4, /* of a request to the server */
+};
+
 struct crawl_values {
+	struct ux_server_values server;
 	struct ux_option_each suites, components, archs, names, keyrings;
 	const char *mirror;
 	const char *since;
@@ -22,10 +28,13 @@ struct crawl_values {
 	bool debug_only;
 	bool dry_run;
 	const char *contact;
+	unsigned jobs;
+	uint64_t memory;
 	bool json;
 };
 
 static const struct ux_option crawl_options[] = {
+	UX_SERVER_OPTIONS(struct crawl_values, server),
 	{"suite", 's', UX_OPTION_EACH, offsetof(struct crawl_values, suites), "SUITE",
 	 "suite or release, such as bookworm; may be repeated [apt's]"},
 	{"component", 'c', UX_OPTION_EACH, offsetof(struct crawl_values, components), "NAME",
@@ -50,8 +59,12 @@ static const struct ux_option crawl_options[] = {
 	 "address or URL for people who run mirrors, sent in the User-Agent"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct crawl_values, dry_run), NULL,
 	 "count packages and bytes, and do nothing else"},
+	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct crawl_values, jobs), "N",
+	 "packages that are worked on at once [one a processor]"},
+	{"memory", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, memory), "SIZE",
+	 "memory of one extraction; what is over goes to files in TMPDIR [160M]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct crawl_values, json), NULL,
-	 "one object a repository"},
+	 "one object a repository or package"},
 };
 
 static struct ux_crawl_words crawl_words(const struct ux_option_each *each)
@@ -167,6 +180,25 @@ static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl
 	return ux_finish(&out, status);
 }
 
+/* Works on packages, or on those of the server when none is named. */
+static int crawl_work(struct crawl_values *v, char *const *packages, size_t n)
+{
+	static struct ux_server_selection selected;
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_server_select(&v->server, &selected, &err) != UX_OK) {
+		(void)ux_print_error(v->server.token_file ? v->server.token_file : "crawl", &err);
+		return UX_EXIT_USAGE;
+	}
+	const struct ux_crawl_work_options options = {.url = selected.url,
+						      .token = selected.token,
+						      .cacert = selected.cacert,
+						      .contact = v->contact,
+						      .jobs = v->jobs,
+						      .memory = v->memory,
+						      .retries = SERVER_TRIES - 1};
+	return ux_crawl_work_run(&options, packages, n, v->json);
+}
+
 static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	struct crawl_values v = {0};
@@ -177,6 +209,8 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_verb(cmd, NULL, ux_crawl_distributions);
+	if (strcmp(args.items[0], "work") == 0)
+		return crawl_work(&v, args.items + 1, args.n - 1);
 	if (args.n > 1)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[1]);
 	struct ux_crawl_choice choice = {
@@ -213,11 +247,13 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 
 const struct ux_command ux_cmd_crawl = {
 	.name = "crawl",
-	.usage = "DISTRIBUTION [options]",
+	.usage = "DISTRIBUTION [options]\nwork [PACKAGE...] [options]",
 	.line = "symbols of a distribution's packages to a server",
 	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
 		"package, and chooses the packages that have symbols: those with debug files, and the\n"
-		"stripped ones as poorer candidates. DISTRIBUTION is debian or ubuntu.",
+		"stripped ones as poorer candidates. DISTRIBUTION is debian or ubuntu.\n"
+		"work reads the named packages (.deb, .rpm, .apk, .pkg.tar.*, layers), or those that the\n"
+		"server leases, and sends their symbols.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
 		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",

@@ -26,7 +26,7 @@ BEGIN {
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
 	allow["repo"] = "base id net object"
-	allow["crawl"] = "base id net push archive sandbox repo"
+	allow["crawl"] = "base id extract net push archive sandbox repo"
 	allow["agent"] = "base id extract live live/kernel net push record sandbox spool"
 	allow["split"] = "base id object extract archive"
 	allow["crash"] = "base id live"

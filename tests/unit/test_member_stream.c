@@ -5,7 +5,7 @@
 #include "archive_calls.h"
 #include "make_tar.h"
 #include "member_stream.h"
-#include "rpm_cpio.h"
+#include "rpm_header.h"
 
 #define ELF    \
 	"\x7f" \

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking, renewing and ending of leases. */
+#include "crawl_work.h"
+
+#include "text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LEASE_S = 300,
+	RENEW_S = 60, /* a lease outlives four renewals that fail */
+	NAME_BYTES = 120,
+	WAIT_MOST_S = 60, /* until it is looked again whether a package is due */
+};
+
+/* What one thread works on, for the renewals. */
+struct crawl_slot {
+	uint64_t id; /* 0: nothing */
+	char lease[80];
+	struct ux_crawl_client client;
+};
+
+struct ux_crawl_leases {
+	const struct ux_crawl_work_options *o;
+	char worker[NAME_BYTES];
+	struct crawl_slot *slots;
+	unsigned n_slots;
+	struct ux_crawl_client renewals;
+	pthread_t thread;
+	bool runs;
+	pthread_mutex_t lock; /* of the slots' leases and of what follows */
+	pthread_cond_t ends;
+	bool ended;
+};
+
+static void lease_json_free(json_t **doc)
+{
+	json_decref(*doc);
+}
+
+void ux_crawl_lease_free(struct ux_crawl_lease *job)
+{
+	json_decref(job->doc);
+	*job = (struct ux_crawl_lease){0};
+}
+
+/* --- renewing --------------------------------------------------------------------------------- */
+
+static void lease_renew(struct ux_crawl_leases *j, unsigned slot)
+{
+	char path[64], lease[sizeof(j->slots[0].lease)];
+	struct ux_error why = UX_ERROR_INIT;
+	pthread_mutex_lock(&j->lock);
+	uint64_t id = j->slots[slot].id;
+	memcpy(lease, j->slots[slot].lease, sizeof(lease));
+	pthread_mutex_unlock(&j->lock);
+	if (id == 0)
+		return;
+	ux_cleanup(lease_json_free) json_t *body =
+		json_pack("{s:s, s:i}", "lease", lease, "lease_s", (int)LEASE_S);
+	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/renew", id);
+	/* If it fails, the next one may succeed; if the lease is lost, its end will say so. */
+	(void)!ux_crawl_client_call(&j->renewals, UX_METHOD_POST, path, body, NULL, &why);
+}
+
+static void *lease_renew_all(void *ctx)
+{
+	struct ux_crawl_leases *j = ctx;
+	pthread_mutex_lock(&j->lock);
+	while (!j->ended) {
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += RENEW_S;
+		int r = pthread_cond_timedwait(&j->ends, &j->lock, &until);
+		if (j->ended || r != ETIMEDOUT)
+			continue;
+		pthread_mutex_unlock(&j->lock);
+		for (unsigned i = 0; i < j->n_slots; i++)
+			lease_renew(j, i);
+		pthread_mutex_lock(&j->lock);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return NULL;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+void ux_crawl_leases_close(struct ux_crawl_leases *j)
+{
+	if (!j)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->ended = true;
+	pthread_cond_signal(&j->ends);
+	pthread_mutex_unlock(&j->lock);
+	if (j->runs)
+		pthread_join(j->thread, NULL);
+	for (unsigned i = 0; j->slots && i < j->n_slots; i++)
+		ux_crawl_client_close(&j->slots[i].client);
+	ux_crawl_client_close(&j->renewals);
+	pthread_cond_destroy(&j->ends);
+	pthread_mutex_destroy(&j->lock);
+	free(j->slots);
+	free(j);
+}
+
+static void lease_name_worker(struct ux_crawl_leases *j)
+{
+	char host[64] = "worker";
+	if (gethostname(host, sizeof(host)) != 0 || host[0] == '\0')
+		memcpy(host, "worker", sizeof("worker"));
+	host[sizeof(host) - 1] = '\0';
+	if (j->o->worker)
+		snprintf(j->worker, sizeof(j->worker), "%s", j->o->worker);
+	else
+		snprintf(j->worker, sizeof(j->worker), "%s-%d", host, (int)getpid());
+}
+
+static enum ux_code lease_start(struct ux_crawl_leases *j, struct ux_error *err)
+{
+	const struct ux_crawl_work_options *o = j->o;
+	const struct ux_crawl_client_options client = {.url = o->url,
+						       .token = o->token,
+						       .cacert = o->cacert,
+						       .proxy = o->proxy,
+						       .tries = o->retries + 1};
+	j->slots = calloc(j->n_slots, sizeof(*j->slots));
+	if (!j->slots)
+		return ux_error_nomem(err);
+	for (unsigned i = 0; i < j->n_slots; i++)
+		UX_TRY(ux_crawl_client_open(&j->slots[i].client, &client, err));
+	UX_TRY(ux_crawl_client_open(&j->renewals, &client, err));
+	int r = pthread_create(&j->thread, NULL, lease_renew_all, j);
+	if (r != 0)
+		return ux_error_os(err, r, "cannot start a thread");
+	j->runs = true;
+	return UX_OK;
+}
+
+enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
+				  const struct ux_crawl_work_options *options, unsigned slots,
+				  struct ux_error *err)
+{
+	struct ux_crawl_leases *j = calloc(1, sizeof(*j));
+	if (!j)
+		return ux_error_nomem(err);
+	j->o = options;
+	j->n_slots = slots;
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_cond_init(&j->ends, NULL);
+	lease_name_worker(j);
+	enum ux_code code = lease_start(j, err);
+	if (code == UX_OK)
+		*ret = j;
+	else
+		ux_crawl_leases_close(j);
+	return code;
+}
+
+/* --- taking ----------------------------------------------------------------------------------- */
+
+static const char *lease_text(const json_t *doc, const char *key)
+{
+	const char *text = json_string_value(json_object_get(doc, key));
+	return text ? text : "";
+}
+
+static uint64_t lease_u64(const json_t *doc, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(doc, key));
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static enum ux_code lease_read_kind(const json_t *doc, struct ux_package *ret, struct ux_error *err)
+{
+	const char *kind = lease_text(doc, "kind"), *role = lease_text(doc, "role");
+	unsigned k = 0, r = 0;
+	while (k < UX_PACKAGE_KIND_COUNT &&
+	       strcmp(ux_package_kind_name((enum ux_package_kind)k), kind) != 0)
+		k++;
+	while (r < UX_PACKAGE_ROLE_COUNT &&
+	       strcmp(ux_package_role_name((enum ux_package_role)r), role) != 0)
+		r++;
+	if (k == UX_PACKAGE_KIND_COUNT)
+		return ux_error_set(err, UX_EUNSUPPORTED, "a package of the kind \"%.32s\"", kind);
+	ret->kind = (enum ux_package_kind)k;
+	ret->role = r < UX_PACKAGE_ROLE_COUNT ? (enum ux_package_role)r : UX_PACKAGE_DEBUG;
+	return UX_OK;
+}
+
+enum ux_code ux_crawl_package_read(const json_t *doc, struct ux_package *ret, struct ux_error *err)
+{
+	const char *sha256 = lease_text(doc, "sha256");
+	*ret = (struct ux_package){
+		.key = lease_text(doc, "key"),
+		.distribution = lease_text(doc, "distribution"),
+		.suite = lease_text(doc, "suite"),
+		.component = lease_text(doc, "component"),
+		.arch = lease_text(doc, "arch"),
+		.name = lease_text(doc, "name"),
+		.version = lease_text(doc, "version"),
+		.source = lease_text(doc, "source"),
+		.url = lease_text(doc, "url"),
+		.partner = lease_text(doc, "partner"),
+		.size = lease_u64(doc, "size"),
+		.installed = lease_u64(doc, "installed"),
+	};
+	UX_TRY(lease_read_kind(doc, ret, err));
+	if (ret->url[0] == '\0')
+		return ux_error_set(err, UX_EUNSUPPORTED, "a package without a URL");
+	if (sha256[0] == '\0')
+		return UX_OK;
+	size_t n = 0;
+	ret->has_sha256 =
+		ux_hex_decode(ux_bytes_cstr(sha256), ret->sha256, sizeof(ret->sha256), &n) &&
+		n == sizeof(ret->sha256);
+	return ret->has_sha256 ? UX_OK
+			       : ux_error_set(err, UX_EUNSUPPORTED,
+					      "a package's SHA-256 is "
+					      "\"%.80s\"",
+					      sha256);
+}
+
+static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret,
+				   struct ux_error *err)
+{
+	const json_t *one = json_array_get(json_object_get(doc, "jobs"), 0);
+	ret->id = lease_u64(one, "id");
+	ret->lease = lease_text(one, "lease");
+	if (ret->id == 0 || ret->lease[0] == '\0' ||
+	    strlen(ret->lease) >= sizeof(((struct crawl_slot *)NULL)->lease))
+		return ux_error_set(err, UX_EUNSUPPORTED, "the server gives a job without a lease");
+	return ux_crawl_package_read(json_object_get(one, "package"), &ret->package, err);
+}
+
+/* Waits until a package may be due. */
+static void lease_wait(const struct ux_crawl_leases *j, uint64_t seconds)
+{
+	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MOST_S), UINT64_C(1));
+	for (uint64_t i = 0; i < seconds; i++) {
+		if (j->o->cancelled && j->o->cancelled(j->o->ctx))
+			return;
+		sleep(1);
+	}
+}
+
+static json_t *lease_take_body(const struct ux_crawl_leases *j)
+{
+	json_t *body = json_pack("{s:s, s:i, s:i}", "worker", j->worker, "most", 1, "lease_s",
+				 (int)LEASE_S);
+	if (body && j->o->repository)
+		(void)json_object_set_new(body, "filter",
+					  json_pack("{s:s}", "repository", j->o->repository));
+	return body;
+}
+
+static void lease_set_slot(struct ux_crawl_leases *j, unsigned slot, uint64_t id, const char *lease)
+{
+	pthread_mutex_lock(&j->lock);
+	j->slots[slot].id = id;
+	snprintf(j->slots[slot].lease, sizeof(j->slots[slot].lease), "%s", lease);
+	pthread_mutex_unlock(&j->lock);
+}
+
+enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, unsigned slot,
+				  struct ux_crawl_lease *ret, bool *ret_more, struct ux_error *err)
+{
+	ux_cleanup(lease_json_free) json_t *body = lease_take_body(j), *doc = NULL;
+	*ret_more = false;
+	if (!body)
+		return ux_error_nomem(err);
+	UX_TRY(ux_crawl_client_call(&j->slots[slot].client, UX_METHOD_POST, "/v1/crawl/jobs/take",
+				    body, &doc, err));
+	if (!json_is_array(json_object_get(doc, "jobs")))
+		return ux_error_set(err, UX_EUNSUPPORTED, "the server answers without \"jobs\"");
+	*ret_more = true;
+	if (json_array_size(json_object_get(doc, "jobs")) > 0) {
+		UX_TRY(lease_read_one(doc, ret, err));
+		lease_set_slot(j, slot, ret->id, ret->lease);
+		ret->doc = ux_take(&doc);
+		return UX_OK;
+	}
+	*ret_more = json_is_true(json_object_get(doc, "left"));
+	if (*ret_more)
+		lease_wait(j, lease_u64(doc, "retry_after"));
+	return UX_OK;
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
+				 const struct ux_crawl_lease *job,
+				 const struct ux_crawl_result *result, struct ux_error *err)
+{
+	char path[64], reason[UX_ERROR_TEXT + UX_ERROR_SECTION + 128] = "";
+	struct ux_error why = UX_ERROR_INIT;
+	lease_set_slot(j, slot, 0, "");
+	if (result->why.code != UX_OK)
+		ux_error_format(&result->why, reason, sizeof(reason));
+	uint64_t modules = 0;
+	for (int i = 0; i < UX_PUSH_STATUS_COUNT; i++)
+		modules += result->modules.counts[i];
+	ux_cleanup(lease_json_free) json_t *body =
+		json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "lease", job->lease,
+			  "outcome", ux_crawl_outcome_name(result->outcome), "cause", result->cause,
+			  "reason", reason, "modules", (json_int_t)modules, "bytes_fetched",
+			  (json_int_t)result->bytes_fetched, "bytes_stored",
+			  (json_int_t)result->bytes_stored, "extractor", (int)UX_CRAWL_EXTRACTOR);
+	if (!body)
+		return ux_error_nomem(err);
+	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/end", job->id);
+	enum ux_code code = ux_crawl_client_call(&j->slots[slot].client, UX_METHOD_POST, path, body,
+						 NULL, &why);
+	if (code == UX_OK || code == UX_ECONFLICT || code == UX_ENOTFOUND)
+		return UX_OK;
+	*err = err->code == UX_OK ? why : *err;
+	return code;
+}

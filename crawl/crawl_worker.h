@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker: takes packages, from a list or from the server that keeps those of a crawl, and sends
+ * their symbols. Any number of workers may work for one server.
+ */
+#ifndef UX_CRAWL_WORKER_H
+#define UX_CRAWL_WORKER_H
+
+#include "error.h"
+#include "package.h"
+#include "push_run.h"
+
+/* What became of a package. */
+enum ux_crawl_outcome {
+	UX_CRAWL_DONE,
+	UX_CRAWL_FAILED, /* for a reason of the package or of its server */
+	UX_CRAWL_LATER,  /* the symbol server or this machine could not go on */
+	UX_CRAWL_OUTCOME_COUNT
+};
+
+/* "done", "failed", "later". */
+const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome);
+
+struct ux_crawl_result {
+	enum ux_crawl_outcome outcome;
+	/* one word: that of package_stream.h, "server", "memory"; "" when it is done */
+	const char *cause;
+	struct ux_error why; /* code UX_OK when it is done */
+	struct ux_push_summary modules;
+	uint64_t members; /* files that can have symbols */
+	uint64_t bad;     /* of them, those that cannot be read */
+	struct ux_error first_bad;
+	uint64_t bytes_fetched;
+	uint64_t bytes_unpacked; /* of the members */
+	uint64_t bytes_stored;   /* of the symbols that were uploaded */
+};
+
+enum {
+	/*
+	 * Version of what a worker reads of a package and makes of it. When it rises, packages that
+	 * were quarantined are tried again.
+	 */
+	UX_CRAWL_EXTRACTOR = 1,
+	UX_CRAWL_JOBS_MOST = 64,
+};
+
+/* The texts and the packages must outlive the call. */
+struct ux_crawl_work_options {
+	const char *url;
+	const char *token;  /* "" for none */
+	const char *cacert; /* PEM file of trusted roots, for the server and for mirrors; or NULL */
+	const char *proxy;  /* URL; NULL: that of the environment */
+	const char *worker; /* name of this worker; NULL: host and process */
+	const char *contact; /* in the User-Agent, for the people of mirrors; NULL */
+	unsigned parallel;   /* connections to one mirror; 0: UX_POLITE_PARALLEL */
+	unsigned jobs;       /* packages at once; 0: one a processor */
+	/* bytes of memory of one extraction; what is over goes to files in TMPDIR; 0: 160 MiB */
+	uint64_t memory;
+	unsigned retries;   /* of a call that fails because the server cannot be reached */
+	int64_t timeout_ms; /* for one module; 0: half an hour */
+	bool force;         /* also what the server has already */
+	const struct ux_package *packages; /* worked on first */
+	size_t n_packages;
+	bool takes; /* then takes packages from the server, until none is left */
+	const char
+		*repository; /* of those, only from repositories that this pattern matches; NULL */
+	/* Polled between modules; true ends the work: what was begun is given back. NULL: never. */
+	bool (*cancelled)(void *ctx);
+	/* Called when a package is done, by any thread, one at a time. May be NULL. */
+	void (*ended)(void *ctx, const struct ux_package *package,
+		      const struct ux_crawl_result *result);
+	void *ctx;
+};
+
+struct ux_crawl_work_summary {
+	uint64_t outcomes[UX_CRAWL_OUTCOME_COUNT]; /* packages */
+	struct ux_push_summary modules;
+	uint64_t bad; /* members that cannot be read */
+	uint64_t bytes_fetched, bytes_unpacked, bytes_stored;
+};
+
+/*
+ * Works until nothing is left. A package that fails does not end the work. Codes: UX_EINVAL: an
+ * option; UX_EDENIED: the key lacks a scope; UX_EUNAVAILABLE: the server cannot be reached, or the
+ * work was cancelled; UX_ENOMEM.
+ */
+enum ux_code ux_crawl_work(const struct ux_crawl_work_options *options,
+			   struct ux_crawl_work_summary *ret, struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The modules of a package. Each member is identified when it arrives, the server is queried for a
+ * batch of them, and what it needs is extracted at once, so that the member's space can go. The
+ * symbols, which are small, wait in files without names until the package has proved to be whole.
+ */
+#include "crawl_work.h"
+
+#include "clock.h"
+#include "push_archive.h"
+
+#include <unistd.h>
+
+enum {
+	BATCH_MOST = 32, /* members of one query */
+};
+
+/* bytes of members that wait for the supplementary file that dwz made of them */
+#define WAITING_MOST (UINT64_C(4) << 30)
+
+/* Symbols that wait for the end of the package. */
+struct kept_symbols {
+	struct ux_push_module module;
+	struct ux_push_gsym gsym;
+	struct ux_extract_stats stats;
+};
+
+UX_VEC(kept_list, struct kept_symbols);
+
+struct package_run {
+	struct ux_push_work *w;
+	struct ux_package_stream *stream;
+	struct ux_crawl_result *ret;
+	struct ux_push_modules batch;   /* identified, not queried */
+	struct ux_push_modules waiting; /* for their supplementary files */
+	uint64_t waiting_bytes;
+	struct kept_list kept;
+};
+
+const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome)
+{
+	static const char *const names[UX_CRAWL_OUTCOME_COUNT] = {
+		[UX_CRAWL_DONE] = "done",
+		[UX_CRAWL_FAILED] = "failed",
+		[UX_CRAWL_LATER] = "later",
+	};
+	return names[outcome];
+}
+
+static void kept_symbols_free(struct kept_symbols *k)
+{
+	ux_push_module_deinit(&k->module);
+	ux_push_gsym_deinit(&k->gsym);
+}
+
+static void package_run_deinit(struct package_run *r)
+{
+	ux_push_modules_free(&r->batch);
+	ux_push_modules_free(&r->waiting);
+	for (size_t i = 0; i < r->kept.size; i++)
+		kept_symbols_free(&r->kept.data[i]);
+	kept_list_deinit(&r->kept);
+	/* their parts are in files of the stream */
+	ux_push_modules_free(&r->w->modules);
+	ux_push_by_id_deinit(&r->w->known);
+	ux_package_stream_close(r->stream);
+}
+
+/* A member that cannot be read costs only itself. */
+static enum ux_code package_bad_member(struct package_run *r, const char *name,
+				       const struct ux_error *why, struct ux_error *err)
+{
+	if (why->code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (why->code == UX_EUNAVAILABLE) {
+		*err = *why;
+		return why->code;
+	}
+	if (why->code == UX_EINVAL || why->code == UX_EUNSUPPORTED) /* it is no module */
+		return UX_OK;
+	if (r->ret->bad++ == 0)
+		r->ret->first_bad = *why;
+	ux_push_report_left_out(r->w, name, /* named= */ false, why);
+	return UX_OK;
+}
+
+/* --- extraction ------------------------------------------------------------------------------- */
+
+/* Extracts a module, which is taken, and keeps its symbols. Its member's space is given back. */
+static enum ux_code package_extract(struct package_run *r, struct ux_push_module *m,
+				    struct ux_error *err)
+{
+	struct kept_symbols k = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	const struct ux_sandbox_part part = m->part;
+	k.module = *m;
+	*m = (struct ux_push_module){0};
+	r->w->client.deadline_ms = ux_clock_ms() + r->w->o->timeout_ms;
+	enum ux_code code = ux_push_extract(r->w, &k.module, &k.gsym, &k.stats, &why);
+	ux_sandbox_stream_release(&part);
+	k.module.part.size = 0;
+	bool nothing =
+		code == UX_ENOTFOUND || (code == UX_OK && k.stats.quality == UX_QUALITY_NONE);
+	if (code == UX_OK && !nothing) {
+		if (kept_list_append(&r->kept, k))
+			return UX_OK;
+		code = ux_error_nomem(&why);
+	}
+	code = nothing ? UX_OK : package_bad_member(r, k.module.path, &why, err);
+	kept_symbols_free(&k);
+	return code;
+}
+
+/* Extracts the modules that wait for a supplementary file; all, when it is size 0. */
+static enum ux_code package_extract_waiting(struct package_run *r, const struct ux_id *id,
+					    struct ux_error *err)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < r->waiting.size; i++) {
+		struct ux_push_module *m = &r->waiting.data[i];
+		if (m->path && (id->size == 0 || ux_id_eq(&m->needs, id))) {
+			r->waiting_bytes -= m->part.size;
+			UX_TRY(package_extract(r, m, err));
+			continue;
+		}
+		struct ux_push_module moved = *m;
+		*m = (struct ux_push_module){0};
+		r->waiting.data[left++] = moved;
+	}
+	r->waiting.size = left;
+	return UX_OK;
+}
+
+/* Extracts a module that the server needs, or keeps it until its supplementary file is here. */
+static enum ux_code package_wanted(struct package_run *r, struct ux_push_module *m,
+				   struct ux_error *err)
+{
+	bool waits = m->needs.size > 0 && !ux_push_by_id_find(&r->w->known, m->needs) &&
+		     r->waiting_bytes + m->part.size <= WAITING_MOST;
+	if (!waits)
+		return package_extract(r, m, err);
+	if (!ux_push_modules_append(&r->waiting, *m))
+		return ux_error_nomem(err);
+	r->waiting_bytes += m->part.size;
+	*m = (struct ux_push_module){0};
+	return UX_OK;
+}
+
+/* --- members ---------------------------------------------------------------------------------- */
+
+/* Adds the file that dwz made, which stays until the package ends, and extracts what waits for it.
+ */
+static enum ux_code package_add_supplementary(struct package_run *r, struct ux_push_module *m,
+					      struct ux_error *err)
+{
+	struct ux_push_work *w = r->w;
+	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_GNU);
+	bool fresh = false;
+	if (!id)
+		return UX_OK;
+	const struct ux_id key = *id;
+	size_t *number = ux_push_by_id_insert(&w->known, key, &fresh);
+	if (!number)
+		return ux_error_nomem(err);
+	if (!fresh)
+		return UX_OK;
+	*number = w->modules.size;
+	if (!ux_push_modules_append(&w->modules, *m))
+		return ux_error_nomem(err);
+	*m = (struct ux_push_module){0};
+	return package_extract_waiting(r, &key, err);
+}
+
+/* Appends the modules of a member to the batch. */
+static enum ux_code package_identify(struct package_run *r, const struct ux_stream_member *member,
+				     struct ux_error *err)
+{
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	bool kept = false;
+	r->ret->members++;
+	r->ret->bytes_unpacked += member->part.size;
+	r->w->client.deadline_ms = ux_clock_ms() + r->w->o->timeout_ms;
+	if (member->part.size == 0)
+		return UX_OK;
+	enum ux_code code = ux_push_part_read(r->w, member->name, &member->part,
+					      member->kind == UX_MEMBER_PACKED, &found, &why);
+	if (code != UX_OK)
+		UX_TRY(package_bad_member(r, member->name, &why, err));
+	for (size_t i = 0; i < found.size; i++) {
+		struct ux_push_module *m = &found.data[i];
+		if (m->supplementary) {
+			UX_TRY(package_add_supplementary(r, m, err));
+			kept = kept || !m->path;
+			continue;
+		}
+		if (m->claim == UX_QUALITY_NONE)
+			continue;
+		if (!ux_push_modules_append(&r->batch, *m))
+			return ux_error_nomem(err);
+		*m = (struct ux_push_module){0};
+		kept = true;
+	}
+	if (!kept)
+		ux_sandbox_stream_release(&member->part);
+	return UX_OK;
+}
+
+/* Queries the server for the modules of the batch, and extracts what it needs. */
+static enum ux_code package_query_batch(struct package_run *r, struct ux_error *err)
+{
+	struct ux_push_query_entry entries[2 * BATCH_MOST];
+	struct ux_push_answer answers[2 * BATCH_MOST];
+	struct ux_push_work *w = r->w;
+	for (size_t at = 0; at < r->batch.size; at += ux_countof(entries)) {
+		size_t n = ux_min(r->batch.size - at, ux_countof(entries));
+		struct ux_push_module *m = r->batch.data + at;
+		for (size_t i = 0; i < n; i++)
+			entries[i] = (struct ux_push_query_entry){&m[i].ids, m[i].claim};
+		w->client.deadline_ms = ux_clock_ms() + w->o->timeout_ms;
+		UX_TRY(ux_push_query(&w->client, entries, n, w->o->force, answers, err));
+		for (size_t i = 0; i < n; i++) {
+			if (answers[i].verdict == UX_PUSH_WANTED) {
+				UX_TRY(package_wanted(r, &m[i], err));
+				continue;
+			}
+			ux_push_report(w, &(struct ux_push_result){
+						  .path = m[i].path,
+						  .id = &m[i].ids.ids[0],
+						  .status = ux_push_status_of(answers[i].verdict),
+						  .reason = answers[i].reason,
+						  .quality = m[i].claim});
+			ux_sandbox_stream_release(&m[i].part);
+		}
+	}
+	for (size_t i = 0; i < r->batch.size; i++)
+		ux_push_module_deinit(&r->batch.data[i]);
+	r->batch.size = 0;
+	return UX_OK;
+}
+
+/* Takes the next member, and those that are there already. */
+static enum ux_code package_read_batch(struct package_run *r, bool *ret_more, struct ux_error *err)
+{
+	struct ux_stream_member member;
+	for (unsigned n = 0; n < BATCH_MOST; n++) {
+		UX_TRY(ux_package_stream_next(r->stream, &member, ret_more, err));
+		if (!*ret_more)
+			break;
+		UX_TRY(package_identify(r, &member, err));
+		ux_package_stream_taken(r->stream, &member);
+		if (!ux_package_stream_ready(r->stream))
+			break;
+	}
+	return UX_OK;
+}
+
+/* --- the package ------------------------------------------------------------------------------ */
+
+/* Sends what was kept. The bytes are those of the distribution by now. */
+static enum ux_code package_send_all(struct package_run *r, struct ux_error *err)
+{
+	struct ux_push_work *w = r->w;
+	for (size_t i = 0; i < r->kept.size; i++) {
+		struct kept_symbols *k = &r->kept.data[i];
+		uint64_t before = w->summary->counts[UX_PUSH_DONE_UPLOADED];
+		w->client.deadline_ms = ux_clock_ms() + w->o->timeout_ms;
+		UX_TRY(ux_push_gsym_send(w, &k->module, &k->gsym, &k->stats, err));
+		if (w->summary->counts[UX_PUSH_DONE_UPLOADED] > before)
+			r->ret->bytes_stored += k->gsym.file.bytes.size;
+		kept_symbols_free(k);
+		*k = (struct kept_symbols){0};
+	}
+	return UX_OK;
+}
+
+static enum ux_code package_run_all(struct package_run *r, const struct ux_package *package,
+				    struct ux_polite *mirrors, struct ux_error *err)
+{
+	const struct ux_id any = {0};
+	const struct ux_package_stream_options options = {
+		.url = package->url,
+		.size = package->size,
+		.sha256 = package->has_sha256 ? package->sha256 : NULL,
+		.mirrors = mirrors,
+		.forks = r->w->forks,
+	};
+	bool more = true;
+	UX_TRY(ux_package_stream_open(&r->stream, &options, err));
+	while (more) {
+		UX_TRY(package_read_batch(r, &more, err));
+		UX_TRY(package_query_batch(r, err));
+	}
+	UX_TRY(package_extract_waiting(r, &any, err));
+	r->ret->bytes_fetched = ux_package_stream_bytes(r->stream);
+	return package_send_all(r, err);
+}
+
+/* Says whose fault a failure is. */
+static void package_explain(const struct package_run *r, enum ux_code code)
+{
+	struct ux_crawl_result *ret = r->ret;
+	enum ux_package_cause cause =
+		r->stream ? ux_package_stream_cause(r->stream) : UX_CAUSE_NONE;
+	if (code == UX_OK)
+		return;
+	ret->outcome = UX_CRAWL_LATER;
+	ret->cause = code == UX_ENOMEM ? "memory" : "server";
+	if (!r->stream) {
+		ret->outcome = code == UX_ENOTFOUND ? UX_CRAWL_FAILED : UX_CRAWL_LATER;
+		ret->cause = ux_package_cause_name(code == UX_ENOTFOUND ? UX_CAUSE_GONE
+									: UX_CAUSE_LOCAL);
+	} else if (cause != UX_CAUSE_NONE) {
+		ret->outcome = cause == UX_CAUSE_LOCAL ? UX_CRAWL_LATER : UX_CRAWL_FAILED;
+		ret->cause = ux_package_cause_name(cause);
+	}
+}
+
+void ux_package_symbols(struct ux_push_work *work, const struct ux_package *package,
+			struct ux_polite *mirrors, struct ux_crawl_result *ret)
+{
+	ux_cleanup(package_run_deinit) struct package_run r = {.w = work, .ret = ret};
+	*ret = (struct ux_crawl_result){
+		.cause = "", .why = UX_ERROR_INIT, .first_bad = UX_ERROR_INIT};
+	work->summary = &ret->modules;
+	enum ux_code code = package_run_all(&r, package, mirrors, &ret->why);
+	package_explain(&r, code);
+}
