@@ -2,15 +2,55 @@
 /* Lookups in cut-up records: frames of one address, and places of many. */
 #include "gsym_index.h"
 
-/* Returns the last stored row at or before off; NULL when there is none. */
-static const struct gsym_index_row *cut_find_stored_row(const struct gsym_cut *cut, uint64_t off)
+ux_inline struct gsym_index_pair cut_pair(const struct gsym_cut *cut, size_t i)
 {
-	const struct gsym_index_row *row = cut->rows;
-	if (cut->n_rows == 0 || row->off > off)
-		return NULL;
-	for (size_t left = cut->n_rows; left > 1; left -= left / 2)
-		row += left / 2 & -(size_t)(row[left / 2].off <= off);
-	return row;
+	struct gsym_index_pair wide;
+	uint16_t narrow[2];
+	if (ux_likely(cut->narrow)) {
+		memcpy(narrow, gsym_cut_pair_at(cut, i), sizeof(narrow));
+		return (struct gsym_index_pair){narrow[0], narrow[1]};
+	}
+	memcpy(&wide, gsym_cut_pair_at(cut, i), sizeof(wide));
+	return wide;
+}
+
+/* The bucket of an offset; what is behind the last span and row is in the last one. */
+ux_inline size_t cut_bucket(const struct gsym_cut *cut, uint64_t off)
+{
+	return (size_t)ux_min(off >> cut->shift, (uint64_t)cut->n_buckets - 1);
+}
+
+/* The place of span i among the pairs. */
+ux_inline size_t cut_span(const struct gsym_cut *cut, size_t i)
+{
+	return (size_t)cut->n_buckets + 1 + i;
+}
+
+/*
+ * Returns the innermost node at off. The first span of its bucket begins at or before it, the last
+ * one is that of the next bucket's start.
+ */
+ux_inline uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off, uint32_t first,
+				 uint32_t last)
+{
+	size_t at = cut_span(cut, first);
+	for (size_t left = (size_t)last - first + 1; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(cut_pair(cut, at + left / 2).a <= off);
+	return cut_pair(cut, at).b;
+}
+
+/*
+ * Returns the last stored row at or before off; NULL when there is none. `before` rows are at or
+ * before the start of its bucket, `end` of the next one.
+ */
+ux_inline const struct gsym_index_row *cut_find_stored_row(const struct gsym_cut *cut, uint64_t off,
+							   uint32_t before, uint32_t end)
+{
+	const struct gsym_index_row *rows = gsym_cut_rows(cut);
+	size_t n = before;
+	for (size_t left = (size_t)end - before + 1; left > 1; left -= left / 2)
+		n += left / 2 & -(size_t)(rows[n + left / 2 - 1].off <= off);
+	return n > 0 ? &rows[n - 1] : NULL;
 }
 
 /* Finds the last row at or before off, beginning at the stored row before it. */
@@ -20,7 +60,7 @@ static void cut_read_row(const struct gsym_cut *cut, bool swap, const struct gsy
 	*file = *line = 0;
 	if (!row)
 		return;
-	struct gsym_lines l = {.c = ux_cur_make(cut->lines, NULL, swap),
+	struct gsym_lines l = {.c = ux_cur_make(ux_bytes(cut->lines, cut->lines_size), NULL, swap),
 			       .min = cut->line_min,
 			       .range = cut->line_range,
 			       .inverse = gsym_lines_inverse(cut->line_range),
@@ -34,47 +74,31 @@ static void cut_read_row(const struct gsym_cut *cut, bool swap, const struct gsy
 	} while (gsym_lines_next(&l) && l.off <= off);
 }
 
-/* Returns the span at off. The offset of the first one is 0. */
-static size_t cut_find_span(const struct gsym_cut *cut, uint64_t off)
+ux_inline struct ux_cur cut_tree(const struct gsym_cut *cut, bool swap)
 {
-	const uint16_t *narrow = cut->span_offs;
-	const uint32_t *wide = cut->span_offs;
-	size_t at = 0;
-	if (cut->narrow) {
-		for (size_t left = cut->n_spans; left > 1; left -= left / 2)
-			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
-		return at;
-	}
-	for (size_t left = cut->n_spans; left > 1; left -= left / 2)
-		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
-	return at;
-}
-
-/* Returns the innermost node of a span. */
-static uint32_t cut_span_node(const struct gsym_cut *cut, size_t span)
-{
-	return cut->narrow ? ((const uint16_t *)cut->span_nodes)[span]
-			   : ((const uint32_t *)cut->span_nodes)[span];
+	return ux_cur_make(ux_bytes(cut->tree, cut->tree_size), NULL, swap);
 }
 
 size_t gsym_cut_size(const struct gsym_cut *cut)
 {
-	return cut->tree.size + cut->lines.size;
+	return (size_t)cut->tree_size + cut->lines_size;
 }
 
 bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,
 		     uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n)
 {
-	const struct gsym_index_node *nodes = cut->nodes;
-	uint32_t file, line, innermost = cut_span_node(cut, cut_find_span(cut, off));
+	const struct gsym_index_node *nodes = gsym_cut_nodes(cut);
+	const struct gsym_index_pair from = cut_pair(cut, cut_bucket(cut, off)),
+				     to = cut_pair(cut, cut_bucket(cut, off) + 1);
+	uint32_t file, line, innermost = cut_find_node(cut, off, from.a, to.a);
 	size_t depth = 1, skip = 0;
 	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
 		depth++;
-	cut_read_row(cut, g->swap, cut_find_stored_row(cut, off), off, &file, &line);
+	cut_read_row(cut, g->swap, cut_find_stored_row(cut, off, from.b, to.b), off, &file, &line);
 	skip = depth > max ? depth - max : 0; /* the outermost are kept */
 	for (uint32_t at = innermost;; at = nodes[at].parent) {
 		bool inlined = at > GSYM_INNERMOST_ROOT;
-		struct ux_cur c = ux_cur_make(cut->tree, NULL, g->swap);
+		struct ux_cur c = cut_tree(cut, g->swap);
 		uint64_t of = name;
 		if (inlined) {
 			ux_cur_skip(&c, nodes[at].pos);
@@ -106,8 +130,7 @@ enum {
 	 * no cache of the processor, and waits for it together with those of the other addresses.
 	 */
 	GROUP = 32,
-	LINE = 64,      /* bytes that are prefetched at once */
-	LINES_MOST = 4, /* most such lines of one array */
+	NEAR = 32, /* bytes of a line table that are behind a stored row, or a few more */
 };
 
 /* Addresses of a group, by their index in it. */
@@ -116,7 +139,8 @@ struct place_group {
 	size_t at[GROUP];    /* the function */
 	uint64_t off[GROUP]; /* from g->base, later from the function's start */
 	const struct gsym_cut *cut[GROUP];
-	size_t span[GROUP];
+	struct gsym_index_pair from[GROUP], to[GROUP]; /* of the bucket, and the next one */
+	uint32_t node[GROUP];
 	const struct gsym_index_row *row[GROUP]; /* NULL: none is at or before the address */
 };
 
@@ -168,14 +192,6 @@ static void place_search_functions(struct place_group *p, const struct ux_gsym *
 		place_search(p, g, g->addr_size, g->swap);
 }
 
-static void place_prefetch(const void *array, size_t bytes)
-{
-	for (size_t at = 0; at < bytes && at < (size_t)LINES_MOST * LINE; at += LINE)
-		__builtin_prefetch((const char *)array + at);
-	if (bytes > (size_t)LINES_MOST * LINE)
-		__builtin_prefetch((const char *)array + bytes / 2);
-}
-
 /* Finds the cut-up record of address k. False: work was refused. */
 static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_t k,
 			   struct ux_work *work)
@@ -191,39 +207,49 @@ static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_
 	if (!p->cut[k])
 		p->cut[k] = gsym_index_cut_early(g, at, p->off[k], work, &refused);
 	if (p->cut[k])
-		place_prefetch(p->cut[k], sizeof(*p->cut[k]));
+		__builtin_prefetch(p->cut[k]);
 	return !refused;
 }
 
-/* Brings the arrays of each record nearer, which are searched next. */
-static void place_expect_arrays(struct place_group *p)
+static void place_expect_buckets(struct place_group *p)
 {
 	for (size_t k = 0; k < p->n; k++) {
 		const struct gsym_cut *cut = p->cut[k];
 		if (cut && cut->size != 0 && p->off[k] >= cut->size)
 			cut = p->cut[k] = NULL;
-		if (!cut)
-			continue;
-		size_t width = cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t);
-		place_prefetch(cut->span_offs, cut->n_spans * width);
-		place_prefetch(cut->rows, cut->n_rows * sizeof(*cut->rows));
+		if (cut)
+			__builtin_prefetch(gsym_cut_pair_at(cut, cut_bucket(cut, p->off[k])));
 	}
 }
 
-static void place_search_arrays(struct place_group *p)
+static void place_read_buckets(struct place_group *p)
 {
 	for (size_t k = 0; k < p->n; k++) {
 		const struct gsym_cut *cut = p->cut[k];
 		if (!cut)
 			continue;
-		p->span[k] = cut_find_span(cut, p->off[k]);
-		p->row[k] = cut_find_stored_row(cut, p->off[k]);
-		__builtin_prefetch((const char *)cut->span_nodes +
-				   p->span[k] *
-					   (cut->narrow ? sizeof(uint16_t) : sizeof(uint32_t)));
-		if (p->row[k])
-			place_prefetch(cut->lines.data + cut->lines.size - p->row[k]->left,
-				       2 * LINE);
+		size_t bucket = cut_bucket(cut, p->off[k]);
+		p->from[k] = cut_pair(cut, bucket);
+		p->to[k] = cut_pair(cut, bucket + 1);
+		__builtin_prefetch(gsym_cut_pair_at(cut, cut_span(cut, p->from[k].a)));
+		__builtin_prefetch(gsym_cut_rows(cut) + p->from[k].b);
+	}
+}
+
+static void place_search_spans_and_rows(struct place_group *p)
+{
+	for (size_t k = 0; k < p->n; k++) {
+		const struct gsym_cut *cut = p->cut[k];
+		if (!cut)
+			continue;
+		p->node[k] = cut_find_node(cut, p->off[k], p->from[k].a, p->to[k].a);
+		p->row[k] = cut_find_stored_row(cut, p->off[k], p->from[k].b, p->to[k].b);
+		__builtin_prefetch(gsym_cut_nodes(cut) + p->node[k]); /* ux_gsym_place_call() */
+		if (!p->row[k])
+			continue;
+		const uint8_t *line = cut->lines + cut->lines_size - p->row[k]->left;
+		__builtin_prefetch(line);
+		__builtin_prefetch(line + NEAR);
 	}
 }
 
@@ -237,16 +263,15 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 	for (size_t k = 0; k < p->n; k++)
 		if (!place_find_cut(p, g, k, work))
 			return false;
-	place_expect_arrays(p);
-	place_search_arrays(p);
+	place_expect_buckets(p);
+	place_read_buckets(p);
+	place_search_spans_and_rows(p);
 	for (size_t k = 0; k < p->n; k++) {
 		const struct gsym_cut *cut = p->cut[k];
 		places[k] = (struct ux_gsym_place){.cut = cut, .offset = p->off[k]};
 		if (!cut)
 			continue;
-		uint32_t node = cut_span_node(cut, p->span[k]);
-		places[k].node = cut->first + node;
-		__builtin_prefetch(&cut->nodes[node]); /* for ux_gsym_place_call() */
+		places[k].node = cut->first + p->node[k];
 		cut_read_row(cut, g->swap, p->row[k], p->off[k], &places[k].file, &places[k].line);
 	}
 	return true;
@@ -276,7 +301,7 @@ bool ux_gsym_place_caller(const struct ux_gsym_place *place, uint32_t node, uint
 	uint32_t at = node - cut->first;
 	if (at <= GSYM_INNERMOST_ROOT)
 		return false;
-	*ret = cut->first + cut->nodes[at].parent;
+	*ret = cut->first + gsym_cut_nodes(cut)[at].parent;
 	return true;
 }
 
@@ -285,7 +310,7 @@ void ux_gsym_place_expect_call(const struct ux_gsym_place *place, uint32_t node)
 	const struct gsym_cut *cut = place->cut;
 	uint32_t at = node - cut->first;
 	if (at > GSYM_INNERMOST_ROOT)
-		__builtin_prefetch(cut->tree.data + cut->nodes[at].pos);
+		__builtin_prefetch(cut->tree + gsym_cut_nodes(cut)[at].pos);
 }
 
 bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *place, uint32_t node,
@@ -294,14 +319,15 @@ bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *pla
 	const struct gsym_cut *cut = place->cut;
 	uint32_t at = node - cut->first;
 	uint64_t name = cut->name;
-	struct ux_cur c = ux_cur_make(cut->tree, NULL, g->swap);
+	struct ux_cur c = cut_tree(cut, g->swap);
 	*ret = (struct ux_gsym_call){.inlined = at > GSYM_INNERMOST_ROOT};
 	if (ret->inlined) {
-		ux_cur_skip(&c, cut->nodes[at].pos);
+		const struct gsym_index_node *n = &gsym_cut_nodes(cut)[at];
+		ux_cur_skip(&c, n->pos);
 		name = gsym_name_read(&c, g->offset_size);
 		ret->file = (uint32_t)ux_cur_uleb(&c);
 		ret->line = (uint32_t)ux_cur_uleb(&c);
-		ret->caller = cut->first + cut->nodes[at].parent;
+		ret->caller = cut->first + n->parent;
 	}
 	ret->function = ux_gsym_string(g, name);
 	return ret->function != NULL;

@@ -28,7 +28,8 @@ enum {
 	/* From so many addresses on a record is cut up when it is requested for the first time: the
 	 * file is in use, and the next addresses will probably be in all of its functions. */
 	MANY = 4096,
-	STEP_COST = 4, /* steps of the search in the time of reading a byte of a record */
+	STEP_COST = 4,  /* steps of the search in the time of reading a byte of a record */
+	SPANS_EACH = 4, /* spans that get a bucket; each stored row gets one, too */
 };
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
@@ -42,6 +43,7 @@ struct ux_gsym_index {
 	uint32_t n_nodes;     /* numbers given so far; guarded by lock while it grows */
 	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
 				 needed once */
+	struct ux_arena cuts; /* memory of cut-up records; guarded by lock while it grows */
 	size_t n;
 	/* release when a record is published, acquire before it is read */
 	_Atomic(uintptr_t) entries[];
@@ -150,8 +152,11 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 	const uint8_t *last = l.c.pos, *row = l.c.pos;
 	uint64_t before = 0;
 	bool long_row = false;
-	cut->head.line_min = l.min;
-	cut->head.line_range = l.range;
+	if (l.min != (int32_t)l.min)
+		return UX_ECORRUPT;
+	cut->head.line_min = (int32_t)l.min;
+	static_assert(GSYM_LINE_SPECIAL_MOST + 1 <= UINT8_MAX, "line_range");
+	cut->head.line_range = (uint8_t)l.range;
 	for (size_t n = 0; gsym_lines_next(&l); n++) {
 		if (l.off < before || l.off > UINT32_MAX || l.line > UINT32_MAX ||
 		    l.file > UINT32_MAX)
@@ -172,47 +177,70 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 
 /* --- one record ------------------------------------------------------------------------------- */
 
-static void *index_copy_numbers(uint8_t **at, const struct cut *cut, bool nodes)
+/* Divides the function into buckets. */
+static void index_set_buckets(struct cut *cut)
 {
-	uint8_t *to = *at;
-	size_t width = cut->head.narrow ? sizeof(uint16_t) : sizeof(uint32_t);
-	for (size_t i = 0; i < cut->n; i++) {
-		uint32_t wide = nodes ? cut->node[i] : (uint32_t)cut->off[i];
-		uint16_t narrow = (uint16_t)wide;
-		memcpy(to + i * width, cut->head.narrow ? (const void *)&narrow : &wide, width);
-	}
-	*at += cut->n * width;
-	return to;
+	struct gsym_cut *head = &cut->head;
+	uint64_t last = cut->off[cut->n - 1];
+	size_t most = cut->n_rows + cut->n / SPANS_EACH + 1;
+	if (cut->n_rows > 0)
+		last = ux_max(last, (uint64_t)cut->rows[cut->n_rows - 1].off);
+	while (last >> head->shift >= most)
+		head->shift++;
+	head->n_buckets = (uint32_t)(last >> head->shift) + 1;
 }
 
-/* Moves what was found to one piece of memory; NULL when memory is short. */
-static struct gsym_cut *index_pack(struct cut *cut)
+/* Writes a pair to *at, and moves that behind it. */
+static void index_put_pair(const struct cut *cut, uint8_t **at, uint64_t a, uint64_t b)
+{
+	const struct gsym_index_pair wide = {(uint32_t)a, (uint32_t)b};
+	const uint16_t narrow[] = {(uint16_t)a, (uint16_t)b};
+	size_t size = gsym_cut_pair_bytes(&cut->head);
+	memcpy(*at, cut->head.narrow ? (const void *)narrow : &wide, size);
+	*at += size;
+}
+
+static void index_put_pairs(const struct cut *cut, uint8_t *at)
+{
+	size_t span = 0, row = 0;
+	for (size_t i = 0; i < cut->head.n_buckets; i++) {
+		uint64_t start = (uint64_t)i << cut->head.shift;
+		while (span + 1 < cut->n && cut->off[span + 1] <= start)
+			span++;
+		while (row < cut->n_rows && cut->rows[row].off <= start)
+			row++;
+		index_put_pair(cut, &at, span, row);
+	}
+	index_put_pair(cut, &at, cut->n - 1, cut->n_rows);
+	for (size_t i = 0; i < cut->n; i++)
+		index_put_pair(cut, &at, cut->off[i], cut->node[i]);
+}
+
+/* Moves what was found to one piece of memory. NULL: memory is short, or the index is full. */
+static struct gsym_cut *index_pack(struct cut *cut, struct ux_arena *arena)
 {
 	const struct gsym_innermost *found = &cut->innermost;
 	struct gsym_cut *head = &cut->head;
-	head->narrow = found->n_nodes <= UINT16_MAX && cut->off[cut->n - 1] <= UINT16_MAX;
+	head->narrow = ux_max(found->n_nodes, ux_max(cut->n, cut->n_rows)) <= UINT16_MAX &&
+		       cut->off[cut->n - 1] <= UINT16_MAX;
 	head->n_rows = (uint32_t)cut->n_rows;
 	head->n_nodes = (uint32_t)found->n_nodes;
 	head->n_spans = (uint32_t)cut->n;
-	head->bytes = sizeof(*head) + cut->n_rows * sizeof(*cut->rows) +
-		      found->n_nodes * sizeof(struct gsym_index_node) +
-		      cut->n * 2 * (head->narrow ? sizeof(uint16_t) : sizeof(uint32_t));
-	struct gsym_cut *made = malloc(head->bytes);
+	index_set_buckets(cut);
+	size_t bytes = sizeof(*head) + (head->n_buckets + 1 + cut->n) * gsym_cut_pair_bytes(head) +
+		       cut->n_rows * sizeof(*cut->rows) +
+		       found->n_nodes * sizeof(struct gsym_index_node);
+	struct gsym_cut *made = ux_arena_alloc(arena, bytes, GSYM_CUT_LINE);
 	if (!made)
 		return NULL;
-	struct gsym_index_row *rows = (void *)(made + 1);
-	struct gsym_index_node *nodes = (void *)(rows + cut->n_rows);
-	uint8_t *spans = (uint8_t *)(nodes + found->n_nodes);
+	*made = *head;
+	index_put_pairs(cut, (uint8_t *)(made + 1));
+	memcpy((void *)gsym_cut_rows(made), cut->rows, cut->n_rows * sizeof(*cut->rows));
+	struct gsym_index_node *nodes = (void *)gsym_cut_nodes(made);
 	for (size_t i = 0; i < found->n_nodes; i++) {
 		const struct gsym_innermost_node *n = &found->nodes[i];
 		nodes[i] = (struct gsym_index_node){n->parent, n->pos, (uint32_t)n->start};
 	}
-	memcpy(rows, cut->rows, cut->n_rows * sizeof(*rows));
-	head->rows = rows;
-	head->nodes = nodes;
-	head->span_offs = index_copy_numbers(&spans, cut, false);
-	head->span_nodes = index_copy_numbers(&spans, cut, true);
-	*made = *head;
 	return made;
 }
 
@@ -226,15 +254,17 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 		return UX_ENOMEM;
 	cut->head.size = r->size;
 	cut->head.name = r->name;
-	cut->head.tree = ux_bytes(r->inlines.pos, ux_cur_left(&r->inlines));
-	cut->head.lines = ux_bytes(r->lines.pos, ux_cur_left(&r->lines));
+	cut->head.tree = r->inlines.pos;
+	cut->head.tree_size = (uint32_t)ux_cur_left(&r->inlines);
+	cut->head.lines = r->lines.pos;
+	cut->head.lines_size = (uint32_t)ux_cur_left(&r->lines);
 	ux_arena_init(&cut->arena, ux_min(g->index->most, (size_t)FUNCTION_BUDGET));
 	enum ux_code code = index_cut_lines(cut, r->lines);
 	if (code == UX_OK)
 		code = index_cut_tree(cut, g, r->inlines);
 	if (code == UX_OK) {
-		*ret = index_pack(cut);
-		code = *ret ? UX_OK : UX_ENOMEM;
+		*ret = index_pack(cut, &g->index->cuts);
+		code = *ret || g->index->cuts.over ? UX_OK : UX_ENOMEM;
 	}
 	*ret_steps = cut->steps - cut->innermost.steps;
 	ux_arena_deinit(&cut->arena);
@@ -246,6 +276,12 @@ static bool index_is_small(const struct gsym_record *r)
 	return ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
 }
 
+/* The memory of an index of n functions without cut-up records. */
+static size_t index_size(size_t n)
+{
+	return sizeof(struct ux_gsym_index) + n * sizeof(_Atomic(uintptr_t));
+}
+
 static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t i,
 					    struct gsym_cut *cut)
 {
@@ -253,7 +289,8 @@ static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t 
 	if (cut) {
 		cut->first = index->n_nodes;
 		index->n_nodes += cut->n_nodes;
-		atomic_fetch_add_explicit(&index->bytes, cut->bytes, memory_order_relaxed);
+		atomic_store_explicit(&index->bytes, index_size(index->n) + index->cuts.used,
+				      memory_order_relaxed);
 	}
 	atomic_store_explicit(&index->entries[i], entry, memory_order_release);
 	return cut;
@@ -265,11 +302,7 @@ static void index_destroy(struct ux_gsym_index *index)
 {
 	if (!index)
 		return;
-	for (size_t i = 0; i < index->n; i++) {
-		uintptr_t entry = atomic_load_explicit(&index->entries[i], memory_order_relaxed);
-		if (entry >= ENTRY_CUT)
-			free((void *)entry);
-	}
+	ux_arena_deinit(&index->cuts);
 	pthread_mutex_destroy(&index->lock);
 	free(index);
 }
@@ -279,13 +312,14 @@ enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error 
 	size_t n = g->n_functions;
 	if (n == 0)
 		return UX_OK;
-	struct ux_gsym_index *index = calloc(1, sizeof(*index) + n * sizeof(index->entries[0]));
+	struct ux_gsym_index *index = calloc(1, index_size(n));
 	if (!index)
 		return ux_error_nomem(err);
 	index->n = n;
 	index->most = most;
 	index->grows = true;
-	atomic_init(&index->bytes, sizeof(*index) + n * sizeof(index->entries[0]));
+	atomic_init(&index->bytes, index_size(n));
+	ux_arena_init(&index->cuts, most > index_size(n) ? most - index_size(n) : 0);
 	pthread_mutex_init(&index->lock, NULL);
 	g->index = index;
 	return UX_OK;

@@ -21,28 +21,64 @@ struct gsym_index_row {
 	uint32_t left; /* bytes of the line table behind the row's opcode */
 };
 
+/* Two numbers, which have 16 bits each in a narrow record. */
+struct gsym_index_pair {
+	uint32_t a, b;
+};
+
 /*
  * A cut-up record. Between two consecutive range boundaries of a tree the innermost call is the
  * same, so it is computed for each boundary and stored where it changes: a span. Of a line table, a
- * row is stored every 32 bytes. All offsets are relative to the function's start. Names, files and
- * lines of calls are read from the record. Immutable.
+ * row is stored every 32 bytes. The function is divided into buckets of 2^shift bytes, each of
+ * which tells where the search for the span and the row of an address begins, so that a lookup
+ * needs a line of the processor's cache of each array, not those that a binary search passes by.
+ * All offsets are relative to the function's start. Names, files and lines of calls are read from
+ * the record. Immutable.
+ *
+ * The struct fills a cache line. Behind it are, in the same memory:
+ *   n_buckets + 1 pairs: the last span at or before the start of the bucket, and the number of
+ *     stored rows there; those of the end in the last pair
+ *   n_spans pairs: from the offset a on, up to the next span, the innermost call is node b
+ *   n_rows rows, n_nodes nodes
  */
 struct gsym_cut {
 	uint64_t name;               /* of the function */
-	size_t bytes;                /* of all of it */
-	uint32_t size;               /* of the function, 0 when unknown */
-	uint32_t first;              /* number of node 0 among the nodes of the index */
-	struct ux_bytes tree, lines; /* blocks of the record */
-	int64_t line_min;            /* MinDelta */
-	uint32_t line_range;
-	uint32_t n_rows, n_nodes, n_spans;
-	bool narrow; /* elements of spans have 16 bits, not 32 */
-	/* what follows is in the same memory, behind the struct */
-	const struct gsym_index_row *rows;
-	const struct gsym_index_node *nodes;
-	/* from span_offs[i] on, up to the next span, the innermost call is span_nodes[i] */
-	const void *span_offs, *span_nodes;
+	const uint8_t *tree, *lines; /* blocks of the record */
+	uint32_t tree_size, lines_size;
+	uint32_t size;  /* of the function, 0 when unknown */
+	uint32_t first; /* number of node 0 among the nodes of the index */
+	uint32_t n_buckets, n_spans, n_rows, n_nodes;
+	int32_t line_min; /* MinDelta */
+	uint8_t line_range;
+	uint8_t shift;
+	bool narrow; /* see struct gsym_index_pair */
 };
+
+enum {
+	GSYM_CUT_LINE = 64 /* alignment, and size of the struct: a line of the cache */
+};
+static_assert(sizeof(struct gsym_cut) == GSYM_CUT_LINE, "a lookup fetches one line of it");
+
+ux_inline size_t gsym_cut_pair_bytes(const struct gsym_cut *cut)
+{
+	return cut->narrow ? 2 * sizeof(uint16_t) : sizeof(struct gsym_index_pair);
+}
+
+/* Where pair i is: buckets are first, spans follow. */
+ux_inline const void *gsym_cut_pair_at(const struct gsym_cut *cut, size_t i)
+{
+	return (const uint8_t *)(cut + 1) + i * gsym_cut_pair_bytes(cut);
+}
+
+ux_inline const struct gsym_index_row *gsym_cut_rows(const struct gsym_cut *cut)
+{
+	return gsym_cut_pair_at(cut, (size_t)cut->n_buckets + 1 + cut->n_spans);
+}
+
+ux_inline const struct gsym_index_node *gsym_cut_nodes(const struct gsym_cut *cut)
+{
+	return (const void *)(gsym_cut_rows(cut) + cut->n_rows);
+}
 
 /*
  * Returns the cut-up record of function i, or NULL while there is none. In an index that grows

@@ -271,6 +271,30 @@ static void rows_far_behind_the_last_call_answer_as_before(void **state)
 	ux_gsym_index_free(&indexed);
 }
 
+/* The offsets of calls need 32 bits. */
+static void calls_behind_64_kib_answer_as_before(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym plain, used;
+	uint64_t pcs[64];
+	struct ux_gsym_place places[64];
+	write_large(&out, 1, 9000, 1, 9, 4);
+	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
+	open_used(&used, ux_out_bytes(&out), SIZE_MAX);
+	for (uint64_t pc = plain.base; pc < plain.base + 9000 * 9 + 9000;) {
+		for (size_t i = 0; i < ux_countof(pcs); i++, pc += 17)
+			pcs[i] = pc;
+		assert_true(ux_gsym_places_find(&used, pcs, ux_countof(pcs), NULL, places));
+		for (size_t i = 0; i < ux_countof(pcs); i++) {
+			assert_same_place(&plain, &used, &places[i], pcs[i]);
+			assert_same_answer(&plain, &used, pcs[i], UX_FRAMES_MOST);
+		}
+	}
+	assert_int_equal(ux_gsym_index_count(&used).functions, 1);
+	ux_gsym_index_free(&used);
+}
+
 static void large_functions_answer_as_before(void **state)
 {
 	(void)state;
@@ -533,6 +557,7 @@ int main(void)
 		UX_TEST(indexed_lookups_answer_as_plain_ones),
 		UX_TEST(damaged_files_answer_as_plain_ones),
 		UX_TEST(rows_far_behind_the_last_call_answer_as_before),
+		UX_TEST(calls_behind_64_kib_answer_as_before),
 		UX_TEST(large_functions_answer_as_before),
 		UX_TEST(work_is_bounded),
 		UX_TEST(an_index_grows_by_what_is_requested),
