@@ -215,9 +215,9 @@ def test_a_program_that_is_written_over_at_once_is_another_one(server, tmp_path)
     content = second.read_bytes()
     with running_agent(server, tmp_path) as agent:
         wait_for(lambda: agent.running() and agent.results())
-        process = start(program, 300)
-        process.wait()
-        process.stdout.close()
+        process = start(program, 60000)
+        wait_for(lambda: agent.running() and known(server, identities[0]), 60, 0.05)
+        end(process)
         program.write_bytes(content)
         process = start(program, 60000)
         try:
