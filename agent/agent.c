@@ -6,6 +6,7 @@
 #include "file.h"
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 enum {
 	PATH_SIZE = 4096,
@@ -17,6 +18,7 @@ static void agent_deinit(struct ux_agent *a)
 	ux_agent_public_close(a);
 	ux_host_watch_deinit(&a->watch);
 	ux_mapped_files_free(&a->files);
+	ux_runtime_code_deinit(&a->runtime);
 	ux_push_by_id_deinit(&a->done);
 	ux_agent_state_close(&a->state);
 	ux_disk_queue_close(a->queue);
@@ -70,6 +72,21 @@ static void agent_count(struct ux_agent *a)
 	ux_agent_metric_set(&a->metrics.not_written, a->state.not_written);
 }
 
+/* Sends snapshots of run-time code that are due. */
+static enum ux_code agent_follow_runtime(struct ux_agent *a, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_agent_runtime_step(a, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code == UX_OK)
+		return UX_OK;
+	if (!a->away)
+		agent_notice(a, "files wait until the server answers", &why);
+	ux_agent_away(a);
+	return UX_OK;
+}
+
 static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -78,9 +95,11 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 		agent_notice(a, "new mappings are found by scanning", &why);
 	for (;;) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
+		until = ux_min(until, ux_agent_runtime_due(a));
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
 		agent_count(a);
 		UX_TRY(agent_try_send(a, err));
+		UX_TRY(agent_follow_runtime(a, err));
 		agent_count(a);
 	}
 }
@@ -90,7 +109,8 @@ static enum ux_code agent_once(struct ux_agent *a, struct ux_error *err)
 	UX_TRY(ux_host_watch_once(&a->watch, err));
 	UX_TRY(ux_host_watch_take(&a->watch, 0, &a->files, err));
 	a->summary->seen = ux_host_watch_seen(&a->watch);
-	return ux_agent_send(a, err);
+	UX_TRY(ux_agent_send(a, err));
+	return ux_agent_runtime_step(a, err);
 }
 
 /* A result on its way to the caller. */
@@ -139,6 +159,17 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 	return ux_agent_queue_ids(a, err);
 }
 
+/* The name of the host under which run-time code is listed: that which recordings have. */
+static void agent_name_host(struct ux_agent *a)
+{
+	struct utsname host;
+	const char *name = a->o->host;
+	if (!name && uname(&host) == 0)
+		name = host.nodename;
+	snprintf(a->runtime.host, sizeof(a->runtime.host), "%.*s", UX_RUNTIME_HOST_MOST,
+		 name ? name : "");
+}
+
 enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agent_summary *ret,
 			  struct ux_error *err)
 {
@@ -161,6 +192,8 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
+	a.watch.table.follow_runtime = options->jit;
+	agent_name_host(&a);
 	UX_TRY(agent_open_state(&a, err));
 	UX_TRY(ux_agent_public_open(&a, err));
 	a.metrics.queue = a.queue;

@@ -30,6 +30,8 @@ struct ux_agent_options {
 	uint64_t cpu_ppm;
 	const char *const *debuginfod; /* URLs of servers; what they have is not uploaded */
 	size_t n_debuginfod;
+	bool jit;            /* snapshots of run-time code are sent, too */
+	const char *host;    /* under which they are listed; NULL: uname(2)'s */
 	const char *metrics; /* where they are served: "HOST:PORT", "unix:PATH"; NULL: nowhere */
 	bool once;           /* ends when what runs now was pushed */
 	/* what the user should know, such as rights that are lacking; may be called at any time */

@@ -177,8 +177,11 @@ static enum ux_code agent_send_modules(struct agent_batch *b, bool away, struct 
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	if (b->modules.size > 0 && !away)
 		UX_TRY(agent_query(b, err));
-	for (size_t i = 0; i < b->modules.size; i++)
+	for (size_t i = 0; i < b->modules.size; i++) {
+		/* A process with run-time code may end before all files were sent. */
+		UX_TRY(ux_agent_runtime_step(a, err));
 		UX_TRY(agent_send_module(b, i, err));
+	}
 	return UX_OK;
 }
 

@@ -57,27 +57,34 @@ enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err)
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
+enum ux_code ux_agent_queue_put(struct ux_agent *a, const struct ux_agent_message *m,
+				struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
+	ux_agent_message_write_head(&head, m);
+	const struct ux_bytes parts[] = {ux_out_bytes(&head), m->gsym};
+	UX_TRY(ux_out_status(&head, err));
+	UX_TRY(ux_disk_queue_add_parts(a->queue, 0, parts, ux_countof(parts), err));
+	ux_agent_metric_add(&a->metrics.queued, 1);
+	return UX_OK;
+}
+
 enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,
 				   struct ux_error *err)
 {
 	ux_cleanup(ux_push_gsym_deinit) struct ux_push_gsym gsym = {0};
-	ux_cleanup(ux_out_deinit) struct ux_out head = {0};
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = ux_push_extract(&a->work, m, &gsym, &stats, &why);
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
 		return UX_OK;
-	const struct ux_agent_message message = {
-		.ids = m->ids, .quality = stats.quality, .path = ux_bytes_cstr(m->path)};
-	ux_agent_message_write_head(&head, &message);
-	const struct ux_bytes parts[] = {ux_out_bytes(&head), gsym.file.bytes};
+	const struct ux_agent_message message = {.ids = m->ids,
+						 .quality = stats.quality,
+						 .path = ux_bytes_cstr(m->path),
+						 .gsym = gsym.file.bytes};
 	if (code == UX_OK)
-		code = ux_out_status(&head, &why);
-	if (code == UX_OK)
-		code = ux_disk_queue_add_parts(a->queue, 0, parts, ux_countof(parts), &why);
-	if (code == UX_OK)
-		ux_agent_metric_add(&a->metrics.queued, 1);
+		code = ux_agent_queue_put(a, &message, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND)
 		return UX_OK;
 	if (code == UX_ENOMEM)

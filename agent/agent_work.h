@@ -10,6 +10,7 @@
 #include "disk_queue.h"
 #include "host_watch.h"
 #include "push_work.h"
+#include "runtime_code.h"
 
 enum {
 	UX_AGENT_PUBLIC_MOST = 8, /* debuginfod servers */
@@ -35,6 +36,7 @@ struct ux_agent {
 	struct ux_bucket bytes;       /* of uploads */
 	int64_t cpu_ns;               /* that was used in all */
 	struct ux_agent_metrics metrics;
+	struct ux_runtime_code runtime;
 	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MOST];
 };
 
@@ -84,6 +86,18 @@ void ux_agent_budget_pace(void *ctx, int child);
 /* Waits until these bytes were allowed to be sent. ctx: struct ux_agent; see ux_push_client. */
 void ux_agent_budget_sent(void *ctx, uint64_t bytes);
 
+/* --- run-time code ---------------------------------------------------------------------------- */
+
+/* When a process is to be looked at next, by the monotonic clock; INT64_MAX: there is none. */
+int64_t ux_agent_runtime_due(const struct ux_agent *a);
+
+/*
+ * Takes over the processes that were found to have run-time code, and sends what is new in the perf
+ * maps and jitdumps of processes that are due. After an error of the connection they stay due.
+ * Codes: those of ux_push_upload().
+ */
+enum ux_code ux_agent_runtime_step(struct ux_agent *a, struct ux_error *err) ux_must;
+
 /* --- while the server is away ----------------------------------------------------------------- */
 
 /* Notes that it could not be reached, and when it is tried again. */
@@ -95,6 +109,12 @@ bool ux_agent_keeps(const struct ux_agent *a);
 
 /* Does it answer? Codes: those of ux_http_client_call(). */
 enum ux_code ux_agent_probe(struct ux_agent *a, struct ux_error *err) ux_must;
+
+struct ux_agent_message;
+
+/* Puts symbols into the queue. Codes: those of ux_disk_queue_add_parts(). */
+enum ux_code ux_agent_queue_put(struct ux_agent *a, const struct ux_agent_message *m,
+				struct ux_error *err) ux_must;
 
 /* Extracts a module into the queue. What cannot be kept is reported. UX_ENOMEM. */
 enum ux_code ux_agent_queue_module(struct ux_agent *a, struct ux_push_module *m,

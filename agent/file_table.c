@@ -33,6 +33,8 @@ void ux_file_table_deinit(struct ux_file_table *t)
 {
 	ux_seen_files_deinit(&t->seen);
 	ux_mapped_files_free(&t->waiting);
+	ux_host_pids_deinit(&t->compilers);
+	ux_host_pid_set_deinit(&t->compilers_seen);
 }
 
 static int64_t table_mtime(const struct stat *st)
@@ -150,6 +152,23 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 	return table_append(t, key, map->path, &fd, /* kernel= */ false, err);
 }
 
+/* Notes a process with run-time code. */
+static enum ux_code table_sight_compiler(struct ux_file_table *t, pid_t pid, struct ux_error *err)
+{
+	bool fresh = false;
+	if (t->compilers_seen.size >= UX_MAPPED_SEEN_MOST)
+		ux_host_pid_set_deinit(&t->compilers_seen);
+	if (!ux_host_pid_set_insert(&t->compilers_seen, pid, &fresh))
+		return ux_error_nomem(err);
+	return !fresh || ux_host_pids_append(&t->compilers, pid) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Is it a mapping of code that no file has? */
+static bool table_is_runtime(const struct ux_proc_map *map)
+{
+	return map->kind == UX_PROC_MAP_ANON;
+}
+
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
 				 struct ux_error *err)
 {
@@ -158,6 +177,8 @@ enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struc
 	if (!map->exec)
 		return UX_OK;
 	table_make_room(t);
+	if (t->follow_runtime && table_is_runtime(map))
+		return table_sight_compiler(t, pid, err);
 	if (map->kind == UX_PROC_MAP_VDSO)
 		return table_sight_vdso(t, pid, map, err);
 	if ((map->kind != UX_PROC_MAP_FILE && map->kind != UX_PROC_MAP_MEMORY) || map->ino == 0)

@@ -75,6 +75,21 @@ struct ux_seen_file {
 UX_MAP(ux_seen_files, struct ux_seen_inode, struct ux_seen_file, ux_seen_inode_hash,
        ux_seen_inode_eq);
 
+UX_VEC(ux_host_pids, pid_t);
+
+static inline uint64_t ux_host_pid_hash(pid_t pid)
+{
+	return ux_hash_u64((uint64_t)pid);
+}
+
+static inline bool ux_host_pid_eq(pid_t a, pid_t b)
+{
+	return a == b;
+}
+
+/* Processes; the values have no meaning. */
+UX_MAP(ux_host_pid_set, pid_t, bool, ux_host_pid_hash, ux_host_pid_eq);
+
 /* Zeroed: nothing was seen. One thread at a time. */
 struct ux_file_table {
 	struct ux_seen_files seen;
@@ -85,6 +100,11 @@ struct ux_file_table {
 	size_t room;       /* files that may be appended */
 	bool left;         /* some were left out because there was no room */
 	uint64_t round;    /* see ux_file_table_begin() */
+	/* With `follow_runtime`: processes that have code that is in no file, or list it in a
+	 * jitdump; those that are new, and those that were found since the set was emptied. */
+	bool follow_runtime;
+	struct ux_host_pids compilers;
+	struct ux_host_pid_set compilers_seen;
 };
 
 void ux_file_table_deinit(struct ux_file_table *t);

@@ -40,6 +40,7 @@ void ux_host_watch_deinit(struct ux_host_watch *w)
 	ux_host_scan_deinit(&w->scan);
 	ux_file_table_deinit(&w->table);
 	ux_mapped_files_free(&w->inbox);
+	ux_host_pids_deinit(&w->compilers);
 	(void)pthread_cond_destroy(&w->arrived);
 	(void)pthread_mutex_destroy(&w->lock);
 }
@@ -67,12 +68,24 @@ static enum ux_code watch_move(struct ux_mapped_files *to, struct ux_mapped_file
 	return UX_OK;
 }
 
+static enum ux_code watch_move_pids(struct ux_host_pids *to, struct ux_host_pids *from,
+				    struct ux_error *err)
+{
+	if (!ux_host_pids_reserve(to, to->size + from->size))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < from->size; i++)
+		to->data[to->size++] = from->data[i];
+	from->size = 0;
+	return UX_OK;
+}
+
 /* Hands over what was found, and computes how many may follow. */
 static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
-	bool news = w->table.waiting.size > 0;
+	bool news = w->table.waiting.size > 0 || w->table.compilers.size > 0;
 	UX_TRY(watch_move(&w->inbox, &w->table.waiting, err));
+	UX_TRY(watch_move_pids(&w->compilers, &w->table.compilers, err));
 	w->table.room = UX_MAPPED_WAITING_MOST -
 			ux_min(w->inbox.size + w->taken, (size_t)UX_MAPPED_WAITING_MOST);
 	w->seen = (struct ux_host_seen){
@@ -141,6 +154,8 @@ static enum ux_code watch_follow(struct ux_host_watch *w, struct ux_error *err)
 		       (w->table.left && w->table.room >= UX_MAPPED_WAITING_MOST / 2);
 		if (lost || ux_clock_ms() >= listed + list_ms) {
 			listed = ux_clock_ms();
+			/* Their IDs may be those of others by now. */
+			ux_host_pid_set_deinit(&w->table.compilers_seen);
 			UX_TRY(watch_list(w, lost, &scanned, err));
 		}
 		UX_TRY(watch_deliver(w, err));
@@ -178,7 +193,7 @@ enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 				struct ux_mapped_files *ret, struct ux_error *err)
 {
 	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
-	while (w->inbox.size == 0 && w->failed == UX_OK && w->started) {
+	while (w->inbox.size == 0 && w->compilers.size == 0 && w->failed == UX_OK && w->started) {
 		struct timespec t = {0};
 		if (deadline_ms == INT64_MAX) {
 			(void)pthread_cond_wait(&w->arrived, lock);
@@ -193,6 +208,14 @@ enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 	if (w->failed != UX_OK && err && err->code == UX_OK)
 		*err = w->why;
 	return w->failed;
+}
+
+enum ux_code ux_host_watch_take_compilers(struct ux_host_watch *w, struct ux_host_pids *ret,
+					  struct ux_error *err)
+{
+	ux_cleanup(watch_unlock) pthread_mutex_t *lock = watch_lock(w);
+	(void)lock;
+	return watch_move_pids(ret, &w->compilers, err);
 }
 
 void ux_host_watch_give_back(struct ux_host_watch *w, size_t n)

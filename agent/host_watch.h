@@ -32,6 +32,7 @@ struct ux_host_watch {
 	pthread_mutex_t lock;   /* of what follows */
 	pthread_cond_t arrived; /* by the monotonic clock */
 	struct ux_mapped_files inbox;
+	struct ux_host_pids compilers; /* processes with run-time code */
 	struct ux_host_seen seen;
 	size_t taken;        /* files that were handed over and are still open */
 	enum ux_code failed; /* of the thread, which has ended: UX_ENOMEM, UX_EIO; UX_OK: it runs */
@@ -61,6 +62,13 @@ enum ux_code ux_host_watch_start(struct ux_host_watch *w, struct ux_error *ret_w
  */
 enum ux_code ux_host_watch_take(struct ux_host_watch *w, int64_t deadline_ms,
 				struct ux_mapped_files *ret, struct ux_error *err) ux_must;
+
+/*
+ * Moves the processes that were found to have run-time code to *ret. The same one may come again.
+ * UX_ENOMEM.
+ */
+enum ux_code ux_host_watch_take_compilers(struct ux_host_watch *w, struct ux_host_pids *ret,
+					  struct ux_error *err) ux_must;
 void ux_host_watch_give_back(struct ux_host_watch *w, size_t n);
 
 /* The counts as of now. Any thread. */

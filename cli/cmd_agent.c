@@ -32,6 +32,8 @@ struct agent_values {
 	uint64_t rate;
 	const char *cpu;
 	const char *metrics;
+	const char *host;
+	bool jit;
 	struct ux_option_each debuginfod;
 	bool dwarf;
 	bool no_gpu;
@@ -49,6 +51,10 @@ static const struct ux_option agent_options[] = {
 	 "list what the server lacks, but upload nothing"},
 	{"dwarf", 0, UX_OPTION_FLAG, offsetof(struct agent_values, dwarf), NULL,
 	 "extract lines and inlined calls too, which takes more memory and time"},
+	{"jit", 0, UX_OPTION_FLAG, offsetof(struct agent_values, jit), NULL,
+	 "send what run-time compilers list in perf maps and jitdumps, too"},
+	{"host", 0, UX_OPTION_TEXT, offsetof(struct agent_values, host), "NAME",
+	 "of this host in recordings, for --jit [uname -n]"},
 	UX_DEBUG_DIR_OPTION(struct agent_values, debug_dir),
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct agent_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
@@ -249,6 +255,8 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		.queue_most = v.queue,
 		.cpu_ppm = cpu_ppm,
 		.metrics = v.metrics,
+		.jit = v.jit,
+		.host = v.host,
 		.debuginfod = v.debuginfod.items,
 		.n_debuginfod = v.debuginfod.n,
 		.once = v.once,

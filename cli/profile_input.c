@@ -35,6 +35,7 @@ void ux_profile_input_close(struct ux_profile_input *in)
 	ux_sigbus_reading(NULL);
 	ux_file_unmap(&in->file);
 	ux_dash_file_close(&in->dash);
+	ux_runtime_list_deinit(&in->runtime);
 }
 
 /*
@@ -103,27 +104,6 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 	return code;
 }
 
-enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
-				   const struct ux_profile_options *v, struct ux_error *err)
-{
-	const char *path = NULL;
-	profile_input_tune_malloc();
-	UX_TRY(ux_profile_init(&in->profile, err));
-	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
-	ux_sigbus_reading(name);
-	in->reading = (struct ux_profile_sources){.file_dirs = v->files, .no_local = v->no_local};
-	in->jit.sources = &in->reading;
-	in->document.jit = &in->jit;
-	UX_TRY(ux_file_map(path, &in->file, err));
-	if (ux_perf_data_is(in->file.bytes))
-		return profile_input_read_perf(in, path, v, err);
-	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
-	UX_TRY(ux_packed_open(&in->file, err));
-	bool has_times = ux_profile_format_of(in->file.bytes) == UX_PROFILE_FORMAT_FIREFOX;
-	in->profile.keep_times = has_times && in->keep_times;
-	return ux_profile_document_read(&in->document, in->file.bytes, &in->profile, err);
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Sends the pcs of one module to the server, in batches. */
@@ -182,6 +162,67 @@ static enum ux_code profile_input_segments(void *ctx, const struct ux_id *id,
 	return ux_remote_segments(&in->server, ux_id_format(id, text), ret, err);
 }
 
+/* What the server has of the run-time code of a process. The last answer is kept: it is needed
+ * while the profile is read, and for each span of time when it is named. */
+static enum ux_code profile_input_runtime(void *ctx, const char *host, uint32_t pid,
+					  struct ux_runtime_list *ret, struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	if (pid != in->runtime_pid) {
+		in->runtime.size = 0;
+		in->runtime_pid = 0;
+		UX_TRY(ux_remote_find_runtime(&in->server, host, pid, &in->runtime, err));
+		in->runtime_pid = pid;
+	}
+	if (!ux_runtime_list_reserve(ret, ret->size + in->runtime.size))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < in->runtime.size; i++)
+		ret->data[ret->size++] = in->runtime.data[i];
+	return UX_OK;
+}
+
+static enum ux_code profile_input_select(struct ux_profile_input *in,
+					 const struct ux_profile_options *v, struct ux_error *err)
+{
+	struct ux_server_values values = v->server;
+	if (in->selected)
+		return UX_OK;
+	in->selected = true;
+	return ux_server_select(&values, &in->server, err);
+}
+
+static bool profile_input_has_server(const struct ux_profile_options *v)
+{
+	const char *url = getenv("UNHEX_URL");
+	return v->server.url || (url && *url);
+}
+
+enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
+				   const struct ux_profile_options *v, struct ux_error *err)
+{
+	const char *path = NULL;
+	profile_input_tune_malloc();
+	UX_TRY(ux_profile_init(&in->profile, err));
+	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
+	ux_sigbus_reading(name);
+	in->reading = (struct ux_profile_sources){.file_dirs = v->files, .no_local = v->no_local};
+	if (profile_input_has_server(v)) {
+		UX_TRY(profile_input_select(in, v, err));
+		in->reading.server_runtime = profile_input_runtime;
+		in->reading.server_ctx = in;
+	}
+	in->jit.sources = &in->reading;
+	in->document.jit = &in->jit;
+	UX_TRY(ux_file_map(path, &in->file, err));
+	if (ux_perf_data_is(in->file.bytes))
+		return profile_input_read_perf(in, path, v, err);
+	in->packed = ux_bytes_starts(in->file.bytes, UX_STR("\x1f\x8b"));
+	UX_TRY(ux_packed_open(&in->file, err));
+	bool has_times = ux_profile_format_of(in->file.bytes) == UX_PROFILE_FORMAT_FIREFOX;
+	in->profile.keep_times = has_times && in->keep_times;
+	return ux_profile_document_read(&in->document, in->file.bytes, &in->profile, err);
+}
+
 static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 {
 	struct ux_profile_input *in = ctx;
@@ -193,11 +234,10 @@ static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_profile_options *v,
 				      struct ux_profile_sources *ret, struct ux_error *err)
 {
-	const char *url = getenv("UNHEX_URL");
-	bool has_server = v->server.url || (url && *url);
+	bool has_server = profile_input_has_server(v);
 	UX_TRY(profile_input_open_files(in, v, err));
 	if (has_server)
-		UX_TRY(ux_server_select(&v->server, &in->server, err));
+		UX_TRY(profile_input_select(in, v, err));
 	*ret = (struct ux_profile_sources){
 		.cache = in->cache,
 		.file_dirs = v->files,
@@ -208,6 +248,7 @@ enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_pro
 		.server_base = has_server ? profile_input_base : NULL,
 		.server_head = has_server ? profile_input_head : NULL,
 		.server_segments = has_server ? profile_input_segments : NULL,
+		.server_runtime = has_server ? profile_input_runtime : NULL,
 		.server_ctx = in,
 		.progress = profile_input_on_progress,
 		.progress_ctx = in,

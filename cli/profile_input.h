@@ -57,6 +57,9 @@ struct ux_profile_input {
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;
+	bool selected; /* the server was: its token on the command line is overwritten */
+	struct ux_runtime_list runtime; /* of the process that was looked up last: */
+	uint32_t runtime_pid;           /* 0: none */
 	struct ux_progress progress;
 };
 

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "id.h"
 #include "out.h"
+#include "runtime_part.h"
 #include "common_options.h"
 #include "unhex/frame.h"
 #include "wire.h"
@@ -52,6 +53,14 @@ struct ux_remote_address {
  */
 enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address *addresses,
 			    size_t n, struct ux_error *err) ux_must;
+
+/*
+ * Appends the symbols of run-time code of a process that the server has, sorted. Codes as of
+ * ux_explain_remote().
+ */
+enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, const char *host,
+				    uint32_t pid, struct ux_runtime_list *ret, struct ux_error *err)
+	ux_must;
 
 /*
  * Finds the modules that have a file with that path, or with that name if it has no slash: writes

@@ -9,12 +9,16 @@
 /* "PERFILE2" as an integer, in the byte order of the recording. */
 #define MAGIC UINT64_C(0x32454c4946524550)
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 enum {
 	MAGIC_BYTES = 8,
 	PIPE_HEADER = 16,        /* magic, size */
 	FILE_HEADER = 104,       /* with the bits of the features */
 	FRONT_MOST = 64 << 20,   /* bytes in front of the records: attrs and IDs of all events */
 	SECTION_MOST = 64 << 20, /* bytes of a feature section that is read */
+	PEEK_MOST = 4096,        /* of one that is read in front of the records */
 	FEATURE_WORDS = UX_PERF_FEATURES / 64,
 };
 
@@ -509,6 +513,49 @@ static enum ux_code perf_header_parse(struct ux_bytes bytes, bool swap, struct p
 	return UX_OK;
 }
 
+/* Bytes of the file at any position. False: they are not there, or it is no file. */
+static bool perf_data_peek(const struct perf_data *d, uint64_t off, uint64_t size,
+			   struct ux_out *ret)
+{
+	struct ux_bytes bytes;
+	struct stat st;
+	ux_out_reset(ret);
+	if (ux_bytes_sub(d->source.head, off, size, &bytes)) {
+		ux_out_put(ret, bytes.data, bytes.size);
+		return ux_out_status(ret, NULL) == UX_OK;
+	}
+	if (d->source.fd < 0 || fstat(d->source.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    size > PEEK_MOST || off > INT64_MAX)
+		return false;
+	uint8_t *to = ux_out_room(ret, size);
+	ssize_t n = to ? pread(d->source.fd, to, size, (off_t)off) : -1;
+	ret->size = n == (ssize_t)size ? size : 0;
+	return ret->size == size;
+}
+
+/*
+ * Reads a feature in front of the records, where that is possible: which host it was, and what the
+ * wall clock said, tell which snapshots of run-time code a server has of the samples.
+ */
+static void perf_peek_feature(struct perf_data *d, const struct perf_header *h, unsigned feature)
+{
+	struct ux_out bytes __attribute__((cleanup(ux_out_deinit))) = {0};
+	uint64_t number = 0, off = h->data.off + h->data.size;
+	if ((h->features[feature / 64] >> feature % 64 & 1) == 0)
+		return;
+	for (unsigned i = 0; i < feature; i++)
+		number += h->features[i / 64] >> i % 64 & 1;
+	if (!perf_data_peek(d, off + number * 2 * sizeof(uint64_t), 2 * sizeof(uint64_t), &bytes))
+		return;
+	struct ux_cur c = ux_cur_make(ux_out_bytes(&bytes), NULL, d->reader.swap);
+	struct perf_range range = {.off = ux_cur_u64(&c)};
+	range.size = ux_cur_u64(&c);
+	/* What is damaged is said when it is read in its turn. */
+	if (perf_data_peek(d, range.off, range.size, &bytes) &&
+	    ux_perf_reader_feature(&d->reader, feature, ux_out_bytes(&bytes), NULL) != UX_OK)
+		return;
+}
+
 /* Reads a file, of which `front` has the first PIPE_HEADER bytes. */
 static enum ux_code perf_data_file(struct perf_data *d, struct ux_out *front, struct ux_error *err)
 {
@@ -524,6 +571,10 @@ static enum ux_code perf_data_file(struct perf_data *d, struct ux_out *front, st
 		return perf_data_records(d, UINT64_MAX, false, err);
 	}
 	uint64_t end = h.data.off + h.data.size;
+	if (d->reader.jit) {
+		perf_peek_feature(d, &h, UX_PERF_FEATURE_HOSTNAME);
+		perf_peek_feature(d, &h, UX_PERF_FEATURE_CLOCK_DATA);
+	}
 	UX_TRY(perf_data_records(d, end, true, err));
 	if (d->outer.off > end)
 		return UX_OK;

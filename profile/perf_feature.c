@@ -170,7 +170,9 @@ enum ux_code ux_perf_reader_feature(struct ux_perf_reader *r, uint64_t feature,
 	case UX_PERF_FEATURE_BUILD_ID:
 		return perf_feature_build_ids(r, bytes, err);
 	case UX_PERF_FEATURE_HOSTNAME:
-		return perf_feature_string(r, bytes, &r->summary->host, err);
+		UX_TRY(perf_feature_string(r, bytes, &r->summary->host, err));
+		r->profile->host = r->summary->host;
+		return UX_OK;
 	case UX_PERF_FEATURE_OS_RELEASE:
 		return perf_feature_string(r, bytes, &r->summary->os_release, err);
 	case UX_PERF_FEATURE_ARCH:

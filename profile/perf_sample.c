@@ -414,13 +414,13 @@ static enum ux_code perf_reader_refresh_code(struct ux_perf_reader *r,
 					     const struct ux_perf_event *event, uint64_t time,
 					     uint32_t process, struct ux_error *err)
 {
-	const struct ux_jitdump *dump = NULL;
+	uint32_t read = 0;
 	struct ux_perf_process *of = &r->processes.processes.data[process];
 	r->jit_time = event->attr.clock == CLOCK_MONOTONIC ? time : 0;
 	if (!r->jit || of->dump == 0 || r->jit_time == 0)
 		return UX_OK;
-	UX_TRY(ux_profile_jit_open(r->jit, r->profile, of->dump, &dump, err));
-	uint32_t read = dump ? ux_code_history_count(&dump->history, r->jit_time) : 0;
+	r->jit->wall_ns = r->wall_ns != 0 ? (int64_t)(r->wall_ns - r->clock_ns) : 0;
+	UX_TRY(ux_profile_jit_version(r->jit, r->profile, of->dump, r->jit_time, &read, err));
 	if (read != of->dump_read)
 		ux_perf_space_touch(&r->processes.spaces, of->space);
 	of->dump_read = read;

@@ -200,6 +200,7 @@ struct ux_profile {
 	uint64_t duration_ns;
 	struct ux_profile_type period_type;
 	int64_t period;
+	uint32_t host;    /* string: name of the recorded host, as uname -n prints it; 0: unknown */
 	uint32_t release; /* string: of the recorded kernel, as uname -r prints it; 0: unknown */
 	bool keep_starts; /* ux_profile_symbolize() keeps where functions begin */
 	bool keep_times;  /* each sample stays on its own; set before the first one is added */

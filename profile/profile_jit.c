@@ -6,9 +6,12 @@
 
 void ux_profile_jit_deinit(struct ux_profile_jit *j)
 {
-	for (size_t i = 0; i < j->list.size; i++)
+	for (size_t i = 0; i < j->list.size; i++) {
 		if (j->list.data[i].opened)
 			ux_jitdump_deinit(&j->list.data[i].dump);
+		ux_runtime_list_deinit(&j->list.data[i].spans);
+		free(j->list.data[i].span_modules);
+	}
 	ux_profile_dump_list_deinit(&j->list);
 	ux_profile_codes_deinit(&j->locations);
 }
@@ -101,6 +104,66 @@ static enum ux_code profile_jit_add(struct ux_profile *p, struct ux_profile_plac
 	return ux_profile_name(p, *ret, &frame, 1, err);
 }
 
+/*
+ * Finds what the server has of a process at a time; *ret_span is its number, or that behind the
+ * last one. A server that cannot be queried has nothing: that is said when names are looked up.
+ */
+static enum ux_code profile_jit_span(struct ux_profile_jit *j, struct ux_profile *p,
+				     uint32_t module, uint64_t time, size_t *ret_span,
+				     struct ux_error *err)
+{
+	struct ux_profile_dump *d = &j->list.data[module];
+	const uint32_t pid = p->modules.data[module].pid;
+	const struct ux_profile_sources *from = j->sources;
+	*ret_span = SIZE_MAX;
+	if (!from->server_runtime || p->host == 0 || j->wall_ns == 0 || time == 0)
+		return UX_OK;
+	if (!d->listed) {
+		d->listed = true;
+		if (from->server_runtime(from->server_ctx,
+					 (const char *)ux_profile_text(p, p->host).data, pid,
+					 &d->spans, NULL) == UX_ENOMEM)
+			return ux_error_nomem(err);
+		d->span_modules = calloc(d->spans.size + 1, sizeof(*d->span_modules));
+		if (!d->span_modules)
+			return ux_error_nomem(err);
+	}
+	*ret_span = ux_runtime_list_find(&d->spans, (int64_t)time + j->wall_ns);
+	return UX_OK;
+}
+
+enum ux_code ux_profile_jit_version(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				    uint64_t time, uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_jitdump *dump = NULL;
+	size_t span = 0;
+	UX_TRY(ux_profile_jit_open(j, p, module, &dump, err));
+	if (!dump)
+		UX_TRY(profile_jit_span(j, p, module, time, &span, err));
+	*ret = dump ? ux_code_history_count(&dump->history, time) : (uint32_t)span;
+	return UX_OK;
+}
+
+/* A location in what the server has of the process at a time. */
+static enum ux_code profile_jit_locate_span(struct ux_profile_jit *j, struct ux_profile *p,
+					    uint32_t module, struct ux_profile_place place,
+					    uint64_t time, uint32_t *ret, struct ux_error *err)
+{
+	size_t span = 0;
+	UX_TRY(profile_jit_span(j, p, module, time, &span, err));
+	const struct ux_profile_dump *d = &j->list.data[module];
+	if (span >= d->spans.size)
+		return UX_OK;
+	if (d->span_modules[span] == 0) {
+		struct ux_profile_module m = p->modules.data[module];
+		m.id = d->spans.data[span].id;
+		m.why = m.source = 0;
+		UX_TRY(ux_profile_add_module(p, m, &d->span_modules[span], err));
+	}
+	place.module = d->span_modules[span];
+	return ux_profile_locate(p, place, ret, err);
+}
+
 enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
 				   struct ux_profile_place place, uint64_t time, uint32_t *ret,
 				   struct ux_error *err)
@@ -111,7 +174,7 @@ enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *
 	*ret = 0;
 	UX_TRY(ux_profile_jit_open(j, p, module, &dump, err));
 	if (!dump)
-		return UX_OK;
+		return profile_jit_locate_span(j, p, module, place, time, ret, err);
 	uint64_t inside = place.address - (place.returns && place.address > 0);
 	uint64_t when = time == 0 || dump->other_clock ? UINT64_MAX : time;
 	const struct ux_code_event *event = ux_code_history_find(&dump->history, inside, when);

@@ -36,6 +36,9 @@ struct ux_profile_dump {
 	bool opened;
 	bool usable; /* it was read, at least its beginning */
 	struct ux_jitdump dump;
+	bool listed; /* what the server has of the process: */
+	struct ux_runtime_list spans;
+	uint32_t *span_modules; /* malloc'ed: the module of each; 0: not added yet */
 };
 
 UX_VEC(ux_profile_dump_list, struct ux_profile_dump);
@@ -45,8 +48,9 @@ struct ux_profile_jit {
 	const struct ux_profile_sources *sources;
 	struct ux_profile_dump_list list;  /* by number of the module; may be shorter */
 	struct ux_profile_codes locations; /* of the profile */
-	uint64_t untimed;                  /* addresses that were looked up without a time */
-	uint64_t unsure; /* addresses that were looked up by times of a clock that is not known */
+	int64_t wall_ns;  /* wall clock less CLOCK_MONOTONIC of the recording; 0: unknown */
+	uint64_t untimed; /* addresses that were looked up without a time */
+	uint64_t unsure;  /* addresses that were looked up by times of a clock that is not known */
 };
 
 void ux_profile_jit_deinit(struct ux_profile_jit *j);
@@ -60,8 +64,16 @@ enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p,
 				 const struct ux_jitdump **ret, struct ux_error *err) ux_must;
 
 /*
- * The named location of an address at a time of CLOCK_MONOTONIC. 0: the time is not of that clock,
- * and the last code there is taken; that is counted. *ret is 0 when the jitdump has no code there.
+ * A number that changes with the code of the process at a time, by its jitdump or what the server
+ * has instead. UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_profile_jit_version(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,
+				    uint64_t time, uint32_t *ret, struct ux_error *err) ux_must;
+
+/*
+ * The location of an address at a time of CLOCK_MONOTONIC. 0: the time is not of that clock,
+ * and the last code there is taken; that is counted. It has a name; or, without a jitdump, it is in
+ * a module of its own for each span of time that the server has. *ret is 0 when there is no code.
  * Errors as above.
  */
 enum ux_code ux_profile_jit_locate(struct ux_profile_jit *j, struct ux_profile *p, uint32_t module,

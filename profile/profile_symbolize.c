@@ -600,9 +600,72 @@ static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
 	return symbolize_reason(b, module, &why);
 }
 
+/* Names addresses of run-time code by one of the server's snapshots of it. */
+static enum ux_code symbolize_snapshot(struct symbolize_batch *b, uint32_t module,
+				       const struct ux_profile_sources *sources,
+				       const struct ux_id *id)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	struct ux_error why = UX_ERROR_INIT;
+	b->n_pcs = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct ux_profile_location *l = &b->profile->locations.data[b->locations[i]];
+		if (l->n == 0)
+			symbolize_add_pc(b, b->locations[i], l->address);
+	}
+	if (b->n_pcs == 0)
+		return UX_OK;
+	enum ux_code code =
+		sources->server(sources->server_ctx, id, b->pcs, b->n_pcs, symbolize_take, b, &why);
+	if (b->code != UX_OK || code == UX_ENOMEM)
+		return b->code != UX_OK ? b->code : ux_error_nomem(b->err);
+	if (code == UX_ENOTFOUND) /* it was deleted meanwhile */
+		return UX_OK;
+	if (code != UX_OK)
+		return symbolize_reason(b, module, &why);
+	return m->source != 0 ? UX_OK
+			      : ux_profile_string(b->profile, UX_STR("server"), &m->source, b->err);
+}
+
+/*
+ * Names addresses of run-time code by the snapshots that an agent has sent to the server: the one
+ * of the time, then earlier ones of the same process. The time is that of the module's identity,
+ * or the end of the recording.
+ */
+static enum ux_code symbolize_jit_by_server(struct symbolize_batch *b, uint32_t module,
+					    const struct ux_profile_sources *sources)
+{
+	const struct ux_profile *p = b->profile;
+	const struct ux_profile_module *m = &p->modules.data[module];
+	ux_cleanup(ux_runtime_list_deinit) struct ux_runtime_list list = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	size_t at = 0;
+	if (!sources->server || !sources->server_runtime || p->host == 0 || m->pid == 0)
+		return UX_OK;
+	const char *host = (const char *)ux_profile_text(p, p->host).data;
+	enum ux_code code = sources->server_runtime(sources->server_ctx, host, m->pid, &list, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	if (code != UX_OK)
+		return symbolize_reason(b, module, &why);
+	if (m->id.size > 0)
+		while (at < list.size && !ux_id_eq(&list.data[at].id, &m->id))
+			at++;
+	else
+		at = ux_runtime_list_find(&list, p->start_ns > 0
+							 ? (int64_t)(p->start_ns + p->duration_ns)
+							 : INT64_MAX);
+	symbolize_forget_texts(b);
+	b->passing = true;
+	for (size_t i = at; i < list.size; i++)
+		if (list.data[i].span.started_ns == list.data[at].span.started_ns)
+			UX_TRY(symbolize_snapshot(b, module, sources, &list.data[i].id));
+	return UX_OK;
+}
+
 /* Names addresses of run-time code by perf-PID.map. */
-static enum ux_code symbolize_jit(struct symbolize_batch *b, uint32_t module,
-				  const struct ux_profile_sources *sources)
+static enum ux_code symbolize_perf_map(struct symbolize_batch *b, uint32_t module,
+				       const struct ux_profile_sources *sources)
 {
 	struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(ux_free_ptr) char *path = NULL;
@@ -652,7 +715,8 @@ static enum ux_code symbolize_module(struct symbolize_batch *b, uint32_t module,
 		UX_TRY(symbolize_kernel(b, module, sources));
 		return symbolize_from_server(b, module, sources);
 	case UX_PROFILE_JIT:
-		return symbolize_jit(b, module, sources);
+		UX_TRY(symbolize_perf_map(b, module, sources));
+		return symbolize_jit_by_server(b, module, sources);
 	}
 	return UX_OK;
 }

@@ -7,6 +7,7 @@
 #include "gsym_segments.h"
 #include "out.h"
 #include "profile.h"
+#include "runtime_part.h"
 #include "unhex/frame.h"
 #include "unhex/process.h"
 
@@ -40,6 +41,13 @@ typedef enum ux_code ux_profile_head_fn(void *ctx, const struct ux_id *id, struc
 typedef enum ux_code ux_profile_segments_fn(void *ctx, const struct ux_id *id,
 					    struct ux_gsym_segments *ret, struct ux_error *err);
 
+/*
+ * Appends the symbols of the run-time code of a process that the server has, sorted as
+ * ux_runtime_list_sort() does. There may be none. Codes: it could not be queried.
+ */
+typedef enum ux_code ux_profile_runtime_fn(void *ctx, const char *host, uint32_t pid,
+					   struct ux_runtime_list *ret, struct ux_error *err);
+
 /* Called after each module, for progress: how many locations of how many were looked up. */
 typedef void ux_profile_progress_fn(void *ctx, size_t done, size_t total);
 
@@ -57,6 +65,7 @@ struct ux_profile_sources {
 	ux_profile_base_fn *server_base;         /* of the same server; NULL: none */
 	ux_profile_head_fn *server_head;         /* of the same server; NULL: none */
 	ux_profile_segments_fn *server_segments; /* of the same server; NULL: none */
+	ux_profile_runtime_fn *server_runtime;   /* of the same server; NULL: none */
 	void *server_ctx;
 	ux_profile_progress_fn *progress; /* NULL: none */
 	void *progress_ctx;

@@ -21,6 +21,8 @@ enum {
 	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
 	UNPACK_SECONDS = 600,      /* of processor time */
 	FACTS_SECONDS = 60,
+	RUNTIME_MEMORY = 192 << 20, /* bytes; names, ranges and lines of all code */
+	RUNTIME_SECONDS = 60,
 	SYMBOLS_SECONDS = 1800,
 	NAMES_MOST = 256 << 20, /* bytes of memory for the names of one archive */
 };
@@ -110,6 +112,19 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 		ret->data[i].packed = packed;
 	}
 	return UX_OK;
+}
+
+enum ux_code ux_push_runtime_read(struct ux_push_work *p, const struct ux_sandbox_part *file,
+				  const struct ux_runtime_request *what, struct ux_mapping *ret,
+				  struct ux_error *err)
+{
+	ux_cleanup(archive_close_fd) int out = -1;
+	UX_TRY(ux_archive_begin(p, err));
+	const struct ux_sandbox_limits limits =
+		archive_limits(p, RUNTIME_MEMORY, FREE_SIZE, RUNTIME_SECONDS);
+	UX_TRY(ux_spill_open(ux_spill_folder(), 0, &out, err));
+	UX_TRY(ux_sandbox_runtime(file, what, out, &limits, NULL, err));
+	return ux_file_map_fd(out, ret, err);
 }
 
 static enum ux_code archive_add_object(struct ux_archive_walk *w, const char *name,

@@ -201,6 +201,14 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 				     struct ux_error *err) ux_must;
 
 /*
+ * Makes GSYMs of a perf map or jitdump in a confined child. *ret is the output, to be read with
+ * ux_runtime_part_next(). Codes: those of ux_sandbox_runtime().
+ */
+enum ux_code ux_push_runtime_read(struct ux_push_work *p, const struct ux_sandbox_part *file,
+				  const struct ux_runtime_request *what, struct ux_mapping *ret,
+				  struct ux_error *err) ux_must;
+
+/*
  * Adds every mapped file with code of a process to the scan, by its path, where the same file is at
  * that path here. Others (deleted, in another file system, without a name, the vDSO) are read in a
  * confined child and appended to *ret. What cannot be read is reported. UX_ENOTFOUND: there is no

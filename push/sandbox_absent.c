@@ -43,3 +43,12 @@ enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 	(void)what, (void)out, (void)limits, (void)program, (void)ret;
 	return sandbox_absent(err);
 }
+
+enum ux_code ux_sandbox_runtime(const struct ux_sandbox_part *file,
+				const struct ux_runtime_request *what, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_error *err)
+{
+	(void)file, (void)what, (void)out, (void)limits, (void)program;
+	return sandbox_absent(err);
+}

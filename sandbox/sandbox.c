@@ -391,3 +391,13 @@ enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 	return sandbox_run_parts(parts, ux_countof(parts), out, limits, program, &request, ret,
 				 err);
 }
+
+enum ux_code ux_sandbox_runtime(const struct ux_sandbox_part *file,
+				const struct ux_runtime_request *what, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_error *err)
+{
+	struct ux_sandbox_request request = {.task = UX_SANDBOX_RUNTIME, .runtime = *what};
+	struct ux_sandbox_found found;
+	return sandbox_run_parts(file, 1, out, limits, program, &request, &found, err);
+}

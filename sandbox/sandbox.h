@@ -8,6 +8,7 @@
 #include "id.h"
 #include "members.h"
 #include "module_facts.h"
+#include "runtime_part.h"
 #include "source_hash.h"
 #include "unhex/quality.h"
 
@@ -193,6 +194,16 @@ struct ux_sandbox_symbols {
 enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+
+/*
+ * Writes the run-time code of a perf map or jitdump to the empty file out, as
+ * ux_runtime_gsym_write() does, to be read with ux_runtime_part_next(). limits->output bounds it.
+ * Codes: those of ux_runtime_gsym_write(), and as of ux_sandbox_extract(). The result is untrusted.
+ */
+enum ux_code ux_sandbox_runtime(const struct ux_sandbox_part *file,
+				const struct ux_runtime_request *what, int out,
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_error *err) ux_must;
 
 /* A range of machine code in an ELF file. */
 struct ux_code_range {

@@ -11,6 +11,7 @@
 #include "members.h"
 #include "module_facts.h"
 #include "packed_file.h"
+#include "runtime_gsym.h"
 #include "path_canonical.h"
 
 #include <errno.h>
@@ -196,6 +197,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_SOURCE:
 	case UX_SANDBOX_FACTS:
 	case UX_SANDBOX_SYMBOLS:
+	case UX_SANDBOX_RUNTIME:
 		return UX_OK;
 	case UX_SANDBOX_FORKS:
 		break;
@@ -354,6 +356,9 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 		return task_facts(t, err);
 	case UX_SANDBOX_SYMBOLS:
 		return task_symbols(t, err);
+	case UX_SANDBOX_RUNTIME:
+		return ux_runtime_gsym_write(t->files[UX_SANDBOX_EXE].bytes, &t->request.runtime,
+					     task_sink, NULL, err);
 	case UX_SANDBOX_EXTRACT:
 	case UX_SANDBOX_FORKS: /* task_load_library() has refused it */
 		break;

@@ -30,6 +30,7 @@ enum ux_sandbox_task {
 	UX_SANDBOX_FACTS,       /* facts about the modules in EXE; GSYM is the output */
 	UX_SANDBOX_SYMBOLS,     /* extract, for a push */
 	UX_SANDBOX_STREAM,      /* EXE is a socket with a package, GSYM gets its members */
+	UX_SANDBOX_RUNTIME,     /* EXE is a perf map or jitdump, GSYM is the output */
 	UX_SANDBOX_FORKS,       /* fork children for requests: ux_fork_server_loop() */
 };
 
@@ -56,6 +57,7 @@ struct ux_sandbox_request {
 	bool flag;     /* no_gpu or allow_mismatch */
 	bool no_supplementary;
 	bool no_dwarf;
+	struct ux_runtime_request runtime;
 };
 
 /* The input may have taken control of the child, so the parent checks every field. */

@@ -8,43 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool jit_folder_of_variable(struct ux_bytes variable, struct ux_bytes *ret)
-{
-	static const char *const names[] = {"DOTNET_PerfMapJitDumpPath=",
-					    "COMPlus_PerfMapJitDumpPath="};
-	for (size_t i = 0; i < ux_countof(names); i++) {
-		size_t n = strlen(names[i]);
-		if (!ux_bytes_starts(variable, ux_bytes(names[i], n)))
-			continue;
-		struct ux_bytes folder = ux_bytes(variable.data + n, variable.size - n);
-		while (folder.size > 1 && folder.data[folder.size - 1] == '/')
-			folder.size--;
-		*ret = folder;
-		return folder.size > 0 && folder.data[0] == '/';
-	}
-	return false;
-}
-
-bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes *ret)
-{
-	while (*at < environment.size) {
-		const uint8_t *start = environment.data + *at;
-		const uint8_t *nul = memchr(start, 0, environment.size - *at);
-		size_t n = nul ? (size_t)(nul - start) : environment.size - *at;
-		*at += nul ? n + 1 : n;
-		/* The text of a variable without its NUL was truncated, so its path may be
-		 * incomplete. */
-		if (nul && jit_folder_of_variable(ux_bytes(start, n), ret))
-			return true;
-	}
-	return false;
-}
-
 enum {
 	CHUNK = 1 << 20,
 	LINE_MOST = 16 << 20, /* bytes of a line in a perf map */
-	ENVIRONMENT_MOST = 8 << 20,
-	MAP_NAME_MOST = 32, /* "/perf-PID.map" */
 };
 
 struct ux_jit_file *ux_jit_file_hold(struct ux_jit_file *f)
@@ -216,11 +182,6 @@ static bool jit_file_continues(const struct ux_jit_file *f, int fd, const struct
 	       memcmp(seen, f->tail + UX_JIT_SEEN - n, n) == 0;
 }
 
-static int64_t jit_file_mtime(const struct stat *st)
-{
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 /* Reads the new bytes of the file of fd into *slot. If it is not the same file as before, *slot
  * is replaced. */
 static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const struct stat *st,
@@ -228,10 +189,10 @@ static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const str
 {
 	struct ux_jit_file *f = *slot;
 	if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == (uint64_t)st->st_size &&
-	    f->mtime_ns == jit_file_mtime(st))
+	    f->mtime_ns == ux_jit_file_mtime(st))
 		return UX_OK;
 	bool rewritten = f->size > 0 && (uint64_t)st->st_size == f->size &&
-			 f->mtime_ns != jit_file_mtime(st);
+			 f->mtime_ns != ux_jit_file_mtime(st);
 	if (f->size > 0 && (rewritten || !jit_file_continues(f, fd, st))) {
 		f = jit_file_create(f->path, f->in_root, f->is_dump);
 		if (!f)
@@ -242,7 +203,7 @@ static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const str
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	f->size = (uint64_t)st->st_size;
-	f->mtime_ns = jit_file_mtime(st);
+	f->mtime_ns = ux_jit_file_mtime(st);
 	return jit_file_read_on(f, fd, err);
 }
 
@@ -275,41 +236,24 @@ static bool jit_sources_has_inode(const struct ux_jit_sources *s, const char *pa
 	return false;
 }
 
-static enum ux_code jit_sources_update_file(struct ux_jit_sources *s, int fd, const char *path,
-					    bool in_root, bool is_dump, const struct stat *st,
+static enum ux_code jit_sources_update_file(void *ctx, const struct ux_jit_found *found,
 					    struct ux_error *err)
 {
+	struct ux_jit_sources *s = ctx;
 	bool full = false;
-	if (jit_sources_has_inode(s, path, in_root, st))
+	if (jit_sources_has_inode(s, found->path, found->in_root, &found->st))
 		return UX_OK;
-	struct ux_jit_file **slot = jit_sources_slot(s, path, in_root, is_dump, &full);
+	struct ux_jit_file **slot =
+		jit_sources_slot(s, found->path, found->in_root, found->is_dump, &full);
 	if (!slot)
 		return full ? UX_OK : ux_error_nomem(err);
-	return jit_file_update(slot, fd, st, err);
+	return jit_file_update(slot, found->fd, &found->st, err);
 }
 
-/* Tolerance in comparisons of file times with the start time of a process, because the wall
- * clock may have been adjusted since. */
-#define SLACK_NS INT64_C(2000000000)
-
-static enum ux_code jit_sources_update_map(struct ux_jit_sources *s, const struct ux_proc *p,
-					   bool in_root, struct ux_bytes folder, pid_t pid,
-					   struct ux_error *err)
+static enum ux_code jit_sources_update_all(struct ux_jit_sources *s, const struct ux_proc *p,
+					   const struct ux_proc_maps *maps, struct ux_error *err)
 {
-	char path[PATH_MAX];
-	UX_FD(fd);
-	struct stat st;
-	if (folder.size > PATH_MAX - MAP_NAME_MOST)
-		return UX_OK;
-	snprintf(path, sizeof(path), "%.*s/perf-%d.map", (int)folder.size,
-		 (const char *)folder.data, (int)pid);
-	if (ux_proc_open_in_root(p, in_root, path, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
-		return UX_OK;
-	if (st.st_uid != p->uid && st.st_uid != p->real_uid && st.st_uid != 0)
-		return UX_OK; /* any user can create such a name in /tmp */
-	if (jit_file_mtime(&st) + SLACK_NS < p->started_ns)
-		return UX_OK; /* left by an earlier process with the same ID */
-	return jit_sources_update_file(s, fd, path, in_root, /* is_dump= */ false, &st, err);
+	return ux_jit_files_find(p, maps, jit_sources_update_file, s, err);
 }
 
 enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret,
@@ -333,64 +277,6 @@ enum ux_code ux_jit_file_map(const char *path, pid_t pid, struct ux_mapping *ret
 				    "process %d",
 				    (unsigned)st.st_uid, (int)pid);
 	return ux_file_map_fd(fd, ret, err);
-}
-
-static bool jitdump_name_matches(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	size_t n = strlen(name);
-	return n > 9 && strncmp(name, "jit-", 4) == 0 && strcmp(name + n - 5, ".dump") == 0;
-}
-
-static enum ux_code jit_sources_update_dumps(struct ux_jit_sources *s, const struct ux_proc *p,
-					     const struct ux_proc_maps *maps, struct ux_error *err)
-{
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ux_proc_map *m = &maps->list.data[i];
-		UX_FD(fd);
-		struct stat st;
-		if (m->kind != UX_PROC_MAP_FILE || m->off != 0 || !jitdump_name_matches(m->path) ||
-		    ux_proc_open_mapped(p, m, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
-			continue;
-		UX_TRY(jit_sources_update_file(s, fd, m->path, /* in_root= */ true,
-					       /* is_dump= */ true, &st, err));
-	}
-	return UX_OK;
-}
-
-/* Reads perf maps in a directory of the process. They may be named by its PID in its own
- * namespace or in ours. */
-static enum ux_code jit_sources_update_folder(struct ux_jit_sources *s, const struct ux_proc *p,
-					      struct ux_bytes folder, struct ux_error *err)
-{
-	UX_TRY(jit_sources_update_map(s, p, /* in_root= */ true, folder, p->own_pid, err));
-	if (p->own_pid == p->pid)
-		return UX_OK;
-	return jit_sources_update_map(s, p, /* in_root= */ true, folder, p->pid, err);
-}
-
-/* Reads perf maps in directories that are set in the environment of the process. */
-static enum ux_code jit_sources_update_named_folders(struct ux_jit_sources *s,
-						     const struct ux_proc *p, struct ux_error *err)
-{
-	ux_cleanup(ux_read_deinit) struct ux_read environment = {0};
-	struct ux_bytes folder;
-	size_t at = 0;
-	if (ux_proc_read(p->dir, "environ", ENVIRONMENT_MOST, &environment, NULL) != UX_OK)
-		return UX_OK;
-	while (ux_jit_folder_next(environment.bytes, &at, &folder))
-		UX_TRY(jit_sources_update_folder(s, p, folder, err));
-	return UX_OK;
-}
-
-static enum ux_code jit_sources_update_all(struct ux_jit_sources *s, const struct ux_proc *p,
-					   const struct ux_proc_maps *maps, struct ux_error *err)
-{
-	UX_TRY(jit_sources_update_dumps(s, p, maps, err));
-	UX_TRY(jit_sources_update_folder(s, p, UX_STR("/tmp"), err));
-	UX_TRY(jit_sources_update_named_folders(s, p, err));
-	return jit_sources_update_map(s, p, /* in_root= */ false, UX_STR("/tmp"), p->pid, err);
 }
 
 /* Collects the anonymous executable mappings that both processes have at the same addresses. */
@@ -424,7 +310,7 @@ static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps parent_maps = {0};
 	if (p->parent == 0 || ux_proc_open(&parent, p->parent, NULL) != UX_OK ||
-	    parent.uid != p->uid || parent.started_ns > p->started_ns + SLACK_NS ||
+	    parent.uid != p->uid || parent.started_ns > p->started_ns + UX_JIT_SLACK_NS ||
 	    ux_proc_read(parent.dir, "maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK)
 		return UX_OK;
 	if (ux_proc_maps_parse(text.bytes, &parent_maps, NULL) != UX_OK)

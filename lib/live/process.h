@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum {
@@ -65,6 +66,32 @@ struct ux_jit_sources {
 	bool inherited; /* the files belong to the parent process, and apply only to `ranges` */
 	struct ux_jit_ranges ranges; /* memory of code that the process has inherited by fork */
 };
+
+/* Tolerance in comparisons of file times with the start time of a process, because the wall
+ * clock may have been adjusted since. */
+#define UX_JIT_SLACK_NS INT64_C(2000000000)
+
+/* A file that describes run-time code of a process. The descriptor is open during the call only. */
+struct ux_jit_found {
+	int fd;
+	const char *path;
+	bool in_root; /* as in struct ux_jit_file */
+	bool is_dump;
+	struct stat st;
+};
+
+typedef enum ux_code ux_jit_found_fn(void *ctx, const struct ux_jit_found *found,
+				     struct ux_error *err);
+
+/*
+ * Opens the perf maps and jitdumps of a process, as ux_jit_sources_update() describes them, without
+ * reading them, and passes each to fn. A file may come twice, by two paths. Codes: those of fn.
+ */
+enum ux_code ux_jit_files_find(const struct ux_proc *p, const struct ux_proc_maps *maps,
+			       ux_jit_found_fn *fn, void *ctx, struct ux_error *err) ux_must;
+
+/* When the file was last written, in ns since 1970. */
+int64_t ux_jit_file_mtime(const struct stat *st);
 
 /* Creates the state of a process; no file is read yet. */
 enum ux_code ux_jit_sources_create(struct ux_jit_sources **ret, struct ux_error *err) ux_must;

@@ -260,3 +260,10 @@ uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time)
 	}
 	return (uint32_t)count;
 }
+
+void ux_code_history_list(const struct ux_code_history *h, struct ux_code_event *ret)
+{
+	for (size_t i = 0; i < h->n_levels; i++)
+		for (size_t k = 0; k < h->levels[i].n; k++)
+			ret[h->levels[i].events[k].seq] = h->levels[i].events[k];
+}

@@ -56,6 +56,9 @@ void ux_code_history_deinit(struct ux_code_history *h);
 const struct ux_code_event *ux_code_history_find(const struct ux_code_history *h, uint64_t pc,
 						 uint64_t time);
 
+/* Writes all events, n_events of them, in the order in which they were added. */
+void ux_code_history_list(const struct ux_code_history *h, struct ux_code_event *ret);
+
 /* How many events there are at or before `time`. Between two times with the same count each address
  * has the same code. */
 uint32_t ux_code_history_count(const struct ux_code_history *h, uint64_t time);

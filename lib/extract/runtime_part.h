@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Run-time code of processes: what is requested of a snapshot, its parts, and their paths. */
+#ifndef UX_RUNTIME_PART_H
+#define UX_RUNTIME_PART_H
+
+#include "bytes.h"
+#include "error.h"
+#include "id.h"
+#include "vec.h"
+
+enum {
+	UX_RUNTIME_PARTS_MOST = 32, /* GSYMs of one snapshot */
+	UX_RUNTIME_HOST_MOST = 64,  /* bytes of a host's name, as uname(2) has it */
+	UX_RUNTIME_PATH_MOST = 192, /* bytes of a path, with the NUL */
+};
+
+enum ux_runtime_format {
+	UX_RUNTIME_PERF_MAP,
+	UX_RUNTIME_JITDUMP,
+	UX_RUNTIME_FORMAT_COUNT
+};
+
+/* What is to be made of a file. */
+struct ux_runtime_request {
+	enum ux_runtime_format format;
+	uint64_t known;   /* bytes at the start of the file, whose code was written before */
+	int64_t wall_ns;  /* wall clock less CLOCK_MONOTONIC, the clock of jitdumps */
+	int64_t from_ns;  /* wall clock since 1970: when the file had `known` bytes */
+	int64_t until_ns; /* the same for now */
+	/* the GSYMs' identity; in its last byte is the number of the part */
+	uint8_t seed[UX_ID_FILE_SIZE];
+};
+
+/*
+ * Precedes each GSYM in the output. Its code was there from from_ns on; where it has no code, that
+ * of earlier snapshots holds.
+ */
+struct ux_runtime_part {
+	uint64_t size;      /* bytes of the GSYM */
+	uint64_t functions; /* pieces of code in it */
+	int64_t from_ns;    /* wall clock since 1970 */
+	int64_t until_ns;   /* from_ns of the next part, or of the request */
+	uint64_t used;      /* bytes of the file that were read; the same in each part */
+	bool lines;         /* some code has lines */
+};
+
+/*
+ * Takes the next part of an output, which is not trusted. False at its end, and with err set when
+ * it is damaged.
+ */
+bool ux_runtime_part_next(struct ux_bytes *left, struct ux_runtime_part *ret,
+			  struct ux_bytes *ret_gsym, struct ux_error *err) ux_must;
+
+/* The code of a process on a host in a span of time. */
+struct ux_runtime_span {
+	char host[UX_RUNTIME_HOST_MOST + 1];
+	uint32_t pid;       /* in the outermost namespace of the host */
+	int64_t started_ns; /* when the process was started, as all times since 1970 */
+	int64_t from_ns;
+	int64_t until_ns;
+};
+
+/* Symbols of such code, which a server has. */
+struct ux_runtime_symbols {
+	struct ux_id id;
+	struct ux_runtime_span span;
+};
+
+UX_VEC(ux_runtime_list, struct ux_runtime_symbols);
+
+/* Sorts a list: later processes first, and of each process later spans first. */
+void ux_runtime_list_sort(struct ux_runtime_list *list);
+
+/*
+ * The first element of a sorted list that may have the code of a time, in ns since 1970: the last
+ * span that began by then, of the last process that was started by then. Where it has no code at
+ * an address, the next elements of the same process have it. list->size: there is none.
+ */
+size_t ux_runtime_list_find(const struct ux_runtime_list *list, int64_t time_ns);
+
+/*
+ * The path under which a server lists such code: "/run-time/STARTED/FROM-UNTIL/PID@HOST". The last
+ * component is by what it is found, ux_runtime_name_format(). Characters other than letters,
+ * digits,
+ * '-', '_' and '.' of the host become '_'.
+ */
+void ux_runtime_path_format(const struct ux_runtime_span *span, char ret[UX_RUNTIME_PATH_MOST]);
+void ux_runtime_name_format(const char *host, uint32_t pid, char ret[UX_RUNTIME_PATH_MOST]);
+
+/* Reads such a path. False: it is none. */
+bool ux_runtime_path_parse(struct ux_bytes path, struct ux_runtime_span *ret) ux_must;
+
+#endif
