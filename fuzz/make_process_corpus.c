@@ -38,6 +38,8 @@ static void make_perfmap_corpus(void)
 		  "1000 99 a\n1064 99 b\n10c8 99 c\n112c 99 d\n1190 99 e\n11f4 99 f\n"
 		  "1258 99 g\n12bc 99 h\n1320 99 i\n1384 99 j\n13e8 99 k\n144c 99 l\n"
 		  "14b0 99 m\n1514 99 n\n1578 99 o\n15dc 99 p\n1640 99 q\n16a4 99 r\n");
+	save_text("runtime_gsym", "perf_map", 0,
+		  "1000 20 first\n2000 40 JS:*hot /app/t.js:7:3\n1010 8 inner\n3000 10 unfinished");
 	save_text("perfmap", "bad_lines", 0,
 		  "1000 0 a\n1000\n\n0x 1 a\nffffffffffffffff 2 a\n1000 10 \x1b[m\xc3\xc0\n");
 }
@@ -58,6 +60,8 @@ static void make_dump(const char *name, uint8_t first, bool swap, uint32_t pad, 
 	make_jit_record(&out, 77, 4);
 	make_jit_record(&out, 3, 0);
 	save_seed("jitdump", name, ux_out_bytes(&out));
+	out.data[0] = 1; /* a jitdump, of which nothing was known */
+	save_seed("runtime_gsym", name, ux_out_bytes(&out));
 }
 
 static void make_kallsyms_corpus(void)

@@ -11,7 +11,6 @@
 #include "members.h"
 #include "module_facts.h"
 #include "packed_file.h"
-#include "runtime_gsym.h"
 #include "path_canonical.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include "gosym_version.h"
 #include "gsym_encode.h"
 #include "region.h"
+#include "runtime_part.h"
 #include "unhex/quality.h"
 #include "unhex/source.h"
 
@@ -119,5 +120,16 @@ bool ux_extract_includes(const struct ux_extract_options *options, enum ux_sourc
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
 			struct ux_extract_stats *ret_stats, struct ux_error *err) ux_must;
+
+/*
+ * Writes the code that the file describes behind its first `known` bytes, with one GSYM for each
+ * span of time in which no address had two functions: where code was put at an address that had
+ * other code, a new part begins. That is so only for jitdumps, which have times, and for at most
+ * UX_RUNTIME_PARTS_MOST parts of at least a millisecond; then, and in perf maps, the later code
+ * holds for the whole part. Without new code nothing is written. UX_EUNSUPPORTED, UX_ECORRUPT: it
+ * is no such file; UX_ELIMIT: it has more code than the readers take; UX_ENOMEM.
+ */
+enum ux_code ux_runtime_gsym_write(struct ux_bytes file, const struct ux_runtime_request *what,
+				   ux_gsym_sink_fn *sink, void *ctx, struct ux_error *err) ux_must;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the code of perf maps and jitdumps as GSYMs. */
-#include "runtime_gsym.h"
+#include "extract.h"
 
 #include "jit.h"
 #include "map.h"
