@@ -216,7 +216,7 @@ static const struct ux_setting rows[] = {
 	/* upstreams */
 	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
 	 "Upstreams that are queried, in this order, for missing modules: unhex+URL, "
-	 "debuginfod+URL, bucket+URL or dir:/PATH, each optionally followed by ,name=NAME "
+	 "debuginfod+URL, bucket+URL, packages+URL, dir:/PATH or packages:/PATH, each optionally followed by ,name=NAME "
 	 ",token-file=FILE ,private."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
 	 UX_SETTING_LIVE, NULL,

@@ -217,6 +217,9 @@ struct ux_index_packages {
 	enum ux_code (*holding)(struct ux_index *ix, const char *ns, struct ux_bytes id,
 				size_t limit, struct ux_arena *arena, struct ux_package_jobs *ret,
 				struct ux_error *err);
+	/* Records that a package has no file with the build ID, until it is announced again. */
+	enum ux_code (*lacks)(struct ux_index *ix, const char *ns, struct ux_bytes id,
+			      int64_t package, struct ux_error *err);
 };
 
 #endif

@@ -625,8 +625,24 @@ static enum ux_code packages_retry(struct ux_index *ix, unsigned extractor, ux_t
 	return ux_stmt_run(&st, ret, err);
 }
 
+UX_SQL(sql_package_id_drop,
+       "DELETE FROM package_ids WHERE ns = :ns AND id = :id AND package = :package");
+
+static enum ux_code packages_lacks(struct ux_index *ix, const char *ns, struct ux_bytes id,
+				   int64_t package, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_package_id_drop);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_bytes(&st, ":id", id.data, id.size);
+	ux_stmt_bind_int(&st, ":package", package);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 void ux_packages_init(struct ux_index *ix)
 {
+	ix->packages.lacks = packages_lacks;
 	ix->packages.announce = packages_announce;
 	ix->packages.complete = packages_complete;
 	ix->packages.take = packages_take;

@@ -20,6 +20,7 @@ struct attempt {
 	struct ux_arena arena;
 	const char *artifact;
 	struct ux_http_client *client;
+	struct ux_fetch_places places;
 	char uid[UX_UPLOAD_UID_SIZE];
 	struct ux_blob_part *part;
 	struct ux_mapping bytes;
@@ -69,6 +70,7 @@ static enum ux_code attempt_check_start(struct attempt *q, struct ux_bytes bytes
 	size_t n = q->size < MAGIC ? ux_min(MAGIC - (size_t)q->size, bytes.size) : 0;
 	memcpy(q->start + ux_min((size_t)MAGIC, q->size), bytes.data, n);
 	if (n == 0 || q->size + n < MAGIC || artifact == UX_ARTIFACT_SOURCE ||
+	    q->up->kind == UX_UPSTREAM_PACKAGES || /* whose hash tells */
 	    memcmp(q->start, formats[artifact][0], MAGIC) == 0 ||
 	    memcmp(q->start, formats[artifact][1], MAGIC) == 0)
 		return UX_OK;
@@ -97,13 +99,12 @@ static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 
 static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
-	struct ux_upstream_paths paths;
 	struct ux_upstream_limits limits = q->f->options.limits;
 	if (q->item.artifact == UX_ARTIFACT_SOURCE)
 		limits.bytes = ux_min(limits.bytes, (uint64_t)UX_FETCH_SOURCE_MOST);
 	const struct ux_upstream_request request = {
 		.up = q->up,
-		.paths = &paths,
+		.paths = &q->places.paths,
 		.hops = &q->fetch->hops,
 		.limits = &limits,
 		.sink = attempt_write,
@@ -115,9 +116,9 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 	q->artifact = ux_fetch_artifact(q->fetch, q->item.artifact, &q->arena);
 	if (!q->artifact)
 		return ux_arena_fail(&q->arena, err);
-	UX_TRY(ux_upstream_paths_get(q->up, &q->fetch->parsed, q->item.artifact, q->fetch->source,
-				     &q->arena, &paths, err));
-	if (!q->client && q->up->kind != UX_UPSTREAM_FOLDER)
+	UX_TRY(ux_fetch_places_get(q->fetch, q->f->store, q->up, q->item.artifact, &q->arena,
+				   &q->places, err));
+	if (!q->client && !ux_upstream_is_local(q->up))
 		UX_TRY(ux_upstream_client(q->up, q->fetch->hops.agent, &q->client, err));
 	UX_TRY(attempt_open_part(q, err));
 	with.client = q->client;
@@ -129,11 +130,25 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
  * A source file is stored together with the answer. Anything else becomes a candidate, by the
  * callback.
  */
+static enum ux_code attempt_store_package(struct attempt *q, struct ux_error *err)
+{
+	const struct ux_fetched_package package = {
+		.fetch = q->fetch,
+		.up = q->up,
+		.artifact = q->item.artifact,
+		.package = &q->places.packages[q->answer.path],
+		.bytes = q->bytes.bytes,
+	};
+	return ux_fetched_package_store(q->f, &package, &q->row.size, err);
+}
+
 static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
 	struct ux_blobs *b = s->blobs;
 	UX_TRY(b->part_map(q->part, &q->bytes, err));
+	if (q->up->kind == UX_UPSTREAM_PACKAGES)
+		return attempt_store_package(q, err);
 	struct ux_arrived arrived = {
 		.ns = q->fetch->ns,
 		.id = q->fetch->id,
@@ -217,6 +232,8 @@ static void attempt_run(struct attempt *q)
 		code = attempt_store(q, &why);
 		if (code != UX_OK) /* the received file is wrong */
 			attempt_fail(q, &why);
+		if (code == UX_ENOTFOUND && q->up->kind == UX_UPSTREAM_PACKAGES)
+			q->answer.outcome = UX_FETCH_ABSENT;
 		q->ours = why.os_errno != 0;
 	} else if (code != UX_OK) {
 		attempt_fail(q, &why);

@@ -193,6 +193,7 @@ static bool plan_is_answered(const struct ux_fetched *a, const struct ux_module 
 
 struct preparing {
 	struct ux_fetch *fetch;
+	struct ux_store *store;
 	struct ux_arena arena;
 	struct ux_fetched_list answers;
 	struct ux_module module;
@@ -204,10 +205,9 @@ static enum ux_code plan_add(struct preparing *p, const struct ux_upstream *up, 
 			     const struct plan *plan, struct ux_error *err)
 {
 	struct ux_fetch *fetch = p->fetch;
-	struct ux_upstream_paths paths;
-	UX_TRY(ux_upstream_paths_get(up, &fetch->parsed, plan->artifact, fetch->source, &p->arena,
-				     &paths, err));
-	if (paths.n == 0)
+	struct ux_fetch_places places;
+	UX_TRY(ux_fetch_places_get(fetch, p->store, up, plan->artifact, &p->arena, &places, err));
+	if (places.paths.n == 0)
 		return UX_OK;
 	const char *artifact = ux_fetch_artifact(fetch, plan->artifact, &p->arena);
 	if (!artifact)
@@ -248,7 +248,7 @@ enum ux_code ux_fetch_plan(struct ux_fetch *fetch, struct ux_store *store,
 {
 	struct ux_index *ix = store->index;
 	ux_cleanup(planning_deinit) struct preparing p = {
-		.fetch = fetch, .times = times, .now = ux_store_now(store)};
+		.fetch = fetch, .store = store, .times = times, .now = ux_store_now(store)};
 	size_t order[UX_UPSTREAMS_MOST], count = 0;
 	ux_arena_init(&p.arena, ARENA);
 	UX_TRY(plan_order(fetch, store, upstreams, n, &p.arena, order, &count, err));

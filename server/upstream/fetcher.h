@@ -150,6 +150,7 @@ struct ux_upstream_answer {
 	bool later;
 	bool reachable;   /* the upstream answered, so the breaker counts no failure */
 	unsigned status;  /* HTTP status; 0: none */
+	size_t path;      /* index of the path that this is the answer to */
 	unsigned retry_s; /* from its Retry-After header; 0: none */
 	char reason[UX_ERROR_TEXT];
 };

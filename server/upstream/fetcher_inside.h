@@ -84,6 +84,35 @@ const struct ux_fetched *ux_fetch_answer_valid(const struct ux_fetched_list *ans
 					       const char *artifact, const char *upstream,
 					       const struct ux_fetch_times *times, ux_time now);
 
+/* Where an upstream has an artifact. With packages, they are what the paths lead to. */
+struct ux_fetch_places {
+	struct ux_upstream_paths paths;
+	struct ux_package_job packages[UX_UPSTREAM_PATHS_MOST];
+};
+
+/* Reads the index for upstreams of packages. */
+enum ux_code ux_fetch_places_get(const struct ux_fetch *fetch, struct ux_store *store,
+				 const struct ux_upstream *up, enum ux_artifact artifact,
+				 struct ux_arena *arena, struct ux_fetch_places *ret,
+				 struct ux_error *err) ux_must;
+
+/* A package that an upstream has sent. */
+struct ux_fetched_package {
+	const struct ux_fetch *fetch;
+	const struct ux_upstream *up;
+	enum ux_artifact artifact;
+	const struct ux_package_job *package;
+	struct ux_bytes bytes;
+};
+
+/*
+ * Checks the hash of a package and passes its file with the ID to options->arrived, and before or
+ * after it the file that dwz made for it. *ret_size: bytes of the file. UX_ENOTFOUND: the package
+ * has no such file, which the index then knows; UX_ECONFLICT: it has another hash.
+ */
+enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
+				      uint64_t *ret_size, struct ux_error *err) ux_must;
+
 enum {
 	UX_FETCH_NEGATIVE_MOST = 1 << 14, /* entries of the negative cache */
 	/* longest time that an entry is valid; then the index is read again */

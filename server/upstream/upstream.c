@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <strings.h>
 
-static const char *const kinds[] = {"unhex", "debuginfod", "bucket", "dir"};
+static const char *const kinds[] = {"unhex", "debuginfod", "bucket", "packages", "dir"};
 
 const char *ux_upstream_kind_name(enum ux_upstream_kind kind)
 {
@@ -121,13 +121,14 @@ static enum ux_code upstream_set_url(struct ux_upstream *up, const char *text, s
 					    "the URL of an upstream has a user name or a query");
 		return UX_OK;
 	}
-	if (strncmp(text, "dir:/", 5) != 0)
+	bool packages = strncmp(text, "packages:/", 10) == 0;
+	if (!packages && strncmp(text, "dir:/", 5) != 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "an upstream is '%.60s'; expected unhex+URL, debuginfod+URL, "
-				    "bucket+URL or dir:/PATH",
+				    "bucket+URL, packages+URL, dir:/PATH or packages:/PATH",
 				    text);
-	up->kind = UX_UPSTREAM_FOLDER;
-	snprintf(up->url, sizeof(up->url), "%s", text + 4);
+	up->kind = packages ? UX_UPSTREAM_PACKAGES : UX_UPSTREAM_FOLDER;
+	snprintf(up->url, sizeof(up->url), "%s", strchr(text, ':') + 1);
 	return UX_OK;
 }
 
@@ -260,7 +261,7 @@ enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux
 	*ret = (struct ux_upstream_paths){0};
 	if (up->kind == UX_UPSTREAM_UNHEX && artifact == UX_ARTIFACT_GSYM)
 		return paths_unhex(id, arena, ret, err);
-	if (id->type != UX_ID_GNU || id->size < 2)
+	if (id->type != UX_ID_GNU || id->size < 2 || up->kind == UX_UPSTREAM_PACKAGES)
 		return UX_OK;
 	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
 	if (up->kind == UX_UPSTREAM_UNHEX || up->kind == UX_UPSTREAM_DEBUGINFOD)

@@ -14,7 +14,9 @@ enum ux_upstream_kind {
 	UX_UPSTREAM_UNHEX,
 	UX_UPSTREAM_DEBUGINFOD, /* finds modules by GNU build ID only */
 	UX_UPSTREAM_BUCKET,     /* files under a URL, named by build ID */
-	UX_UPSTREAM_FOLDER,     /* the same in a local folder */
+	/* a mirror of a distribution: files are in packages, which the index knows */
+	UX_UPSTREAM_PACKAGES,
+	UX_UPSTREAM_FOLDER, /* the same in a local folder */
 	UX_UPSTREAM_KIND_COUNT
 };
 
@@ -29,13 +31,14 @@ struct ux_upstream {
 	enum ux_upstream_kind kind;
 	/* of a-z, 0-9, '-', '_', '.'; appears in logs, metrics and namespaces */
 	char name[UX_UPSTREAM_NAME];
-	char url[512];                 /* without the KIND+ prefix; a path for a folder */
+	char url[512]; /* without the KIND+ prefix; a path for a folder, also one of packages */
 	char token[UX_UPSTREAM_TOKEN]; /* sent only to the host of this URL; "": none */
 	bool own_network;              /* the URL's host may have a private address */
 };
 
 /*
- * Parses "KIND+http[s]://HOST/...", where KIND is unhex, debuginfod or bucket, or "dir:/PATH".
+ * Parses "KIND+http[s]://HOST/...", where KIND is unhex, debuginfod, bucket or packages, or
+ * "dir:/PATH", or "packages:/PATH".
  * Options follow, each after a comma: "name=NAME" (default: the host, or the last component of the
  * folder), "token-file=FILE" (its first line is the token), "private" (the host may have an address
  * of a private network or of this machine). UX_EINVAL; UX_ENOTFOUND, UX_EDENIED, UX_EIO from
@@ -44,7 +47,7 @@ struct ux_upstream {
 enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct ux_error *err)
 	ux_must;
 
-/* "unhex", "debuginfod", "bucket", "dir". */
+/* "unhex", "debuginfod", "bucket", "packages", "dir". */
 const char *ux_upstream_kind_name(enum ux_upstream_kind kind);
 
 /* What can be requested. */
@@ -69,7 +72,16 @@ struct ux_upstream_paths {
 	size_t n; /* 0: this upstream cannot have the artifact */
 };
 
-/* source: the path of a source file, for UX_ARTIFACT_SOURCE. UX_ENOMEM, UX_ELIMIT. */
+/* Is it in the file system of this machine? */
+static inline bool ux_upstream_is_local(const struct ux_upstream *up)
+{
+	return up->url[0] == '/';
+}
+
+/*
+ * source: the path of a source file, for UX_ARTIFACT_SOURCE. None for UX_UPSTREAM_PACKAGES, of
+ * which only the index knows. UX_ENOMEM, UX_ELIMIT.
+ */
 enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux_id *id,
 				   enum ux_artifact artifact, const char *source,
 				   struct ux_arena *arena, struct ux_upstream_paths *ret,

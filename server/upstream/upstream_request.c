@@ -165,10 +165,11 @@ void ux_upstream_request(const struct ux_upstream_request *request, struct ux_up
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
 	for (size_t i = 0; i < request->paths->n && ret->outcome == UX_FETCH_ABSENT; i++) {
 		*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_FAILED};
-		if (request->up->kind == UX_UPSTREAM_FOLDER)
+		if (ux_upstream_is_local(request->up))
 			request_folder(request, request->paths->paths[i], ret);
 		else
 			request_http(request, request->paths->paths[i], ret);
+		ret->path = i;
 	}
 }
 

@@ -378,6 +378,13 @@ static void packages_are_found_by_build_id(struct ux_index *ix)
 	assert_string_equal(list.items[0].package.key, "other");
 	assert_int_equal(ix->packages.holding(ix, "else", ids[0], 9, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 0);
+	int64_t unrelated = list.n > 0 ? list.items[0].number : 0;
+	assert_int_equal(ix->packages.holding(ix, "ids", ids[1], 9, &arena, &list, NULL), UX_OK);
+	assert_int_equal(ix->packages.lacks(ix, "else", ids[1], unrelated, NULL), UX_OK);
+	assert_int_equal(ix->packages.lacks(ix, "ids", ids[1], list.items[0].number, NULL), UX_OK);
+	assert_int_equal(ix->packages.holding(ix, "ids", ids[1], 9, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.items[0].package.key, "known");
 	known.crawl = true;
 	known.url = "http://elsewhere/known";
 	known.host = "elsewhere";

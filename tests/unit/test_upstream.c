@@ -283,7 +283,17 @@ static void upstream_is_read_from_text(void **state)
 	assert_string_equal(up.url, "/srv/Debug");
 	assert_string_equal(up.name, "x-1");
 	assert_true(up.own_network);
+	assert_int_equal(ux_upstream_parse(&up, "packages:/srv/Mirror/", &err), UX_OK);
+	assert_int_equal(up.kind, UX_UPSTREAM_PACKAGES);
+	assert_true(ux_upstream_is_local(&up));
+	assert_string_equal(up.url, "/srv/Mirror");
+	assert_int_equal(ux_upstream_parse(&up, "packages+http://m/debian,name=d", &err), UX_OK);
+	assert_int_equal(up.kind, UX_UPSTREAM_PACKAGES);
+	assert_false(ux_upstream_is_local(&up));
+	assert_string_equal(up.url, "http://m/debian");
 	static const char *const bad[] = {"",
+					  "packages:x",
+					  "packages+ftp://x",
 					  ",",
 					  "http://x",
 					  "unhex+http://",
