@@ -5,7 +5,6 @@
  */
 #include "fetcher_inside.h"
 
-#include "package_members.h"
 #include "text.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "cache.h"
 #include "fetcher.h"
+#include "sandbox.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -112,6 +113,26 @@ struct ux_fetched_package {
  */
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
 				      uint64_t *ret_size, struct ux_error *err) ux_must;
+
+/* A file of a package. Its bytes are untrusted, and are there until the callback returns. */
+struct ux_package_member {
+	const char *name; /* canonical */
+	struct ux_sandbox_part part;
+	struct ux_id id; /* its GNU build ID */
+};
+
+/* Another code than UX_OK ends the search with it. */
+typedef enum ux_code ux_package_member_fn(void *ctx, const struct ux_package_member *m,
+					  struct ux_error *err);
+
+/*
+ * Calls back for each ELF file of the package that has the ID, and for each file that dwz made for
+ * others. The package is read in a confined child, and its files in further ones, while at most
+ * some of them are on the disk. Codes: those of ux_sandbox_stream_next() and of the callback.
+ */
+enum ux_code ux_package_members_find(struct ux_bytes package, const struct ux_id *id,
+				     ux_package_member_fn *found, void *ctx, struct ux_error *err)
+	ux_must;
 
 enum {
 	UX_FETCH_NEGATIVE_MOST = 1 << 14, /* entries of the negative cache */

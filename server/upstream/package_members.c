@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a package that belong to a build ID: read as a stream, by confined children. */
-#include "package_members.h"
+#include "fetcher_inside.h"
 
 #include "file.h"
 #include "sandbox_stream.h"
