@@ -3,7 +3,7 @@
 #include "commands.h"
 
 #include "common_options.h"
-#include "crawl_announce.h"
+#include "plan_announce.h"
 #include "crawl_plan.h"
 #include "crawl_worker.h"
 #include "json_out.h"

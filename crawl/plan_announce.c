@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server is sent of a plan. */
-#include "crawl_announce.h"
+#include "plan_announce.h"
 
 #include "text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server is sent of a plan, and what it knows of earlier ones: POST /v1/crawl/packages. */
-#ifndef UX_CRAWL_ANNOUNCE_H
-#define UX_CRAWL_ANNOUNCE_H
+#ifndef UX_PLAN_ANNOUNCE_H
+#define UX_PLAN_ANNOUNCE_H
 
 #include "crawl_client.h"
 #include "crawl_plan.h"
