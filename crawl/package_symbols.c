@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "push_archive.h"
+#include "text.h"
 
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ UX_VEC(kept_list, struct kept_symbols);
 
 struct package_run {
 	struct ux_push_work *w;
+	const struct ux_push_options *outer; /* of w, before and after the package */
+	struct ux_push_options options;      /* with where the package is from */
+	char sha256[2 * UX_PACKAGE_SHA256_BYTES + 1];
 	struct ux_package_stream *stream;
 	struct ux_crawl_result *ret;
 	struct ux_push_modules batch;   /* identified, not queried */
@@ -63,6 +67,7 @@ static void package_run_deinit(struct package_run *r)
 	/* their parts are in files of the stream */
 	ux_push_modules_free(&r->w->modules);
 	ux_push_by_id_deinit(&r->w->known);
+	r->w->o = r->outer;
 	ux_package_stream_close(r->stream);
 }
 
@@ -274,6 +279,18 @@ static enum ux_code package_send_all(struct package_run *r, struct ux_error *err
 	return UX_OK;
 }
 
+/* Has uploads say where their symbols are from. */
+static void package_trace(struct package_run *r, const struct ux_package *package)
+{
+	ux_hex_encode(ux_bytes(ux_package_stream_sha256(r->stream), UX_PACKAGE_SHA256_BYTES),
+		      r->sha256);
+	r->options.provenance.facts[UX_DISTRIBUTION] = package->distribution;
+	r->options.provenance.facts[UX_SUITE] = package->suite;
+	r->options.provenance.facts[UX_PACKAGE] = package->name;
+	r->options.provenance.facts[UX_PACKAGE_VERSION] = package->version;
+	r->options.provenance.facts[UX_PACKAGE_SHA256] = r->sha256;
+}
+
 static enum ux_code package_run_all(struct package_run *r, const struct ux_package *package,
 				    struct ux_polite *mirrors, struct ux_error *err)
 {
@@ -293,6 +310,7 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 	}
 	UX_TRY(package_extract_waiting(r, &any, err));
 	r->ret->bytes_fetched = ux_package_stream_bytes(r->stream);
+	package_trace(r, package);
 	return package_send_all(r, err);
 }
 
@@ -319,10 +337,12 @@ static void package_explain(const struct package_run *r, enum ux_code code)
 void ux_package_symbols(struct ux_push_work *work, const struct ux_package *package,
 			struct ux_polite *mirrors, struct ux_crawl_result *ret)
 {
-	ux_cleanup(package_run_deinit) struct package_run r = {.w = work, .ret = ret};
+	ux_cleanup(package_run_deinit) struct package_run r = {
+		.w = work, .outer = work->o, .options = *work->o, .ret = ret};
 	*ret = (struct ux_crawl_result){
 		.cause = "", .why = UX_ERROR_INIT, .first_bad = UX_ERROR_INIT};
 	work->summary = &ret->modules;
+	work->o = &r.options;
 	enum ux_code code = package_run_all(&r, package, mirrors, &ret->why);
 	package_explain(&r, code);
 }

@@ -7,12 +7,12 @@
 UX_VEC(candidates, struct ux_candidate);
 
 /* Columns in the order in which candidate_read() reads them. */
-#define CANDIDATE_COLUMNS                                                            \
-	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, " \
-	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "      \
-	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "    \
-	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " \
-	"c.git_revision, c.git_branch, c.git_repository, c.ci_run "
+#define CANDIDATE_COLUMNS                                                                               \
+	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "                    \
+	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "                         \
+	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "                       \
+	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " UX_SQL_PROVENANCE( \
+		"c.") " "
 
 enum {
 	MODULE_BUDGET = 64 << 20,  /* bytes of one module's rows */
@@ -156,13 +156,13 @@ UX_SQL(sql_candidate_add,
        "INSERT INTO candidates (ns, module, parent, kind, state, reason, blob, size, "
        "quality, claim, functions, inlines, rows, code_bytes, line_bytes, unnamed, "
        "unnamed_bytes, code_total, holds, parser, forced, origin, origin_name, "
-       "description, file_name, base_name, key_id, created, cached, git_revision, git_branch, "
-       "git_repository, ci_run) "
-       "VALUES (:ns, :module, :parent, :kind, :state, :reason, :blob, :size, "
-       ":quality, :claim, :functions, :inlines, :rows, :code_bytes, :line_bytes, "
-       ":unnamed, :unnamed_bytes, :code_total, :holds, :parser, :forced, :origin, "
-       ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached, "
-       ":git_revision, :git_branch, :git_repository, :ci_run) RETURNING number");
+       "description, file_name, base_name, key_id, created, cached, " UX_SQL_PROVENANCE(
+	       "") ") "
+		   "VALUES (:ns, :module, :parent, :kind, :state, :reason, :blob, :size, "
+		   ":quality, :claim, :functions, :inlines, :rows, :code_bytes, :line_bytes, "
+		   ":unnamed, :unnamed_bytes, :code_total, :holds, :parser, :forced, :origin, "
+		   ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached, " UX_SQL_PROVENANCE(
+			   ":") ") RETURNING number");
 
 static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t module,
 				     const struct ux_candidate *c, ux_time now, int64_t *ret,
@@ -227,8 +227,7 @@ UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
        "description = :description, file_name = :file_name, base_name = :base_name, "
-       "key_id = :key_id, git_revision = :git_revision, git_branch = :git_branch, "
-       "git_repository = :git_repository, ci_run = :ci_run WHERE number = :number");
+       "key_id = :key_id, " UX_SQL_PROVENANCE_SET " WHERE number = :number");
 
 static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const struct ux_candidate *c,
 				    struct ux_error *err)
@@ -249,10 +248,8 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
 			       "WHERE number = :number OR parent = :number");
 
-UX_SQL(sql_candidate_trace,
-       "UPDATE candidates SET git_revision = :git_revision, git_branch = :git_branch, "
-       "git_repository = :git_repository, ci_run = :ci_run "
-       "WHERE number = :number OR parent = :number");
+UX_SQL(sql_candidate_trace, "UPDATE candidates SET " UX_SQL_PROVENANCE_SET
+			    " WHERE number = :number OR parent = :number");
 
 /* A new upload of the same bytes replaces the description, and where they come from. */
 static enum ux_code candidate_describe(struct ux_db *db, int64_t number,

@@ -221,6 +221,7 @@ struct ux_module_search {
 	/* instead of names: a candidate's git revision begins with it; NULL: any revision */
 	const char *revision;
 	const char *ci_run;    /* instead of names: a candidate comes from this run; NULL: any */
+	const char *package;   /* instead of names: a candidate is from this package; NULL: any */
 	bool gsym;             /* it has a ready GSYM */
 	enum ux_quality least; /* of its best ready GSYM; UX_QUALITY_NONE: none is needed */
 	ux_time since;         /* it was created then or later */

@@ -189,7 +189,20 @@ enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time 
 enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 				size_t *ret_n, struct ux_error *err) ux_must;
 
-/* Binds the parameters :git_revision, :git_branch, :git_repository, :ci_run. */
+/* The columns of ux_provenance_name(), each behind a prefix, in the order of the facts. */
+#define UX_SQL_PROVENANCE(prefix)                                                            \
+	prefix "git_revision, " prefix "git_branch, " prefix "git_repository, " prefix       \
+	       "ci_run, " prefix "distribution, " prefix "suite, " prefix "package, " prefix \
+	       "package_version, " prefix "package_sha256"
+
+/* What sets them to the parameters of the same names. */
+#define UX_SQL_PROVENANCE_SET                                                               \
+	"git_revision = :git_revision, git_branch = :git_branch, git_repository = "         \
+	":git_repository, ci_run = :ci_run, distribution = :distribution, suite = :suite, " \
+	"package = :package, package_version = :package_version, package_sha256 = "         \
+	":package_sha256"
+
+/* Binds the parameters of these names. */
 void ux_provenance_bind(struct ux_stmt *st, const struct ux_provenance *p);
 
 /* Reads these columns, from number `first` on, into the arena. */

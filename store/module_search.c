@@ -23,6 +23,7 @@ UX_VEC(found_modules, struct ux_module);
 	"(:part <> '' AND (instr(lower(description), :part) > 0 OR "          \
 	"instr(git_revision, :part) > 0 OR instr(lower(git_branch), :part) "  \
 	"> 0 OR instr(lower(git_repository), :part) > 0 OR "                  \
+	"instr(package, :part) > 0 OR "                                       \
 	"instr(lower(ci_run), :part) > 0))) AND "                             \
 	"(:also = '' OR ux_glob(:also, lower(file_name))))"
 
@@ -34,6 +35,10 @@ UX_VEC(found_modules, struct ux_module);
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND "       \
 	"git_revision <> '' AND git_revision >= :text AND git_revision < :text || " \
 	"'g')"
+
+#define OF_PACKAGE                                                            \
+	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
+	"package <> '' AND package = :text)"
 
 #define OF_RUN                                                                \
 	" AND m.number IN (SELECT module FROM candidates WHERE ns = :ns AND " \
@@ -59,11 +64,13 @@ UX_SQL(sql_newest_named, COUNTED(NAMED));
 UX_SQL(sql_newest_base, COUNTED(OF_BASE));
 UX_SQL(sql_newest_revision, COUNTED(OF_REVISION));
 UX_SQL(sql_newest_run, COUNTED(OF_RUN));
+UX_SQL(sql_newest_package, COUNTED(OF_PACKAGE));
 UX_SQL(sql_next_any, UNCOUNTED(""));
 UX_SQL(sql_next_named, UNCOUNTED(NAMED));
 UX_SQL(sql_next_base, UNCOUNTED(OF_BASE));
 UX_SQL(sql_next_revision, UNCOUNTED(OF_REVISION));
 UX_SQL(sql_next_run, UNCOUNTED(OF_RUN));
+UX_SQL(sql_next_package, UNCOUNTED(OF_PACKAGE));
 
 static const struct ux_sql *module_search_sql(const struct ux_module_search *what, bool counted)
 {
@@ -71,6 +78,8 @@ static const struct ux_sql *module_search_sql(const struct ux_module_search *wha
 		return counted ? &sql_newest_revision : &sql_next_revision;
 	if (what->ci_run)
 		return counted ? &sql_newest_run : &sql_next_run;
+	if (what->package)
+		return counted ? &sql_newest_package : &sql_next_package;
 	if (what->base)
 		return counted ? &sql_newest_base : &sql_next_base;
 	if (what->pattern)
@@ -115,8 +124,8 @@ static enum ux_code module_search_read(struct ux_db *db, const char *ns,
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
 	if (what->revision || what->ci_run)
 		ux_stmt_bind_text(&st, ":text", what->revision ? what->revision : what->ci_run);
-	else if (what->base)
-		ux_stmt_bind_text(&st, ":text", what->base);
+	else if (what->package || what->base)
+		ux_stmt_bind_text(&st, ":text", what->package ? what->package : what->base);
 	else if (what->pattern)
 		module_search_bind_names(&st, what, part);
 	UX_TRY(ux_stmt_step(&st, &row, err));

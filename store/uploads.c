@@ -8,11 +8,11 @@ enum {
 
 UX_SQL(sql_upload_add,
        "INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, "
-       "file_name, force, state, status, reason, created, updated, git_revision, git_branch, "
-       "git_repository, ci_run) "
-       "VALUES (:uid, :ns, :key_id, :size, :hash, :kind, :claim, :description, "
-       ":file_name, :force, 0, '', '', :created, :created, :git_revision, :git_branch, "
-       ":git_repository, :ci_run)");
+       "file_name, force, state, status, reason, created, updated, " UX_SQL_PROVENANCE(
+	       "") ") "
+		   "VALUES (:uid, :ns, :key_id, :size, :hash, :kind, :claim, :description, "
+		   ":file_name, :force, 0, '', '', :created, :created, " UX_SQL_PROVENANCE(
+			   ":") ")");
 
 static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
 				  struct ux_error *err)
@@ -140,8 +140,8 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 
 UX_SQL(sql_upload_find,
        "SELECT ns, key_id, size, hash, kind, claim, description, file_name, force, "
-       "state, status, reason, created, updated, candidate, git_revision, git_branch, "
-       "git_repository, ci_run FROM uploads WHERE uid = :uid");
+       "state, status, reason, created, updated, candidate, " UX_SQL_PROVENANCE(
+	       "") " FROM uploads WHERE uid = :uid");
 
 UX_SQL(sql_upload_ids, "SELECT id FROM upload_ids WHERE uid = :uid ORDER BY position");
 

@@ -22,6 +22,11 @@ const char *ux_provenance_name(enum ux_provenance_fact fact)
 		[UX_GIT_BRANCH] = "git_branch",
 		[UX_GIT_REPOSITORY] = "git_repository",
 		[UX_CI_RUN] = "ci_run",
+		[UX_DISTRIBUTION] = "distribution",
+		[UX_SUITE] = "suite",
+		[UX_PACKAGE] = "package",
+		[UX_PACKAGE_VERSION] = "package_version",
+		[UX_PACKAGE_SHA256] = "package_sha256",
 	};
 	return names[fact];
 }

@@ -10,6 +10,11 @@ enum ux_provenance_fact {
 	UX_GIT_BRANCH,     /* without "refs/heads/" */
 	UX_GIT_REPOSITORY, /* URL of the remote, without credentials */
 	UX_CI_RUN,         /* URL of the page of the run */
+	UX_DISTRIBUTION,   /* "debian"; this and what follows: of a package of a distribution */
+	UX_SUITE,          /* "bookworm" */
+	UX_PACKAGE,        /* its name */
+	UX_PACKAGE_VERSION,
+	UX_PACKAGE_SHA256, /* of its file, in hexadecimal */
 	UX_PROVENANCE_COUNT
 };
 

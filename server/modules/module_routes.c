@@ -159,21 +159,23 @@ static enum ux_code modules_answer_file(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The answer for ?git= or ?ci_run=: the newest modules, without further pages. */
+/* The answer for ?git=, ?ci_run= or ?package=: the newest modules, without further pages. */
 static enum ux_code modules_answer_build(struct ux_request *req, struct ux_response *res,
-					 bool is_revision, struct ux_bytes text, size_t limit)
+					 enum ux_provenance_fact fact, struct ux_bytes text,
+					 size_t limit)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *copy = ux_arena_strndup(&req->arena, text.data, text.size);
 	struct ux_module_list list;
 	if (!copy)
 		return ux_arena_fail(&req->arena, &req->err);
-	if (is_revision && !ux_git_is_prefix(copy))
+	if (fact == UX_GIT_REVISION && !ux_git_is_prefix(copy))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "\"git\" is no %d to %d lowercase hex digits",
 				    UX_GIT_PREFIX_LEAST, UX_GIT_REVISION_MOST);
-	const struct ux_module_search what = {.revision = is_revision ? copy : NULL,
-					      .ci_run = is_revision ? NULL : copy,
+	const struct ux_module_search what = {.revision = fact == UX_GIT_REVISION ? copy : NULL,
+					      .ci_run = fact == UX_CI_RUN ? copy : NULL,
+					      .package = fact == UX_PACKAGE ? copy : NULL,
 					      .limit = limit};
 	UX_TRY(ix->modules.search_newest(ix, ux_caller_of(req)->ns, &what, &req->arena, &list, NULL,
 					 &req->err));
@@ -187,6 +189,10 @@ static enum ux_code modules_answer_build(struct ux_request *req, struct ux_respo
 
 enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 {
+	static const struct {
+		const char *key;
+		enum ux_provenance_fact fact;
+	} builds[] = {{"git", UX_GIT_REVISION}, {"ci_run", UX_CI_RUN}, {"package", UX_PACKAGE}};
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_bytes file, text;
 	struct ux_module_list list;
@@ -194,9 +200,9 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
 	if (ux_request_query(req, "file", &file) && file.size > 0)
 		return modules_answer_file(req, res, file, (size_t)limit);
-	for (int git = 1; git >= 0; git--)
-		if (ux_request_query(req, git ? "git" : "ci_run", &text) && text.size > 0)
-			return modules_answer_build(req, res, git, text, (size_t)limit);
+	for (size_t i = 0; i < ux_countof(builds); i++)
+		if (ux_request_query(req, builds[i].key, &text) && text.size > 0)
+			return modules_answer_build(req, res, builds[i].fact, text, (size_t)limit);
 	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
 	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
 				&req->arena, &list, &req->err));

@@ -170,6 +170,23 @@ static void page_module_put_url(struct ux_out *out, const char *url)
 		UX_HTML(out, "$", url);
 }
 
+/* The package of a distribution that it is from. */
+static void page_module_put_package(struct ux_out *out, const struct ux_provenance *p)
+{
+	const char *name = ux_provenance_get(p, UX_PACKAGE);
+	const char *sha256 = ux_provenance_get(p, UX_PACKAGE_SHA256);
+	const char *suite = ux_provenance_get(p, UX_SUITE);
+	if (name[0] == '\0')
+		return;
+	UX_HTML(out, "<span>package <a href=\"/search?q=package%3A$\">$</a> $</span> ",
+		ux_html_url(name), name, ux_provenance_get(p, UX_PACKAGE_VERSION));
+	if (ux_provenance_get(p, UX_DISTRIBUTION)[0] != '\0')
+		UX_HTML(out, "<span>of $$$</span> ", ux_provenance_get(p, UX_DISTRIBUTION),
+			suite[0] != '\0' ? " " : "", suite);
+	if (sha256[0] != '\0')
+		UX_HTML(out, "<span>sha256 <code>$</code></span>", sha256);
+}
+
 /* Where the build comes from: revision and run lead to all modules of the same. */
 static void page_module_put_provenance(struct ux_out *out, const struct ux_provenance *p)
 {
@@ -196,6 +213,7 @@ static void page_module_put_provenance(struct ux_out *out, const struct ux_prove
 		UX_HTML(out, ", <a href=\"/search?q=ci%3A$\">its modules</a></span>",
 			ux_html_url(run));
 	}
+	page_module_put_package(out, p);
 	ux_out_cstr(out, "</p>\n");
 }
 

@@ -260,9 +260,11 @@ static enum ux_code page_search_put_files(struct search *s)
 
 /* --- builds ----------------------------------------------------------------------------------- */
 
-/* Text that names a build instead of files: "git:REVISION", or its beginning, "ci:URL". */
-#define GIT_WORD "git:"
-#define CI_WORD  "ci:"
+/* Text that names a build instead of files: "git:REVISION", or its beginning, "ci:URL",
+ * "package:NAME". */
+#define GIT_WORD     "git:"
+#define CI_WORD      "ci:"
+#define PACKAGE_WORD "package:"
 
 /* Sets which modules are searched for when the text names a build. */
 static bool page_search_of_build(const struct search *s, struct ux_module_search *what)
@@ -275,6 +277,10 @@ static bool page_search_of_build(const struct search *s, struct ux_module_search
 	if (strncmp(text, CI_WORD, strlen(CI_WORD)) == 0) {
 		what->ci_run = text + strlen(CI_WORD);
 		return what->ci_run[0] != '\0';
+	}
+	if (strncmp(text, PACKAGE_WORD, strlen(PACKAGE_WORD)) == 0) {
+		what->package = text + strlen(PACKAGE_WORD);
+		return what->package[0] != '\0';
 	}
 	return false;
 }
@@ -292,7 +298,9 @@ static enum ux_code page_search_put_build(struct search *s, struct ux_module_sea
 		return UX_OK;
 	s->any = true;
 	page_search_put_total(&req->out,
-			      what->revision ? "Built from this revision" : "Built in this run",
+			      what->revision  ? "Built from this revision"
+			      : what->package ? "From this package"
+					      : "Built in this run",
 			      total);
 	page_search_put_modules(s, &list, "Older modules of it");
 	return UX_OK;
@@ -496,8 +504,9 @@ static void page_search_put_nothing(const struct search *s)
 		ux_out_cstr(out, "<p class=\"hint\">Upper and lower case are the same; in names of "
 				 "files, <code>*</code> stands for any text. <code>git:</code> and "
 				 "the beginning of a revision finds what was built from it, "
-				 "<code>ci:</code> and its address what a CI run "
-				 "sent.</p>\n");
+				 "<code>ci:</code> and its address what a CI run sent, "
+				 "<code>package:</code> and its name what a package of a "
+				 "distribution has.</p>\n");
 }
 
 static enum ux_code page_search_read(struct ux_request *req, struct ux_bytes q, struct search *s)

@@ -429,6 +429,8 @@ static void modules_are_searched_by_revision_and_run(struct ux_index *ix)
 		struct ux_candidate c = index_candidate((uint8_t)(0x30 + i), UX_QUALITY_LINES, 1);
 		c.provenance.facts[UX_GIT_REVISION] = rows[i].revision;
 		c.provenance.facts[UX_CI_RUN] = rows[i].run;
+		c.provenance.facts[UX_PACKAGE] = i == 1 ? "libc6-dbg" : "";
+		c.provenance.facts[UX_PACKAGE_VERSION] = "2.36-9";
 		assert_int_equal(index_add_to(ix, "newest", &rows[i].id, 1, c, false, NULL, &r),
 				 UX_OK);
 	}
@@ -439,7 +441,11 @@ static void modules_are_searched_by_revision_and_run(struct ux_index *ix)
 	static const struct ux_module_search one = {.revision = "abcf"},
 					     none = {.revision = "abcf1"},
 					     run = {.ci_run = "https://ci/1"},
-					     no_run = {.ci_run = "https://ci/"};
+					     no_run = {.ci_run = "https://ci/"},
+					     package = {.package = "libc6-dbg"},
+					     no_package = {.package = "libc6"};
+	assert_int_equal(newest(ix, &arena, package, NULL).n, 1);
+	assert_int_equal(newest(ix, &arena, no_package, NULL).n, 0);
 	assert_int_equal(newest(ix, &arena, one, NULL).n, 1);
 	assert_int_equal(newest(ix, &arena, none, NULL).n, 0);
 	assert_int_equal(newest(ix, &arena, run, NULL).n, 2);
@@ -452,6 +458,9 @@ static void modules_are_searched_by_revision_and_run(struct ux_index *ix)
 	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_REVISION], rows[2].revision);
 	assert_string_equal(m.candidates[0].provenance.facts[UX_CI_RUN], "");
 	assert_string_equal(m.candidates[0].provenance.facts[UX_GIT_BRANCH], "");
+	assert_int_equal(ix->modules.find(ix, "newest", rows[1].id, &arena, &m, NULL), UX_OK);
+	assert_string_equal(m.candidates[0].provenance.facts[UX_PACKAGE], "libc6-dbg");
+	assert_string_equal(m.candidates[0].provenance.facts[UX_PACKAGE_VERSION], "2.36-9");
 }
 
 /* Adds a debug file and settles it as extracted from its supplementary file in that state. */
