@@ -31,6 +31,14 @@ def site(crash, tmp_path_factory):
     assert server.stop() in (0, None)
 
 
+@pytest.fixture(scope="module")
+def oops_symbols(site, tmp_path_factory):
+    """The functions of a kernel that the server has: {name: [(start, size)]}"""
+    vmlinux, symbols = kernel(tmp_path_factory.mktemp("kernel"))
+    assert site.unhex("push", vmlinux).returncode == 0
+    return symbols
+
+
 def pasted(server, text, **more):
     """The page for a text."""
     api = Api(server, token="")
@@ -80,9 +88,8 @@ def test_stacks_of_gdb_and_panics_of_go_are_complete(crash, site):
     assert named < frames and "paste /proc/PID/maps" in page or "in which module" in page
 
 
-def test_an_oops_is_named_by_functions_offsets_and_sizes(site, tmp_path):
-    vmlinux, symbols = kernel(tmp_path)
-    assert site.unhex("push", vmlinux).returncode == 0
+def test_an_oops_is_named_by_functions_offsets_and_sizes(site, oops_symbols):
+    symbols = oops_symbols
     (start, size), = symbols["vfs_read"]
     (_, small), (_, large) = sorted(((s, n + 15 & ~15) for s, n in symbols["init"]), key=lambda place: place[1])
     page = pasted(site, f"CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1\nRIP: 0010:vfs_read+0x1/{size + 15 & ~15:#x}\n"
@@ -205,10 +212,8 @@ def kinds(crash, oops):
     }
 
 
-def test_ten_kinds_of_text_are_named_however_they_come_to_be_pasted(crash, site, tmp_path):
-    vmlinux, symbols = kernel(tmp_path)
-    assert site.unhex("push", vmlinux).returncode == 0
-    sizes = {name: symbols[name][0][1] + 15 & ~15 for name in ("vfs_read", "do_syscall_64")}
+def test_ten_kinds_of_text_are_named_however_they_come_to_be_pasted(crash, site, oops_symbols):
+    sizes = {name: oops_symbols[name][0][1] + 15 & ~15 for name in ("vfs_read", "do_syscall_64")}
     oops = ("[    1.0] BUG: kernel NULL pointer dereference, address: 0000000000000000\n"
             "[    1.0] CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1  Debian 6.1.76-1\n"
             f"[    1.0] RIP: 0010:vfs_read+0x1/{sizes['vfs_read']:#x}\n[    1.0] Call Trace:\n[    1.0]  <TASK>\n"
