@@ -172,6 +172,9 @@ enum ux_code ux_archive_add_member(struct ux_archive_walk *w, const char *archiv
 	}
 	switch (kind) {
 	case UX_MEMBER_OBJECT:
+		if (ux_archive_is_split(name))
+			return ux_archive_keep_split(w, &part, err);
+		return archive_add_object(w, name, &part, /* packed= */ false, err);
 	case UX_MEMBER_GSYM:
 		return archive_add_object(w, name, &part, /* packed= */ false, err);
 	case UX_MEMBER_PACKED: /* as in a folder, others are not worth decompressing */
@@ -259,7 +262,9 @@ static enum ux_code archive_read_fd(struct ux_archive_walk *w, const char *path,
 		return ux_archive_leave_out(w, path, w->named, &why, err);
 	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
 	w->left = ux_archive_budget(whole.size);
-	return archive_unpack(w, path, &whole, 0, err);
+	size_t first = w->ret->size;
+	UX_TRY(archive_unpack(w, path, &whole, 0, err));
+	return ux_archive_give_split(w, first, err);
 }
 
 enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool named,
@@ -272,7 +277,9 @@ enum ux_code ux_push_archive_read(struct ux_push_work *p, const char *path, bool
 		ux_error_os(&why, errno, "cannot open");
 		return ux_archive_leave_out(&w, path, named, &why, err);
 	}
-	return archive_read_fd(&w, path, fd, err);
+	enum ux_code code = archive_read_fd(&w, path, fd, err);
+	ux_push_parts_deinit(&w.split);
+	return code;
 }
 
 /* --- extraction ------------------------------------------------------------------------------- */
@@ -335,6 +342,7 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		.gpu = m->gpu,
 		.allow_mismatch = p->o->allow_mismatch,
 		.no_dwarf = p->o->no_dwarf,
+		.split = m->split,
 	};
 	struct ux_sandbox_found found = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -356,6 +364,8 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 	}
 	stats->quality = found.quality;
 	stats->counts = found.counts;
+	stats->split_units = found.split_units;
+	stats->split_missing = found.split_missing;
 	ux_push_gsym_deinit(gsym);
 	return ux_file_map_fd(out, &gsym->file, err);
 }

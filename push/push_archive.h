@@ -6,6 +6,8 @@
 #include "members.h"
 #include "push_work.h"
 
+UX_VEC(ux_push_parts, struct ux_sandbox_part);
+
 /* Reading one archive that was named, with those in it. */
 struct ux_archive_walk {
 	struct ux_push_work *p;
@@ -13,6 +15,7 @@ struct ux_archive_walk {
 	uint64_t left; /* bytes that may still come out */
 	unsigned nested;
 	bool named;
+	struct ux_push_parts split; /* .dwo and .dwp files that were found */
 };
 
 /* How many bytes may come out of an archive of `size` bytes. */
@@ -27,6 +30,20 @@ enum ux_code ux_archive_begin(struct ux_push_work *p, struct ux_error *err) ux_m
  */
 enum ux_code ux_archive_unpack_to(struct ux_archive_walk *w, const struct ux_sandbox_part *archive,
 				  enum ux_members_mode mode, int *ret, struct ux_error *err)
+	ux_must;
+
+/* Whether a member has the name of a file of split units. */
+bool ux_archive_is_split(const char *name);
+
+/* Notes such a member. UX_ENOMEM. */
+enum ux_code ux_archive_keep_split(struct ux_archive_walk *w, const struct ux_sandbox_part *part,
+				   struct ux_error *err) ux_must;
+
+/*
+ * Gives the modules from number `first` on the split units that were found beside them; none, when
+ * there are too many. Codes: those of ux_file_write(), UX_ENOMEM.
+ */
+enum ux_code ux_archive_give_split(struct ux_archive_walk *w, size_t first, struct ux_error *err)
 	ux_must;
 
 /* Appends the modules of a member, or of the archive that it is. UX_ENOMEM. */

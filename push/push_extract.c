@@ -119,8 +119,11 @@ enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module
 	struct ux_error why = UX_ERROR_INIT;
 	if (m->gsym)
 		return push_read_gsym(m, gsym, stats, err);
-	if (m->part.size > 0 || m->debug_part.size > 0)
-		return ux_push_archive_extract(p, m, gsym, stats, err);
+	if (m->part.size > 0 || m->debug_part.size > 0) {
+		UX_TRY(ux_push_archive_extract(p, m, gsym, stats, err));
+		push_note_split(m, stats);
+		return UX_OK;
+	}
 	enum ux_code code = push_extract_pair(o, m, m->debug, gsym, stats, &why);
 	if (code != UX_OK && m->debug && m->debug_found) {
 		why = (struct ux_error)UX_ERROR_INIT;

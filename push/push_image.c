@@ -416,7 +416,11 @@ enum ux_code ux_push_image_read(struct ux_push_work *p, const char *name,
 		.pack = -1,
 	};
 	ux_arena_init(&im->arena, NAMES_MOST);
+	size_t first = ret->size;
 	enum ux_code code = image_add_named(im, &why);
+	if (code == UX_OK)
+		code = ux_archive_give_split(&im->walk, first, &why);
+	ux_push_parts_deinit(&im->walk.split);
 	image_deinit(im);
 	return code == UX_OK ? UX_OK
 			     : ux_archive_leave_out(&im->walk, name, /* named= */ true, &why, err);

@@ -189,6 +189,8 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	size_t aliases = m->ids.size;
 	module_add_ids(m, &other->ids);
 	m->named = m->named || other->named;
+	if (m->split.size == 0)
+		m->split = other->split;
 	if (gsym || other->claim <= m->claim || m->debug)
 		return m->ids.size > aliases;
 	m->debug = ux_take(&other->path);

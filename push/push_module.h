@@ -20,7 +20,9 @@ struct ux_push_module {
 	 */
 	struct ux_sandbox_part part;
 	struct ux_sandbox_part debug_part;
-	bool packed; /* the part is compressed as a whole */
+	struct ux_sandbox_part split; /* of these: the archive's .dwo and .dwp files, as a static
+				       * library; size 0: there are none */
+	bool packed;                  /* the part is compressed as a whole */
 	/* GNU, Go and File IDs, UUID; results are reported under the first one */
 	struct ux_id_set ids;
 	char arch[UX_OBJECT_ARCH_TEXT];        /* slice of a Mach-O file; "" for other formats */

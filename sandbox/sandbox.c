@@ -380,6 +380,7 @@ enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 		[UX_SANDBOX_EXE] = what->exe,
 		[UX_SANDBOX_DEBUG] = what->debug,
 		[UX_SANDBOX_SUPPLEMENTARY] = what->supplementary,
+		[UX_SANDBOX_SPLIT] = what->split,
 	};
 	struct ux_sandbox_request request = {.task = UX_SANDBOX_SYMBOLS,
 					     .gpu = what->gpu,

@@ -97,6 +97,7 @@ struct ux_sandbox_found {
 	 */
 	struct ux_id supplementary;
 	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
+	uint64_t split_units;     /* units whose entries are in a .dwo or .dwp file */
 	uint64_t split_missing;   /* units whose .dwo file was not available */
 	bool out_of_time;         /* set with UX_ELIMIT: more seconds may help */
 };
@@ -181,6 +182,7 @@ struct ux_sandbox_symbols {
 	struct ux_sandbox_part debug;         /* the file with the symbols; size 0: exe */
 	struct ux_sandbox_part supplementary; /* see ux_sandbox_extract() */
 	bool no_supplementary;                /* there is none: names in it are lost */
+	struct ux_sandbox_part split;         /* see UX_SANDBOX_SPLIT; size 0: there are none */
 	const char *arch;                     /* slice of a Mach-O file; NULL: none */
 	unsigned gpu;                         /* number of the GPU code object; 0: exe itself */
 	bool allow_mismatch;
@@ -189,7 +191,8 @@ struct ux_sandbox_symbols {
 
 /*
  * Extracts the symbols of a module into the empty file out. As ux_sandbox_extract(), but of *ret
- * only quality, counts, lost, supplementary and needs_supplementary are set.
+ * only quality, counts, lost, split_units, split_missing, supplementary and needs_supplementary
+ * are set.
  */
 enum ux_code ux_sandbox_symbols(const struct ux_sandbox_symbols *what, int out,
 				const struct ux_sandbox_limits *limits, const char *program,

@@ -182,6 +182,7 @@ static enum ux_code task_extract(struct task *t, struct ux_error *err)
 	found->counts = stats.counts;
 	found->text_bytes = stats.text_bytes;
 	found->gsym_bytes = stats.gsym_bytes;
+	found->split_units = stats.split_units;
 	found->split_missing = stats.split_missing + stats.split_mismatched;
 	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
 	return UX_OK;
@@ -280,6 +281,7 @@ static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 		.allow_mismatch = t->request.flag,
 		.no_dwarf = t->request.no_dwarf,
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
+		.split = t->files[UX_SANDBOX_SPLIT].bytes,
 		.arch = t->request.arch[0] != '\0' ? t->request.arch : NULL,
 		.gpu = t->request.gpu != 0 ? gpu : NULL,
 		.place = task_pwrite,
@@ -292,6 +294,8 @@ static enum ux_code task_symbols(struct task *t, struct ux_error *err)
 	found->quality = stats.quality;
 	found->counts = stats.counts;
 	found->gsym_bytes = stats.gsym_bytes;
+	found->split_units = stats.split_units;
+	found->split_missing = stats.split_missing + stats.split_mismatched;
 	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
 	return UX_OK;
 }

@@ -2,6 +2,7 @@
 /* Packing of split files into one archive. */
 #include "extract_job.h"
 
+#include "ar_member.h"
 #include "file.h"
 
 #include <unistd.h>
@@ -20,11 +21,10 @@ bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *mor
 	return false;
 }
 
-/* An archive member: a header of 60 bytes, the file, and a byte of padding to an even size. */
 static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct ux_candidate *c,
 					    uint64_t *left, int fd, struct ux_error *err)
 {
-	char header[64];
+	char name[24];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	int blob = -1;
 	if (c->size > *left)
@@ -35,11 +35,8 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	enum ux_code code = ux_file_map_fd(blob, &file, err);
 	close(blob);
 	UX_TRY(code);
-	int n = snprintf(header, sizeof(header), "%-16" PRIi64 "%-12d%-6d%-6d%-8o%-10zu`\n",
-			 c->number, 0, 0, 0, 0600U, file.bytes.size);
-	UX_TRY(ux_file_write(fd, ux_bytes(header, (size_t)n), err));
-	UX_TRY(ux_file_write(fd, file.bytes, err));
-	return ux_file_write(fd, ux_bytes("\n", file.bytes.size & 1), err);
+	snprintf(name, sizeof(name), "%" PRIi64, c->number);
+	return ux_ar_write_member(fd, name, file.bytes, err);
 }
 
 /* The newest split file whose candidate number is below `below`; NULL: there is none. */
@@ -61,7 +58,7 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
 {
 	uint64_t left = UX_SPLIT_PACK_MOST;
 	const struct ux_candidate *c;
-	UX_TRY(ux_file_write(fd, UX_STR("!<arch>\n"), err));
+	UX_TRY(ux_file_write(fd, UX_STR(UX_AR_MAGIC), err));
 	for (int64_t below = INT64_MAX; (c = split_pack_newest(m, more, below)); below = c->number)
 		UX_TRY(split_pack_write_member(blobs, c, &left, fd, err));
 	return UX_OK;

@@ -4,6 +4,8 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tarfile
+import zipfile
 
 import pytest
 
@@ -164,3 +166,37 @@ def test_push_sends_no_dwo_file_of_another_build_and_says_what_is_lost(server, t
     names = sorted(c["file"].split("/")[-1] for c in candidates(Api(server), build_id(program))
                    if c["kind"] == "dwo")
     assert one["status"] == "uploaded" and names == ["main.dwo", "one.dwo"]
+
+
+@pytest.mark.parametrize("form", ["zip", "nested"])
+def test_dwo_files_in_an_archive_are_read_with_the_program_in_it(server, program, tmp_path, form):
+    """They are found by the IDs of their units: where they lie in the archive does not matter."""
+    linked, parts = moved(program, tmp_path)
+    addresses = code_addresses(linked)
+    objects = tmp_path / ("objects.zip" if form == "nested" else "build.zip")
+    with zipfile.ZipFile(objects, "w", zipfile.ZIP_DEFLATED) as z:
+        for part in parts:
+            z.write(part, f"obj/{part.name}")
+        if form == "zip":
+            z.write(linked, "bin/prog")
+    archive = objects
+    if form == "nested":
+        archive = tmp_path / "build.tar"
+        with tarfile.open(archive, "w") as tar:
+            tar.add(linked, "bin/prog")
+            tar.add(objects, "objects.zip")
+    (one,) = lines(server.unhex("push", "--json", archive))
+    assert one["status"] == "uploaded" and one["quality"] == "inlines" and not one.get("reason"), one
+    assert reported(Api(server), linked, addresses) == ours(program, addresses)
+
+
+def test_an_archive_without_some_dwo_files_says_how_many(server, program, tmp_path):
+    linked, parts = moved(program, tmp_path)
+    archive = tmp_path / "build.zip"
+    with zipfile.ZipFile(archive, "w") as z:
+        z.write(linked, "bin/prog")
+        z.write(parts[0], parts[0].name)
+        z.writestr("obj/hostile.dwo", b"\x7fELF" + bytes(range(256)) * 4)
+    (one,) = lines(server.unhex("push", "--json", archive))
+    assert one["status"] == "uploaded"
+    assert one["reason"].startswith("3 of 4 .dwo files are not here"), one
