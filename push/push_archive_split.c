@@ -6,7 +6,7 @@
  */
 #include "push_archive.h"
 
-#include "ar_member.h"
+#include "ar_write.h"
 #include "file.h"
 
 #include <strings.h>
@@ -35,14 +35,12 @@ enum ux_code ux_archive_keep_split(struct ux_archive_walk *w, const struct ux_sa
 static enum ux_code archive_write_split(const struct ux_push_parts *parts, int fd,
 					struct ux_error *err)
 {
-	char name[24];
-	UX_TRY(ux_file_write(fd, UX_STR(UX_AR_MAGIC), err));
+	UX_TRY(ux_ar_write_begin(fd, err));
 	for (size_t i = 0; i < parts->size; i++) {
 		ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 		struct ux_bytes bytes;
 		UX_TRY(ux_push_map_part(NULL, &parts->data[i], &file, &bytes, err));
-		snprintf(name, sizeof(name), "%zu", i);
-		UX_TRY(ux_ar_write_member(fd, name, bytes, err));
+		UX_TRY(ux_ar_write_member(fd, i, bytes, err));
 	}
 	return UX_OK;
 }

@@ -3,7 +3,6 @@
 #include "ar_member.h"
 
 #include "cursor.h"
-#include "file.h"
 #include "text.h"
 
 struct member {
@@ -72,7 +71,7 @@ static struct member ar_read_member(struct ux_cur *c)
 
 bool ux_ar_is(struct ux_bytes file)
 {
-	return ux_bytes_starts(file, UX_STR(UX_AR_MAGIC));
+	return ux_bytes_starts(file, UX_STR("!<arch>\n"));
 }
 
 /* Opens the archive, at its first member. */
@@ -125,15 +124,4 @@ enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_
 	*ret = found.content;
 	*ret_mtime = found.mtime;
 	return UX_OK;
-}
-
-enum ux_code ux_ar_write_member(int fd, const char *name, struct ux_bytes content,
-				struct ux_error *err)
-{
-	char header[80]; /* 60 bytes, and a byte of padding behind the content to an even size */
-	int n = snprintf(header, sizeof(header), "%-16.15s%-12d%-6d%-6d%-8o%-10zu`\n", name, 0, 0,
-			 0, 0600U, content.size);
-	UX_TRY(ux_file_write(fd, ux_bytes(header, (size_t)n), err));
-	UX_TRY(ux_file_write(fd, content, err));
-	return ux_file_write(fd, ux_bytes("\n", content.size & 1), err);
 }

@@ -24,15 +24,6 @@
 enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_t mtime,
 			  struct ux_bytes *ret, uint64_t *ret_mtime, struct ux_error *err) ux_must;
 
-#define UX_AR_MAGIC "!<arch>\n"
-
-/*
- * Appends a member to an archive that is written, which begins with UX_AR_MAGIC. The name has at
- * most 15 characters and no blank. Codes: those of ux_file_write().
- */
-enum ux_code ux_ar_write_member(int fd, const char *name, struct ux_bytes content,
-				struct ux_error *err) ux_must;
-
 /* True for a file that begins with an archive's magic. */
 bool ux_ar_is(struct ux_bytes file);
 

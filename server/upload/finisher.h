@@ -21,6 +21,7 @@ struct ux_finish_outcome {
 	enum ux_code code;
 	struct ux_error err;
 	const char *word; /* code of the error document; static; NULL: that of the code */
+	bool full;        /* there are too many to finish now */
 	bool has_offset;  /* bytes are missing */
 	uint64_t offset;  /* how many there are */
 };

@@ -2,7 +2,7 @@
 /* Packing of split files into one archive. */
 #include "extract_job.h"
 
-#include "ar_member.h"
+#include "ar_write.h"
 #include "file.h"
 
 #include <unistd.h>
@@ -24,7 +24,6 @@ bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *mor
 static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct ux_candidate *c,
 					    uint64_t *left, int fd, struct ux_error *err)
 {
-	char name[24];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	int blob = -1;
 	if (c->size > *left)
@@ -35,8 +34,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	enum ux_code code = ux_file_map_fd(blob, &file, err);
 	close(blob);
 	UX_TRY(code);
-	snprintf(name, sizeof(name), "%" PRIi64, c->number);
-	return ux_ar_write_member(fd, name, file.bytes, err);
+	return ux_ar_write_member(fd, (uint64_t)c->number, file.bytes, err);
 }
 
 /* The newest split file whose candidate number is below `below`; NULL: there is none. */
@@ -58,7 +56,7 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
 {
 	uint64_t left = UX_SPLIT_PACK_MOST;
 	const struct ux_candidate *c;
-	UX_TRY(ux_file_write(fd, UX_STR(UX_AR_MAGIC), err));
+	UX_TRY(ux_ar_write_begin(fd, err));
 	for (int64_t below = INT64_MAX; (c = split_pack_newest(m, more, below)); below = c->number)
 		UX_TRY(split_pack_write_member(blobs, c, &left, fd, err));
 	return UX_OK;

@@ -7,6 +7,8 @@ enum {
 	PARK_MS = 30 * 1000 /* of a request that waits; it is woken earlier */
 };
 
+#define RETRY_S "1" /* Retry-After when other uploads are being finished */
+
 /* The candidate that the upload became, if it still exists. */
 static const struct ux_candidate *finish_candidate(struct ux_request *req,
 						   const struct ux_upload *up, struct ux_module *m)
@@ -131,9 +133,9 @@ static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_requ
 		ux_finish_upload(ux_server_of(req), what, ret);
 		return false;
 	}
-	ret->word = "busy";
-	ret->code = ux_error_set(&ret->err, UX_ECONFLICT,
-				 "other uploads are being finished; ask again");
+	ret->full = true;
+	ret->code = ux_error_set(&ret->err, UX_EUNAVAILABLE,
+				 "too many other uploads are being finished; repeat it later");
 	return false;
 }
 
@@ -144,6 +146,8 @@ static enum ux_code finish_answer_failed(struct ux_request *req, struct ux_respo
 	res->word = out->word;
 	if (out->has_offset)
 		ux_upload_offset_field(req, res, out->offset);
+	if (out->full) /* nothing is wrong with the upload: clients repeat what has this field */
+		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
 	return out->code;
 }
 

@@ -154,7 +154,7 @@ class Client:
             up.sent = doc["offset"]
         self.all.note(up.name, REQUESTED)
         status, doc, _ = self.ask("finish", "POST", f"/v1/uploads/{up.uid}/finish")
-        while status in (409, 503) and doc["error"]["code"] == "busy":  # a slow machine verifies other uploads
+        while (status, doc.get("error", {}).get("code")) in ((409, "busy"), (503, "unavailable")):  # a slow machine
             time.sleep(0.05)
             status, doc, _ = self.ask("finish", "POST", f"/v1/uploads/{up.uid}/finish")
         assert status in ((200,) if up.kind == "gsym" else (200, 202)), doc

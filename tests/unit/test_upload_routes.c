@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server/upload: the routes of queries and uploads. */
+#include "finisher.h"
 #include "test_server.h"
+
+#include <semaphore.h>
 
 static const char *query_status(struct make_server *s, const char *body, char *status)
 {
@@ -299,6 +302,102 @@ static void better_upload_replaces_a_poorer_answer_at_once(void **state)
 	ux_out_deinit(&poor);
 }
 
+/* --- too many to finish ----------------------------------------------------------------------- */
+
+/* A ux_finish_fn that takes until `ctx` is posted. */
+static void finish_later(void *ctx, const struct ux_finish_request *what,
+			 struct ux_finish_outcome *ret)
+{
+	(void)what;
+	(void)ret;
+	sem_wait(ctx);
+	sem_post(ctx);
+}
+
+static void wake_none(void *ctx)
+{
+	(void)ctx;
+}
+
+static bool may_wait(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static bool has_left(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+/* Fills the queue with uploads of others. */
+static void fill_finisher(struct ux_finisher *f, struct ux_finish_waiter *w)
+{
+	enum ux_finish_state state = UX_FINISH_WAITING;
+	char uid[24];
+	for (size_t i = 0; i <= UX_FINISH_QUEUE_MOST && state != UX_FINISH_FULL; i++) {
+		snprintf(uid, sizeof(uid), "u%zu", i);
+		w[i] = (struct ux_finish_waiter){.wake = wake_none};
+		const struct ux_finish_request what = {
+			.ns = "n", .uid = uid, .size = 1, .who = {.key_id = "", .from = "test"}};
+		state = ux_finisher_join(f, &what, &w[i]);
+	}
+}
+
+/* The answer to `finish` of a client that can wait: its status; *retry: Retry-After. */
+static unsigned finish_waiting(struct make_server *s, const char *uid, char *retry, size_t size)
+{
+	static struct ux_http_waits waits = {may_wait, wake_none, has_left};
+	struct ux_exchange x;
+	char line[UX_TOKEN_SIZE + 16], target[128];
+	snprintf(target, sizeof(target), "/v1/uploads/%s/finish", uid);
+	snprintf(line, sizeof(line), "Bearer %s", s->admin);
+	ux_exchange_init(&x, &s->app, UX_STR("POST"), ux_bytes_cstr(target));
+	ux_exchange_header(&x, UX_STR("Authorization"), ux_bytes_cstr(line));
+	x.req.waits = &waits;
+	ux_exchange_begin(&x);
+	ux_exchange_finish(&x);
+	assert_false(x.parked);
+	for (size_t i = 0; i < x.res.n_fields; i++)
+		if (ux_bytes_eq(x.res.fields[i].name, UX_STR("Retry-After")))
+			snprintf(retry, size, "%s", (const char *)x.res.fields[i].value.data);
+	unsigned status = x.res.status;
+	ux_exchange_deinit(&x, true);
+	return status;
+}
+
+/* A full queue is no fault of the upload: 503, and when to repeat it. */
+static void upload_that_has_no_place_in_the_queue_is_repeated_later(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_finish_waiter *w = calloc(UX_FINISH_QUEUE_MOST + 1, sizeof(*w));
+	char retry[8] = "";
+	sem_t done;
+	assert_non_null(w);
+	assert_int_equal(sem_init(&done, 0, 0), 0);
+	struct ux_http_limits limits = s->app.limits;
+	s->app.limits.upload_bytes = 8 << 20;
+	uint64_t most = atomic_exchange(&s->server.upload_most, UINT64_C(8) << 20);
+	json_t *doc = post(s, "/v1/uploads",
+			   "{\"ids\":[\"gnu:77\"],\"size\":2097152,\"sha256\":"
+			   "\"0011223344556677889900112233445566778899001122334455667788990011\"}",
+			   201);
+	assert_int_equal(ux_finisher_open(&s->server.finisher, 1, 0, finish_later, &done, NULL),
+			 UX_OK);
+	fill_finisher(s->server.finisher, w);
+	assert_int_equal(finish_waiting(s, text_of(doc, "uid"), retry, sizeof(retry)), 503);
+	assert_string_equal(retry, "1");
+	sem_post(&done);
+	ux_finisher_close(s->server.finisher);
+	s->server.finisher = NULL;
+	s->app.limits = limits;
+	atomic_store(&s->server.upload_most, most);
+	json_decref(doc);
+	sem_destroy(&done);
+	free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +407,7 @@ int main(void)
 		SERVER_TEST(upload_goes_on_where_it_was_broken_off),
 		SERVER_TEST(
 			upload_that_is_being_written_is_busy_and_a_refused_writer_holds_nothing),
+		SERVER_TEST(upload_that_has_no_place_in_the_queue_is_repeated_later),
 		SERVER_TEST(finish_is_idempotent),
 		SERVER_TEST(bytes_that_are_not_the_announced_ones_can_be_sent_again),
 		SERVER_TEST(gsym_that_is_bad_or_of_another_module_is_refused_for_good),
