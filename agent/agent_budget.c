@@ -3,10 +3,15 @@
  * What the agent may use of the machine: a share of a core, bytes a second, low priority for
  * processor and disk.
  *
- * The share holds for any minute. A bucket that is refilled with 3/4 of the share and holds a fifth
- * of what the share gives in a minute never lets more than 19/20 of it pass; the rest is for the
- * slice of time in which a child is not watched. Children are stopped while the bucket is empty,
- * which needs no right, unlike a control group, and is exact to that slice.
+ * The share holds for any minute (usage_window.h), and a host that was at rest may use a minute's
+ * worth of it at once: what is new is known within seconds. Large files leave a part of it for
+ * small ones, so that none of these waits a minute for the share of a large one. Children are
+ * stopped while nothing is left, which needs no right, unlike a control group, and is exact to the
+ * slice of time in which a child is not watched; a twentieth of the share is kept for that.
+ *
+ * The share bounds what is taken of the host, not whom it delays. For that a child that works for
+ * longer than such a slice gets a low priority. What is over sooner is not worth it: on a busy host
+ * a low priority would make each of a hundred small files wait for all other work.
  */
 #include "agent_work.h"
 
@@ -19,16 +24,17 @@
 
 enum {
 	NICE = 10,
-	WHOLE = 1000000,   /* the share of a whole core */
-	REFILL_SHARE = 75, /* percent of the share */
-	WINDOW_S = 60,     /* in which the share holds */
-	BURST_SHARE = 20,  /* percent of what the share gives in that time */
-	WAIT_MS = 1000,    /* longest sleep between two looks */
+	WHOLE = 1000000,  /* the share of a whole core */
+	USED_SHARE = 95,  /* percent of the share; the rest is for slices that are not watched */
+	LARGE_SHARE = 75, /* percent of the share, for large files */
+	WAIT_MS = 1000,   /* longest sleep between two looks */
 };
 
 /* Numbers of ioprio_set(2), for which there is no header of the C library. */
 enum {
 	IOPRIO_WHO_PROCESS = 1,
+	IOPRIO_LOW =
+		2 << 13 | 7, /* the last one of those that do not have to wait for all others */
 	IOPRIO_CLASS_IDLE = 3 << 13,
 };
 
@@ -36,9 +42,8 @@ void ux_agent_budget_begin(struct ux_agent *a)
 {
 	if (a->o->cpu_ppm == 0)
 		return;
-	/* Threads and children that are started from here on have them, too. */
-	(void)setpriority(PRIO_PROCESS, 0, NICE);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_CLASS_IDLE);
+	/* Threads and children that are started from here on have it, too. */
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_LOW);
 }
 
 static int64_t budget_timeval_ns(const struct timeval *t)
@@ -62,17 +67,16 @@ static int64_t budget_used_ns(pid_t child)
 /* Charges what was used since the last look. Returns how long nothing more may be used. */
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
-	const int64_t refill = (int64_t)a->o->cpu_ppm * REFILL_SHARE / 100;
-	const int64_t room =
-		(int64_t)WINDOW_S * UX_CLOCK_NS_IN_S / 100 * BURST_SHARE * 100 / REFILL_SHARE;
+	const int64_t share = (int64_t)a->o->cpu_ppm * UX_USAGE_MINUTE * (UX_CLOCK_NS_IN_S / WHOLE);
+	const int64_t most = share / 100 * (a->large ? LARGE_SHARE : USED_SHARE);
 	int64_t now = ux_clock_ns(), used = budget_used_ns(child);
 	int64_t more = ux_max(used - a->cpu_ns, INT64_C(0));
 	a->cpu_ns = ux_max(a->cpu_ns, used);
 	ux_agent_metric_set(&a->metrics.cpu_ms, (uint64_t)(a->cpu_ns / UX_CLOCK_NS_IN_MS));
-	if (refill == 0)
+	if (share == 0)
 		return 0;
-	ux_bucket_take(&a->cpu, now, more * WHOLE / refill);
-	return ux_bucket_wait(&a->cpu, now, 0, room);
+	ux_usage_add(&a->cpu, now, more);
+	return ux_usage_wait(&a->cpu, now, most);
 }
 
 /* Sleeps; the deadline of what is under way moves by that time. */
@@ -101,6 +105,10 @@ void ux_agent_budget_wait(struct ux_agent *a)
 void ux_agent_budget_pace(void *ctx, int child)
 {
 	struct ux_agent *a = ctx;
+	if (a->o->cpu_ppm != 0) { /* it has worked for a slice */
+		(void)setpriority(PRIO_PROCESS, (id_t)child, NICE);
+		(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, child, IOPRIO_CLASS_IDLE);
+	}
 	if (budget_look(a, child) == 0)
 		return;
 	bool stopped = kill(child, SIGSTOP) == 0;

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 enum {
-	BATCH_MOST = 512,  /* files of one query */
-	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
+	BATCH_MOST = 512,      /* files of one query */
+	LARGE_LEAST = 4 << 20, /* bytes of a file that leaves processor time for others */
+	BATCH_QUEUED = 16,     /* files that are identified before they go to the queue */
 };
 
 /* The modules of a batch of files. */
@@ -154,15 +155,19 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	struct ux_agent *a = b->agent;
 	struct ux_push_module *m = &b->modules.data[i];
 	a->failed = false;
+	a->large = m->part.size >= LARGE_LEAST;
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	enum ux_agent_known known = UX_AGENT_THERE;
+	enum ux_code code = UX_OK;
 	if (b->answers && b->answers[i].verdict == UX_PUSH_WANTED && ux_agent_is_public(a, m))
 		known = UX_AGENT_PUBLIC;
 	else if (b->answers)
-		UX_TRY(ux_push_module_send(&a->work, m, &b->answers[i], err));
+		code = ux_push_module_send(&a->work, m, &b->answers[i], err);
 	else
-		UX_TRY(ux_agent_queue_module(a, m, err));
+		code = ux_agent_queue_module(a, m, err);
+	a->large = false;
+	UX_TRY(code);
 	if (a->failed)
 		b->known[b->owners[i]] = UX_AGENT_UNKNOWN;
 	else if (b->answers && !a->push.dry_run)

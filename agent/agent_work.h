@@ -11,6 +11,7 @@
 #include "host_watch.h"
 #include "push_work.h"
 #include "runtime_part.h"
+#include "usage_window.h"
 
 enum {
 	UX_AGENT_PUBLIC_MOST = 8, /* debuginfod servers */
@@ -73,7 +74,8 @@ struct ux_agent {
 	unsigned attempts;            /* how often that was so in succession */
 	int64_t away_ms;              /* since when, by the monotonic clock */
 	int64_t again_ms;             /* when it is tried again; 0: at once */
-	struct ux_bucket cpu;         /* processor time */
+	struct ux_usage_window cpu;   /* processor time */
+	bool large;                   /* it is used for a large file */
 	struct ux_bucket bytes;       /* of uploads */
 	int64_t cpu_ns;               /* that was used in all */
 	struct ux_agent_metrics metrics;

@@ -13,12 +13,12 @@ from tool import UNHEX, unhex
 class Agent:
     """A running agent; .results() are the objects it has printed, .text() what it said besides."""
 
-    def __init__(self, server, folder, *options, around=()):
+    def __init__(self, server, folder, *options, around=(), cpu="none"):
         self.out, self.err = pathlib.Path(folder) / "agent.out", pathlib.Path(folder) / "agent.err"
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
         env.update(server.env)
         with open(self.out, "ab") as out, open(self.err, "ab") as err:
-            self.process = subprocess.Popen([*around, UNHEX, "agent", "--json", "--state", pathlib.Path(folder) / "agent-state", "--cpu", "none",
+            self.process = subprocess.Popen([*around, UNHEX, "agent", "--json", "--state", pathlib.Path(folder) / "agent-state", "--cpu", cpu,
                                              *map(str, options)], env=env,
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 
@@ -52,9 +52,9 @@ class Agent:
 
 
 @contextlib.contextmanager
-def running_agent(server, folder, *options, around=()):
+def running_agent(server, folder, *options, around=(), cpu="none"):
     """An agent that has pushed what ran when it was started."""
-    agent = Agent(server, folder, *options, around=around)
+    agent = Agent(server, folder, *options, around=around, cpu=cpu)
     try:
         yield agent
     finally:

@@ -90,7 +90,7 @@ def start_services(folder, services):
                    env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(folder / "cache"), "HOME": str(folder)})
     subprocess.run(["rustc", "-O", "-C", "link-arg=-Wl,--build-id", "-o", folder / "busy-rust", folder / "busy.rs"], check=True)
     subprocess.run(["javac", "-d", folder, folder / "Busy.java"], check=True)
-    for command in (("node", "-e", NODE), ("/usr/bin/python3", "-c", PYTHON), (folder / "busy-go",),
+    for command in (("node", "--perf-basic-prof", "-e", NODE), ("/usr/bin/python3", "-c", PYTHON), (folder / "busy-go",),
                     (folder / "busy-rust",), ("java", "-Xmx64m", "-cp", folder, "Busy")):
         services.append(ready(*command))
     services += start_nginx(folder)
@@ -146,7 +146,7 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
         start_services(tmp_path, services)
         data, postgres = start_postgres()
         services += postgres
-        with running_agent(server, tmp_path) as agent:
+        with running_agent(server, tmp_path, "--jit", cpu="5%") as agent:
             began = time.monotonic()
             for program in programs:
                 services.append(subprocess.Popen([program, "1000"], stdout=subprocess.DEVNULL))

@@ -142,7 +142,7 @@ def test_a_process_in_another_mount_and_process_namespace_is_sent(server, tmp_pa
     with running_agent(server, tmp_path, "--jit", "--host", "node-7") as agent:
         process = subprocess.Popen(["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c",
                                     f"cp {tmp_path}/hot.js /var/tmp/hot-$$.js; mount -t tmpfs none /tmp; "
-                                    "exec node --perf-basic-prof /var/tmp/hot-$$.js"], stdout=subprocess.PIPE, text=True)
+                                    "exec node --perf-basic-prof /var/tmp/hot-$$.js"], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         try:
             assert process.stdout.readline() == "ready\n"
             child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
