@@ -108,11 +108,44 @@ ux_inline bool otlp_scan_tag(struct ux_cur *c, const uint8_t *end, uint8_t tag)
 	return found;
 }
 
+enum {
+	SMALL = 32,      /* bytes of most locations, at most */
+	SMALL_ROOM = 64, /* bytes from the first one of these on, of which any may be read */
+};
+
 /*
- * Most of a message are locations. Their fields as encoders write them, in the order of their
- * numbers and with tags of one byte, are read with the cursor of their table, which leaves room for
- * reading ahead. False: a field is of another kind, or does not end where the location does; ret is
- * invalid then.
+ * Most of a message are small locations. Their fields as encoders write them, in the order of their
+ * numbers, with tags of one byte and sizes of one byte, are read without a look at where the
+ * message ends: p has room for SMALL_ROOM bytes. False as below.
+ */
+ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct otlp_scanned *ret)
+{
+	const uint8_t *end = p + size;
+	*ret = (struct otlp_scanned){0};
+	if (ux_likely(*p == (OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))) {
+		const bool two = p[1] >= 0x80;
+		ret->mapping = (p[1] & 0x7fu) | (two ? (unsigned)p[2] << 7 : 0);
+		if (ux_unlikely(two && p[2] >= 0x80))
+			return false;
+		p += 2 + two;
+	}
+	if (ux_likely(*p == (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))) {
+		const unsigned n = ux_uleb_wide(p + 1, &ret->address);
+		if (ux_unlikely(n == 0))
+			return false;
+		p += 1 + n;
+	}
+	for (; p < end && *p == (OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES); p += 2 + p[1])
+		ret->named = true;
+	if (p < end && *p == (OTLP_LOCATION_ATTRIBUTES << 3 | UX_PROTOBUF_BYTES))
+		p += 2 + p[1];
+	return p == end; /* a size of two bytes is over SMALL, and has led elsewhere */
+}
+
+/*
+ * Other locations with fields as encoders write them, in the order of their numbers and with tags
+ * of one byte, are read with the cursor of their table, which leaves room for reading ahead. False:
+ * a field is of another kind, or does not end where the location does; ret is invalid then.
  */
 ux_inline bool otlp_scan_plain_location(struct ux_cur *c, uint64_t size, struct otlp_scanned *ret)
 {
@@ -172,18 +205,38 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 	return ux_otlp_locations_append(&n->locations, l) ? UX_OK : ux_error_nomem(err);
 }
 
+enum {
+	RESERVED_MOST = 1 << 14, /* locations for which there is room from the beginning */
+};
+
+/* Makes room for the locations that are left of a table if all are as small as the next one. */
+static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur *c)
+{
+	const size_t left = ux_cur_left(c), size = left > 1 ? 2 + (size_t)c->pos[1] : left;
+	return ux_otlp_locations_reserve(
+		&n->locations,
+		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MOST));
+}
+
 /* Reads the locations that come next, as far as their tags are those that encoders write. */
 static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
 					struct ux_error *err)
 {
 	struct ux_cur c = *ret;
+	if (!ux_cur_more(&c) || *c.pos != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES))
+		return UX_OK;
+	if (!otlp_reserve_locations(n, &c))
+		return ux_error_nomem(err);
 	while (ux_cur_more(&c) && *c.pos == (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES)) {
 		struct otlp_scanned s;
 		const struct ux_cur before = c;
 		ux_cur_pass(&c, 1);
 		const uint64_t size = ux_cur_uleb(&c);
 		const uint8_t *content = c.pos;
-		if (ux_unlikely(!otlp_scan_plain_location(&c, size, &s))) {
+		if (ux_likely(size <= SMALL && ux_cur_left(&c) >= SMALL_ROOM &&
+			      otlp_scan_small_location(c.pos, (size_t)size, &s))) {
+			ux_cur_pass(&c, (size_t)size);
+		} else if (ux_unlikely(!otlp_scan_plain_location(&c, size, &s))) {
 			c = before;
 			ux_cur_pass(&c, 1);
 			struct ux_cur sub = ux_cur_sub(&c, ux_cur_uleb(&c));

@@ -103,18 +103,43 @@ ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 	return p;
 }
 
-/* The line of a function of the message. Returns the position behind it. */
-ux_inline uint8_t *ux_otlp_lines_put(uint8_t *p, uint32_t function, uint32_t line)
+/*
+ * How the lines of a function of the message begin, which is made once for all of them: the field
+ * with its number and the tag of the field behind it, and how many bytes these are.
+ */
+struct ux_otlp_line_head {
+	uint8_t bytes[7];
+	uint8_t size;
+};
+
+ux_inline struct ux_otlp_line_head ux_otlp_line_head(uint32_t function)
+{
+	uint8_t bytes[UX_OTLP_LINE_MOST] = {OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT};
+	uint8_t *end = ux_uleb_put(bytes + 1, function);
+	struct ux_otlp_line_head head;
+	*end++ = OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT;
+	memcpy(head.bytes, bytes, sizeof(head.bytes));
+	head.size = (uint8_t)(end - bytes);
+	return head;
+}
+
+/* A line of a function whose head was made. Returns the position behind it. */
+ux_inline uint8_t *ux_otlp_lines_put_head(uint8_t *p, const struct ux_otlp_line_head *function,
+					  uint32_t line)
 {
 	p[0] = OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES;
-	p[2] = OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT;
-	uint8_t *q = ux_uleb_put(p + 3, function);
-	if (ux_likely(line != 0)) {
-		*q = OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT;
-		q = ux_uleb_put(q + 1, line);
-	}
+	memcpy(p + 2, function, sizeof(*function));
+	uint8_t *q = p + 2 + function->size;
+	q = ux_likely(line != 0) ? ux_uleb_put(q, line) : q - 1;
 	p[1] = (uint8_t)(q - p - 2);
 	return q;
+}
+
+/* A line of a function of the message. Returns the position behind it. */
+ux_inline uint8_t *ux_otlp_lines_put(uint8_t *p, uint32_t function, uint32_t line)
+{
+	const struct ux_otlp_line_head head = ux_otlp_line_head(function);
+	return ux_otlp_lines_put_head(p, &head, line);
 }
 
 ux_inline void ux_otlp_lines_end(struct ux_otlp_names *n, size_t address, const uint8_t *p)

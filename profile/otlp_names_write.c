@@ -17,6 +17,15 @@ enum {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* A field with the number of a string; it is left out for the empty one. */
+ux_inline uint8_t *otlp_put_string_number(uint8_t *p, unsigned field, uint32_t number)
+{
+	if (ux_unlikely(number == 0))
+		return p;
+	*p = (uint8_t)(field << 3 | UX_PROTOBUF_VARINT);
+	return ux_uleb_put(p + 1, number);
+}
+
 uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
 				uint32_t file)
 {
@@ -28,18 +37,14 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 		ux_protobuf_put_bytes(&n->functions, OTLP_FUNCTION_TABLE, UX_BYTES_NONE);
 		n->n_functions++;
 	}
-	const uint32_t strings[] = {0, name, linkage, file};
 	uint8_t *start = ux_out_room(&n->functions, MOST), *p = start;
 	if (!start)
 		return 0;
 	*p++ = OTLP_FUNCTION_TABLE << 3 | UX_PROTOBUF_BYTES;
 	uint8_t *size = p++;
-	for (unsigned field = OTLP_FUNCTION_NAME; field <= OTLP_FUNCTION_FILENAME; field++) {
-		if (strings[field] == 0)
-			continue;
-		*p++ = (uint8_t)(field << 3 | UX_PROTOBUF_VARINT);
-		p = ux_uleb_put(p, strings[field]);
-	}
+	p = otlp_put_string_number(p, OTLP_FUNCTION_NAME, name);
+	p = otlp_put_string_number(p, OTLP_FUNCTION_SYSTEM_NAME, linkage);
+	p = otlp_put_string_number(p, OTLP_FUNCTION_FILENAME, file);
 	*size = (uint8_t)(p - size - 1);
 	n->functions.size -= MOST - (size_t)(p - start);
 	return n->n_functions++;
@@ -60,6 +65,7 @@ struct otlp_copy {
 	size_t next; /* location */
 	uint8_t *to;
 	const uint8_t *wide_end; /* up to here WIDE bytes of the message can be read */
+	const uint8_t *room_end; /* of the buffer */
 };
 
 static size_t otlp_uleb_size(uint64_t v)
@@ -68,19 +74,6 @@ static size_t otlp_uleb_size(uint64_t v)
 	while (v >>= 7)
 		n++;
 	return n;
-}
-
-/* The bytes by which the locations of a dictionary that ends at `end` grow, from `next` on. */
-static size_t otlp_growth(const struct ux_otlp_names *n, size_t next, uint32_t end)
-{
-	size_t more = 0;
-	for (size_t i = next; i < n->locations.size && n->locations.data[i].field < end; i++) {
-		const struct ux_otlp_location *l = &n->locations.data[i];
-		const size_t content = l->end - l->content + (size_t)l->n_lines;
-		if (l->n_lines > 0)
-			more += 1 + otlp_uleb_size(content) + content - (l->end - l->field);
-	}
-	return more;
 }
 
 ux_inline void otlp_copy(struct otlp_copy *c, const void *from, size_t size)
@@ -118,10 +111,11 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 	const struct ux_otlp_names *n = c->names;
 	const uint8_t *from = f->bytes.start;
 	const uint32_t end = (uint32_t)(f->bytes.end - n->bytes.data);
-	const size_t size = ux_cur_left(&f->bytes) + otlp_growth(n, c->next, end) +
-			    (last ? n->functions.size + n->strings.fields.size : 0);
-	*c->to++ = OTLP_DICTIONARY << 3 | UX_PROTOBUF_BYTES;
-	c->to = ux_uleb_put(c->to, size);
+	/* The size is not known yet, and has seldom fewer bytes than that of all the room. */
+	uint8_t *const start = c->to + 1;
+	const size_t size_bytes = otlp_uleb_size((uint64_t)(c->room_end - c->to));
+	*c->to = OTLP_DICTIONARY << 3 | UX_PROTOBUF_BYTES;
+	c->to = start + size_bytes;
 	for (; c->next < n->locations.size && n->locations.data[c->next].field < end; c->next++) {
 		const struct ux_otlp_location *l = &n->locations.data[c->next];
 		if (l->n_lines == 0)
@@ -141,6 +135,13 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 		if (n->strings.fields.size > 0)
 			otlp_copy(c, n->strings.fields.data, n->strings.fields.size);
 	}
+	const size_t size = (size_t)(c->to - start) - size_bytes;
+	uint8_t number[ULEB_MOST];
+	const size_t n_number = (size_t)(ux_uleb_put(number, size) - number);
+	if (n_number < size_bytes)
+		memmove(start + n_number, start + size_bytes, size);
+	memcpy(start, number, n_number);
+	c->to = start + n_number + size;
 }
 
 enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *out,
@@ -164,6 +165,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 	struct otlp_copy copy = {
 		.names = n,
 		.to = start,
+		.room_end = start + most,
 		.wide_end = n->bytes.data + n->bytes.size - ux_min(n->bytes.size, (size_t)WIDE),
 	};
 	c = ux_cur_make(n->bytes, SECTION, false);

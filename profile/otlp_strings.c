@@ -62,15 +62,22 @@ static struct ux_otlp_string_slot *otlp_string_slot(const struct ux_otlp_strings
 /* Writes the field of a string, and adds it to the list. */
 static bool otlp_strings_append(struct ux_otlp_strings *s, struct ux_bytes text)
 {
-	ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, text);
-	if (s->fields.failed || s->fields.size > UINT32_MAX)
+	enum {
+		HEAD_MOST = 11, /* bytes of a tag and a size */
+	};
+	const size_t most = HEAD_MOST + text.size;
+	uint8_t *start = ux_out_room(&s->fields, most);
+	if (ux_unlikely(!start))
 		return false;
-	const struct ux_otlp_string one = {(uint32_t)(s->fields.size - text.size),
-					   (uint32_t)text.size};
-	return ux_otlp_string_list_append(&s->list, one);
+	*start = OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES;
+	uint8_t *to = ux_uleb_put(start + 1, text.size);
+	memcpy(to, text.data, text.size);
+	s->fields.size -= most - (size_t)(to + text.size - start);
+	const struct ux_otlp_string one = {(uint32_t)(to - s->fields.data), (uint32_t)text.size};
+	return s->fields.size <= UINT32_MAX && ux_otlp_string_list_append(&s->list, one);
 }
 
-uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text)
+uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash)
 {
 	if (text.size == 0 || s->fields.failed)
 		return 0;
@@ -78,18 +85,22 @@ uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text)
 		ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, UX_BYTES_NONE);
 		s->first = 1;
 	}
-	const uint32_t tag = (uint32_t)ux_hash_bytes(text);
 	if (s->list.size >= s->slots.size / 2 && !otlp_strings_grow(s)) {
 		s->fields.failed = true;
 		return 0;
 	}
-	struct ux_otlp_string_slot *slot = otlp_string_slot(s, text, tag);
+	struct ux_otlp_string_slot *slot = otlp_string_slot(s, text, hash);
 	if (slot->number == 0) {
 		if (!otlp_strings_append(s, text)) {
 			s->fields.failed = true;
 			return 0;
 		}
-		*slot = (struct ux_otlp_string_slot){(uint32_t)s->list.size, tag};
+		*slot = (struct ux_otlp_string_slot){(uint32_t)s->list.size, hash};
 	}
 	return s->first + slot->number - 1;
+}
+
+uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text)
+{
+	return text.size == 0 ? 0 : ux_otlp_strings_put(s, text, (uint32_t)ux_hash_bytes(text));
 }

@@ -41,4 +41,14 @@ void ux_otlp_strings_deinit(struct ux_otlp_strings *s);
  * after a failure, which is latched. */
 uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text);
 
+/* The same with the lower half of the text's hash (ux_hash_bytes()), for callers that have it. */
+uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
+
+/* Prefetches where a string with this hash is looked for. */
+ux_inline void ux_otlp_strings_expect(const struct ux_otlp_strings *s, uint32_t hash)
+{
+	if (s->slots.size > 0)
+		__builtin_prefetch(&s->slots.data[hash & (s->slots.size - 1)]);
+}
+
 #endif

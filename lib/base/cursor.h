@@ -178,27 +178,36 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 }
 
 /*
- * The same for numbers that mostly have several bytes: where eight are left, all of them are taken
- * at once.
+ * Reads an unsigned LEB128 from eight bytes that are there, all of them at once. Returns how many
+ * it has; 0: more than eight.
  */
-ux_inline uint64_t ux_cur_uleb_wide(struct ux_cur *c)
+ux_inline unsigned ux_uleb_wide(const uint8_t *p, uint64_t *ret)
 {
 	uint64_t v = 0;
-	if (ux_unlikely(c->end - c->pos < (ptrdiff_t)sizeof(v)))
-		return ux_cur_uleb(c);
-	memcpy(&v, c->pos, sizeof(v));
+	memcpy(&v, p, sizeof(v));
 	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 		v = __builtin_bswap64(v);
 	const uint64_t last =
 		~v & 0x8080808080808080u; /* the lowest bit is that of its last byte */
 	if (ux_unlikely(last == 0))
-		return ux_cur_uleb(c);
+		return 0;
 	v &= last ^ (last - 1);
 	v = (v & 0x007f007f007f007fu) | (v & 0x7f007f007f007f00u) >> 1;
 	v = (v & 0x00003fff00003fffu) | (v & 0x3fff00003fff0000u) >> 2;
-	v = (v & 0x000000000fffffffu) | (v & 0x0fffffff00000000u) >> 4;
+	*ret = (v & 0x000000000fffffffu) | (v & 0x0fffffff00000000u) >> 4;
+	return ((unsigned)__builtin_ctzll(last) >> 3) + 1;
+}
+
+/* As ux_cur_uleb() for numbers that mostly have several bytes. */
+ux_inline uint64_t ux_cur_uleb_wide(struct ux_cur *c)
+{
+	uint64_t v = 0;
+	const unsigned n =
+		ux_likely(c->end - c->pos >= (ptrdiff_t)sizeof(v)) ? ux_uleb_wide(c->pos, &v) : 0;
+	if (ux_unlikely(n == 0))
+		return ux_cur_uleb(c);
 	c->prev = c->pos;
-	c->pos += (__builtin_ctzll(last) >> 3) + 1;
+	c->pos += n;
 	return v;
 }
 

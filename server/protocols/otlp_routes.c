@@ -6,7 +6,6 @@
 #include "forwarder.h"
 #include "otlp_exchange.h"
 #include "otlp_json.h"
-#include "otlp_symbolize.h"
 #include "profile_keeper.h"
 #include "protocols.h"
 #include "unhex/frame.h"

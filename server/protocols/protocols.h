@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handlers of the debuginfod, Mozilla, pprof and OpenTelemetry protocols; the paths are in
- * server/run/routes.c.
+ * The handlers of the debuginfod, Mozilla, pprof and OpenTelemetry protocols, whose paths are in
+ * server/run/routes.c, and names for the messages of the last one.
  */
 #ifndef UX_PROTOCOLS_H
 #define UX_PROTOCOLS_H
@@ -26,5 +26,15 @@ ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
 
 /* POST /v1development/profiles and POST /v1/symbolize/otlp: profiles of OpenTelemetry. */
 ux_handler_fn ux_handle_otlp_profiles, ux_handle_symbolize_otlp;
+
+/*
+ * Appends the message with names from the modules of the caller's namespace. What cannot be named
+ * is left as it is: a module that is missing is fetched from upstreams meanwhile, and known to the
+ * next message; when the request's work is over its budget, the other locations stay without names.
+ * UX_ECORRUPT: the message is malformed, with the offset. UX_EUNAVAILABLE: the request's deadline
+ * has passed, or its client has left. UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message, struct ux_out *out)
+	ux_must;
 
 #endif

@@ -41,11 +41,15 @@ enum {
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */
 	/* of a function: its linkage name, as the module's file has it; otherwise as data. It may
-	 * be longer than any text: see ux_cached_linkage(). */
+	 * be longer than any text, and then has more bytes than linkage_size. */
 	const char *linkage;
-	uint32_t size;
+	/* the lower half of ux_hash_bytes() of both, so that writers of tables of texts need not
+	 * wait for the bytes */
+	uint32_t hash, linkage_hash;
+	uint16_t size, linkage_size;
 	bool plain; /* printable ASCII without quotes and backslashes, which JSON need not escape */
 };
+static_assert(2 * UX_FRAME_TEXT_MOST + 1 <= UINT16_MAX, "a path has two texts and a slash");
 
 struct ux_cached_file {
 	uint32_t dir, base; /* numbers of texts */
@@ -181,9 +185,7 @@ ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, u
 /* The linkage name of a function's text; what is over the limit of a text is cut off. */
 ux_inline struct ux_bytes ux_cached_linkage(const struct ux_cached_text *t)
 {
-	return t->linkage == t->data
-		       ? ux_bytes(t->data, t->size)
-		       : ux_bytes(t->linkage, strnlen(t->linkage, UX_FRAME_TEXT_MOST));
+	return ux_bytes(t->linkage, t->linkage_size);
 }
 
 /* Prefetches the bytes of a text, or the first of them: the processor then expects the others. */

@@ -91,6 +91,21 @@ static bool cached_text_is_plain(struct ux_bytes text)
 	return (half[0] | half[1]) == 0;
 }
 
+/* A text and the linkage name that it was made of; both are the same bytes if none was. */
+static struct ux_cached_text cached_text_of(struct ux_bytes text, struct ux_bytes linkage)
+{
+	const uint32_t hash = (uint32_t)ux_hash_bytes(text);
+	return (struct ux_cached_text){
+		.data = (const char *)text.data,
+		.linkage = (const char *)linkage.data,
+		.hash = hash,
+		.linkage_hash = linkage.data == text.data ? hash : (uint32_t)ux_hash_bytes(linkage),
+		.size = (uint16_t)text.size,
+		.linkage_size = (uint16_t)linkage.size,
+		.plain = cached_text_is_plain(text),
+	};
+}
+
 /* Replaces a text by a copy in the cache's memory, which is followed by `mark`. */
 static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, struct ux_bytes mark)
 {
@@ -148,6 +163,8 @@ bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool funct
 		return false;
 	if (*number == 0) {
 		struct ux_bytes text = ux_bytes(s, strnlen(s, UX_FRAME_TEXT_MOST + 1));
+		const struct ux_bytes linkage =
+			ux_bytes(s, ux_min(text.size, (size_t)UX_FRAME_TEXT_MOST));
 		if (function && m->mode != UX_DEMANGLE_NONE && !frame_cache_demangle(m, &text))
 			return false;
 		if (ux_text_cut(&text, UX_FRAME_TEXT_MOST) &&
@@ -157,8 +174,7 @@ bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool funct
 			frame_cache_append(m, &m->lists.texts, sizeof(*t), number);
 		if (!t)
 			return false;
-		*t = (struct ux_cached_text){(const char *)text.data, s, (uint32_t)text.size,
-					     cached_text_is_plain(text)};
+		*t = cached_text_of(text, text.data == (const uint8_t *)s ? text : linkage);
 	}
 	*ret = *number;
 	return true;
@@ -181,8 +197,7 @@ static bool frame_cache_join_path(struct ux_frame_cache *m, struct ux_cached_fil
 		return false;
 	struct ux_cached_text *t = frame_cache_append(m, &m->lists.texts, sizeof(*t), &file->path);
 	if (t)
-		*t = (struct ux_cached_text){(const char *)text.data, (const char *)text.data,
-					     (uint32_t)text.size, cached_text_is_plain(text)};
+		*t = cached_text_of(text, text);
 	return t != NULL;
 }
 

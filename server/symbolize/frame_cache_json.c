@@ -60,7 +60,8 @@ static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_t
 static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 			   const struct ux_cached_frame *f, struct ux_out *out)
 {
-	struct ux_cached_text function = {"", "", 0, true}, path = function;
+	struct ux_cached_text function = {.data = "", .linkage = "", .plain = true},
+			      path = function;
 	if (f->function != 0)
 		function = *ux_cached_text(m, f->function);
 	if (f->file != 0)

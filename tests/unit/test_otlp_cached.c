@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* otlp_cached: lines from frames of a frame cache, compared with a plain way to the same bytes. */
+#include "sweep.h"
+
+#include "frame_cache.h"
+#include "otlp_cached.h"
+#include "otlp_fields.h"
+
+enum {
+	LOCATIONS = 3000,
+	NAMES = 150,
+};
+
+static atomic_size_t all;
+
+/* A message of LOCATIONS locations of one module. Each fourth has attributes of its own size. */
+static void write_request(struct ux_out *out)
+{
+	static const char *const strings[] = {"", "process.executable.build_id.gnu", "00ff"};
+	static const uint8_t attributes[29] = {1};
+	struct ux_out dictionary = {0}, one = {0}, value = {0};
+	ux_protobuf_put_bytes(&dictionary, OTLP_MAPPING_TABLE, UX_BYTES_NONE);
+	ux_protobuf_put_uint(&one, OTLP_MAPPING_ATTRIBUTES, 1);
+	for (unsigned i = 0; i < 3; i++)
+		ux_protobuf_put_message(&dictionary, OTLP_MAPPING_TABLE, &one);
+	for (uint64_t i = 0; i < LOCATIONS; i++) {
+		ux_out_reset(&one);
+		ux_protobuf_put_uint(&one, OTLP_LOCATION_MAPPING, 1 + i % 3);
+		ux_protobuf_put_uint(&one, OTLP_LOCATION_ADDRESS, i * 977);
+		if (i % 4 == 0)
+			ux_protobuf_put_bytes(&one, OTLP_LOCATION_ATTRIBUTES,
+					      ux_bytes(attributes, 1 + i % sizeof(attributes)));
+		ux_protobuf_put_message(&dictionary, OTLP_LOCATION_TABLE, &one);
+	}
+	for (size_t i = 0; i < ux_countof(strings); i++)
+		ux_protobuf_put_bytes(&dictionary, OTLP_STRING_TABLE, ux_bytes_cstr(strings[i]));
+	ux_protobuf_put_bytes(&dictionary, OTLP_ATTRIBUTE_TABLE, UX_BYTES_NONE);
+	ux_out_reset(&one);
+	ux_protobuf_put_uint(&value, OTLP_VALUE_STRING_INDEX, 2);
+	ux_protobuf_put_uint(&one, OTLP_ATTRIBUTE_KEY, 1);
+	ux_protobuf_put_message(&one, OTLP_ATTRIBUTE_VALUE, &value);
+	ux_protobuf_put_message(&dictionary, OTLP_ATTRIBUTE_TABLE, &one);
+	ux_protobuf_put_message(out, OTLP_DICTIONARY, &dictionary);
+	assert_false(out->failed);
+	ux_out_deinit(&dictionary);
+	ux_out_deinit(&one);
+	ux_out_deinit(&value);
+}
+
+/* --- the plain way ---------------------------------------------------------------------------- */
+
+/* The functions of the message so far, looked for one by one. */
+struct plain_functions {
+	size_t n;
+	struct {
+		uint32_t text, file, number;
+	} all[NAMES * NAMES];
+};
+
+static uint32_t plain_function(struct plain_functions *p, struct ux_otlp_names *n,
+			       const struct ux_frame_cache *cache, const struct ux_cached_frame *f)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->all[i].text == f->function && p->all[i].file == f->file)
+			return p->all[i].number;
+	uint32_t number = UINT32_MAX, name = 0, linkage = 0, file = 0;
+	const struct ux_bytes none = UX_STR(UX_NO_NAME);
+	const bool named =
+		f->function != 0 && !ux_bytes_eq(ux_cached_text_bytes(cache, f->function), none);
+	if (f->up != 0 || named) {
+		if (f->function != 0) {
+			const struct ux_cached_text *t = ux_cached_text(cache, f->function);
+			name = ux_otlp_names_string(n, ux_cached_text_bytes(cache, f->function));
+			linkage = ux_otlp_names_string(n, ux_bytes_cstr(t->linkage));
+		}
+		if (f->file != 0)
+			file = ux_otlp_names_string(
+				n,
+				ux_cached_text_bytes(cache, ux_cached_file(cache, f->file)->path));
+		number = ux_otlp_names_function(n, name, linkage, file);
+	}
+	assert_true(p->n < ux_countof(p->all));
+	p->all[p->n].text = f->function;
+	p->all[p->n].file = f->file;
+	p->all[p->n++].number = number;
+	return number;
+}
+
+static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *cache,
+			  const uint32_t *frames)
+{
+	struct plain_functions *p = calloc(1, sizeof(*p));
+	size_t named = 0;
+	assert_non_null(p);
+	for (size_t i = 0; i < LOCATIONS; i++) {
+		uint8_t *start = ux_otlp_lines_begin(n, UX_FRAMES_MOST), *end = start;
+		assert_non_null(start);
+		for (uint32_t frame = frames[i]; frame != 0;) {
+			const struct ux_cached_frame *f = ux_cached_frame(cache, frame);
+			const uint32_t function = plain_function(p, n, cache, f);
+			end = function == UINT32_MAX ? start
+						     : ux_otlp_lines_put(end, function, f->line);
+			frame = f->up;
+		}
+		if (end != start)
+			ux_otlp_lines_end(n, i, end);
+		named += end != start;
+	}
+	free(p);
+	return named;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+/* What differs between the cases. */
+struct shape {
+	unsigned depth;    /* most frames of an address */
+	unsigned nameless; /* one of so many functions has no name; 0: all have one */
+	unsigned files;    /* of one function */
+};
+
+static char names[NAMES][24];
+
+static void add_frames(struct ux_frame_cache *m, const struct shape *s, uint32_t *ret)
+{
+	static const char *const bases[] = {"", "a.c", "b.h", "c.h"};
+	uint32_t dice = 7;
+	for (size_t i = 0; i < NAMES; i++)
+		(void)snprintf(names[i], sizeof(names[i]), i % 2 ? "_Z4f%zuv" : "f%zu()",
+			       100 + i / 2 * 2);
+	ux_frame_cache_lock(m);
+	for (size_t i = 0; i < LOCATIONS; i++) {
+		struct ux_frame frames[UX_FRAMES_MOST];
+		const size_t n = (dice >> 8) % (s->depth + 1);
+		for (size_t k = 0; k < n; k++) {
+			dice = dice * 1103515245 + 12345;
+			const unsigned which = (dice >> 10) % NAMES;
+			const char *name = names[which];
+			if (s->nameless && which % s->nameless == 0)
+				name = which % 2 ? "" : UX_NO_NAME;
+			frames[k] = (struct ux_frame){
+				.function = name,
+				.dir = "/src",
+				.base = bases[(which + (dice >> 20) % s->files) % 4],
+				.line = (dice >> 12) % 700 * ((dice >> 24) % 60)};
+		}
+		assert_true(ux_frame_cache_add(m, i * 977, frames, n, &ret[i]));
+		dice = dice * 1103515245 + 12345;
+	}
+	ux_frame_cache_unlock(m);
+}
+
+static void expect_equal(const struct shape *s)
+{
+	static uint32_t frames[LOCATIONS];
+	struct ux_out request = {0}, expected = {0}, got = {0};
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	struct ux_otlp_cached *c = malloc(sizeof(*c));
+	assert_non_null(c);
+	add_frames(m, s, frames);
+	write_request(&request);
+
+	struct ux_otlp_names n = {.bytes = ux_out_bytes(&request)};
+	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
+	assert_int_equal(n.modules.size, 1);
+	assert_int_equal(n.modules.data[0].n, LOCATIONS);
+	const size_t named = plain_lines(&n, m, frames);
+	assert_int_equal(ux_otlp_names_write(&n, &expected, NULL), UX_OK);
+	ux_otlp_names_deinit(&n);
+
+	n = (struct ux_otlp_names){.bytes = ux_out_bytes(&request)};
+	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
+	ux_otlp_cached_init(c, &n);
+	for (size_t at = 0; at < LOCATIONS; at += LOCATIONS / 4)
+		assert_int_equal(ux_otlp_cached_put(c, m, frames + at, LOCATIONS / 4, at, NULL),
+				 UX_OK);
+	assert_int_equal(c->named, named);
+	assert_int_equal(c->nameless, LOCATIONS - named);
+	assert_int_equal(ux_otlp_names_write(&n, &got, NULL), UX_OK);
+	assert_true(got.size > request.size);
+	assert_true(ux_bytes_eq(ux_out_bytes(&got), ux_out_bytes(&expected)));
+
+	ux_otlp_cached_deinit(c);
+	free(c);
+	ux_otlp_names_deinit(&n);
+	ux_out_deinit(&request);
+	ux_out_deinit(&expected);
+	ux_out_deinit(&got);
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
+static void addresses_get_the_lines_of_their_frames(void **state)
+{
+	(void)state;
+	expect_equal(&(struct shape){.depth = 4, .files = 1});
+}
+
+static void functions_of_several_files_are_told_apart(void **state)
+{
+	(void)state;
+	expect_equal(&(struct shape){.depth = 3, .files = 4});
+}
+
+static void functions_without_a_name_give_no_lines(void **state)
+{
+	(void)state;
+	expect_equal(&(struct shape){.depth = 3, .nameless = 5, .files = 2});
+}
+
+static void frames_that_are_more_than_a_batch_has_room_for_are_divided(void **state)
+{
+	(void)state;
+	static_assert(UX_OTLP_BATCH * UX_FRAMES_MOST / 2 > UX_OTLP_BATCH_LINES, "");
+	expect_equal(&(struct shape){.depth = UX_FRAMES_MOST, .files = 3});
+}
+
+struct naming {
+	struct ux_frame_cache *cache;
+	uint32_t frames[LOCATIONS];
+	struct ux_out request;
+};
+
+static enum ux_code name_once(void *ctx)
+{
+	const struct naming *with = ctx;
+	struct ux_out out = {0};
+	struct ux_otlp_names n = {.bytes = ux_out_bytes(&with->request)};
+	static struct ux_otlp_cached c;
+	ux_otlp_cached_init(&c, &n);
+	enum ux_code code = ux_otlp_names_read(&n, NULL);
+	if (code == UX_OK)
+		code = ux_otlp_cached_put(&c, with->cache, with->frames, LOCATIONS, 0, NULL);
+	if (code == UX_OK)
+		code = ux_otlp_names_write(&n, &out, NULL);
+	ux_otlp_cached_deinit(&c);
+	ux_otlp_names_deinit(&n);
+	ux_out_deinit(&out);
+	return code;
+}
+
+static void each_failed_allocation_is_an_error(void **state)
+{
+	(void)state;
+	static struct naming with;
+	with.cache = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	add_frames(with.cache, &(struct shape){.depth = 3, .files = 2}, with.frames);
+	write_request(&with.request);
+	assert_true(each_failed_alloc(name_once, &with, /* may_recover= */ false) > 20);
+	ux_out_deinit(&with.request);
+	ux_frame_cache_unref(with.cache);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(addresses_get_the_lines_of_their_frames),
+		UX_TEST(functions_of_several_files_are_told_apart),
+		UX_TEST(functions_without_a_name_give_no_lines),
+		UX_TEST(frames_that_are_more_than_a_batch_has_room_for_are_divided),
+		UX_TEST(each_failed_allocation_is_an_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
