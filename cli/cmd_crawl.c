@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "common_options.h"
+#include "plan_announce.h"
 #include "crawl_plan.h"
 #include "crawl_worker.h"
 #include "json_out.h"
@@ -24,9 +25,11 @@ struct crawl_values {
 	const char *mirror;
 	const char *since;
 	uint64_t max_size;
-	bool allow_expired;
+	bool allow_expired, allow_unsigned;
 	bool debug_only;
 	bool dry_run;
+	bool no_work;
+	bool on_demand;
 	const char *contact;
 	unsigned jobs;
 	uint64_t memory;
@@ -55,10 +58,16 @@ static const struct ux_option crawl_options[] = {
 	 "keys that may sign; may be repeated [apt's, the distribution's]"},
 	{"allow-expired", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_expired), NULL,
 	 "accept metadata whose Valid-Until has passed"},
+	{"allow-unsigned", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_unsigned), NULL,
+	 "accept metadata without a signature also without https"},
 	{"contact", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, contact), "TEXT",
 	 "address or URL for people who run mirrors, sent in the User-Agent"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct crawl_values, dry_run), NULL,
 	 "count packages and bytes, and do nothing else"},
+	{"no-work", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, no_work), NULL,
+	 "announce the packages to the server, for workers elsewhere"},
+	{"on-demand", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, on_demand), NULL,
+	 "announce the build IDs alone: the server fetches a package when one is missing"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct crawl_values, jobs), "N",
 	 "packages that are worked on at once [one a processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, memory), "SIZE",
@@ -180,23 +189,156 @@ static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl
 	return ux_finish(&out, status);
 }
 
-/* Works on packages, or on those of the server when none is named. */
-static int crawl_work(struct crawl_values *v, char *const *packages, size_t n)
+/* Announces what is planned; returns the exit status. */
+static int crawl_announce(struct ux_crawl_client *server, const struct ux_crawl_plan *plan,
+			  const struct ux_crawl_choice *choice, const struct crawl_values *v)
 {
-	static struct ux_server_selection selected;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_crawl_announced sum;
 	struct ux_error err = UX_ERROR_INIT;
-	if (ux_server_select(&v->server, &selected, &err) != UX_OK) {
-		(void)ux_print_error(v->server.token_file ? v->server.token_file : "crawl", &err);
-		return UX_EXIT_USAGE;
+	if (ux_crawl_announce(server, plan, choice, &sum, &err) != UX_OK) {
+		(void)ux_print_error("server", &err);
+		return UX_EXIT_SERVER;
 	}
-	const struct ux_crawl_work_options options = {.url = selected.url,
-						      .token = selected.token,
-						      .cacert = selected.cacert,
+	if (v->json) {
+		struct ux_json j = ux_json_make(&out);
+		ux_json_object_begin(&j);
+		ux_json_key_u64(&j, "new", sum.fresh);
+		ux_json_key_u64(&j, "known", sum.known);
+		ux_json_key_u64(&j, "again", sum.again);
+		ux_json_object_end(&j);
+		ux_out_u8(&out, '\n');
+	} else {
+		ux_out_fmt(&out,
+			   "announced: %" PRIu64 " new, %" PRIu64 " known, %" PRIu64
+			   " of these once more\n",
+			   sum.fresh, sum.known, sum.again);
+	}
+	return ux_finish(&out, UX_EXIT_DONE);
+}
+
+/* Reads the repositories and prints what is in them; returns the exit status. */
+static int crawl_read(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+		      const struct ux_repository_state *known, const struct crawl_values *v)
+{
+	struct ux_polite *client = NULL;
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_polite_options polite = {.contact = v->contact};
+	if (ux_polite_open(&client, &polite, &err) != UX_OK)
+		return ux_print_error("crawl", &err);
+	enum ux_code code = ux_crawl_plan_read(plan, choice, client, known, &err);
+	ux_polite_close(client);
+	return code == UX_OK ? crawl_print_plan(plan, v) : ux_print_error("crawl", &err);
+}
+
+static void crawl_free_states(struct ux_repository_state **states)
+{
+	free(*states);
+}
+
+/* Selects the server. False: an error was printed, and the command ends with UX_EXIT_USAGE. */
+static bool crawl_select(struct crawl_values *v, struct ux_server_selection *ret)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_server_select(&v->server, ret, &err) == UX_OK)
+		return true;
+	(void)ux_print_error(v->server.token_file ? v->server.token_file : "crawl", &err);
+	return false;
+}
+
+/*
+ * Works on packages, or on those that the server leases when none is named: of the repositories
+ * that the pattern matches, NULL for all.
+ */
+static int crawl_work(const struct ux_server_selection *server, const struct crawl_values *v,
+		      const char *repository, char *const *packages, size_t n)
+{
+	const struct ux_crawl_work_options options = {.url = server->url,
+						      .token = server->token,
+						      .cacert = server->cacert,
 						      .contact = v->contact,
 						      .jobs = v->jobs,
 						      .memory = v->memory,
-						      .retries = SERVER_TRIES - 1};
+						      .retries = SERVER_TRIES - 1,
+						      .repository = repository};
 	return ux_crawl_work_run(&options, packages, n, v->json);
+}
+
+/* Reads and announces; returns the exit status. */
+static int crawl_for_server(const struct ux_server_selection *selected, struct ux_crawl_plan *plan,
+			    const struct ux_crawl_choice *choice, const struct crawl_values *v)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	ux_cleanup(ux_crawl_client_close) struct ux_crawl_client server = {0};
+	ux_cleanup(crawl_free_states) struct ux_repository_state *known =
+		calloc(plan->repositories.size, sizeof(*known));
+	const struct ux_crawl_client_options options = {.url = selected->url,
+							.token = selected->token,
+							.cacert = selected->cacert,
+							.tries = SERVER_TRIES};
+	if (!known)
+		return ux_print_error("crawl", (ux_error_nomem(&err), &err));
+	if (ux_crawl_client_open(&server, &options, &err) != UX_OK) {
+		(void)ux_print_error("crawl", &err);
+		return UX_EXIT_USAGE;
+	}
+	if (ux_crawl_known(&server, plan, choice, known, &err) != UX_OK) {
+		(void)ux_print_error(err.code == UX_EUNAVAILABLE ? NULL : selected->url, &err);
+		return UX_EXIT_SERVER;
+	}
+	int status = crawl_read(plan, choice, known, v);
+	int announced = crawl_announce(&server, plan, choice, v);
+	return ux_max(status, announced);
+}
+
+/* Reads, announces and works; returns the exit status. */
+static int crawl_all(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+		     struct crawl_values *v)
+{
+	static struct ux_server_selection server;
+	char repository[128];
+	if (!crawl_select(v, &server))
+		return UX_EXIT_USAGE;
+	int status = crawl_for_server(&server, plan, choice, v);
+	if (v->no_work || v->on_demand || status == UX_EXIT_SERVER)
+		return status;
+	snprintf(repository, sizeof(repository), "%.100s *", choice->distribution);
+	int worked = crawl_work(&server, v,
+				plan->repositories.size == 1 ? plan->repositories.data[0].label
+							     : repository,
+				NULL, 0);
+	return ux_max(status, worked);
+}
+
+/* Fills the choice from the command line. False: *ret_status is the exit status. */
+static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values *v,
+			 const char *distribution, struct ux_crawl_choice *ret, int *ret_status)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	*ret = (struct ux_crawl_choice){
+		.distribution = distribution,
+		.suites = crawl_words(&v->suites),
+		.components = crawl_words(&v->components),
+		.archs = crawl_words(&v->archs),
+		.mirror = v->mirror,
+		.keys = {v->keyrings.items, v->keyrings.n},
+		.allow_expired = v->allow_expired,
+		.allow_unsigned = v->allow_unsigned,
+		.names = crawl_words(&v->names),
+		.roles = v->debug_only ? 1u << UX_PACKAGE_DEBUG : 0,
+		.size_most = v->max_size,
+		.only_index = v->on_demand,
+	};
+	if (v->since && !crawl_parse_date(v->since, &ret->since)) {
+		*ret_status = ux_usage_error(
+			cmd, "--since: \"%.32s\" is no date of the form YYYY-MM-DD", v->since);
+		return false;
+	}
+	if (v->mirror && ux_repo_url_check(v->mirror, &err) != UX_OK) {
+		*ret_status = ux_usage_error(cmd, "--mirror: %s", err.text);
+		return false;
+	}
+	return true;
 }
 
 static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
@@ -204,45 +346,27 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 	struct crawl_values v = {0};
 	struct ux_args args;
 	struct ux_error err = UX_ERROR_INIT;
+	struct ux_crawl_choice choice;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	if (args.n == 0)
 		return ux_usage_verb(cmd, NULL, ux_crawl_distributions);
-	if (strcmp(args.items[0], "work") == 0)
-		return crawl_work(&v, args.items + 1, args.n - 1);
+	if (strcmp(args.items[0], "work") == 0) {
+		static struct ux_server_selection server;
+		return crawl_select(&v, &server)
+			       ? crawl_work(&server, &v, NULL, args.items + 1, args.n - 1)
+			       : UX_EXIT_USAGE;
+	}
 	if (args.n > 1)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[1]);
-	struct ux_crawl_choice choice = {
-		.distribution = args.items[0],
-		.suites = crawl_words(&v.suites),
-		.components = crawl_words(&v.components),
-		.archs = crawl_words(&v.archs),
-		.mirror = v.mirror,
-		.keys = {v.keyrings.items, v.keyrings.n},
-		.allow_expired = v.allow_expired,
-		.names = crawl_words(&v.names),
-		.roles = v.debug_only ? 1u << UX_PACKAGE_DEBUG : 0,
-		.size_most = v.max_size,
-	};
-	if (v.since && !crawl_parse_date(v.since, &choice.since))
-		return ux_usage_error(cmd, "--since: \"%.32s\" is no date of the form YYYY-MM-DD",
-				      v.since);
-	if (v.mirror && ux_repo_url_check(v.mirror, &err) != UX_OK)
-		return ux_usage_error(cmd, "--mirror: %s", err.text);
+	if (!crawl_choose(cmd, &v, args.items[0], &choice, &status))
+		return status;
 	ux_cleanup(ux_crawl_plan_deinit) struct ux_crawl_plan plan = {0};
 	if (ux_crawl_plan_choose(&plan, &choice, &err) != UX_OK)
 		return err.code == UX_EINVAL ? ux_usage_error(cmd, "%s", err.text)
 					     : ux_print_error("crawl", &err);
-	struct ux_polite *client = NULL;
-	const struct ux_polite_options polite = {.contact = v.contact};
-	if (ux_polite_open(&client, &polite, &err) != UX_OK)
-		return ux_print_error("crawl", &err);
-	enum ux_code code = ux_crawl_plan_read(&plan, &choice, client, NULL, &err);
-	ux_polite_close(client);
-	if (code != UX_OK)
-		return ux_print_error("crawl", &err);
-	return crawl_print_plan(&plan, &v);
+	return v.dry_run ? crawl_read(&plan, &choice, NULL, &v) : crawl_all(&plan, &choice, &v);
 }
 
 const struct ux_command ux_cmd_crawl = {
@@ -251,9 +375,11 @@ const struct ux_command ux_cmd_crawl = {
 	.line = "symbols of a distribution's packages to a server",
 	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
 		"package, and chooses the packages that have symbols: those with debug files, and the\n"
-		"stripped ones as poorer candidates. DISTRIBUTION is debian or ubuntu.\n"
-		"work reads the named packages (.deb, .rpm, .apk, .pkg.tar.*, layers), or those that the\n"
-		"server leases, and sends their symbols.",
+		"stripped ones as poorer candidates. DISTRIBUTION is debian, debian-debug,\n"
+		"ubuntu, ubuntu-ddebs, alpine, arch, fedora, opensuse, or rpm with --mirror.\n"
+		"The packages are announced to the server, which leases them to workers: to this command,\n"
+		"until none is left, and to others. work reads the named packages (.deb, .rpm, .apk,\n"
+		".pkg.tar.*, layers), or those that the server leases, and sends their symbols.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
 		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",

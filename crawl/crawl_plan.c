@@ -5,7 +5,6 @@
 #include "debian_files.h"
 
 #include <fnmatch.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
@@ -21,56 +20,8 @@ void ux_crawl_plan_deinit(struct ux_crawl_plan *plan)
 	ux_arena_deinit(&plan->arena);
 }
 
-/* --- distributions ---------------------------------------------------------------------------- */
-
-struct distribution {
-	const char *name;
-	enum ux_repository_form form;
-	const char *mirror;
-	const char *components; /* separated by spaces */
-	const char *keyrings[4];
-};
-
-static const struct distribution distributions[] = {
-	{"debian",
-	 UX_REPOSITORY_DEBIAN,
-	 "http://deb.debian.org/debian",
-	 "main",
-	 {"/usr/share/keyrings/debian-archive-keyring.gpg",
-	  "/usr/share/keyrings/debian-archive-keyring.pgp"}},
-	{"ubuntu",
-	 UX_REPOSITORY_DEBIAN,
-	 "http://archive.ubuntu.com/ubuntu",
-	 "main universe",
-	 {"/usr/share/keyrings/ubuntu-archive-keyring.gpg",
-	  "/usr/share/keyrings/ubuntu-dbgsym-keyring.gpg"}},
-};
-
-const char ux_crawl_distributions[] = "debian ubuntu";
-
-static const struct distribution *distribution_find(const char *name)
-{
-	for (size_t i = 0; i < ux_countof(distributions); i++)
-		if (strcmp(distributions[i].name, name) == 0)
-			return &distributions[i];
-	return NULL;
-}
-
-/* This machine's architecture in the words of Debian. */
-static const char *distribution_own_arch(void)
-{
-	static const char *const names[][2] = {
-		{"x86_64", "amd64"}, {"aarch64", "arm64"},   {"i686", "i386"},
-		{"armv7l", "armhf"}, {"ppc64le", "ppc64el"}, {"riscv64", "riscv64"},
-		{"s390x", "s390x"},
-	};
-	struct utsname u;
-	if (uname(&u) == 0)
-		for (size_t i = 0; i < ux_countof(names); i++)
-			if (strcmp(u.machine, names[i][0]) == 0)
-				return names[i][1];
-	return "amd64";
-}
+/* --- repositories ------------------------------------------------------------------------------
+ */
 
 /* The words of a text as an array of the arena. */
 static enum ux_code plan_words(struct ux_arena *arena, const char *text, struct ux_crawl_words *ret,
@@ -123,8 +74,8 @@ static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_rep
 }
 
 /* Each suite with each component and architecture. */
-static enum ux_code plan_add_all(struct ux_crawl_plan *plan, struct ux_repository r,
-				 const struct ux_crawl_words *suites,
+static enum ux_code plan_add_all(struct ux_crawl_plan *plan, const struct ux_distribution *d,
+				 struct ux_repository r, const struct ux_crawl_words *suites,
 				 const struct ux_crawl_words *components,
 				 const struct ux_crawl_words *archs, struct ux_error *err)
 {
@@ -134,30 +85,32 @@ static enum ux_code plan_add_all(struct ux_crawl_plan *plan, struct ux_repositor
 				r.suite = suites->items[s];
 				r.component = components->items[c];
 				r.arch = archs->items[a];
+				UX_TRY(ux_distribution_path(d, r.suite, r.component, r.arch,
+							    &plan->arena, &r.path, err));
 				UX_TRY(plan_add_one(plan, &r, err));
 			}
 	return UX_OK;
 }
 
 /* The distribution's own keyrings that are installed. */
-static enum ux_code plan_keyrings(struct ux_crawl_plan *plan, const struct distribution *d,
+static enum ux_code plan_keyrings(struct ux_crawl_plan *plan, const struct ux_distribution *d,
 				  struct ux_keyrings *ret, struct ux_error *err)
 {
-	const char **paths = ux_arena_array(&plan->arena, const char *, ux_countof(d->keyrings));
+	const char **paths = ux_arena_array(&plan->arena, const char *, ux_countof(d->keys));
 	size_t n = 0;
 	if (!paths)
 		return ux_arena_fail(&plan->arena, err);
-	for (size_t i = 0; i < ux_countof(d->keyrings) && d->keyrings[i]; i++)
-		if (access(d->keyrings[i], R_OK) == 0)
-			paths[n++] = d->keyrings[i];
+	for (size_t i = 0; i < ux_countof(d->keys) && d->keys[i]; i++)
+		if (access(d->keys[i], R_OK) == 0)
+			paths[n++] = d->keys[i];
 	*ret = (struct ux_keyrings){paths, n};
 	return UX_OK;
 }
 
 /* What apt has of the distribution: its URIs name it. */
-static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
-				struct ux_repository r, const struct ux_crawl_words *archs,
-				struct ux_error *err)
+static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_distribution *d,
+				const struct ux_crawl_choice *choice, struct ux_repository r,
+				const struct ux_crawl_words *archs, struct ux_error *err)
 {
 	ux_cleanup(ux_apt_source_vec_deinit) struct ux_apt_source_vec sources = {0};
 	UX_TRY(ux_apt_sources_read("", &plan->arena, &sources, err));
@@ -181,7 +134,7 @@ static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_craw
 		one.mirror = s->uri;
 		if (choice->keys.n == 0 && keys.n > 0)
 			one.keys = (struct ux_keyrings){keys.items, keys.n};
-		UX_TRY(plan_add_all(plan, one, &chosen,
+		UX_TRY(plan_add_all(plan, d, one, &chosen,
 				    choice->components.n > 0 ? &choice->components : &components,
 				    archs, err));
 	}
@@ -191,9 +144,9 @@ static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_craw
 enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 				  struct ux_error *err)
 {
-	const struct distribution *d = distribution_find(choice->distribution);
-	struct ux_crawl_words archs = choice->archs, components = choice->components;
-	const char *own_arch = distribution_own_arch();
+	const struct ux_distribution *d = ux_distribution_find(choice->distribution);
+	struct ux_crawl_words suites = choice->suites, archs = choice->archs;
+	struct ux_crawl_words components = choice->components;
 	ux_arena_init(&plan->arena, PLAN_MEMORY);
 	if (!d)
 		return ux_error_set(err, UX_EINVAL, "%.60s is no distribution: %s",
@@ -201,21 +154,26 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 	struct ux_repository r = {.form = d->form,
 				  .distribution = choice->distribution,
 				  .keys = choice->keys,
-				  .allow_expired = choice->allow_expired};
+				  .allow_expired = choice->allow_expired,
+				  .allow_unsigned = choice->allow_unsigned};
 	if (choice->keys.n == 0)
 		UX_TRY(plan_keyrings(plan, d, &r.keys, err));
 	if (archs.n == 0)
-		UX_TRY(plan_words(&plan->arena, own_arch, &archs, err));
-	if (!choice->mirror)
-		UX_TRY(plan_of_apt(plan, choice, r, &archs, err));
+		UX_TRY(plan_words(&plan->arena, ux_distribution_own_arch(d), &archs, err));
+	if (!choice->mirror && d->apt)
+		UX_TRY(plan_of_apt(plan, d, choice, r, &archs, err));
 	if (plan->repositories.size > 0)
 		return UX_OK;
-	if (choice->suites.n == 0)
+	if (suites.n == 0 && d->suite)
+		UX_TRY(plan_words(&plan->arena, d->suite, &suites, err));
+	if (suites.n == 0)
 		return ux_error_set(err, UX_EINVAL, "which suite? --suite names it");
 	if (components.n == 0)
-		UX_TRY(plan_words(&plan->arena, d->components, &components, err));
+		UX_TRY(plan_words(&plan->arena, d->usual, &components, err));
 	r.mirror = choice->mirror ? choice->mirror : d->mirror;
-	return plan_add_all(plan, r, &choice->suites, &components, &archs, err);
+	if (!r.mirror)
+		return ux_error_set(err, UX_EINVAL, "which mirror? --mirror names it");
+	return plan_add_all(plan, d, r, &suites, &components, &archs, err);
 }
 
 /* --- packages --------------------------------------------------------------------------------- */
@@ -246,9 +204,10 @@ static const char *reading_text(struct ux_arena *arena, const char *text, bool *
 	return copy;
 }
 
-static enum ux_code reading_keep(struct ux_crawl_plan *plan, const struct ux_package *from,
+static enum ux_code reading_keep(const struct reading *r, const struct ux_package *from,
 				 struct ux_error *err)
 {
+	struct ux_crawl_plan *plan = r->plan;
 	struct ux_arena *a = &plan->arena;
 	struct ux_package p = *from;
 	bool failed = false;
@@ -271,7 +230,9 @@ static enum ux_code reading_keep(struct ux_crawl_plan *plan, const struct ux_pac
 	if (plan->packages.size == PLAN_PACKAGES_MOST)
 		return ux_error_set(err, UX_ELIMIT, "over %u packages in one crawl",
 				    (unsigned)PLAN_PACKAGES_MOST);
-	return ux_crawl_package_vec_append(&plan->packages, p) ? UX_OK : ux_error_nomem(err);
+	const struct ux_crawl_package one = {p,
+					     (uint32_t)(r->repository - plan->repositories.data)};
+	return ux_crawl_package_vec_append(&plan->packages, one) ? UX_OK : ux_error_nomem(err);
 }
 
 static enum ux_code reading_take(void *ctx, const struct ux_package *package, struct ux_error *err)
@@ -284,7 +245,7 @@ static enum ux_code reading_take(void *ctx, const struct ux_package *package, st
 	sum->bytes += package->size;
 	sum->installed += package->installed;
 	sum->build_ids += package->n_build_ids;
-	return reading_keep(r->plan, package, err);
+	return reading_keep(r, package, err);
 }
 
 /* Debug packages first: their names are the better ones. Else in the order of the indexes. */
@@ -297,7 +258,7 @@ static enum ux_code plan_order_roles(struct ux_crawl_plan *plan, struct ux_error
 		return ux_error_nomem(err);
 	for (size_t k = 0; k < ux_countof(order); k++)
 		for (size_t i = 0; i < plan->packages.size; i++)
-			if (plan->packages.data[i].role == order[k])
+			if (plan->packages.data[i].package.role == order[k])
 				sorted.data[sorted.size++] = plan->packages.data[i];
 	struct ux_crawl_package_vec old = plan->packages;
 	plan->packages = sorted;

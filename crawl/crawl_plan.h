@@ -23,11 +23,13 @@ struct ux_crawl_choice {
 	struct ux_crawl_words suites, components, archs; /* n 0: the distribution's usual ones */
 	const char *mirror;                              /* NULL: the usual one */
 	struct ux_keyrings keys;                         /* n 0: the system's */
-	bool allow_expired;
+	bool allow_expired, allow_unsigned;
 	struct ux_crawl_words names; /* patterns of names, as of a shell; n 0: all */
 	unsigned roles;              /* bits 1 << enum ux_package_role; 0: debug and stripped */
 	int64_t since;               /* packages built before are left out; 0: none */
 	uint64_t size_most;          /* packages that are larger are left out; 0: none */
+	/* Packages are no work, only known by their build IDs: fetched when one is missing. */
+	bool only_index;
 };
 
 /* Packages and their bytes. */
@@ -45,7 +47,12 @@ struct ux_crawl_repository {
 };
 
 UX_VEC(ux_crawl_repository_vec, struct ux_crawl_repository);
-UX_VEC(ux_crawl_package_vec, struct ux_package);
+struct ux_crawl_package {
+	struct ux_package package;
+	uint32_t repository; /* number in the plan */
+};
+
+UX_VEC(ux_crawl_package_vec, struct ux_crawl_package);
 
 /* Zeroed: empty. Texts of packages are the arena's. */
 struct ux_crawl_plan {
@@ -56,8 +63,38 @@ struct ux_crawl_plan {
 
 void ux_crawl_plan_deinit(struct ux_crawl_plan *plan);
 
+/* --- distributions ---------------------------------------------------------------------------- */
+
+/* Where the repositories of a distribution are by default. */
+struct ux_distribution {
+	const char *name;
+	enum ux_repository_form form;
+	const char *mirror; /* NULL: there is none */
+	bool apt;           /* this machine's apt may know better */
+	bool kernel_arch;   /* it names architectures as the kernel does, not as Debian does */
+	const char *usual;  /* components, separated by spaces */
+	const char *suite;  /* of one without suites; NULL: the user has to name one */
+	const char *keys[4];
+	/* From the mirror to the index: %s suite, %c component, %a architecture. component NULL:
+	 * of any. */
+	struct {
+		const char *component, *path;
+	} paths[4];
+};
+
 /* Names, separated by spaces. */
 extern const char ux_crawl_distributions[];
+
+/* NULL: there is none of that name. */
+const struct ux_distribution *ux_distribution_find(const char *name);
+
+/* This machine's architecture in the distribution's words. */
+const char *ux_distribution_own_arch(const struct ux_distribution *d);
+
+/* The path of an index. UX_EINVAL: the distribution has no such component. */
+enum ux_code ux_distribution_path(const struct ux_distribution *d, const char *suite,
+				  const char *component, const char *arch, struct ux_arena *arena,
+				  const char **ret, struct ux_error *err) ux_must;
 
 /*
  * Sets the repositories of the choice, which are not read yet. UX_EINVAL: an unknown distribution,

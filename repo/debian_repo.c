@@ -370,10 +370,8 @@ static enum ux_code debian_fetch_index(struct debian *d, const struct ux_debian_
 		return UX_OK;
 	}
 	*d->err = why;
-	if (code == UX_ECORRUPT && strncmp(why.text, "truncated", 9) == 0)
-		d->result->cause = "truncated";
-	else if (code == UX_ECORRUPT)
-		d->result->cause = "hash";
+	if (code == UX_ECORRUPT)
+		d->result->cause = ux_repository_file_cause(&why);
 	return code;
 }
 

@@ -61,6 +61,7 @@ enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct u
 	static const char digits[] = "0123456789ABCDEF";
 	const char *local = NULL;
 	bool escape = !ux_repo_url_is_file(base, &local);
+	base = escape ? base : local; /* a path is kept without its file:// */
 	size_t n = strlen(base);
 	while (path.size > 2 && path.data[0] == '.' && path.data[1] == '/')
 		path = ux_bytes(path.data + 2, path.size - 2);

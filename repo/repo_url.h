@@ -20,9 +20,10 @@ bool ux_repo_url_is_file(const char *url, const char **ret_path) ux_must;
 enum ux_code ux_repo_url_check(const char *url, struct ux_error *err) ux_must;
 
 /*
- * base and a relative path, joined by one slash. In a URL the characters of the path that have a
- * meaning there are escaped. UX_ECORRUPT: the path is absolute or empty, leads above the base, or
- * has control characters, a backslash, or bytes that are no ASCII. UX_ELIMIT: it is too long.
+ * base and a relative path, joined by one slash; file:// is left out. In a URL the characters of
+ * the path that have a meaning there are escaped. UX_ECORRUPT: the path is absolute or empty, leads
+ * above the base, or has control characters, a backslash, or bytes that are no ASCII. UX_ELIMIT: it
+ * is too long.
  */
 enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct ux_bytes path,
 			      const char **ret, struct ux_error *err) ux_must;

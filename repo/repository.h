@@ -9,6 +9,9 @@
 
 enum ux_repository_form {
 	UX_REPOSITORY_DEBIAN,
+	UX_REPOSITORY_ALPINE,
+	UX_REPOSITORY_ARCH,
+	UX_REPOSITORY_RPM,
 	UX_REPOSITORY_FORM_COUNT
 };
 
@@ -17,8 +20,12 @@ struct ux_repository {
 	const char *distribution;
 	const char *mirror; /* URL or path of the mirror's root */
 	const char *suite, *component, *arch;
+	const char *path; /* from the mirror's root to the folder of the index; not for Debian's */
+	/* Alpine's are folders with a file for each key. Where the root need not be signed, it has
+	 * to be as soon as there are any. */
 	struct ux_keyrings keys;
-	bool allow_expired; /* take metadata whose time is over */
+	bool allow_expired;  /* take metadata whose time is over */
+	bool allow_unsigned; /* take a root without a signature also over http */
 };
 
 /*
@@ -61,5 +68,23 @@ typedef enum ux_code ux_repository_reader(const struct ux_repository *r, struct 
 					  struct ux_repository_result *ret, struct ux_error *err);
 
 ux_repository_reader ux_debian_read;
+ux_repository_reader ux_alpine_read;
+ux_repository_reader ux_arch_read;
+ux_repository_reader ux_rpm_read;
+
+/*
+ * For readers: fetches a root that may be signed by a file of its own, named as the root with an
+ * ending. Sets ret->unchanged and ret->state, and ret->cause on a failure. With keys the signature
+ * has to be good; without, the file has to come over https, or from this machine. *ret_file is
+ * empty when nothing has changed.
+ */
+enum ux_code ux_repository_fetch_root(const struct ux_repository *r, struct ux_polite *client,
+				      const char *folder, const char *name, const char *ending,
+				      const struct ux_repository_state *known, uint64_t most,
+				      struct ux_repository_result *ret, struct ux_mapping *ret_file,
+				      struct ux_error *err) ux_must;
+
+/* The word for a file that is not what was expected: "truncated" or "hash". */
+const char *ux_repository_file_cause(const struct ux_error *err);
 
 #endif

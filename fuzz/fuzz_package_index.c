@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Indexes of packages: the first byte chooses APKINDEX, the signature of one, a database of Arch,
+ * repomd.xml or primary.xml. What is passed on is complete, inside of the mirror, and has no
+ * control characters.
+ */
+#include "fuzz.h"
+
+#include "index_formats.h"
+#include "text.h"
+
+#define ROOT "https://mirror.example/repository"
+
+static void check_text(const char *text)
+{
+	fuzz_truth(text);
+	for (; *text; text++)
+		fuzz_truth((unsigned char)*text >= ' ' && *text != 0x7f);
+}
+
+static enum ux_code check_package(void *ctx, const struct ux_package *p, struct ux_error *err)
+{
+	uint64_t *passed = ctx;
+	(void)err;
+	++*passed;
+	check_text(p->key);
+	check_text(p->arch);
+	check_text(p->name);
+	check_text(p->version);
+	check_text(p->source);
+	check_text(p->url);
+	check_text(p->partner);
+	fuzz_truth(p->key[0] && p->name[0] && p->version[0]);
+	fuzz_truth(strncmp(p->url, ROOT "/", strlen(ROOT "/")) == 0 && !strstr(p->url, "/../"));
+	fuzz_truth(p->has_sha256 || p->has_control_sha1);
+	fuzz_truth(p->n_build_ids <= UX_PACKAGE_BUILD_IDS_MOST && p->time >= 0);
+	for (size_t i = 0; i < p->n_build_ids; i++)
+		fuzz_truth(p->build_ids[i].size >= 8 && p->build_ids[i].size <= UX_ID_GNU_MOST);
+	return UX_OK;
+}
+
+static void check_index(unsigned kind, struct ux_bytes text)
+{
+	uint64_t passed = 0;
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_repository repository = {
+		.distribution = "d", .suite = "s", .component = "c", .arch = "x86_64"};
+	struct ux_index_target to = {
+		.repository = &repository, .root = ROOT, .take = check_package, .ctx = &passed};
+	enum ux_code code = kind == 0   ? ux_apk_index_read(text, &to, &err)
+			    : kind == 1 ? ux_arch_db_read(text, &to, &err)
+					: ux_rpm_primary_read(text, &to, &err);
+	fuzz_truths_of_error(code, &err, text.size);
+	fuzz_truth(passed <= to.packages);
+}
+
+static void check_signature(struct ux_bytes tar)
+{
+	struct ux_apk_signature s;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_apk_signature_read(tar, &s, &err);
+	fuzz_truths_of_error(code, &err, tar.size);
+	if (code != UX_OK)
+		return;
+	fuzz_truth(s.key[0] != '\0' && s.key[0] != '.' && !strchr(s.key, '/'));
+	fuzz_truth(fuzz_inside(s.signature, tar));
+}
+
+static void check_repomd(struct ux_bytes xml)
+{
+	struct ux_rpm_primary p;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_rpm_repomd_read(xml, &p, &err);
+	fuzz_truths_of_error(code, &err, xml.size);
+	fuzz_truth(code != UX_OK || (p.href[0] != '\0' && p.has_sha256));
+}
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	struct ux_bytes text = ux_bytes(data + 1, size - 1);
+	unsigned kind = data[0] % 5;
+	if (kind < 3)
+		check_index(kind, text);
+	else if (kind == 3)
+		check_signature(text);
+	else
+		check_repomd(text);
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The texts of indexes, once they are fetched and unpacked: Alpine's APKINDEX, Arch's databases,
+ * the XML of rpm's repositories. They read slices, never a file.
+ */
+#ifndef UX_INDEX_FORMATS_H
+#define UX_INDEX_FORMATS_H
+
+#include "cursor.h"
+#include "repository.h"
+
+/* Where the packages of an index go. */
+struct ux_index_target {
+	const struct ux_repository *repository;
+	const char *root; /* URL or path that the files' names count from */
+	ux_package_fn *take;
+	void *ctx;
+	uint64_t packages; /* that the index has, whether they are passed on or not */
+};
+
+/* --- tar -------------------------------------------------------------------------------------- */
+
+/* A regular file. */
+struct ux_tar_file {
+	struct ux_bytes name; /* as in the header: at most 100 bytes */
+	struct ux_bytes content;
+};
+
+/*
+ * The next regular file; others are passed. False at the end, and after a failure: the cursor has
+ * it. Source: POSIX.1-2017, pax, "ustar Interchange Format".
+ */
+bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret) ux_must;
+
+/* --- Alpine ----------------------------------------------------------------------------------- */
+
+/* Reads the text APKINDEX. UX_ECORRUPT: offset and reason. Source: apk-package(5),
+ * apk-repositories(5). */
+enum ux_code ux_apk_index_read(struct ux_bytes text, struct ux_index_target *to,
+			       struct ux_error *err) ux_must;
+
+/* A signature in the first part of APKINDEX.tar.gz. */
+struct ux_apk_signature {
+	char key[128];      /* name of the key's file */
+	unsigned hash_bits; /* 160: SHA-1, 256, 512 */
+	struct ux_bytes signature;
+};
+
+/* Finds the signature in the tar. UX_EDENIED: there is none of a known kind. */
+enum ux_code ux_apk_signature_read(struct ux_bytes tar, struct ux_apk_signature *ret,
+				   struct ux_error *err) ux_must;
+
+/* --- Arch ------------------------------------------------------------------------------------- */
+
+/* Reads a database, a tar of NAME-VERSION/desc. Source: repo-add(8) of pacman. */
+enum ux_code ux_arch_db_read(struct ux_bytes tar, struct ux_index_target *to, struct ux_error *err)
+	ux_must;
+
+/* --- rpm -------------------------------------------------------------------------------------- */
+
+/* What repomd.xml says of primary.xml. */
+struct ux_rpm_primary {
+	char href[512]; /* relative to the folder that repodata/ is in */
+	uint8_t sha256[32];
+	bool has_sha256;
+	uint64_t size; /* UINT64_MAX: not said */
+};
+
+/* Source: createrepo_c's documentation. UX_ECORRUPT: no XML, or it names no primary. */
+enum ux_code ux_rpm_repomd_read(struct ux_bytes xml, struct ux_rpm_primary *ret,
+				struct ux_error *err) ux_must;
+
+/* Reads primary.xml. UX_ECORRUPT: with the offset where it is no XML, or a package lacks a field.
+ */
+enum ux_code ux_rpm_primary_read(struct ux_bytes xml, struct ux_index_target *to,
+				 struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex crawl: repositories of Alpine, Arch and rpm, which the tests build and sign"""
+import base64
+import gzip
+import hashlib
+import io
+import pathlib
+import subprocess
+import tarfile
+
+import pytest
+
+from http_api import Api
+from repositories import Key, mirror_server
+from tool import lines, unhex
+
+ID = "0123456789abcdef0123456789abcdef01234567"
+
+
+def crawl(distribution, mirror, *args, **more):
+    return unhex("crawl", distribution, "--mirror", mirror, "--arch", "x86_64", "--dry-run", "--json", *args, **more)
+
+
+def plan(*args, **more):
+    result = crawl(*args, **more)
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    return lines(result)[0]
+
+
+def refused(cause, *args, status=1, words=()):
+    result = crawl(*args)
+    assert result.returncode == status, (result.stdout, result.stderr)
+    [got] = lines(result)
+    assert got["cause"] == cause and all(w in got["error"] for w in words), got
+
+
+def tar(files, end=True):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as t:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    data = out.getvalue()
+    if end:
+        return data
+    # as abuild-tar --cut does: without the zeros at the end
+    size = sum(512 + (len(d) + 511) // 512 * 512 for d in files.values())
+    return data[:size]
+
+
+# --- Alpine -----------------------------------------------------------------------------------------------------------
+
+
+def apk(name, origin="busybox", depends="so:libc.musl-x86_64.so.1", time=1700000000, arch="x86_64", version="1.36.1-r5"):
+    digest = hashlib.sha1(name.encode()).digest()
+    return (f"C:Q1{base64.b64encode(digest).decode()}\nP:{name}\nV:{version}\nA:{arch}\nS:1000\nI:4000\nT:text\n"
+            f"o:{origin}\nt:{time}\nD:{depends}\n")
+
+
+APKS = [apk("busybox"), apk("busybox-dbg", depends=""), apk("busybox-doc", depends="", arch="noarch"), apk("script", depends="bash"),
+        apk("linux-lts", origin="linux-lts", depends="mkinitfs", time=1800000000)]
+
+
+class AlpineMirror:
+    def __init__(self, folder, name="test@example.com-1234.rsa"):
+        self.root, self.name = pathlib.Path(folder) / "alpine", name
+        self.keys = pathlib.Path(folder) / "keys"
+        self.keys.mkdir()
+        self.secret = pathlib.Path(folder) / "secret.pem"
+        subprocess.run(["openssl", "genrsa", "-out", self.secret, "2048"], check=True, capture_output=True)
+        subprocess.run(["openssl", "rsa", "-in", self.secret, "-pubout", "-out", self.keys / f"{name}.pub"], check=True,
+                       capture_output=True)
+        self.index = self.root / "v3.22/main/x86_64/APKINDEX.tar.gz"
+        self.index.parent.mkdir(parents=True)
+
+    def write(self, records, kind="RSA", digest="-sha1"):
+        data = gzip.compress(tar({"DESCRIPTION": b"v3.22", "APKINDEX": "\n".join(records).encode() + b"\n"}), mtime=0)
+        signature = subprocess.run(["openssl", "dgst", digest, "-sign", self.secret], input=data, check=True,
+                                   capture_output=True).stdout
+        first = gzip.compress(tar({f".SIGN.{kind}.{self.name}.pub": signature}, end=False), mtime=0)
+        self.index.write_bytes(first + data)
+        return self
+
+    def args(self, *more):
+        return ("alpine", self.root, "--suite", "v3.22", "--component", "main", "--keyring", self.keys, *more)
+
+
+@pytest.fixture
+def alpine(tmp_path):
+    return AlpineMirror(tmp_path).write(APKS)
+
+
+@pytest.mark.parametrize("kind,digest", [("RSA", "-sha1"), ("RSA256", "-sha256"), ("RSA512", "-sha512")])
+def test_alpines_index_is_verified_and_counted(alpine, kind, digest):
+    alpine.write(APKS, kind, digest)
+    got = plan(*alpine.args())
+    assert got["repository"] == "alpine v3.22 main x86_64" and got["in_index"] == 5
+    assert (got["debug"]["packages"], got["stripped"]["packages"]) == (1, 2)
+    assert got["stripped"]["bytes"] == 2000 and got["stripped"]["installed"] == 8000
+    assert plan(*alpine.args("--since", "2026-01-01"))["stripped"]["packages"] == 1
+
+
+def test_a_changed_index_of_alpine_has_a_bad_signature(alpine):
+    data = bytearray(alpine.index.read_bytes())
+    data[-1] ^= 1
+    alpine.index.write_bytes(data)
+    refused("signature", *alpine.args(), words=("not what was signed",))
+
+
+def test_alpines_key_must_be_in_the_folder(alpine):
+    (alpine.keys / "test@example.com-1234.rsa.pub").rename(alpine.keys / "other.rsa.pub")
+    refused("signature", *alpine.args(), words=("not in the keyrings: test@example.com-1234.rsa.pub",))
+
+
+def test_another_key_of_the_same_name_is_not_trusted(alpine, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = AlpineMirror(tmp_path / "other")
+    refused("signature", "alpine", alpine.root, "--suite", "v3.22", "--component", "main", "--keyring", other.keys)
+
+
+def test_an_unsigned_index_of_alpine_is_refused(alpine):
+    alpine.index.write_bytes(gzip.compress(tar({"APKINDEX": "\n".join(APKS).encode()})))
+    refused("signature", *alpine.args(), words=("bad signature",))
+
+
+def test_a_name_of_a_key_leads_to_no_other_folder(tmp_path):
+    mirror = AlpineMirror(tmp_path)
+    mirror.name = "../keys/test@example.com-1234.rsa"
+    mirror.write(APKS)
+    refused("signature", *mirror.args(), words=("there is none",))
+
+
+@pytest.mark.parametrize("record", ["P:x\nV:1\nS:1\nA:x86_64\nD:so:libc.musl\nC:Q1bad\n", "P:x\nA:x86_64\n", "nonsense\n"])
+def test_a_malformed_index_of_alpine_is_refused(alpine, record):
+    alpine.write([*APKS, record])
+    refused("corrupt", *alpine.args(), words=("APKINDEX",))
+
+
+# --- Arch -------------------------------------------------------------------------------------------------------------
+
+
+def arch_desc(name, depends="glibc", arch="x86_64", **more):
+    fields = {"FILENAME": f"{name}-1:5.2-1-{arch}.pkg.tar.zst", "NAME": name, "BASE": "bash", "VERSION": "1:5.2-1", "CSIZE": "300",
+              "ISIZE": "900", "SHA256SUM": hashlib.sha256(name.encode()).hexdigest(), "ARCH": arch, "BUILDDATE": "1700000000",
+              "DEPENDS": depends, **more}
+    return "".join(f"%{k}%\n{v}\n\n" for k, v in fields.items() if v is not None).encode()
+
+
+def arch_mirror(folder, name="core-debug", pack=gzip.compress, **more):
+    """A mirror with one database."""
+    db = folder / f"arch/{name}/os/x86_64/{name}.db"
+    db.parent.mkdir(parents=True, exist_ok=True)
+    files = {f"{n}-1:5.2-1/desc": arch_desc(n, **more) for n in ("bash", "bash-debug")}
+    files["noarch-1/desc"] = arch_desc("noarch", arch="any")
+    files["bash-1:5.2-1/files"] = b"%FILES%\n"
+    db.write_bytes(pack(tar(files)))
+    return db
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q", "-c"], input=data, check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd, bytes])
+def test_a_database_of_arch_is_counted(tmp_path, pack):
+    arch_mirror(tmp_path, pack=pack)
+    got = plan("arch", tmp_path / "arch", "--component", "core-debug")
+    assert got["repository"] == "arch rolling core-debug x86_64" and got["in_index"] == 3
+    assert (got["debug"]["packages"], got["stripped"]["packages"]) == (1, 1)
+    assert got["debug"]["bytes"] == 300 and got["debug"]["installed"] == 900
+
+
+def test_an_unsigned_database_needs_https_or_permission(tmp_path):
+    arch_mirror(tmp_path)
+    with mirror_server(tmp_path / "arch") as (url, _):
+        refused("signature", "arch", url, "--component", "core-debug", words=("--allow-unsigned",))
+        assert plan("arch", url, "--component", "core-debug", "--allow-unsigned")["in_index"] == 3
+
+
+def test_with_keys_a_database_has_to_be_signed(tmp_path):
+    db = arch_mirror(tmp_path)
+    key = Key(tmp_path)
+    args = ("arch", tmp_path / "arch", "--component", "core-debug", "--keyring", key.keyring)
+    try:
+        refused("signature", *args, words=("there is none",))
+        db.with_name(db.name + ".sig").write_bytes(key.detached(db.read_bytes(), armour=False))
+        assert plan(*args)["in_index"] == 3
+        db.write_bytes(db.read_bytes() + b"\0")
+        refused("signature", *args, words=("not what was signed",))
+    finally:
+        key.close()
+
+
+def test_a_description_without_a_hash_is_refused(tmp_path):
+    arch_mirror(tmp_path, SHA256SUM=None)
+    refused("corrupt", "arch", tmp_path / "arch", "--component", "core-debug", words=("SHA-256",))
+
+
+# --- rpm --------------------------------------------------------------------------------------------------------------
+
+
+SPEC = """Name: one
+Version: 1.0
+Release: 2
+Epoch: 3
+Summary: one
+License: none
+%global debug_package %{{nil}}
+%description
+one
+%package debuginfo
+Summary: debug files
+Provides: debuginfo(build-id) = {id}
+Provides: debuginfo(build-id) = {other}
+%description debuginfo
+one
+%package debugsource
+Summary: sources
+%description debugsource
+one
+%package data
+Summary: data
+BuildArch: noarch
+%description data
+one
+%package tool
+Summary: a program
+Requires: libc.so.6()(64bit)
+%description tool
+one
+%install
+%files
+%files debuginfo
+%files debugsource
+%files data
+%files tool
+"""
+
+
+@pytest.fixture(scope="module")
+def rpms(tmp_path_factory):
+    """A folder of packages that rpmbuild has made."""
+    folder = tmp_path_factory.mktemp("rpms")
+    spec = folder / "one.spec"
+    spec.write_text(SPEC.format(id=ID, other=ID[::-1]))
+    subprocess.run(["rpmbuild", "-bb", "--target", "x86_64", "--define", f"_topdir {folder}/top", spec], check=True,
+                   capture_output=True)
+    return folder / "top/RPMS"
+
+
+@pytest.fixture
+def rpm_mirror(rpms, tmp_path):
+    root = tmp_path / "rpm"
+    subprocess.run(["cp", "-r", rpms, root], check=True)
+    return root
+
+
+def createrepo(root, *args):
+    subprocess.run(["createrepo_c", "-q", "--no-database", *args, root], check=True, capture_output=True)
+    return root
+
+
+# The compressions that createrepo_c of Debian 12 has; zstd, which newer ones use, is packed here.
+@pytest.mark.parametrize("pack", ["gz", "xz"])
+def test_a_repository_of_rpm_is_counted(rpm_mirror, pack):
+    createrepo(rpm_mirror, f"--general-compress-type={pack}")
+    got = plan("rpm", rpm_mirror)
+    assert got["repository"] == "rpm rpm packages x86_64" and got["in_index"] == 5
+    assert got["debug"]["packages"] == 1 and got["debug"]["build_ids"] == 2
+    assert got["stripped"]["packages"] == 1 and got["source"]["packages"] == 0
+    sizes = {p.name: p.stat().st_size for p in rpm_mirror.rglob("*.rpm")}
+    assert got["debug"]["bytes"] == sizes["one-debuginfo-1.0-2.x86_64.rpm"]
+    assert got["stripped"]["bytes"] == sizes["one-tool-1.0-2.x86_64.rpm"]
+
+
+def test_names_versions_and_sources_of_rpm_reach_the_server(rpm_mirror, server):
+    createrepo(rpm_mirror)
+    result = unhex("crawl", "rpm", "--mirror", rpm_mirror, "--arch", "x86_64", "--no-work", "--json", env=server.env)
+    assert result.returncode == 0, result.stderr
+    assert lines(result)[-1] == {"new": 2, "known": 0, "again": 0}
+    status, taken, _ = Api(server)("POST", "/v1/crawl/jobs/take", {"worker": "test", "most": 5})
+    assert status == 200, taken
+    packages = {job["package"]["name"]: job["package"] for job in taken["jobs"]}
+    debug = packages["one-debuginfo"]
+    assert (debug["version"], debug["source"], debug["kind"], debug["role"]) == ("3:1.0-2", "one", "rpm", "debug")
+    file = rpm_mirror / "x86_64/one-debuginfo-1.0-2.x86_64.rpm"
+    assert debug["url"] == str(file)
+    assert debug["key"] == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_a_signature_of_repomd_is_checked(rpm_mirror, tmp_path):
+    createrepo(rpm_mirror)
+    repomd = rpm_mirror / "repodata/repomd.xml"
+    key = Key(tmp_path)
+    try:
+        refused("signature", "rpm", rpm_mirror, "--keyring", key.keyring, words=("there is none",))
+        (repomd.parent / "repomd.xml.asc").write_bytes(key.detached(repomd.read_bytes()))
+        assert plan("rpm", rpm_mirror, "--keyring", key.armoured)["in_index"] == 5
+        repomd.write_bytes(repomd.read_bytes() + b"\n")
+        refused("signature", "rpm", rpm_mirror, "--keyring", key.keyring, words=("not what was signed",))
+    finally:
+        key.close()
+
+
+@pytest.mark.parametrize("change,cause,words", [
+    (lambda d: d[:-5], "truncated", "truncated: "), (lambda d: d[:-1] + b"#", "hash", "wrong hash: "),
+    (lambda d: d + b"#" * 9, "limit", "is over")])
+def test_a_changed_primary_is_refused(rpm_mirror, change, cause, words):
+    createrepo(rpm_mirror)
+    [primary] = (rpm_mirror / "repodata").glob("*primary.xml.gz")
+    primary.write_bytes(change(primary.read_bytes()))
+    refused(cause, "rpm", rpm_mirror, words=(words,))
+
+
+@pytest.mark.parametrize("repomd,words", [
+    ("<repomd/>", "names no primary"), ("<repomd>", "no element found"),
+    ('<!DOCTYPE x [<!ENTITY a "b">]><repomd>&a;</repomd>', "document type"),
+    ("<a>" * 100, "nested too deeply"),
+    ('<repomd><data type="primary"><location href="../../x"/><checksum type="sha256">' + "0" * 64
+     + "</checksum></data></repomd>", "no path inside")])
+def test_a_malformed_repomd_is_refused(rpm_mirror, repomd, words):
+    createrepo(rpm_mirror)
+    (rpm_mirror / "repodata/repomd.xml").write_text(repomd)
+    refused("corrupt", "rpm", rpm_mirror, words=(words,))
