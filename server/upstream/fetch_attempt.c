@@ -21,6 +21,7 @@ struct attempt {
 	const char *artifact;
 	struct ux_http_client *client;
 	struct ux_fetch_places places;
+	struct ux_fetched_files files; /* of a package */
 	char uid[UX_UPLOAD_UID_SIZE];
 	struct ux_blob_part *part;
 	struct ux_mapping bytes;
@@ -139,7 +140,9 @@ static enum ux_code attempt_store_package(struct attempt *q, struct ux_error *er
 		.package = &q->places.packages[q->answer.path],
 		.bytes = q->bytes.bytes,
 	};
-	return ux_fetched_package_store(q->f, &package, &q->row.size, err);
+	UX_TRY(ux_fetched_package_store(q->f, &package, &q->files, err));
+	q->row.size = q->files.size;
+	return UX_OK;
 }
 
 static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
@@ -234,7 +237,7 @@ static void attempt_run(struct attempt *q)
 			attempt_fail(q, &why);
 		if (code == UX_ENOTFOUND && q->up->kind == UX_UPSTREAM_PACKAGES)
 			q->answer.outcome = UX_FETCH_ABSENT;
-		q->ours = why.os_errno != 0;
+		q->ours = why.os_errno != 0 || code == UX_ENOMEM || code == UX_EUNAVAILABLE;
 	} else if (code != UX_OK) {
 		attempt_fail(q, &why);
 		q->answer.reachable = true;
@@ -306,6 +309,36 @@ static void attempt_return_client(struct ux_fetcher_upstream *up, struct ux_http
 		ux_http_client_destroy(client);
 }
 
+static bool attempt_has_brought(const struct attempt *q, const struct ux_fetch *fetch)
+{
+	for (size_t i = 0; i < q->files.n; i++)
+		if (ux_id_eq(&q->files.beside[i], &fetch->parsed))
+			return strcmp(fetch->ns, q->fetch->ns) == 0;
+	return false;
+}
+
+/* Ends the fetches that waited for the same package, and have got their files from it. */
+static void attempt_end_others(struct ux_fetcher *f, const struct attempt *q)
+{
+	struct ux_fetch *next = NULL;
+	for (struct ux_fetch *fetch = f->first; fetch; fetch = next) {
+		next = fetch->next;
+		if (fetch != q->fetch && fetch->state == UX_FETCH_ASKING && fetch->running == 0 &&
+		    fetch->want != UX_FETCH_SOURCE && attempt_has_brought(q, fetch))
+			ux_fetcher_end(f, fetch, 0);
+	}
+}
+
+/* Replaces a number in the list of packages that are being fetched, in which 0 is free. */
+static void attempt_note_package(struct ux_fetcher *f, int64_t from, int64_t to)
+{
+	for (size_t i = 0; i < UX_FETCHERS; i++)
+		if (f->packages[i] == from) {
+			f->packages[i] = to;
+			return;
+		}
+}
+
 void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index)
 {
 	struct ux_fetch_item *item = &fetch->items[index];
@@ -321,6 +354,8 @@ void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index
 	fetch->next_ms = ux_clock_ms() + UX_FETCH_HEAD_START_MS;
 	up->running++;
 	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
+	if (q.item.package != 0)
+		attempt_note_package(f, 0, q.item.package);
 	/* another thread may be waiting for the end of the head start */
 	pthread_cond_signal(&f->changed);
 	pthread_mutex_unlock(&f->lock);
@@ -332,6 +367,9 @@ void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index
 	attempt_update_breaker(up, &q, now);
 	attempt_count(up, &q);
 	attempt_return_client(up, q.client);
+	if (q.item.package != 0)
+		attempt_note_package(f, q.item.package, 0);
+	attempt_end_others(f, &q);
 	if (fetch->state != UX_FETCH_OVER)
 		attempt_end_item(f, fetch, &q, now);
 	else if (fetch->running == 0)

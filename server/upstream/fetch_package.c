@@ -88,7 +88,7 @@ enum ux_code ux_fetch_places_get(const struct ux_fetch *fetch, struct ux_store *
 struct package_arrival {
 	struct ux_fetcher *f;
 	const struct ux_fetched_package *from;
-	uint64_t size; /* of the file with the ID */
+	struct ux_fetched_files kept;
 	bool found;
 };
 
@@ -149,7 +149,19 @@ static enum ux_code member_keep(struct package_arrival *a, const char *id,
 	return code;
 }
 
-/* Without the file that dwz made, names are missing; that is better than no answer. */
+static bool package_wants(void *ctx, const struct ux_id *id)
+{
+	const struct package_arrival *a = ctx;
+	const struct ux_fetched_package *p = a->from;
+	return ux_id_eq(id, &p->fetch->parsed) ||
+	       (a->kept.n < UX_FETCH_BESIDE_MOST &&
+		ux_fetcher_wants(a->f, p->fetch, p->artifact, id));
+}
+
+/*
+ * A file beside the one that is fetched may be unusable. Without the one that dwz made, names are
+ * missing, which is better than no answer.
+ */
 static enum ux_code package_on_member(void *ctx, const struct ux_package_member *m,
 				      struct ux_error *err)
 {
@@ -160,15 +172,17 @@ static enum ux_code package_on_member(void *ctx, const struct ux_package_member 
 		if (a->found)
 			return UX_OK;
 		a->found = true;
-		a->size = m->part.size;
+		a->kept.size = m->part.size;
 		return member_keep(a, a->from->fetch->id, &m->part, err);
 	}
 	ux_id_format(&m->id, id);
-	if (member_keep(a, id, &m->part, &why) != UX_OK && why.os_errno != 0) {
-		*err = why;
-		return why.code;
-	}
-	return UX_OK;
+	enum ux_code code = member_keep(a, id, &m->part, &why);
+	if (code == UX_OK && a->kept.n < UX_FETCH_BESIDE_MOST)
+		a->kept.beside[a->kept.n++] = m->id;
+	if (code == UX_OK || why.os_errno == 0)
+		return UX_OK;
+	*err = why;
+	return code;
 }
 
 static enum ux_code package_check_hash(const struct ux_fetched_package *p, struct ux_error *err)
@@ -187,14 +201,15 @@ static enum ux_code package_check_hash(const struct ux_fetched_package *p, struc
 }
 
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
-				      uint64_t *ret_size, struct ux_error *err)
+				      struct ux_fetched_files *ret, struct ux_error *err)
 {
 	struct package_arrival a = {.f = f, .from = p};
 	const struct ux_id *id = &p->fetch->parsed;
 	struct ux_index *ix = f->store->index;
 	UX_TRY(package_check_hash(p, err));
-	UX_TRY(ux_package_members_find(p->bytes, id, package_on_member, &a, err));
-	*ret_size = a.size;
+	UX_TRY(ux_package_members_find(p->bytes, package_wants, package_on_member, &a, &f->stopping,
+				       err));
+	*ret = a.kept;
 	if (a.found)
 		return UX_OK;
 	(void)!ix->packages.lacks(ix, p->fetch->ns, ux_bytes(id->bytes, id->size),

@@ -219,7 +219,11 @@ static enum ux_code plan_add(struct preparing *p, const struct ux_upstream *up, 
 		return UX_OK;
 	}
 	fetch->items[fetch->n_items++] = (struct ux_fetch_item){
-		.upstream = index, .artifact = plan->artifact, .round = plan->round};
+		.upstream = index,
+		.artifact = plan->artifact,
+		.round = plan->round,
+		.package = places.packages[0].number,
+	};
 	return UX_OK;
 }
 

@@ -79,6 +79,14 @@ static unsigned fetch_round(const struct ux_fetch *fetch)
 	return round;
 }
 
+static bool fetcher_has_package(const struct ux_fetcher *f, int64_t package)
+{
+	for (size_t i = 0; i < UX_FETCHERS; i++)
+		if (f->packages[i] == package)
+			return true;
+	return false;
+}
+
 /* May the request be sent now? If the breaker is open, the item has been ended. */
 static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 				struct ux_fetch_item *item, int64_t now, int64_t *until)
@@ -88,7 +96,9 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 		*until = ux_min(*until, item->not_before);
 		return false;
 	}
-	if (up->running >= UX_FETCHERS_UPSTREAM) /* a request that ends wakes this thread */
+	/* a request that ends wakes this thread, and may bring what this one is to fetch */
+	if (up->running >= UX_FETCHERS_UPSTREAM ||
+	    (item->package != 0 && fetcher_has_package(f, item->package)))
 		return false;
 	if (ux_breaker_allows(&up->breaker, now))
 		return true;
@@ -198,6 +208,23 @@ static void *fetcher_run(void *ctx)
 	}
 	pthread_mutex_unlock(&f->lock);
 	return NULL;
+}
+
+bool ux_fetcher_wants(struct ux_fetcher *f, const struct ux_fetch *fetch, enum ux_artifact artifact,
+		      const struct ux_id *id)
+{
+	bool found = false;
+	pthread_mutex_lock(&f->lock);
+	for (const struct ux_fetch *other = f->first; other && !found; other = other->next) {
+		bool kind =
+			other->want == UX_FETCH_SYMBOLS ||
+			other->want == (artifact == UX_ARTIFACT_DEBUGINFO ? UX_FETCH_DEBUGINFO
+									  : UX_FETCH_EXECUTABLE);
+		found = kind && other != fetch && strcmp(other->ns, fetch->ns) == 0 &&
+			ux_id_eq(&other->parsed, id);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return found;
 }
 
 /* --- public functions ------------------------------------------------------------------------- */

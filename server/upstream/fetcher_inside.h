@@ -29,6 +29,7 @@ struct ux_fetch_item {
 	enum ux_fetch_item_state state;
 	int64_t not_before; /* earliest time to send it, in ms */
 	unsigned laters;
+	int64_t package; /* number of the package that is fetched; 0: none */
 };
 
 enum ux_fetch_state {
@@ -106,13 +107,28 @@ struct ux_fetched_package {
 	struct ux_bytes bytes;
 };
 
+enum {
+	UX_FETCH_BESIDE_MOST = 256, /* files of one package that several fetches wait for */
+};
+
+/* What was kept of a package. */
+struct ux_fetched_files {
+	uint64_t size;                             /* bytes of the file that was to be fetched */
+	struct ux_id beside[UX_FETCH_BESIDE_MOST]; /* IDs of those that other fetches wait for */
+	size_t n;
+};
+
 /*
- * Checks the hash of a package and passes its file with the ID to options->arrived, and before or
- * after it the file that dwz made for it. *ret_size: bytes of the file. UX_ENOTFOUND: the package
- * has no such file, which the index then knows; UX_ECONFLICT: it has another hash.
+ * Checks the hash of a package and passes its file with the ID to options->arrived, and with it the
+ * files that dwz made, and those that other fetches of the namespace wait for. UX_ENOTFOUND: the
+ * package has no such file, which the index then knows; UX_ECONFLICT: it has another hash.
  */
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
-				      uint64_t *ret_size, struct ux_error *err) ux_must;
+				      struct ux_fetched_files *ret, struct ux_error *err) ux_must;
+
+/* Does another fetch than this one wait for the artifact of an ID of its namespace? */
+bool ux_fetcher_wants(struct ux_fetcher *f, const struct ux_fetch *fetch, enum ux_artifact artifact,
+		      const struct ux_id *id);
 
 /* A file of a package. Its bytes are untrusted, and are there until the callback returns. */
 struct ux_package_member {
@@ -126,13 +142,15 @@ typedef enum ux_code ux_package_member_fn(void *ctx, const struct ux_package_mem
 					  struct ux_error *err);
 
 /*
- * Calls back for each ELF file of the package that has the ID, and for each file that dwz made for
- * others. The package is read in a confined child, and its files in further ones, while at most
- * some of them are on the disk. Codes: those of ux_sandbox_stream_next() and of the callback.
+ * Calls back for each ELF file of the package whose ID is wanted, and for each file that dwz made
+ * for others. The package is read in a confined child, and its files in further ones, while at most
+ * some of them are on the disk. It ends before the next file when *stop is set. Codes: those of
+ * ux_sandbox_stream_next() and of the callback.
  */
-enum ux_code ux_package_members_find(struct ux_bytes package, const struct ux_id *id,
-				     ux_package_member_fn *found, void *ctx, struct ux_error *err)
-	ux_must;
+enum ux_code ux_package_members_find(struct ux_bytes package,
+				     bool (*wants)(void *ctx, const struct ux_id *id),
+				     ux_package_member_fn *found, void *ctx,
+				     const atomic_bool *stop, struct ux_error *err) ux_must;
 
 enum {
 	UX_FETCH_NEGATIVE_MOST = 1 << 14, /* entries of the negative cache */
@@ -169,6 +187,8 @@ struct ux_fetcher {
 	pthread_mutex_t lock; /* guards the fields below, and all fetches */
 	pthread_cond_t changed;
 	struct ux_fetcher_upstream upstreams[UX_UPSTREAMS_MOST];
+	/* packages that are being fetched; 0: free */
+	int64_t packages[UX_FETCHERS];
 	struct ux_fetch *first; /* oldest fetch */
 	size_t n_fetches;
 	uint64_t refused;

@@ -24,7 +24,8 @@ enum {
 /* State of one search. */
 struct member_search {
 	struct ux_bytes package;
-	const struct ux_id *id;
+	const atomic_bool *stop;
+	bool (*wants)(void *ctx, const struct ux_id *id);
 	ux_package_member_fn *found;
 	void *ctx;
 	struct ux_sandbox_stream *stream;
@@ -62,21 +63,26 @@ static void search_end(struct member_search *s)
 		close(s->scratch);
 }
 
-/* Does the name say that the file has another ID: "/usr/lib/debug/.build-id/ab/cdef.debug"? */
-static bool member_is_another(const char *name, const struct ux_id *id)
+/*
+ * Does the name say that the file has an ID that is not wanted:
+ * "/usr/lib/debug/.build-id/ab/cdef.debug"?
+ */
+static bool member_is_another(const struct member_search *s, const char *name)
 {
 	static const char folder[] = "/.build-id/";
-	char hex[2 * UX_ID_BYTES_MOST + 1], digits[2 * UX_ID_BYTES_MOST + 1];
+	char digits[2 * UX_ID_BYTES_MOST + 1];
+	struct ux_id id = {.type = UX_ID_GNU};
 	const char *at = strstr(name, folder);
-	size_t n = 0;
+	size_t n = 0, size = 0;
 	if (!at)
 		return false;
 	for (at += sizeof(folder) - 1; *at && *at != '.' && n < sizeof(digits) - 1; at++)
-		if (ux_hex_digit(*at) >= 0)
+		if (*at != '/')
 			digits[n++] = *at;
-	digits[n] = '\0';
-	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
-	return n == 2 * id->size && strcasecmp(digits, hex) != 0;
+	if (!ux_hex_decode(ux_bytes(digits, n), id.bytes, sizeof(id.bytes), &size) || size < 8)
+		return false;
+	id.size = (__typeof__(id.size))size;
+	return !s->wants(s->ctx, &id);
 }
 
 /* A member that cannot be read is no reason to leave out the others. */
@@ -100,7 +106,7 @@ static enum ux_code search_look_at(struct member_search *s, const struct ux_stre
 	for (size_t i = 0; code == UX_OK && i < facts.size; i++) {
 		const struct ux_id *id = ux_id_set_find(&facts.data[i].ids, UX_ID_GNU);
 		if (!id || facts.data[i].gsym ||
-		    !(ux_id_eq(id, s->id) || facts.data[i].supplementary))
+		    !(facts.data[i].supplementary || s->wants(s->ctx, id)))
 			continue;
 		const struct ux_package_member member = {m->name, m->part, *id};
 		return s->found(s->ctx, &member, err);
@@ -116,8 +122,10 @@ static enum ux_code search_all(struct member_search *s, struct ux_error *err)
 		UX_TRY(ux_sandbox_stream_next(s->stream, &m, &more, err));
 		if (!more)
 			break;
+		if (atomic_load_explicit(s->stop, memory_order_relaxed))
+			return ux_error_set(err, UX_EUNAVAILABLE, "the server is stopping");
 		enum ux_code code = UX_OK;
-		if (m.kind == UX_MEMBER_OBJECT && !member_is_another(m.name, s->id))
+		if (m.kind == UX_MEMBER_OBJECT && !member_is_another(s, m.name))
 			code = search_look_at(s, &m, err);
 		ux_sandbox_stream_release(&m.part);
 		ux_sandbox_stream_taken(s->stream, &m);
@@ -126,11 +134,17 @@ static enum ux_code search_all(struct member_search *s, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_package_members_find(struct ux_bytes package, const struct ux_id *id,
-				     ux_package_member_fn *found, void *ctx, struct ux_error *err)
+enum ux_code ux_package_members_find(struct ux_bytes package,
+				     bool (*wants)(void *ctx, const struct ux_id *id),
+				     ux_package_member_fn *found, void *ctx,
+				     const atomic_bool *stop, struct ux_error *err)
 {
-	ux_cleanup(search_end) struct member_search s = {
-		.package = package, .id = id, .found = found, .ctx = ctx, .scratch = -1};
+	ux_cleanup(search_end) struct member_search s = {.package = package,
+							 .stop = stop,
+							 .wants = wants,
+							 .found = found,
+							 .ctx = ctx,
+							 .scratch = -1};
 	UX_TRY(ux_file_temporary(&s.scratch, err));
 	UX_TRY(ux_fork_server_start(&s.forks, NULL, err));
 	const struct ux_sandbox_limits limits = {.memory = UNPACK_MEMORY,

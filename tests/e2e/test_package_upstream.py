@@ -96,6 +96,29 @@ def test_a_package_is_fetched_once_for_the_file_of_a_build_id(servers, stub, tre
     assert len(stub.requested) == 1
 
 
+def test_several_files_of_a_package_are_fetched_together(servers, stub, tree, deb):  # noqa: F811
+    """A process has several libraries of one package: the second file is not fetched while the first one is."""
+    stub.answers[f"{POOL}/demo.deb"] = slowly(deb)
+    server = servers(mirror(stub.url))
+    announced(server, deb, f"{stub.url}{POOL}/demo.deb", [hex_id(tree / "one"), hex_id(tree / "two")])
+    wanted = [{"id": build_id(tree / name), "addresses": [hex(min(code_addresses(tree / name)))]}
+              for name in ("one", "two")]
+
+    def statuses():
+        return [m["status"] for m in Api(server)("POST", "/v1/symbolize", {"modules": wanted})[1]["modules"]]
+    assert statuses() == ["pending", "pending"]
+    wait_for(lambda: statuses() == ["found", "found"])
+    assert stub.count("demo.deb") == 1
+
+
+def slowly(body):
+    """Answers after a while, so that others come meanwhile."""
+    def answer(handler, stub):
+        stub.over.wait(1)
+        send(200, body)(handler, stub)
+    return answer
+
+
 def test_debuggers_wait_for_a_package(servers, stub, tree, deb):  # noqa: F811
     stub.answers[f"{POOL}/demo.deb"] = send(200, deb)
     server = servers(mirror(stub.url))
