@@ -10,6 +10,7 @@
 #include "output.h"
 #include "package.h"
 #include "polite_client.h"
+#include "remote.h"
 #include "repo_url.h"
 #include "text.h"
 
@@ -341,6 +342,17 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 	return true;
 }
 
+/* Prints how far crawls are; returns the exit status. */
+static int crawl_print_status(const struct ux_server_selection *server, bool json)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_crawl_status(server, json, &out, &err) == UX_OK)
+		return ux_finish(&out, UX_EXIT_DONE);
+	(void)ux_print_error(server->url, &err);
+	return UX_EXIT_SERVER;
+}
+
 static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	struct crawl_values v = {0};
@@ -358,6 +370,11 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 			       ? crawl_work(&server, &v, NULL, args.items + 1, args.n - 1)
 			       : UX_EXIT_USAGE;
 	}
+	if (strcmp(args.items[0], "status") == 0 && args.n == 1) {
+		static struct ux_server_selection server;
+		return crawl_select(&v, &server) ? crawl_print_status(&server, v.json)
+						 : UX_EXIT_USAGE;
+	}
 	if (args.n > 1)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[1]);
 	if (!crawl_choose(cmd, &v, args.items[0], &choice, &status))
@@ -371,7 +388,7 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 
 const struct ux_command ux_cmd_crawl = {
 	.name = "crawl",
-	.usage = "DISTRIBUTION [options]\nwork [PACKAGE...] [options]",
+	.usage = "DISTRIBUTION [options]\nwork [PACKAGE...] [options]\nstatus [options]",
 	.line = "symbols of a distribution's packages to a server",
 	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
 		"package, and chooses the packages that have symbols: those with debug files, and the\n"
@@ -379,7 +396,8 @@ const struct ux_command ux_cmd_crawl = {
 		"ubuntu, ubuntu-ddebs, alpine, arch, fedora, opensuse, or rpm with --mirror.\n"
 		"The packages are announced to the server, which leases them to workers: to this command,\n"
 		"until none is left, and to others. work reads the named packages (.deb, .rpm, .apk,\n"
-		".pkg.tar.*, layers), or those that the server leases, and sends their symbols.",
+		".pkg.tar.*, layers), or those that the server leases, and sends their symbols. status says\n"
+		"how far the crawls of the server are, how fast, and what failed.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
 		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",

@@ -115,4 +115,8 @@ enum ux_code ux_explain_remote(const struct ux_server_selection *server, const c
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err) ux_must;
 
+/* Appends how far the crawls of a server are. Codes as of ux_explain_remote(). */
+enum ux_code ux_crawl_status(const struct ux_server_selection *server, bool json,
+			     struct ux_out *out, struct ux_error *err) ux_must;
+
 #endif

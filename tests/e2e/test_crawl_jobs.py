@@ -16,7 +16,7 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import ROOT, unhex
+from tool import ROOT, lines, unhex
 
 
 @pytest.fixture
@@ -131,6 +131,24 @@ def test_what_is_wrong_in_a_request_is_said(crawled):
     api.refused(409, "conflict", "POST", f"/v1/crawl/jobs/{job['id']}/end", {"lease": "0" * 32, "outcome": "done"})
     api.refused(404, "not_found", "POST", "/v1/crawl/jobs/77/end", {"lease": "0" * 32, "outcome": "done"})
     assert end(api, job)[1] == {"state": "done"}
+
+
+def test_the_command_says_how_far_crawls_are(crawled):
+    api = Api(crawled)
+    announce(api, [package(n) for n in range(4)])
+    jobs = take(api, 3)["jobs"]
+    end(api, jobs[0], modules=2, bytes_fetched=3 << 20, bytes_stored=1 << 20)
+    end(api, jobs[1], "quarantined", cause="bomb", reason="over \x1b[31m limits")
+    result = crawled.unhex("crawl", "status")
+    assert result.returncode == 0, result.stderr
+    assert "done         1 packages" in result.stdout and "2 modules, 3.0 MiB fetched, 1.0 MiB stored" in result.stdout
+    assert "failures by cause: bomb 1" in result.stdout and "lib1-dbg 1.0-1, quarantined, bomb: over" in result.stdout
+    assert "\x1b" not in result.stdout and "workers      1" in result.stdout
+    (doc,) = lines(crawled.unhex("crawl", "status", "--json"))
+    assert doc == crawl_status(api)
+    refused = unhex("crawl", "status", "--url", "http://127.0.0.1:1")
+    assert refused.returncode == 3 and "127.0.0.1:1" in refused.stderr
+    assert crawled.unhex("crawl", "status", "more").returncode == 2
 
 
 def cpu_s(server):
