@@ -10,6 +10,7 @@ struct serve_values {
 	const char *config;
 	const char *listen;
 	const char *data;
+	const char *index;
 	const char *reading;
 	const char *keep_days;
 	const char *cache;
@@ -26,6 +27,8 @@ static const struct ux_option serve_options[] = {
 	 "HOST:PORT to listen on; port 0 takes a free one [127.0.0.1:8420]"},
 	{"data", 0, UX_OPTION_TEXT, offsetof(struct serve_values, data), "DIR",
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
+	{"index", 0, UX_OPTION_TEXT, offsetof(struct serve_values, index), "URL",
+	 "keep the index in a database, postgres://HOST/NAME [a file in the folder]"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
 	 "who may read without a key: open (everyone), keyed (no one), auto (open on loopback) [auto]",
 	 "open keyed auto"},
@@ -51,6 +54,7 @@ static const struct {
 } named[] = {
 	{"listen", "--listen", offsetof(struct serve_values, listen)},
 	{"data", "--data", offsetof(struct serve_values, data)},
+	{"index", "--index", offsetof(struct serve_values, index)},
 	{"reading", "--reading", offsetof(struct serve_values, reading)},
 	{"keep-days", "--keep-days", offsetof(struct serve_values, keep_days)},
 	{"cache", "--cache", offsetof(struct serve_values, cache)},

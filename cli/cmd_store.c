@@ -513,11 +513,13 @@ static enum ux_code store_job_open(struct store_job *job, const struct store_ver
 				   struct ux_error *err)
 {
 	UX_TRY(ux_folder_select(&job->values->folder, &job->folder, err));
-	const char *chosen = verb->fn == store_restore ? job->operands[0] : job->folder.dir;
-	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* never creates a directory */
+	struct ux_store_place place = ux_folder_place(&job->folder);
+	if (verb->fn == store_restore)
+		place = (struct ux_store_place){.dir = job->operands[0]};
+	UX_TRY(ux_store_open_beside(&job->store, &place, err)); /* never creates a directory */
 	if (store_verb_is_exclusive(verb, job->values)) {
 		ux_store_close(&job->store);
-		UX_TRY(ux_store_open(&job->store, chosen, err));
+		UX_TRY(ux_store_open_at(&job->store, &place, err));
 	}
 	job->open = true;
 	return UX_OK;

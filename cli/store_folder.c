@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_folder.h"
 
-#include "store.h"
-
 #include <stdlib.h>
 
 const char *ux_config_file(const char *option)
@@ -19,11 +17,20 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 	enum ux_code code = ux_settings_load(&source, &ret->settings, err);
 	if (code != UX_OK) /* the caller named a file that is not there, or says what it may not */
 		return code == UX_ENOMEM ? code : UX_EINVAL;
+	ret->index = values->index ? values->index : ret->settings->index;
+	if (ret->index && !ux_index_is_url(ret->index))
+		return ux_error_set(err, UX_EINVAL, "--index %.100s; expected postgres://HOST/NAME",
+				    ret->index);
 	const char *chosen = values->data ? values->data : ret->settings->data;
 	if (!chosen)
 		return ux_store_default_dir(&ret->dir, err);
 	ret->dir = strdup(chosen);
 	return ret->dir ? UX_OK : ux_error_nomem(err);
+}
+
+struct ux_store_place ux_folder_place(const struct ux_folder *f)
+{
+	return (struct ux_store_place){.dir = f->dir, .index = f->index};
 }
 
 void ux_folder_deinit(struct ux_folder *f)

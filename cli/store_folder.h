@@ -6,10 +6,12 @@
 
 #include "options.h"
 #include "settings.h"
+#include "store.h"
 
 /* Embed in a command's values and add UX_FOLDER_OPTIONS to its table. */
 struct ux_folder_values {
 	const char *data;
+	const char *index;
 	const char *config;
 };
 
@@ -17,6 +19,8 @@ struct ux_folder_values {
 #define UX_FOLDER_OPTIONS(values, member) \
 	{"data", 0, UX_OPTION_TEXT, offsetof(values, member.data), "DIR", \
 	 "the server's folder [as configured, else $XDG_DATA_HOME/unhex]"}, \
+	{"index", 0, UX_OPTION_TEXT, offsetof(values, member.index), "URL", \
+	 "the database of its index, postgres://HOST/NAME [as configured, else a file in the folder]"}, \
 	{"config", 'c', UX_OPTION_TEXT, offsetof(values, member.config), "FILE", \
 	 "the server's configuration, which may name its folder [$UNHEX_CONFIG]"}
 /* clang-format on */
@@ -24,6 +28,7 @@ struct ux_folder_values {
 /* The selected store. */
 struct ux_folder {
 	char *dir;                    /* malloc'ed */
+	const char *index;            /* NULL: a file in the folder */
 	struct ux_settings *settings; /* of the configuration file, or the defaults */
 };
 
@@ -34,6 +39,9 @@ struct ux_folder {
 enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_folder *ret,
 			      struct ux_error *err) ux_must;
 void ux_folder_deinit(struct ux_folder *f);
+
+/* The place of the selected store, valid as long as f. */
+struct ux_store_place ux_folder_place(const struct ux_folder *f);
 
 /* The configuration file: --config, or $UNHEX_CONFIG; NULL: none. */
 const char *ux_config_file(const char *option);

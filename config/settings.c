@@ -32,6 +32,10 @@ static const struct ux_setting rows[] = {
 	 "manager passes is used instead."},
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
 	 "The folder of the store. Not set: $XDG_DATA_HOME/unhex."},
+	{NULL, "index", UX_SETTING_TEXT, AT(index), NULL, 0, 0, 0, NULL,
+	 "The database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the parameters that "
+	 "libpq knows (passfile=FILE has the password). Not set: a file in the folder of the "
+	 "store."},
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
 	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
 	 "if the server listens on a loopback address only, otherwise no one."},

@@ -4,24 +4,32 @@
 
 #include "clock.h"
 
+bool ux_db_is_url(const char *location)
+{
+	return strncmp(location, "postgres://", strlen("postgres://")) == 0 ||
+	       strncmp(location, "postgresql://", strlen("postgresql://")) == 0;
+}
+
 static enum ux_code db_open(struct ux_db *db, const char *location, bool reader,
 			    struct ux_error *err)
 {
-	*db = (struct ux_db){.log.fd = -1, .engine = &ux_sqlite_engine};
+	*db = (struct ux_db){.log.fd = -1,
+			     .engine = ux_db_is_url(location) ? &ux_postgres_engine
+							      : &ux_sqlite_engine};
 	pthread_mutex_init(&db->lock, NULL);
 	pthread_mutex_init(&db->log.lock, NULL);
 	pthread_cond_init(&db->log.changed, NULL);
 	return db->engine->open(db, location, reader, err);
 }
 
-enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err)
+enum ux_code ux_db_open(struct ux_db *db, const char *location, struct ux_error *err)
 {
-	return db_open(db, path, /* reader= */ false, err);
+	return db_open(db, location, /* reader= */ false, err);
 }
 
-enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err)
+enum ux_code ux_db_open_reader(struct ux_db *db, const char *location, struct ux_error *err)
 {
-	return db_open(db, path, /* reader= */ true, err);
+	return db_open(db, location, /* reader= */ true, err);
 }
 
 void ux_db_close(struct ux_db *db)
@@ -164,6 +172,11 @@ enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t siz
 				    found, size);
 	memcpy(data, bytes, size);
 	return UX_OK;
+}
+
+void ux_stmt_bind_pattern(struct ux_stmt *st, const char *name, const char *pattern)
+{
+	st->db->engine->bind_pattern(st, name, pattern ? pattern : "");
 }
 
 static enum ux_code tx_begin(struct ux_tx *tx, struct ux_db *db, enum ux_tx_kind kind,

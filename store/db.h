@@ -76,11 +76,15 @@ struct ux_db {
 	struct ux_room *room;       /* for writes; borrowed; NULL: not limited */
 };
 
-/* Opens the SQLite file, or creates it. A commit is on the disk before it returns. */
-enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+/*
+ * Opens an SQLite file, or creates it; or connects to a PostgreSQL database, when location is a URL
+ * that begins with "postgres://" or "postgresql://". A commit is on the disk before it returns.
+ */
+enum ux_code ux_db_open(struct ux_db *db, const char *location, struct ux_error *err) ux_must;
 
 /* Opens an existing database for reads alone, with a small cache. */
-enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+enum ux_code ux_db_open_reader(struct ux_db *db, const char *location, struct ux_error *err)
+	ux_must;
 
 /*
  * From now on statements are interrupted limit_ms after this call; they return UX_EUNAVAILABLE. 0:
@@ -88,6 +92,9 @@ enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_err
  */
 void ux_db_limit(struct ux_db *db, uint32_t limit_ms);
 void ux_db_close(struct ux_db *db);
+
+/* Is it the URL of a database, and not the path of a file? */
+bool ux_db_is_url(const char *location);
 
 /*
  * Runs the missing schema steps in one transaction, so that a crash leaves either the old schema or
@@ -109,8 +116,10 @@ struct ux_schema_step {
 	const char *name;
 	const char *sql;
 };
-extern const struct ux_schema_step ux_schema_steps[];
+extern const struct ux_schema_step ux_schema_steps[]; /* of SQLite */
 extern const int ux_schema_count;
+extern const struct ux_schema_step ux_postgres_schema_steps[];
+extern const int ux_postgres_schema_count;
 
 /* A statement in use. A failed bind is remembered and returned by the next step. */
 struct ux_stmt {
@@ -134,6 +143,12 @@ void ux_stmt_end(struct ux_stmt *st);
 void ux_stmt_bind_int(struct ux_stmt *st, const char *name, int64_t v);
 void ux_stmt_bind_text(struct ux_stmt *st, const char *name, const char *text);
 void ux_stmt_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size);
+
+/*
+ * Binds a valid pattern of glob.h, or "", for the first argument of ux_glob(). Where the statement
+ * also compares it, it may be compared with '' alone.
+ */
+void ux_stmt_bind_pattern(struct ux_stmt *st, const char *name, const char *pattern);
 
 /* Binds 0 as NULL, for columns that may refer to a row. */
 void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v);

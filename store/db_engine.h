@@ -42,6 +42,8 @@ struct ux_db_engine {
 	void (*bind_int)(struct ux_stmt *st, const char *name, int64_t v);
 	void (*bind_text)(struct ux_stmt *st, const char *name, const char *text);
 	void (*bind_bytes)(struct ux_stmt *st, const char *name, const void *data, size_t size);
+	/* A pattern of glob.h, in the form that the database's ux_glob() takes. */
+	void (*bind_pattern)(struct ux_stmt *st, const char *name, const char *pattern);
 	enum ux_code (*step)(struct ux_stmt *st, bool *ret_row, struct ux_error *err);
 	uint64_t (*changed)(struct ux_stmt *st);
 	int64_t (*column_int)(struct ux_stmt *st, int n);
@@ -53,6 +55,7 @@ struct ux_db_engine {
 };
 
 extern const struct ux_db_engine ux_sqlite_engine;
+extern const struct ux_db_engine ux_postgres_engine;
 
 /* The place of a statement in db->prepared; its handle is NULL when it is used for the first time.
  */

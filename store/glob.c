@@ -2,6 +2,9 @@
 /* Patterns of file names, which clients send. */
 #include "glob.h"
 
+#include <inttypes.h>
+
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -148,4 +151,53 @@ bool ux_glob_matches(const struct ux_glob *g, const char *text)
 	while (at < g->n_parts && g->parts[at].type == UX_GLOB_STAR)
 		at++;
 	return at == g->n_parts;
+}
+
+/* A code point, so that no character has a meaning of its own. */
+static void glob_put_character(struct ux_out *out, uint32_t c)
+{
+	char text[16];
+	snprintf(text, sizeof(text), "\\U%08" PRIx32, c);
+	ux_out_cstr(out, text);
+}
+
+/* Ranges whose end comes before their beginning have no members. */
+static void glob_put_set(const struct ux_glob *g, const struct ux_glob_part *part,
+			 struct ux_out *out)
+{
+	const struct ux_glob_range *r = &g->ranges[part->first_range];
+	size_t n = 0;
+	for (size_t i = 0; i < part->n_ranges; i++) {
+		if (r[i].first > r[i].last)
+			continue;
+		if (n++ == 0)
+			ux_out_cstr(out, part->negated ? "[^" : "[");
+		glob_put_character(out, r[i].first);
+		ux_out_cstr(out, "-");
+		glob_put_character(out, r[i].last);
+	}
+	ux_out_cstr(out, n > 0 ? "]" : part->negated ? "." : "(?!.|$)");
+}
+
+void ux_glob_expression(const struct ux_glob *g, struct ux_out *out)
+{
+	ux_out_cstr(out, "^");
+	for (size_t i = 0; i < g->n_parts; i++) {
+		const struct ux_glob_part *part = &g->parts[i];
+		switch (part->type) {
+		case UX_GLOB_CHARACTER:
+			glob_put_character(out, part->character);
+			break;
+		case UX_GLOB_ANY:
+			ux_out_cstr(out, ".");
+			break;
+		case UX_GLOB_STAR:
+			ux_out_cstr(out, ".*");
+			break;
+		case UX_GLOB_SET:
+			glob_put_set(g, part, out);
+			break;
+		}
+	}
+	ux_out_cstr(out, "$");
 }

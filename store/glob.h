@@ -4,6 +4,7 @@
 #define UX_GLOB_H
 
 #include "error.h"
+#include "out.h"
 
 enum {
 	UX_GLOB_BYTES_MOST = 512,  /* length of a pattern */
@@ -48,5 +49,11 @@ enum ux_code ux_glob_parse(const char *pattern, struct ux_glob *ret, struct ux_e
  * times the length of the text.
  */
 bool ux_glob_matches(const struct ux_glob *g, const char *text);
+
+/*
+ * Appends the regular expression that matches the same texts, in the syntax of PostgreSQL
+ * (PostgreSQL documentation, 9.7.3 "POSIX Regular Expressions").
+ */
+void ux_glob_expression(const struct ux_glob *g, struct ux_out *out);
 
 #endif

@@ -111,7 +111,12 @@ static enum ux_code index_sync(struct ux_index *ix, enum ux_sync what, struct ux
 	return ux_db_sync(db, what == UX_SYNC_ALL ? ux_db_committed(db) : ux_db_promised(db), err);
 }
 
-enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
+bool ux_index_is_url(const char *location)
+{
+	return ux_db_is_url(location);
+}
+
+enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_error *err)
 {
 	struct ux_index_sql *s = calloc(1, sizeof(*s));
 	if (!s)

@@ -866,13 +866,16 @@ struct ux_index {
 	void (*close)(struct ux_index *ix);
 };
 
+/* Is it the URL of a database, and not the path of a file? */
+bool ux_index_is_url(const char *location);
+
 /*
- * Opens an index in one SQLite file with a write-ahead log and synchronous = FULL. The file is
- * created, and its schema is migrated, when necessary. UX_EUNSUPPORTED: the file was written by a
- * newer unhex.
+ * Opens an index in a PostgreSQL database, by its URL, or in one SQLite file, by its path, with a
+ * write-ahead log and synchronous = FULL. The file is created, and the schema is migrated, when
+ * necessary. UX_EUNSUPPORTED: the index was written by a newer unhex, or libpq is not installed;
+ * UX_EUNAVAILABLE: the database cannot be reached.
  */
-enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
-	ux_must;
+enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_error *err) ux_must;
 
 /*
  * Declares that no other process adds modules to the index until it is closed. Then a filter of its

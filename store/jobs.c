@@ -321,9 +321,9 @@ UX_SQL(sql_job_counts,
        "SELECT max(going - leased, 0), leased, failed, coalesce((SELECT created FROM jobs "
        "WHERE kind = :kind AND failed = 0 AND lease_until <= :now ORDER BY created LIMIT 1), 0) "
        "FROM (SELECT coalesce(sum(going), 0) AS going, coalesce(sum(failed), 0) AS failed "
-       "FROM job_counts WHERE kind = :kind), "
+       "FROM job_counts WHERE kind = :kind) AS totals, "
        "(SELECT count(*) AS leased FROM jobs WHERE kind = :kind AND lease_until > 0 "
-       "AND lease_until > :now AND failed = 0)");
+       "AND lease_until > :now AND failed = 0) AS running");
 
 static enum ux_code job_counts(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err)

@@ -226,8 +226,8 @@ static enum ux_code kept_find(struct ux_index *ix, const char *ns, int64_t numbe
 }
 
 #define KEPT_FILTER                                                                   \
-	"ns = :ns AND (:service IS NULL OR service = :service) "                      \
-	"AND (:host IS NULL OR host = :host) AND (:build IS NULL OR build = :build) " \
+	"ns = :ns AND (service = :service OR :service IS NULL) "                      \
+	"AND (host = :host OR :host IS NULL) AND (build = :build OR :build IS NULL) " \
 	"AND started <= :until AND ended >= :from "
 
 static void kept_bind_filter(struct ux_stmt *st, const struct ux_profile_filter *f)
@@ -261,7 +261,7 @@ static enum ux_code kept_list(struct ux_index *ix, const struct ux_profile_filte
 /* The index of services has this order: rows of other services and of later times are not read. */
 UX_SQL(sql_profile_span,
        "SELECT " KEPT_COLUMNS "FROM profiles WHERE ns = :ns AND service = :service "
-       "AND (:host IS NULL OR host = :host) AND (:build IS NULL OR build = :build) "
+       "AND (host = :host OR :host IS NULL) AND (build = :build OR :build IS NULL) "
        "AND started <= :until AND ended >= :from "
        "ORDER BY started DESC, number DESC LIMIT :limit");
 
@@ -354,7 +354,7 @@ static enum ux_code kept_texts(struct ux_index *ix, enum ux_profile_column colum
 
 UX_SQL(sql_profile_usage,
        "SELECT coalesce(sum(profiles), 0), coalesce(sum(bytes), 0) FROM services "
-       "WHERE :ns IS NULL OR ns = :ns");
+       "WHERE ns = :ns OR :ns IS NULL");
 
 static enum ux_code kept_usage(struct ux_index *ix, const char *ns, struct ux_profile_usage *ret,
 			       struct ux_error *err)

@@ -105,8 +105,8 @@ static void module_search_bind_names(struct ux_stmt *st, const struct ux_module_
 {
 	bool literal = module_search_part(what->pattern, part);
 	ux_stmt_bind_text(st, ":part", part);
-	ux_stmt_bind_text(st, ":text", literal ? "" : what->pattern);
-	ux_stmt_bind_text(st, ":also", what->also);
+	ux_stmt_bind_pattern(st, ":text", literal ? "" : what->pattern);
+	ux_stmt_bind_pattern(st, ":also", what->also);
 }
 
 static enum ux_code module_search_read(struct ux_db *db, const char *ns,

@@ -247,7 +247,10 @@ static enum ux_code module_search(struct ux_index *ix, const char *ns, const str
 	UX_READER(db, ix, UX_READ_SCAN, err);
 	UX_STMT(st, db, module_search_sql(what->by));
 	ux_stmt_bind_text(&st, ":ns", ns);
-	ux_stmt_bind_text(&st, ":text", what->text);
+	if (what->by == UX_SEARCH_GLOB)
+		ux_stmt_bind_pattern(&st, ":text", what->text);
+	else
+		ux_stmt_bind_text(&st, ":text", what->text);
 	ux_stmt_bind_int(&st, ":after", what->after);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
 	if (what->by == UX_SEARCH_ID)

@@ -457,6 +457,7 @@ const struct ux_db_engine ux_sqlite_engine = {
 	.bind_int = sqlite_bind_int,
 	.bind_text = sqlite_bind_text,
 	.bind_bytes = sqlite_bind_bytes,
+	.bind_pattern = sqlite_bind_text,
 	.step = sqlite_step,
 	.changed = sqlite_changed,
 	.column_int = sqlite_column_int,

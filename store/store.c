@@ -70,7 +70,7 @@ enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct 
 		return ux_error_nomem(err);
 	}
 	UX_TRY(store_make_index(path, err));
-	return ux_index_sqlite_open(ret, path, err);
+	return ux_index_open(ret, path, err);
 }
 
 static enum ux_code store_lock_folder(struct ux_store *s, const char *dir, struct ux_error *err)
@@ -101,9 +101,12 @@ static enum ux_code store_has_file(const char *dir, const char *name, bool *ret,
 	return UX_OK;
 }
 
-static enum ux_code store_check_finished(const char *dir, struct ux_error *err)
+static enum ux_code store_check_finished(const struct ux_store_place *place, struct ux_error *err)
 {
-	bool index = false, unfinished = false;
+	const char *dir = place->dir;
+	bool index = place->index != NULL, unfinished = false;
+	if (index)
+		return UX_OK;
 	UX_TRY(store_has_file(dir, index_name, &index, err));
 	UX_TRY(store_has_file(dir, UX_STORE_UNFINISHED, &unfinished, err));
 	return index || !unfinished
@@ -114,23 +117,28 @@ static enum ux_code store_check_finished(const char *dir, struct ux_error *err)
 				 dir);
 }
 
-/* Opens the index of a folder, whose writes may use the reserve of a full disk. */
-static enum ux_code store_open_limited(struct ux_store *s, const char *dir, struct ux_error *err)
+/* Opens the index. Writes to that of the folder may use the reserve of a full disk. */
+static enum ux_code store_open_limited(struct ux_store *s, const struct ux_store_place *place,
+				       struct ux_error *err)
 {
+	const char *dir = place->dir;
 	UX_TRY(ux_room_open(&s->room, dir, err));
+	if (place->index)
+		return ux_index_open(&s->index, place->index, err);
 	(void)ux_room_release(&s->room); /* opening the index writes some pages */
 	UX_TRY(ux_store_open_index(dir, &s->index, err));
 	ux_index_limit(s->index, &s->room);
 	return UX_OK;
 }
 
-static enum ux_code store_open_all(struct ux_store *s, const char *dir, struct ux_error *err)
+static enum ux_code store_open_all(struct ux_store *s, const struct ux_store_place *place,
+				   struct ux_error *err)
 {
-	UX_TRY(store_make_folders(dir, err));
-	UX_TRY(store_lock_folder(s, dir, err));
-	UX_TRY(store_check_finished(dir, err));
-	UX_TRY(store_open_limited(s, dir, err));
-	UX_TRY(ux_blobs_fs_open(&s->blobs, dir, err));
+	UX_TRY(store_make_folders(place->dir, err));
+	UX_TRY(store_lock_folder(s, place->dir, err));
+	UX_TRY(store_check_finished(place, err));
+	UX_TRY(store_open_limited(s, place, err));
+	UX_TRY(ux_blobs_fs_open(&s->blobs, place->dir, err));
 	s->blobs->room = &s->room;
 	return UX_OK;
 }
@@ -190,13 +198,14 @@ static enum ux_code store_requeue_jobs(struct ux_store *s, struct ux_error *err)
 	return s->index->modules.requeue(s->index, ux_store_now(s), &n, err);
 }
 
-enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err)
+enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *place,
+			      struct ux_error *err)
 {
 	store_init(s);
-	enum ux_code code = store_open_all(s, dir, err);
+	enum ux_code code = store_open_all(s, place, err);
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
-	if (code == UX_OK)
+	if (code == UX_OK && !place->index)
 		ux_index_own(s->index); /* the lock excludes other writers of modules */
 	if (code == UX_OK)
 		code = store_set_clock(s, err);
@@ -240,14 +249,15 @@ static enum ux_code store_check_folder(const char *dir, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux_error *err)
+enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_place *place,
+				  struct ux_error *err)
 {
 	store_init(s);
-	enum ux_code code = store_check_folder(dir, err);
+	enum ux_code code = place->index ? UX_OK : store_check_folder(place->dir, err);
 	if (code == UX_OK)
-		code = store_open_limited(s, dir, err);
+		code = store_open_limited(s, place, err);
 	if (code == UX_OK)
-		code = ux_blobs_fs_open(&s->blobs, dir, err);
+		code = ux_blobs_fs_open(&s->blobs, place->dir, err);
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)

@@ -132,18 +132,33 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err) ux_must;
 enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct ux_error *err)
 	ux_must;
 
-/*
- * Opens a folder for serving. Jobs that were leased by a server that crashed are released.
- * UX_ECONFLICT: another server holds the folder.
- */
-enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err) ux_must;
+/* Where a store is. */
+struct ux_store_place {
+	const char *dir;   /* the folder: blobs, and the index where it has no place of its own */
+	const char *index; /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
+};
 
 /*
- * Opens an existing folder for inspection; a server may hold it at the same time. UX_ENOTFOUND: it
- * has no index.
+ * Opens a store for serving. Jobs that were leased by a server that crashed are released.
+ * UX_ECONFLICT: another server holds the folder. UX_EUNAVAILABLE: the database of the index cannot
+ * be reached.
  */
-enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux_error *err)
-	ux_must;
+enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *place,
+			      struct ux_error *err) ux_must;
+
+/* The same for a folder with its own index. */
+static inline ux_must enum ux_code ux_store_open(struct ux_store *s, const char *dir,
+						 struct ux_error *err)
+{
+	return ux_store_open_at(s, &(const struct ux_store_place){.dir = dir}, err);
+}
+
+/*
+ * Opens an existing store for inspection; a server may hold it at the same time. UX_ENOTFOUND: the
+ * folder has no index of its own, and none was named.
+ */
+enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_place *place,
+				  struct ux_error *err) ux_must;
 void ux_store_close(struct ux_store *s);
 
 /*

@@ -230,7 +230,7 @@ static enum ux_code backup_close_earlier(const struct backup *b, struct ux_error
 	UX_TRY(backup_path(b, "index.sqlite", path, err));
 	if (access(path, F_OK) != 0)
 		return UX_OK;
-	UX_TRY(ux_index_sqlite_open(&earlier, path, err));
+	UX_TRY(ux_index_open(&earlier, path, err));
 	earlier->close(earlier); /* copies the log into the index and removes it */
 	UX_TRY(backup_path(b, "index.sqlite-wal", path, err));
 	return access(path, F_OK) != 0
@@ -294,7 +294,7 @@ static enum ux_code backup_run(struct backup *b, struct ux_error *err)
 	char path[PATH_BYTES];
 	UX_TRY(backup_path(b, UX_STORE_UNFINISHED, path, err));
 	UX_TRY(b->from_index->copy(b->from_index, path, err));
-	UX_TRY(ux_index_sqlite_open(&b->copy, path, err));
+	UX_TRY(ux_index_open(&b->copy, path, err));
 	UX_TRY(backup_rows(b, err));
 	UX_TRY(backup_publish(b, err));
 	return backup_prune(b, err);

@@ -62,7 +62,7 @@ UX_SQL(sql_supplementary_jobs,
        "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
        "SELECT 'extract', s.candidate || '+supplementary', s.ns, s.candidate, "
        "'" UX_JOB_AGAIN "', :now, :now FROM ids i JOIN supplementary s ON s.ns = i.ns "
-       "AND s.id = i.id WHERE i.module = :module AND (s.state <> 1 OR :forced) "
+       "AND s.id = i.id WHERE i.module = :module AND (s.state <> 1 OR :forced <> 0) "
        "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
 
 enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, bool forced, ux_time now,

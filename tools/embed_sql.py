@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the schema's numbered files as C text: embed_sql.py OUT.c 0001-*.sql 0002-*.sql ..."""
+"""Writes the schema's numbered files as C text: embed_sql.py OUT.c ux 0001-*.sql 0002-*.sql ..."""
 import os
 import sys
 
-out, files = sys.argv[1], sys.argv[2:]
+out, prefix, files = sys.argv[1], sys.argv[2], sys.argv[3:]
 lines = ['#include "db.h"', ""]
 names = []
 for number, path in enumerate(files, 1):
@@ -19,8 +19,8 @@ for number, path in enumerate(files, 1):
     lines += [f'\t{", ".join(numbers[i:i + 20])},' for i in range(0, len(numbers), 20)]
     lines.append("};")
     names.append(name)
-lines.append("const struct ux_schema_step ux_schema_steps[] = {")
+lines.append(f"const struct ux_schema_step {prefix}_schema_steps[] = {{")
 lines += [f'\t{{"{name}", step{number}}},' for number, name in enumerate(names, 1)]
-lines += ["};", f"const int ux_schema_count = {len(files)};", ""]
+lines += ["};", f"const int {prefix}_schema_count = {len(files)};", ""]
 with open(out, "w", encoding="utf-8") as f:
     f.write("\n".join(lines))

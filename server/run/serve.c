@@ -306,7 +306,8 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 			       struct ux_error *err)
 {
 	struct ux_server *s = r->server;
-	UX_TRY(ux_store_open(s->store, dir, err));
+	const struct ux_store_place place = {.dir = dir, .index = r->settings->index};
+	UX_TRY(ux_store_open_at(s->store, &place, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK) {
@@ -357,6 +358,9 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
 	UX_TRY(ux_passed_socket(ret_fd, err));
 	if (*ret_fd < 0 && !s->listen)
 		return ux_error_set(err, UX_EINVAL, "listen is empty; expected HOST:PORT");
+	if (s->index && !ux_index_is_url(s->index))
+		return ux_error_set(err, UX_EINVAL, "index %.100s; expected postgres://HOST/NAME",
+				    s->index);
 	if (*ret_fd < 0)
 		UX_TRY(ux_http_listen_check(s->listen, err));
 	return s->tls_certificate ? ux_tls_load(s->tls_certificate, s->tls_key, err) : UX_OK;

@@ -500,11 +500,16 @@ static void store_beside_a_server_can_be_checked_but_an_empty_folder_not(void **
 	struct ux_check_sum sum;
 	UX_ARENA(arena, 1 << 20);
 	put(&f->store, &arena, "gnu:a", "a");
-	assert_int_equal(ux_store_open_beside(&beside, f->path, NULL), UX_OK);
+	assert_int_equal(
+		ux_store_open_beside(&beside, &(const struct ux_store_place){.dir = f->path}, NULL),
+		UX_OK);
 	assert_int_equal(ux_store_check(&beside, false, NULL, NULL, &sum, NULL), UX_OK);
 	assert_true(sum.blobs == 1 && sum.problems == 0);
 	ux_store_close(&beside);
-	assert_int_equal(ux_store_open_beside(&beside, "/nonexistent", NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_store_open_beside(&beside,
+					      &(const struct ux_store_place){.dir = "/nonexistent"},
+					      NULL),
+			 UX_ENOTFOUND);
 }
 
 /* A server that was killed in the middle of a job. */

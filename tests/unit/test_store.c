@@ -225,7 +225,7 @@ static void index_of_a_newer_unhex_is_refused(void **state)
 	sqlite3_close(db);
 	struct ux_index *ix = NULL;
 	struct ux_error err = UX_ERROR_INIT;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, &err), UX_EUNSUPPORTED);
+	assert_int_equal(ux_index_open(&ix, path, &err), UX_EUNSUPPORTED);
 	assert_non_null(strstr(err.text, "schema 999"));
 	dir_remove(&d);
 }
@@ -257,7 +257,7 @@ static void index_of_the_first_schema_is_brought_up_to_date(void **state)
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	struct ux_index *ix = NULL;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
 	assert_int_equal(count_of(db, "PRAGMA user_version"), ux_schema_count);
 	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"), 0);
 	index_conforms(ix);
@@ -315,7 +315,7 @@ static void index_of_the_second_schema_keeps_everything(void **state)
 	struct ux_key key;
 	struct ux_upload up;
 	struct ux_namespace ns;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
 	assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
 	assert_int_equal(m.number, 5);
 	assert_int_equal(m.last_used, 200);
@@ -413,7 +413,7 @@ static void index_of_each_earlier_schema_keeps_everything(void **state)
 		dir_make(&d);
 		snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
 		make_index_of_schema(path, version, token);
-		assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+		assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
 		assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
 		assert_int_equal(m.number, 5);
 		assert_int_equal(m.n_ids, 2);
@@ -492,7 +492,7 @@ static double seconds(void)
 static void make_many(const char *path)
 {
 	struct ux_index *ix = NULL;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(ux_index_open(&ix, path, NULL), UX_OK);
 	ix->close(ix);
 	sqlite3 *db = NULL;
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -582,7 +582,7 @@ static void index_file_that_is_none_is_refused(void **state)
 	fclose(f);
 	struct ux_index *ix = NULL;
 	struct ux_error err = UX_ERROR_INIT;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, &err), UX_EIO);
+	assert_int_equal(ux_index_open(&ix, path, &err), UX_EIO);
 	assert_non_null(strstr(err.text, "damaged"));
 	dir_remove(&d);
 }

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server whose index is in PostgreSQL: all of what the one in a file does, and what happens while the
+database is away."""
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from conftest import Server
+from postgres_server import Postgres
+from tool import unhex
+
+PROGRAM = "int named(int x) { return x * 3; }\nint main(int argc, char **argv) { (void)argv; return named(argc); }\n"
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with Postgres() as p:
+        yield p
+
+
+@pytest.fixture
+def place(postgres, request):
+    return postgres.create("t" + str(abs(hash(request.node.name))))
+
+
+@pytest.fixture
+def server(place, tmp_path):
+    s = Server(tmp_path / "server", options=("--index", place)).start()
+    yield s
+    assert s.stop() in (0, None)
+
+
+def build(tmp_path, name):
+    source = tmp_path / f"{name}.c"
+    source.write_text(PROGRAM)
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id=sha1", "-o", tmp_path / name, source], check=True)
+    return tmp_path / name
+
+
+def address(program):
+    nm = subprocess.run(["nm", program], capture_output=True, text=True).stdout
+    return next("0x" + line.split()[0] for line in nm.splitlines() if line.endswith(" named"))
+
+
+def identity(program):
+    return unhex("id", "-q", program).stdout.split()[1]
+
+
+def is_named(server, program):
+    status, document = server.get(f"/v1/symbolize/{identity(program)}?addr={address(program)}")
+    return status == 200 and document["frames"][0][-1]["function"] == "named"
+
+
+def push(server, program, *options):
+    return server.unhex("push", *options, program)
+
+
+def test_what_is_pushed_is_found_searched_and_deleted(server, place, tmp_path):
+    program = build(tmp_path, "program")
+    assert push(server, program).returncode == 0
+    assert is_named(server, program)
+    assert not (server.data / "index.sqlite").exists()
+    status, found = server.get("/v1/modules?name=*rogra*")
+    assert status == 200 and [m["id"] for m in found["modules"]] == [identity(program)]
+    again = push(server, program)
+    assert again.returncode == 0 and "1 already there" in again.stdout + again.stderr
+    where = ("--data", server.data, "--index", place)
+    key = unhex("key", "create", *where, "--scopes", "read").stdout.strip()
+    assert server.get(f"/v1/modules/{identity(program)}", key)[0] == 200
+    assert len(unhex("key", "list", *where).stdout.splitlines()) >= 2
+    assert "1 module" in unhex("store", "usage", *where).stdout
+    assert unhex("store", "check", *where).returncode == 0
+
+
+def test_an_acknowledged_upload_survives_kill_and_power_cut(server, postgres, tmp_path):
+    programs = [build(tmp_path, f"program{i}") for i in range(4)]
+    for program in programs:
+        assert push(server, program, "--with-debuginfo").returncode == 0
+        server.stop(signal.SIGKILL)
+        postgres.restart()
+        server.start()
+    assert all(is_named(server, program) for program in programs)
+
+
+def test_modules_that_are_open_answer_while_the_database_is_away(server, postgres, tmp_path):
+    program, other = build(tmp_path, "program"), build(tmp_path, "other")
+    assert push(server, program).returncode == 0 and is_named(server, program)
+    postgres.stop()
+    try:
+        refused = push(server, other, "--retries", "1")
+        assert refused.returncode != 0 and "away" in refused.stdout + refused.stderr
+        status, _ = server.get(f"/v1/modules/{identity(other)}")
+        assert status == 503
+        assert server.get("/healthz")[0] == 200
+    finally:
+        postgres.start()
+    assert push(server, other).returncode == 0
+    assert is_named(server, other) and is_named(server, program)
+
+
+def test_a_database_that_cannot_be_reached_is_said_at_the_start(tmp_path):
+    for place, words in (("postgres:///x?host=/nonexistent", "/nonexistent"), ("/some/file", "expected postgres://HOST/NAME")):
+        r = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "d", "--index", place)
+        assert r.returncode != 0 and words in r.stderr
+
+
+def test_a_backup_of_the_index_is_the_databases(server, place, tmp_path):
+    r = unhex("store", "backup", tmp_path / "copy", "--data", server.data, "--index", place)
+    assert r.returncode != 0 and "pg_dump" in r.stderr
+
+
+def test_both_databases_have_the_same_tables_columns_and_indexes(postgres, place, server, tmp_path):
+    other = Server(tmp_path / "other").start()
+    other.stop()
+    index = sqlite3.connect(other.data / "index.sqlite")
+    tables = {name for (name,) in index.execute("SELECT name FROM sqlite_master WHERE type = 'table' "
+                                                "AND name NOT LIKE 'sqlite_%'")}
+    columns = {f"{t}|{row[1]}" for t in tables for row in index.execute(f"PRAGMA table_xinfo({t})")}
+    indexes = {name for (name,) in index.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")}
+    name = place.split("///")[1].split("?")[0]
+    theirs = postgres.query("SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables "
+                            "USING (table_schema, table_name) WHERE table_schema = 'public' AND table_type = 'BASE TABLE' "
+                            "AND table_name <> 'unhex_schema'", name)
+    assert set(theirs) == columns
+    found = postgres.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", name)
+    assert indexes <= set(found), indexes - set(found)
