@@ -9,7 +9,7 @@ import time
 import pytest
 
 from repositories import DebianMirror, Key, deb_stanza, mirror_server
-from tool import fails, lines, unhex
+from tool import build_id, compile_c, fails, lines, stripped, unhex
 
 ID = "0123456789abcdef0123456789abcdef01234567"
 STANZAS = [
@@ -315,3 +315,51 @@ for s in apt_pkg.TagFile(sys.argv[1]):
         stripped[1] += int(s["Size"])
 print(json.dumps({"debug": debug, "stripped": stripped}))
 """
+
+
+def deb_of(tmp_path, name, files, section="debug", depends="libc6"):
+    """A .deb with files, and its bytes."""
+    root = tmp_path / "package" / name
+    for path, source in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(pathlib.Path(source).read_bytes())
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/control").write_text(
+        f"Package: {name}\nVersion: 1.0-1\nArchitecture: amd64\nMaintainer: a <a@example.com>\nSection: {section}\n"
+        f"Depends: {depends}\nDescription: a package\n")
+    file = tmp_path / f"{name}_1.0-1_amd64.deb"
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", root, file], check=True, capture_output=True)
+    return file.read_bytes()
+
+
+def test_a_crawl_ends_in_answers(tmp_path, key, server):
+    program = compile_c(tmp_path, "crawled")
+    plain, debug = stripped(program)
+    ident = build_id(program).removeprefix("gnu:")
+    package = deb_of(tmp_path, "crawled-dbg", {f"usr/lib/debug/.build-id/{ident[:2]}/{ident[2:]}.debug": debug})
+    poor = deb_of(tmp_path, "crawled", {"usr/bin/crawled": plain}, section="utils")
+    mirror = DebianMirror(tmp_path / "mirror", key).write([
+        deb_stanza("crawled", poor, Section="utils"),
+        deb_stanza("crawled-dbg", package, Section="debug", Build_Ids=ident)])
+    for name, data in (("crawled", poor), ("crawled-dbg", package)):
+        path = mirror.root / f"pool/main/{name}_1.0-1_amd64.deb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    with mirror_server(mirror.root) as (url, requests):
+        result = crawl(mirror, "--json", root=url, env=server.env, timeout=300)
+        assert result.returncode == 0, (result.stdout, result.stderr)
+        assert sum("/pool/" in r["path"] for r in requests) == 2
+        assert crawl(mirror, "--json", root=url, env=server.env, timeout=300).returncode == 0
+        assert sum("/pool/" in r["path"] for r in requests) == 2 and requests[-1]["status"] == 304
+    want = [frame["function"] for frame in lines(unhex("lookup", program, symbol(program, "outer"), "--json"))[0]["frames"]]
+    assert want[-1] == "outer" and len(want) >= 3
+    got = lines(server.unhex("lookup", f"gnu:{ident}", symbol(program, "outer"), "--json"))[0]
+    assert [frame["function"] for frame in got["frames"]] == want
+
+
+def symbol(program, name):
+    """An address inside of a function: where a call of what is inlined there returns to."""
+    out = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={name}", program], check=True,
+                         capture_output=True, text=True).stdout
+    first = re.search(r"^\s+([0-9a-f]+):\s+call", out, re.M)
+    return "0x" + first[1]
