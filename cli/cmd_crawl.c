@@ -375,10 +375,11 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 		return crawl_select(&v, &server) ? crawl_print_status(&server, v.json)
 						 : UX_EXIT_USAGE;
 	}
-	if (args.n > 1)
+	if (args.n > 1 && strcmp(args.items[0], "oci") != 0)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[1]);
 	if (!crawl_choose(cmd, &v, args.items[0], &choice, &status))
 		return status;
+	choice.images = (struct ux_crawl_words){(const char *const *)args.items + 1, args.n - 1};
 	ux_cleanup(ux_crawl_plan_deinit) struct ux_crawl_plan plan = {0};
 	if (ux_crawl_plan_choose(&plan, &choice, &err) != UX_OK)
 		return err.code == UX_EINVAL ? ux_usage_error(cmd, "%s", err.text)
@@ -388,12 +389,15 @@ static int cmd_crawl_run(const struct ux_command *cmd, int argc, char **argv)
 
 const struct ux_command ux_cmd_crawl = {
 	.name = "crawl",
-	.usage = "DISTRIBUTION [options]\nwork [PACKAGE...] [options]\nstatus [options]",
+	.usage = "DISTRIBUTION [options]\noci IMAGE... [options]\nwork [PACKAGE...] [options]\n"
+		 "status [options]",
 	.line = "symbols of a distribution's packages to a server",
 	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
 		"package, and chooses the packages that have symbols: those with debug files, and the\n"
 		"stripped ones as poorer candidates. DISTRIBUTION is debian, debian-debug,\n"
 		"ubuntu, ubuntu-ddebs, alpine, arch, fedora, opensuse, or rpm with --mirror.\n"
+		"IMAGE is a folder of the OCI's layout or a reference to a registry; of its layers each one\n"
+		"is read once.\n"
 		"The packages are announced to the server, which leases them to workers: to this command,\n"
 		"until none is left, and to others. work reads the named packages (.deb, .rpm, .apk,\n"
 		".pkg.tar.*, layers), or those that the server leases, and sends their symbols. status says\n"

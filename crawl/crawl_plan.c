@@ -5,6 +5,7 @@
 #include "debian_files.h"
 
 #include <fnmatch.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -57,8 +58,8 @@ static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_rep
 				 struct ux_error *err)
 {
 	char label[LABEL_MOST];
-	int n = snprintf(label, sizeof(label), "%s %s %s %s", r->distribution, r->suite,
-			 r->component, r->arch);
+	int n = snprintf(label, sizeof(label), "%s %s%s%s %s", r->distribution, r->suite,
+			 r->suite[0] != '\0' ? " " : "", r->component, r->arch);
 	if (n < 0 || (size_t)n >= sizeof(label))
 		return ux_error_set(err, UX_EINVAL, "the name of a repository is too long");
 	struct ux_crawl_repository one = {.what = *r,
@@ -141,6 +142,33 @@ static enum ux_code plan_of_apt(struct ux_crawl_plan *plan, const struct ux_dist
 	return UX_OK;
 }
 
+/* Each image is a repository, whose packages are its layers. */
+static enum ux_code plan_of_images(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+				   struct ux_repository r, const struct ux_crawl_words *archs,
+				   struct ux_error *err)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	if (choice->images.n == 0)
+		return ux_error_set(err, UX_EINVAL, "which image? oci IMAGE names it");
+	for (size_t i = 0; i < choice->images.n; i++) {
+		const char *image = choice->images.items[i];
+		bool folder = stat(image, &st) == 0 && S_ISDIR(st.st_mode) && realpath(image, path);
+		r.suite = "";
+		r.path = "";
+		r.mirror = ux_arena_strndup(&plan->arena, folder ? path : image,
+					    strlen(folder ? path : image));
+		if (!r.mirror)
+			return ux_arena_fail(&plan->arena, err);
+		r.component = r.mirror;
+		for (size_t a = 0; a < archs->n; a++) {
+			r.arch = archs->items[a];
+			UX_TRY(plan_add_one(plan, &r, err));
+		}
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
 				  struct ux_error *err)
 {
@@ -160,6 +188,8 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 		UX_TRY(plan_keyrings(plan, d, &r.keys, err));
 	if (archs.n == 0)
 		UX_TRY(plan_words(&plan->arena, ux_distribution_own_arch(d), &archs, err));
+	if (d->form == UX_REPOSITORY_IMAGE)
+		return plan_of_images(plan, choice, r, &archs, err);
 	if (!choice->mirror && d->apt)
 		UX_TRY(plan_of_apt(plan, d, choice, r, &archs, err));
 	if (plan->repositories.size > 0)

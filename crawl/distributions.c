@@ -61,6 +61,7 @@ static const struct ux_distribution distributions[] = {
 	 .kernel_arch = true,
 	 .paths = {{"oss", "distribution/leap/%s/repo/oss"},
 		   {"debuginfo", "debug/distribution/leap/%s/repo/oss"}}},
+	{.name = "oci", .form = UX_REPOSITORY_IMAGE},
 	/* one repository, whose root is the mirror's */
 	{.name = "rpm",
 	 .form = UX_REPOSITORY_RPM,
@@ -71,7 +72,7 @@ static const struct ux_distribution distributions[] = {
 };
 
 const char ux_crawl_distributions[] =
-	"debian debian-debug ubuntu ubuntu-ddebs alpine arch fedora opensuse rpm";
+	"debian debian-debug ubuntu ubuntu-ddebs alpine arch fedora opensuse rpm oci";
 
 const struct ux_distribution *ux_distribution_find(const char *name)
 {

@@ -126,9 +126,11 @@ bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret)
 	size_t n = 0;
 	while (n < value->size && !ux_is_space(value->data[n]))
 		n++;
+	if (n == 0)
+		return false; /* there may be no bytes at all to point into */
 	*ret = ux_bytes(value->data, n);
 	*value = ux_bytes(value->data + n, value->size - n);
-	return n > 0;
+	return true;
 }
 
 bool ux_deb822_line(struct ux_bytes *value, struct ux_bytes *ret)

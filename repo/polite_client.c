@@ -3,6 +3,7 @@
 #include "polite_client.h"
 
 #include "clock.h"
+#include "registry.h"
 #include "repo_url.h"
 #include "retry.h"
 
@@ -26,6 +27,9 @@ struct host {
 	struct ux_http_client *idle[UX_POLITE_PARALLEL_MOST];
 	unsigned n_idle, n_used;
 	int64_t next_ms; /* when the next request may begin */
+	/* of a registry of images: for which image it has given a key, and the header with it */
+	char image[256];
+	char *authorization;
 };
 
 struct ux_polite {
@@ -76,13 +80,24 @@ enum ux_code ux_polite_open(struct ux_polite **ret, const struct ux_polite_optio
 	return UX_OK;
 }
 
+static void polite_forget_key(struct host *h)
+{
+	if (h->authorization)
+		explicit_bzero(h->authorization, strlen(h->authorization));
+	free(h->authorization);
+	h->authorization = NULL;
+	h->image[0] = '\0';
+}
+
 void ux_polite_close(struct ux_polite *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->n_hosts; i++)
+	for (size_t i = 0; i < p->n_hosts; i++) {
 		for (unsigned k = 0; k < p->hosts[i].n_idle; k++)
 			ux_http_client_destroy(p->hosts[i].idle[k]);
+		polite_forget_key(&p->hosts[i]);
+	}
 	(void)pthread_cond_destroy(&p->freed);
 	(void)pthread_mutex_destroy(&p->lock);
 	free(p->agent);
@@ -204,6 +219,8 @@ struct polite_transfer {
 	const struct ux_polite_request *request;
 	uint64_t bytes;
 	bool begun;
+	char *authorization;  /* header of a registry; NULL: none */
+	char challenge[1024]; /* of a 401: what the registry demands; "": nothing */
 };
 
 static enum ux_code polite_begin(struct polite_transfer *t, struct ux_error *err)
@@ -240,7 +257,7 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	char match[160], since[96];
-	const char *headers[3] = {NULL};
+	const char *headers[4] = {NULL};
 	size_t n = 0;
 	const struct ux_polite_request *r = t->request;
 	if (r->known && r->known->etag[0] != '\0') {
@@ -251,6 +268,9 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 		snprintf(since, sizeof(since), "If-Modified-Since: %s", r->known->modified);
 		headers[n++] = since;
 	}
+	bool conditional = n > 0;
+	if (t->authorization)
+		headers[n++] = t->authorization;
 	const struct ux_http_call call = {
 		.path = r->url + polite_origin_size(r->url),
 		.headers = headers,
@@ -266,7 +286,9 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 	t->begun = false;
 	UX_TRY(ux_http_client_call(http, &call, &answer, err));
 	*ret_retry_after_s = answer.retry_after_s;
-	if (answer.status != 200 && !(answer.status == 304 && n > 0))
+	snprintf(t->challenge, sizeof(t->challenge), "%s",
+		 answer.status == 401 ? answer.authenticate : "");
+	if (answer.status != 200 && !(answer.status == 304 && conditional))
 		return polite_status(r->url, answer.status, err);
 	if (answer.status == 200 && !t->begun) /* an empty file */
 		UX_TRY(polite_begin(t, err));
@@ -276,6 +298,46 @@ static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client 
 	if (ret->unchanged)
 		ret->validators = *r->known;
 	return UX_OK;
+}
+
+/* --- registries of images: public ones too give out a key first ------------------------------- */
+
+/* Copies the key that the registry has given for the image of the URL, if there is one. */
+static void polite_use_key(struct ux_polite *p, const struct host *h, struct polite_transfer *t)
+{
+	struct ux_image_reference image;
+	if (!ux_registry_is_blob_url(t->request->url, &image))
+		return;
+	(void)pthread_mutex_lock(&p->lock);
+	if (h->authorization && strcmp(h->image, image.name) == 0)
+		t->authorization = strdup(h->authorization);
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+/* Gets the key that was demanded. False: none was, or there is none to be had. */
+static bool polite_get_key(struct ux_polite *p, struct host *h, struct polite_transfer *t)
+{
+	struct ux_image_reference image;
+	struct ux_registry *registry = NULL;
+	const char *line = NULL;
+	char *copy = NULL;
+	if (t->challenge[0] == '\0' || !ux_registry_is_blob_url(t->request->url, &image) ||
+	    ux_registry_open(&registry, &image, p->cacert, p->proxy, p->options.tries,
+			     ux_clock_ms() + p->options.wait_most_ms, NULL) != UX_OK)
+		return false;
+	if (ux_registry_authorize(registry, t->challenge, &line, NULL) == UX_OK)
+		copy = strdup(line);
+	ux_registry_close(registry);
+	if (!copy)
+		return false;
+	free(t->authorization);
+	t->authorization = strdup(copy);
+	(void)pthread_mutex_lock(&p->lock);
+	polite_forget_key(h);
+	h->authorization = copy;
+	snprintf(h->image, sizeof(h->image), "%s", image.name);
+	(void)pthread_mutex_unlock(&p->lock);
+	return t->authorization != NULL;
 }
 
 /* Counts an attempt. */
@@ -290,6 +352,14 @@ static void polite_count(struct ux_polite *p, const struct polite_transfer *t, b
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
+static void polite_drop_key(struct polite_transfer *t)
+{
+	if (t->authorization)
+		explicit_bzero(t->authorization, strlen(t->authorization));
+	free(t->authorization);
+	t->authorization = NULL;
+}
+
 static enum ux_code polite_one(struct ux_polite *p, const char *origin, struct polite_transfer *t,
 			       struct ux_polite_answer *ret, unsigned *ret_retry_after_s,
 			       struct ux_error *err)
@@ -301,8 +371,16 @@ static enum ux_code polite_one(struct ux_polite *p, const char *origin, struct p
 	enum ux_code code = polite_sleep(p, wait_ms) ? UX_OK : polite_cancelled(err);
 	if (code == UX_OK && !http)
 		code = polite_connect(p, origin, &http, err);
-	if (code == UX_OK)
-		code = polite_try(p, http, t, ret, ret_retry_after_s, err);
+	if (code == UX_OK) {
+		struct ux_error why = UX_ERROR_INIT;
+		polite_use_key(p, h, t);
+		code = polite_try(p, http, t, ret, ret_retry_after_s, &why);
+		if (code == UX_EDENIED && polite_get_key(p, h, t))
+			code = polite_try(p, http, t, ret, ret_retry_after_s, err);
+		else if (code != UX_OK && err)
+			*err = why;
+		polite_drop_key(t);
+	}
 	polite_give_back(p, h, http);
 	return code;
 }

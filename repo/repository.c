@@ -43,10 +43,9 @@ enum ux_code ux_repository_read(const struct ux_repository *r, struct ux_polite 
 				void *ctx, struct ux_repository_result *ret, struct ux_error *err)
 {
 	static ux_repository_reader *const readers[UX_REPOSITORY_FORM_COUNT] = {
-		[UX_REPOSITORY_DEBIAN] = ux_debian_read,
-		[UX_REPOSITORY_ALPINE] = ux_alpine_read,
-		[UX_REPOSITORY_ARCH] = ux_arch_read,
-		[UX_REPOSITORY_RPM] = ux_rpm_read,
+		[UX_REPOSITORY_DEBIAN] = ux_debian_read, [UX_REPOSITORY_ALPINE] = ux_alpine_read,
+		[UX_REPOSITORY_ARCH] = ux_arch_read,     [UX_REPOSITORY_RPM] = ux_rpm_read,
+		[UX_REPOSITORY_IMAGE] = ux_image_read,
 	};
 	*ret = (struct ux_repository_result){0};
 	enum ux_code code = readers[r->form](r, client, known, take, ctx, ret, err);

@@ -12,13 +12,14 @@ enum ux_repository_form {
 	UX_REPOSITORY_ALPINE,
 	UX_REPOSITORY_ARCH,
 	UX_REPOSITORY_RPM,
+	UX_REPOSITORY_IMAGE, /* of containers: a reference to a registry, or a folder */
 	UX_REPOSITORY_FORM_COUNT
 };
 
 struct ux_repository {
 	enum ux_repository_form form;
 	const char *distribution;
-	const char *mirror; /* URL or path of the mirror's root */
+	const char *mirror; /* URL or path of the mirror's root; of an image: what names it */
 	const char *suite, *component, *arch;
 	const char *path; /* from the mirror's root to the folder of the index; not for Debian's */
 	/* Alpine's are folders with a file for each key. Where the root need not be signed, it has
@@ -71,6 +72,7 @@ ux_repository_reader ux_debian_read;
 ux_repository_reader ux_alpine_read;
 ux_repository_reader ux_arch_read;
 ux_repository_reader ux_rpm_read;
+ux_repository_reader ux_image_read;
 
 /*
  * For readers: fetches a root that may be signed by a file of its own, named as the root with an

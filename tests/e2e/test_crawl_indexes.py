@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import io
+import json
 import pathlib
 import subprocess
 import tarfile
@@ -12,7 +13,7 @@ import pytest
 
 from http_api import Api
 from repositories import Key, mirror_server
-from tool import lines, unhex
+from tool import build_id, compile_c, lines, unhex
 
 ID = "0123456789abcdef0123456789abcdef01234567"
 
@@ -323,3 +324,98 @@ def test_a_malformed_repomd_is_refused(rpm_mirror, repomd, words):
     createrepo(rpm_mirror)
     (rpm_mirror / "repodata/repomd.xml").write_text(repomd)
     refused("corrupt", "rpm", rpm_mirror, words=(words,))
+
+
+# --- images -----------------------------------------------------------------------------------------------------------
+
+
+class Image:
+    """An image of two layers for two architectures, in an index."""
+
+    def __init__(self, layers):
+        self.blobs, self.layers = {}, [gzip.compress(tar(files), mtime=0) for files in layers]
+        manifests = []
+        for arch, chosen in (("amd64", self.layers), ("arm64", self.layers[:1])):
+            config = self.add({"os": "linux", "architecture": arch}, "config.v1+json")
+            manifest = {"schemaVersion": 2, "config": config, "layers": [
+                *({"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": self.blob(d), "size": len(d)} for d in chosen),
+                {"mediaType": "application/vnd.oci.image.layer.nondistributable.v1.tar", "digest": self.blob(b"x"), "size": 1}]}
+            manifests.append({**self.add(manifest, "manifest.v1+json"), "platform": {"os": "linux", "architecture": arch}})
+        attestation = {**self.add({"layers": []}, "manifest.v1+json"), "platform": {"os": "unknown", "architecture": "unknown"}}
+        self.index = json.dumps({"schemaVersion": 2, "manifests": [*manifests, attestation]}).encode()
+
+    def blob(self, data):
+        digest = "sha256:" + hashlib.sha256(data).hexdigest()
+        self.blobs[digest] = data
+        return digest
+
+    def add(self, document, kind):
+        data = json.dumps(document).encode()
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": self.blob(data), "size": len(data)}
+
+    def write(self, folder):
+        (folder / "blobs/sha256").mkdir(parents=True)
+        for digest, data in self.blobs.items():
+            (folder / "blobs/sha256" / digest[7:]).write_bytes(data)
+        (folder / "index.json").write_bytes(self.index)
+        return folder
+
+    def registry(self, token=None):
+        """What mirror_server() answers for /v2/team/app; with a token, only who has it."""
+        def answer(handler):
+            url, wants = f"http://{handler.headers['Host']}", f"Bearer {token}"
+            if handler.path.startswith("/token"):
+                assert "scope=repository%3Ateam%2Fapp%3Apull" in handler.path or "scope=repository:team%2Fapp:pull" in handler.path
+                handler.reply(200, json.dumps({"token": token}).encode())
+            elif token and handler.headers.get("Authorization") != wants:
+                handler.reply(401, **{"WWW-Authenticate": f'Bearer realm="{url}/token",service="here"'})
+            else:
+                name = handler.path.rsplit("/", 1)[1]
+                data = self.index if name == "1.0" else self.blobs.get(name)
+                handler.reply(200 if data else 404, data or b"")
+            return True
+        return answer
+
+
+@pytest.fixture
+def image(tmp_path):
+    program = compile_c(tmp_path, "in_image", flags=("-O2",))
+    return Image([{"usr/bin/in_image": program.read_bytes()}, {"etc/motd": b"text"}]), program
+
+
+def crawl_image(name, *args, **more):
+    return unhex("crawl", "oci", name, "--arch", "amd64", "--jobs", 1, "--json", *args, **more)
+
+
+def test_layers_of_a_folder_are_counted_once_each(image, tmp_path):
+    folder = image[0].write(tmp_path / "image")
+    [got] = lines(crawl_image(folder, "--dry-run"))
+    assert got["repository"] == f"oci {folder} amd64" and got["stripped"]["packages"] == 2
+    assert got["stripped"]["bytes"] == sum(map(len, image[0].layers))
+    [got] = lines(unhex("crawl", "oci", folder, "--arch", "arm64", "--dry-run", "--json"))
+    assert got["stripped"]["packages"] == 1
+    result = unhex("crawl", "oci", folder, "--arch", "s390x", "--dry-run", "--json")
+    assert (result.returncode, lines(result)[0]["cause"]) == (1, "absent")
+
+
+@pytest.mark.parametrize("token", [None, "key-of-a-minute"])
+def test_layers_of_a_registry_end_in_answers_and_are_fetched_once(image, server, token):
+    with mirror_server("/nonexistent", image[0].registry(token)) as (url, requests):
+        name = url.removeprefix("http://") + "/team/app:1.0"
+        result = crawl_image(name, env=server.env, timeout=300)
+        assert result.returncode == 0, (result.stdout, result.stderr)
+        again = crawl_image(name, env=server.env, timeout=300)
+        assert again.returncode == 0 and lines(again)[0]["unchanged"]
+        fetched = [r["path"] for r in requests if "/blobs/" in r["path"]
+                   and (not token or r["headers"].get("Authorization") == f"Bearer {token}")]
+        assert sorted(fetched) == sorted(f"/v2/team/app/blobs/{image[0].blob(d)}" for d in image[0].layers)
+    got = lines(server.unhex("lookup", build_id(image[1]), "0x1139", "--json"))
+    assert got and got[0]["frames"]
+
+
+def test_a_manifest_that_is_not_its_digest_is_refused(image, tmp_path):
+    folder = image[0].write(tmp_path / "image")
+    digest = json.loads(image[0].index)["manifests"][0]["digest"]
+    (folder / "blobs/sha256" / digest[7:]).write_text("{}")
+    result = crawl_image(folder, "--dry-run")
+    assert (result.returncode, lines(result)[0]["cause"]) == (1, "corrupt")

@@ -289,6 +289,46 @@ static enum ux_code registry_authenticate(struct ux_registry *r, const char *cha
 	return UX_OK;
 }
 
+enum ux_code ux_registry_authorize(struct ux_registry *r, const char *challenge, const char **ret,
+				   struct ux_error *err)
+{
+	UX_TRY(registry_authenticate(r, challenge, err));
+	*ret = r->line;
+	return UX_OK;
+}
+
+bool ux_registry_is_blob_url(const char *url, struct ux_image_reference *ret)
+{
+	static const char version[] = "/v2/", blobs[] = "/blobs/";
+	const char *host = strstr(url, "://");
+	if (!host)
+		return false;
+	host += 3;
+	size_t n = strcspn(host, "/");
+	const char *name = host + n + strlen(version);
+	if (strncmp(host + n, version, strlen(version)) != 0)
+		return false;
+	const char *blob = strstr(name, blobs);
+	*ret = (struct ux_image_reference){0};
+	return blob && ux_digest_is(blob + strlen(blobs)) &&
+	       reference_set(ret->host, sizeof(ret->host), ux_bytes(host, n), LETTERS ".-:[]") &&
+	       reference_set(ret->name, sizeof(ret->name), ux_bytes(name, (size_t)(blob - name)),
+			     LOWER "._-/") &&
+	       reference_set(ret->tag, sizeof(ret->tag), ux_bytes_cstr(blob + strlen(blobs)),
+			     LETTERS ":");
+}
+
+enum ux_code ux_registry_blob_url(const struct ux_image_reference *reference, const char *digest,
+				  char *ret, size_t size, struct ux_error *err)
+{
+	int n = snprintf(ret, size, "%s://%s/v2/%s/blobs/%s",
+			 registry_host_is_loopback(reference->host) ? "http" : "https",
+			 reference->host, reference->name, digest);
+	return n > 0 && (size_t)n < size
+		       ? UX_OK
+		       : ux_error_set(err, UX_ELIMIT, "the URL of a blob is too long");
+}
+
 /* What is fetched: a blob's bytes go to a file and a hash, those of a manifest stay in memory. */
 struct fetch {
 	int fd; /* -1: manifest */

@@ -49,6 +49,23 @@ enum ux_code ux_registry_open(struct ux_registry **ret, const struct ux_image_re
 void ux_registry_close(struct ux_registry *r);
 
 /*
+ * Does what a 401 demands, given its WWW-Authenticate: fetches a token, or takes the credentials.
+ * *ret is the Authorization header, valid until the next call. UX_EDENIED, UX_EUNAVAILABLE.
+ */
+enum ux_code ux_registry_authorize(struct ux_registry *r, const char *challenge, const char **ret,
+				   struct ux_error *err) ux_must;
+
+/*
+ * Is it the URL of a blob of a registry, SCHEME://HOST/v2/NAME/blobs/DIGEST? Sets host and name of
+ * *ret, and the digest as the tag.
+ */
+bool ux_registry_is_blob_url(const char *url, struct ux_image_reference *ret) ux_must;
+
+/* Writes the URL of a blob. UX_ELIMIT: size is too small. */
+enum ux_code ux_registry_blob_url(const struct ux_image_reference *reference, const char *digest,
+				  char *ret, size_t size, struct ux_error *err) ux_must;
+
+/*
  * Fetches a manifest or an index by tag or digest; a digest is checked. UX_ENOTFOUND, UX_EDENIED,
  * UX_EUNAVAILABLE, UX_ELIMIT, UX_ECORRUPT: the digest differs.
  */
