@@ -3,6 +3,7 @@
 #include "agent_work.h"
 
 #include "debug_file.h"
+#include "proc_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,32 +16,60 @@ static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
 	return ux_min(m->claim, most);
 }
 
-/* Takes the file at path when it is the debug file of m and has more than m. */
-static enum ux_code agent_try_debug(struct ux_agent *a, struct ux_push_module *m, const char *path,
-				    const struct ux_id *id, bool *ret_done, struct ux_error *err)
+/* Where debug files are searched: in the folders of this host, or in those of a process. */
+struct debug_search {
+	struct ux_agent *agent;
+	struct ux_push_module *module;
+	const struct ux_id *id;
+	const struct ux_proc *proc; /* NULL: this host */
+	bool done;
+};
+
+static int agent_open_debug(const struct debug_search *s, const char *path)
+{
+	int fd = -1;
+	if (!s->proc)
+		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return ux_proc_open_in_root(s->proc, /* root= */ true, path, &fd, NULL) == UX_OK ? fd : -1;
+}
+
+/* Takes over the open debug file of the module. */
+static enum ux_code agent_take_debug(struct debug_search *s, const char *path, int *fd,
+				     uint64_t size, enum ux_quality claim, struct ux_error *err)
+{
+	struct ux_push_module *m = s->module;
+	free(m->debug);
+	m->debug = strdup(path);
+	if (!m->debug || !ux_push_packs_append(&s->agent->debug_files, *fd))
+		return ux_error_nomem(err);
+	m->debug_part = (struct ux_sandbox_part){*fd, 0, size};
+	*fd = -1;
+	m->debug_found = true;
+	m->claim = claim;
+	s->done = true;
+	return UX_OK;
+}
+
+/* Takes the file at path when it is the debug file of the module and has more than that. */
+static enum ux_code agent_try_debug(struct debug_search *s, const char *path, struct ux_error *err)
 {
 	UX_FD(fd);
 	struct stat st;
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules found = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = agent_open_debug(s, path);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return UX_OK;
 	const struct ux_sandbox_part whole = {fd, 0, (uint64_t)st.st_size};
 	enum ux_code code =
-		ux_push_part_read(&a->work, path, &whole, /* packed= */ false, &found, &why);
+		ux_push_part_read(&s->agent->work, path, &whole, /* packed= */ false, &found, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	for (size_t i = 0; i < found.size && !*ret_done; i++) {
+	for (size_t i = 0; i < found.size && !s->done; i++) {
 		const struct ux_id *its = ux_id_set_find(&found.data[i].ids, UX_ID_GNU);
-		if (!its || !ux_id_eq(its, id) || found.data[i].claim <= m->claim)
-			continue;
-		m->debug = strdup(path);
-		if (!m->debug)
-			return ux_error_nomem(err);
-		m->debug_found = true;
-		m->claim = found.data[i].claim;
-		*ret_done = true;
+		if (its && ux_id_eq(its, s->id) && found.data[i].claim > s->module->claim)
+			UX_TRY(agent_take_debug(s, path, &fd, whole.size, found.data[i].claim,
+						err));
 	}
 	return UX_OK;
 }
@@ -49,26 +78,48 @@ static enum ux_code agent_try_debug(struct ux_agent *a, struct ux_push_module *m
  * Debug files are searched by build ID alone: a path beside the file is that of another file in
  * another namespace.
  */
-static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *m,
-				     struct ux_error *err)
+static enum ux_code agent_search_debug(struct debug_search *s, struct ux_error *err)
 {
-	const char *dirs = a->push.debug_dirs ? a->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
-	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_GNU);
-	enum ux_quality enough = a->push.no_dwarf ? UX_QUALITY_SYMTAB : UX_QUALITY_LINES;
-	bool done = !id || m->gsym || m->gpu != 0 || m->debug_only || m->claim >= enough;
-	while (*dirs && !done) {
+	const char *dirs =
+		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
+	while (*dirs && !s->done) {
 		char path[PATH_MAX];
 		size_t n = strcspn(dirs, ":");
-		if (n > 0 && ux_debug_id_path(path, dirs, n, id))
-			UX_TRY(agent_try_debug(a, m, path, id, &done, err));
+		if (n > 0 && ux_debug_id_path(path, dirs, n, s->id))
+			UX_TRY(agent_try_debug(s, path, err));
 		dirs += n + (dirs[n] == ':');
 	}
 	return UX_OK;
 }
 
-enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, struct ux_error *err)
+/* In a container, a package with debug files may be installed that this host lacks. */
+static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *m, pid_t pid,
+				     struct ux_error *err)
 {
-	UX_TRY(agent_find_debug(a, m, err));
+	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
+	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_GNU);
+	enum ux_quality enough = a->push.no_dwarf ? UX_QUALITY_SYMTAB : UX_QUALITY_LINES;
+	struct debug_search s = {.agent = a, .module = m, .id = id};
+	if (!id || m->gsym || m->gpu != 0 || m->debug_only || m->claim >= enough)
+		return UX_OK;
+	UX_TRY(agent_search_debug(&s, err));
+	if (s.done || pid == 0 || ux_proc_open(&proc, pid, NULL) != UX_OK)
+		return UX_OK;
+	s.proc = &proc;
+	return agent_search_debug(&s, err);
+}
+
+void ux_agent_close_debug_files(struct ux_agent *a)
+{
+	for (size_t i = 0; i < a->debug_files.size; i++)
+		ux_fd_close(&a->debug_files.data[i]);
+	ux_push_packs_deinit(&a->debug_files);
+}
+
+enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, pid_t pid,
+			       struct ux_error *err)
+{
+	UX_TRY(agent_find_debug(a, m, pid, err));
 	if (a->push.no_dwarf && !m->gsym)
 		m->claim = agent_plain_quality(m);
 	return UX_OK;

@@ -27,6 +27,7 @@ struct agent_batch {
 static void agent_batch_deinit(struct agent_batch *b)
 {
 	ux_push_modules_free(&b->modules);
+	ux_agent_close_debug_files(b->agent);
 	free(b->answers);
 	free(b->owners);
 	free(b->known);
@@ -74,11 +75,11 @@ void ux_agent_remember_ids(struct ux_agent *a, const struct ux_id_set *ids,
 }
 
 /* Appends a module to the batch unless it is known. */
-static enum ux_code agent_add_module(struct agent_batch *b, size_t file, struct ux_push_module *m,
-				     struct ux_error *err)
+static enum ux_code agent_add_module(struct agent_batch *b, size_t file, pid_t pid,
+				     struct ux_push_module *m, struct ux_error *err)
 {
 	bool known = false;
-	UX_TRY(ux_agent_complete(b->agent, m, err));
+	UX_TRY(ux_agent_complete(b->agent, m, pid, err));
 	if (m->claim == UX_QUALITY_NONE)
 		return UX_OK;
 	b->known[file] = UX_AGENT_THERE;
@@ -124,7 +125,7 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 		b->known[number] = a->failed ? UX_AGENT_UNKNOWN : UX_AGENT_NOTHING;
 	}
 	for (size_t i = 0; i < found.size; i++)
-		UX_TRY(agent_add_module(b, number, &found.data[i], err));
+		UX_TRY(agent_add_module(b, number, file->pid, &found.data[i], err));
 	return UX_OK;
 }
 

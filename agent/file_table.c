@@ -72,12 +72,13 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 	return code;
 }
 
-/* Appends an open file, which the list takes over. */
+/* Appends an open file, which the list takes over. pid 0: it is the kernel's. */
 static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
-				 const char *path, int *fd, bool kernel, struct ux_error *err)
+				 const char *path, int *fd, pid_t pid, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
-	struct ux_mapped_file file = {.key = key, .path = name, .fd = *fd, .kernel = kernel};
+	struct ux_mapped_file file = {
+		.key = key, .path = name, .fd = *fd, .pid = pid, .kernel = pid == 0};
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;
@@ -118,7 +119,7 @@ static enum ux_code table_sight_vdso(struct ux_file_table *t, pid_t pid,
 	seen->size = image.bytes.size;
 	const struct ux_mapped_key key = {.size = image.bytes.size,
 					  .mtime_ns = (int64_t)ux_hash_bytes(image.bytes)};
-	return table_append(t, key, "[vdso]", &fd, /* kernel= */ false, err);
+	return table_append(t, key, "[vdso]", &fd, pid, err);
 }
 
 /* Opens the file of a mapping and appends it when it is not the one that was seen there before. */
@@ -149,7 +150,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 	}
 	seen->size = key.size;
 	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, key, map->path, &fd, /* kernel= */ false, err);
+	return table_append(t, key, map->path, &fd, pid, err);
 }
 
 /* Notes a process with run-time code. */
@@ -226,5 +227,5 @@ enum ux_code ux_file_table_add_kernel(struct ux_file_table *t, const char *path,
 		return UX_OK;
 	seen->size = key.size;
 	seen->mtime_ns = key.mtime_ns;
-	return table_append(t, key, path, fd, /* kernel= */ true, err);
+	return table_append(t, key, path, fd, /* pid= */ 0, err);
 }

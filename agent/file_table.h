@@ -36,6 +36,7 @@ struct ux_mapped_file {
 	struct ux_mapped_key key;
 	char *path;  /* malloc'ed, as the process sees it; only a name */
 	int fd;      /* open for reading */
+	pid_t pid;   /* a process that has mapped it, which may have ended; 0: none */
 	bool kernel; /* the kernel's: it may be compressed, or a GSYM of what the kernel lists */
 };
 

@@ -17,6 +17,7 @@ enum {
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
 	WORDS_BYTES = 64 << 10, /* bytes of an answer that is not passed to the sink */
+	EXPECT_LEAST = 1 << 20, /* bytes of a body that waits for "100 Continue" */
 };
 
 struct ux_http_client {
@@ -401,6 +402,12 @@ static bool client_add_lines(struct ux_http_client *c, const struct ux_http_call
 	char type[128];
 	snprintf(type, sizeof(type), "Content-Type: %s", call->type ? call->type : "");
 	bool ok = client_add_line(c, type) && (!c->auth || client_add_line(c, c->auth));
+	/*
+	 * To wait for "100 Continue" is worth a round trip where a refusal saves the sending of
+	 * much; libcurl does so with each PUT.
+	 */
+	if (client_body_size(call) < EXPECT_LEAST)
+		ok = ok && client_add_line(c, "Expect:");
 	for (const char *const *h = call->headers; h && *h && ok; h++)
 		ok = client_fits_header(*h) && client_add_line(c, *h);
 	return ok;

@@ -357,8 +357,8 @@ static enum ux_code symbolize_server_positions(struct symbolize_batch *b, uint32
 	struct ux_error why = UX_ERROR_INIT, no_segments = UX_ERROR_INIT;
 	struct ux_gsym_segments segments;
 	char text[UX_ERROR_TEXT + 256];
-	if (m->source != 0 || m->kind == UX_PROFILE_KERNEL ||
-	    symbolize_left(b, UX_PROFILE_OFFSET) == 0)
+	/* Also when a debug file is here, which names addresses and has no positions. */
+	if (m->kind == UX_PROFILE_KERNEL || symbolize_left(b, UX_PROFILE_OFFSET) == 0)
 		return UX_OK;
 	enum ux_code code = UX_ENOTFOUND;
 	if (sources->server_segments)

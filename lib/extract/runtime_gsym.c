@@ -72,8 +72,10 @@ static enum ux_code runtime_feed(struct runtime_writer *w, struct ux_bytes file,
 				 uint64_t *at, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	struct ux_bytes bytes = ux_bytes(file.data + *at, (size_t)(end - *at));
 	size_t used = 0, need = 0;
+	if (end == *at)
+		return UX_OK;
+	struct ux_bytes bytes = ux_bytes(file.data + *at, (size_t)(end - *at));
 	enum ux_code code = w->what->format == UX_RUNTIME_JITDUMP
 				    ? ux_jitdump_feed(&w->dump, bytes, &used, &need, &why)
 				    : ux_perf_map_feed(&w->map, bytes, &used, &why);
@@ -407,13 +409,13 @@ static int64_t runtime_wall(const struct runtime_writer *w, const struct ux_code
 static enum ux_code runtime_write_parts(struct runtime_writer *w, struct ux_error *err)
 {
 	ux_cleanup(runtime_ranges_deinit) struct runtime_ranges ranges = {0};
-	const struct ux_code_event *fresh = w->events.data + w->events.size - w->fresh;
 	const struct ux_runtime_request *r = w->what;
 	int64_t from = r->from_ns;
 	unsigned number = 0;
 	size_t begin = 0;
 	if (w->fresh == 0)
 		return UX_OK;
+	const struct ux_code_event *fresh = w->events.data + w->events.size - w->fresh;
 	int64_t least = PART_LEAST_NS; /* of all but the first ones, so that there is room */
 	if (r->format == UX_RUNTIME_JITDUMP && !w->dump.other_clock) {
 		UX_TRY(runtime_ranges_init(&ranges, w, err));

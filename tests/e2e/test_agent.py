@@ -191,6 +191,30 @@ def test_a_program_in_another_mount_and_process_namespace_is_sent(server, tmp_pa
             end(process)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can look into the namespaces of others")
+def test_a_debug_file_that_only_a_container_has_gives_the_names(server, tmp_path):
+    """The program is stripped; its debug file is in the folder of debug files of its own root alone."""
+    program = build(tmp_path, "stripped")
+    identity = build_id(program)
+    debug = tmp_path / "debug"
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    full = tmp_path / "full"
+    shutil.copy(program, full)
+    subprocess.run(["strip", program], check=True)
+    value = identity.split(":")[1]
+    script = (f"mount -t tmpfs none /usr/lib/debug && mkdir -p /usr/lib/debug/.build-id/{value[:2]} && "
+              f"cp {debug} /usr/lib/debug/.build-id/{value[:2]}/{value[2:]}.debug && exec {program} 60000")
+    os.makedirs("/usr/lib/debug", exist_ok=True)
+    process = start("unshare", "-m", "sh", "-c", script)
+    try:
+        result = once(server, tmp_path, "--json")
+    finally:
+        end(process)
+    found = next(r for r in lines(result) if r["file"] == str(program))
+    assert (found["status"], found["quality"]) == ("uploaded", "symtab"), result.stderr
+    assert function_at_server(server, full, "agent_test_function")
+
+
 def test_a_program_that_was_replaced_is_another_one(server, tmp_path):
     program = build(tmp_path, "program")
     first = build_id(program)
