@@ -190,7 +190,7 @@ static void coverage_deinit(struct coverage *v)
 }
 
 enum ux_code gsym_coverage_check(const struct ux_gsym *g, const struct gsym_tables *tables,
-				 uint64_t *ret_foreign, struct ux_error *err)
+				 uint64_t *ret_foreign, uint64_t *ret_end, struct ux_error *err)
 {
 	ux_cleanup(coverage_deinit) struct coverage v = {.g = g, .tables = tables};
 	UX_TRY(gsym_window_init(&v.bytes, g->file.size, err));
@@ -201,5 +201,6 @@ enum ux_code gsym_coverage_check(const struct ux_gsym *g, const struct gsym_tabl
 	if (v.gap < g->file.size)
 		v.foreign += gap_foreign_bytes(g, v.gap, g->file.size);
 	*ret_foreign = v.foreign;
+	*ret_end = v.gap;
 	return UX_OK;
 }

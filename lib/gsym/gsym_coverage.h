@@ -51,9 +51,10 @@ enum ux_code gsym_tables_add(struct gsym_tables *t, uint64_t lo, uint64_t hi, st
 /*
  * Checks that no two parts overlap, and counts the bytes that belong to none and are no padding.
  * The content of all records must have been verified, and their sizes must add up to no more than
- * the file's.
+ * the file's. *ret_end: where the last part ends.
  */
 enum ux_code gsym_coverage_check(const struct ux_gsym *g, const struct gsym_tables *tables,
-				 uint64_t *ret_foreign, struct ux_error *err) ux_must;
+				 uint64_t *ret_foreign, uint64_t *ret_end, struct ux_error *err)
+	ux_must;
 
 #endif

@@ -57,6 +57,15 @@ size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret)
 	return size;
 }
 
+bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc)
+{
+	struct ux_cur c = ux_cur_make(tail, NULL, swap);
+	struct ux_gsym_segment s = {.off = ux_cur_u64(&c)};
+	s.size = ux_cur_u64(&c);
+	s.pc = ux_cur_u64(&c);
+	return !c.failed && s.off <= UINT64_MAX - s.size && pc >= s.pc && pc - s.pc < s.size;
+}
+
 bool ux_gsym_segments_pc(const struct ux_gsym_segments *segments, uint64_t off, uint64_t *ret)
 {
 	const struct ux_gsym_segment *near = NULL;

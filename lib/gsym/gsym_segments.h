@@ -37,6 +37,12 @@ void ux_gsym_segments_put(struct ux_out *out, const struct ux_gsym_segments *seg
 size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret);
 
 /*
+ * Whether bytes behind the last record, which are no table, are the beginning of one: its first
+ * segment has the code at pc. A file that was cut within less than that does not show it.
+ */
+bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc);
+
+/*
  * Converts a position in the file to the pc at which that byte is loaded. Whole pages are mapped,
  * so the rest of a segment's first and last page is included. False: no segment has it.
  */

@@ -546,7 +546,15 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 	UX_TRY(g->version == 1 ? tables_add_all1(g, tables, err)
 			       : tables_add_all2(&check, tables, err));
 	UX_TRY(tables_add_segments(g, tables, err));
-	UX_TRY(gsym_coverage_check(g, tables, &check.notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], err));
+	uint64_t end = 0;
+	UX_TRY(gsym_coverage_check(g, tables, &check.notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], &end,
+				   err));
+	if (g->n_functions > 0 &&
+	    ux_gsym_segments_are_cut(ux_bytes(g->file.data + end, (size_t)(g->file.size - end)),
+				     g->swap, ux_gsym_start(g, 0)))
+		return ux_error_at(err, UX_ECORRUPT, NULL, end,
+				   "the table of segments is cut: it has %" PRIu64 " bytes",
+				   g->file.size - end);
 	if (ret)
 		*ret = check.notes;
 	return UX_OK;

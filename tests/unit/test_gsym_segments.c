@@ -56,6 +56,30 @@ static void the_table_is_a_part_of_the_file(void **state)
 	assert_true(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE] > 0);
 }
 
+static void a_table_that_is_cut_is_refused(void **state)
+{
+	(void)state;
+	static const struct ux_gsym_segments one = {.list = {{0x1000, 0x100000, 0}}, .n = 1};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym g;
+	ux_out_put(&out, make_gsym_example, sizeof(make_gsym_example));
+	size_t bare = out.size;
+	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
+	struct ux_gsym_segments segments = one;
+	segments.list[0].pc = ux_gsym_start(&g, 0);
+	ux_gsym_segments_put(&out, &segments);
+	for (size_t size = bare; size <= out.size; size++) {
+		struct ux_error err = UX_ERROR_INIT;
+		struct ux_gsym_notes notes;
+		bool whole = size == out.size, shown = size >= bare + 24;
+		assert_int_equal(ux_gsym_open(&g, ux_bytes(out.data, size), NULL), UX_OK);
+		assert_int_equal(ux_gsym_verify(&g, &notes, &err),
+				 shown && !whole ? UX_ECORRUPT : UX_OK);
+		if (shown && !whole)
+			assert_non_null(strstr(err.text, "is cut"));
+	}
+}
+
 static void a_gsym_without_the_table_has_no_segments(void **state)
 {
 	(void)state;
@@ -118,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(what_is_written_is_read_in_both_byte_orders),
 		UX_TEST(the_table_is_a_part_of_the_file),
+		UX_TEST(a_table_that_is_cut_is_refused),
 		UX_TEST(a_gsym_without_the_table_has_no_segments),
 		UX_TEST(counts_that_cannot_be_are_no_table),
 		UX_TEST(positions_are_those_of_whole_pages),
