@@ -194,12 +194,16 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.watch.debug_dirs = a.push.debug_dirs;
 	a.watch.table.follow_runtime = options->jit;
 	agent_name_host(&a);
+	ret->subject = options->state;
 	UX_TRY(agent_open_state(&a, err));
+	ret->subject = NULL;
 	UX_TRY(ux_agent_public_open(&a, err));
 	a.metrics.queue = a.queue;
 	a.metrics.watch = &a.watch;
+	ret->subject = options->metrics;
 	if (options->metrics)
 		UX_TRY(ux_agent_metrics_open(&a.metrics, options->metrics, err));
+	ret->subject = NULL;
 	UX_TRY(ux_push_client_open(&a.work.client, &a.push, err));
 	a.work.client.sent = ux_agent_budget_sent;
 	a.work.client.sent_ctx = &a;

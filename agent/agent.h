@@ -42,6 +42,8 @@ struct ux_agent_options {
 struct ux_agent_summary {
 	struct ux_push_summary push;
 	struct ux_host_seen seen;
+	/* what a failure is about: an option's value; NULL: the server, or the host */
+	const char *subject;
 };
 
 /*

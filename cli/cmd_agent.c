@@ -266,7 +266,9 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 	enum ux_code code = ux_agent_run(&how, &summary, &err);
 	if (code == UX_OK)
 		return agent_finish(&c, &summary);
-	return ux_print_error(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+	if (!summary.subject && code != UX_EUNAVAILABLE)
+		summary.subject = server.url;
+	return ux_print_error(summary.subject, &err);
 }
 
 const struct ux_command ux_cmd_agent = {

@@ -30,6 +30,16 @@ static enum ux_code server_answer_code(unsigned status)
 	}
 }
 
+/* A server tells programs which header a key goes into; commands send it, and have it from here. */
+static enum ux_code server_answer_no_key(const char *message, struct ux_error *err)
+{
+	const char *how = strstr(message, ": send Authorization");
+	size_t n = how ? (size_t)(how - message) : strlen(message);
+	return ux_error_set(err, UX_EDENIED, "server says: %.*s (HTTP 401)%s",
+			    (int)ux_min(n, (size_t)90), message,
+			    how ? ": --token-file FILE or UNHEX_TOKEN" : "");
+}
+
 enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 			      struct ux_error *err)
 {
@@ -47,6 +57,8 @@ enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 				    answer->location, status);
 	else if (status < 300)
 		code = ux_error_set(err, code, "server answered HTTP %u without JSON", status);
+	else if (message && status == 401)
+		code = server_answer_no_key(message, err);
 	else if (message)
 		code = ux_error_set(err, code, "server says: %.110s (HTTP %u)", message, status);
 	else

@@ -30,21 +30,31 @@ static void page_functions_put_form(struct ux_out *out, const char *id, struct u
 		ux_html_url(id), q);
 }
 
-static void page_functions_put_head(struct ux_out *out, const struct ux_gsym *g, bool filtered,
-				    uint64_t total, bool whole)
+/* Ranges without a name are listed, and counted by themselves, as on the page of the module. */
+static void page_functions_put_head(struct ux_out *out, const struct ux_module *m,
+				    const struct ux_gsym *g, bool filtered, uint64_t total,
+				    bool whole)
 {
-	if (!filtered)
+	const struct ux_candidate *c = ux_module_best(m, UX_KIND_GSYM);
+	uint64_t unnamed = c ? ux_min(c->counts.unnamed, (uint64_t)g->n_functions) : 0;
+	uint64_t named = g->n_functions - unnamed;
+	if (!filtered && unnamed > 0)
+		UX_HTML(out,
+			"<p class=\"hint\">$ functions and $ without a name, in the order of their "
+			"addresses.</p>\n",
+			ux_html_count(named), ux_html_count(unnamed));
+	else if (!filtered)
 		UX_HTML(out,
 			"<p class=\"hint\">$ functions, in the order of their addresses.</p>\n",
-			ux_html_count(g->n_functions));
+			ux_html_count(named));
 	else if (whole)
 		UX_HTML(out, "<p class=\"hint\">$ of $ functions have it.</p>\n",
-			ux_html_count(total), ux_html_count(g->n_functions));
+			ux_html_count(total), ux_html_count(named));
 	else
 		UX_HTML(out,
 			"<p class=\"hint\">At least $ of $ functions have it: there are too many "
 			"names to read in one request.</p>\n",
-			ux_html_count(total), ux_html_count(g->n_functions));
+			ux_html_count(total), ux_html_count(named));
 }
 
 /* What one page of the list shows. */
@@ -85,10 +95,11 @@ static enum ux_code page_functions_read(struct ux_function_scan *scan, const cha
 	return ux_out_status(&p->list, err);
 }
 
-static enum ux_code page_functions_put(struct ux_request *req, const char *id,
+static enum ux_code page_functions_put(struct ux_request *req, const struct ux_module *m,
 				       const struct ux_gsym *g, struct ux_bytes q)
 {
 	struct ux_out *out = &req->out;
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
 	struct ux_function_query query;
 	struct ux_work work = ux_request_work(req);
 	int64_t from = ux_page_number(req, "from", 0);
@@ -100,7 +111,7 @@ static enum ux_code page_functions_put(struct ux_request *req, const char *id,
 	enum ux_code code = page_functions_read(
 		&scan, id, (uint32_t)ux_min(from, (int64_t)UINT32_MAX), &p, &req->err);
 	if (code == UX_OK) {
-		page_functions_put_head(out, g, q.size > 0, p.total, p.whole);
+		page_functions_put_head(out, m, g, q.size > 0, p.total, p.whole);
 		ux_out_cstr(out, p.shown > 0 ? "<ol class=\"functions\">\n" : "");
 		ux_out_put(out, p.list.data, p.list.size);
 		ux_out_cstr(out, p.shown > 0 ? "</ol>\n" : "<p>There are none.</p>\n");
@@ -127,6 +138,6 @@ enum ux_code ux_web_functions(struct ux_request *req, struct ux_response *res)
 	ux_page_begin(req, &page);
 	ux_page_module_trail(&req->out, &m, "Functions");
 	page_functions_put_form(&req->out, id, q);
-	UX_TRY(page_functions_put(req, id, &g, q));
+	UX_TRY(page_functions_put(req, &m, &g, q));
 	return ux_page_end(req, res, &page);
 }

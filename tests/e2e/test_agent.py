@@ -360,6 +360,16 @@ def test_a_server_that_is_not_there_is_an_error_of_once(tmp_path, server):
     assert result.returncode == 3, result.stderr
 
 
+def test_an_error_names_what_it_is_about(server, tmp_path):
+    """Not the server, which has nothing to do with these."""
+    (tmp_path / "file").write_text("")
+    for options, subject in ((["--state", tmp_path / "file/state"], tmp_path / "file/state"),
+                             (["--state", tmp_path / "s", "--metrics", f"unix:{tmp_path}/file/m"], f"unix:{tmp_path}/file/m")):
+        result = server.unhex("agent", "--once", *options)
+        assert result.returncode > 0 and result.stderr.startswith(f"unhex: {subject}: cannot "), result.stderr
+        assert server.url not in result.stderr
+
+
 def test_operands_are_refused(server):
     fails(server.unhex("agent", "file"), 2, "unexpected operand")
 

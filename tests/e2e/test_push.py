@@ -147,7 +147,10 @@ def test_a_wrong_token_is_refused_with_status_3_and_not_printed(server, prog):
     result = server.unhex("push", prog, env={"UNHEX_TOKEN": "ux_" + "a" * 52})
     fails(result, 3, server.url, "401")
     assert "aaaa" not in result.stderr + result.stdout
-    fails(server.unhex("push", prog, env={"UNHEX_TOKEN": ""}), 3, server.url, "401")
+    # A person is told of the option, not of the header that the command sends.
+    result = server.unhex("push", prog, env={"UNHEX_TOKEN": ""})
+    fails(result, 3, server.url, "needs a key of scope upload", "401", "--token-file FILE or UNHEX_TOKEN")
+    assert "Authorization" not in result.stderr
 
 
 def test_a_server_that_is_down_is_status_3_within_the_timeout(prog):

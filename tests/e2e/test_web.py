@@ -412,7 +412,14 @@ def test_a_module_leads_to_its_functions_and_source_files(site, reader):
     assert f"{start:#x}, {size:,} bytes" in reader.text(".functions")
     reader.goto(f"{site.url}/modules/{site.id}/functions")
     functions = reader.eval("document.querySelectorAll('.functions li').length")
-    assert f"{functions} functions" in reader.text("main") and functions > 3
+    unnamed = reader.eval("[...document.querySelectorAll('.functions .fn')].filter(e => e.innerText === '<no name>').length")
+    said = f"{functions - unnamed} functions" + (f" and {unnamed} without a name" if unnamed else "")
+    assert f"{said}, in the order" in reader.text("main") and functions > 3
+    # The page of the module counts the same ones.
+    reader.goto(f"{site.url}/modules/{site.id}")
+    assert f"All {functions - unnamed} functions" in reader.text("main")
+    reader.goto(f"{site.url}/modules/{site.id}/functions?q=outer")
+    assert f"of {functions - unnamed} functions have it" in reader.text("main")
     # The tree of what the symbols name has no text before it is uploaded.
     source = pathlib.Path(site.prog).with_suffix(".c")
     reader.goto(f"{site.url}/modules/{site.id}/sources?dir={urllib.parse.quote(str(source.parent))}")

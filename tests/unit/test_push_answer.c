@@ -36,6 +36,13 @@ static void a_refusal_says_the_servers_words(void **state)
 	(void)state;
 	static const char body[] = "{\"error\":{\"code\":\"denied\",\"message\":\"no such key\"}}";
 	expect(401, body, UX_EDENIED, "server says: no such key (HTTP 401)");
+	/* To programs it names the header; a command's user has options. */
+	expect(401,
+	       "{\"error\":{\"code\":\"unauthorized\",\"message\":\"this needs a key of scope "
+	       "upload: send Authorization: Bearer TOKEN\"}}",
+	       UX_EDENIED,
+	       "server says: this needs a key of scope upload (HTTP 401): --token-file FILE or "
+	       "UNHEX_TOKEN");
 	expect(403, body, UX_EDENIED, "server says: no such key (HTTP 403)");
 	expect(404, body, UX_ENOTFOUND, "server says: no such key (HTTP 404)");
 	expect(409, body, UX_ECONFLICT, "server says: no such key (HTTP 409)");
