@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections to PostgreSQL: opening, losing and opening again, and what their errors mean. */
+#include "postgres.h"
+
+#include "clock.h"
+#include "library_calls.h"
+
+#include <errno.h>
+
+enum {
+	CONNECT_S = 3,      /* longest time that connecting takes */
+	AWAY_MS = 1000,     /* after a failure to connect, until it is tried again */
+	SILENCE_MS = 10000, /* after which unanswered bytes end a connection */
+	KEEPALIVE_S = 5,    /* between probes of an idle connection */
+};
+
+#define LOCK_TIMEOUT "'5s'"
+#define IDLE_TIMEOUT "'15s'"
+
+static enum ux_code postgres_load(struct ux_postgres_calls *ret, struct ux_error *err)
+{
+	static const char *const names[] = {
+#define NAME(name) #name,
+		UX_POSTGRES_CALLS(NAME)
+#undef NAME
+	};
+	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
+	return ux_library_calls("libpq.so.5", "no PostgreSQL here (Debian: apt install libpq5)",
+				names, ux_countof(names), ret, err);
+}
+
+/* Notices are for people at a terminal. */
+static void postgres_ignore_notice(void *ctx, const char *message)
+{
+	(void)ctx;
+	(void)message;
+}
+
+/* Keeps the first line of a message, and its SQLSTATE ("" when the connection failed). */
+void ux_postgres_keep_error(struct ux_postgres *p, const char *state, const char *message)
+{
+	snprintf(p->state, sizeof(p->state), "%s", state ? state : "");
+	snprintf(p->message, sizeof(p->message), "%.*s", (int)strcspn(message, "\n"), message);
+}
+
+static bool postgres_state_is(const struct ux_postgres *p, const char *beginning)
+{
+	return strncmp(p->state, beginning, strlen(beginning)) == 0;
+}
+
+enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err)
+{
+	const struct ux_postgres *p = ux_postgres_of(db);
+	if (p->message[0] == '\0')
+		return ux_error_nomem(err);
+	if (p->state[0] == '\0' || postgres_state_is(p, "08") || postgres_state_is(p, "57P"))
+		return ux_error_set(err, UX_EUNAVAILABLE, "the database of the index is away: %s",
+				    p->message);
+	if (postgres_state_is(p, "57014"))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "the query of the index took longer than %u ms", db->limit_ms);
+	if (postgres_state_is(p, "40") || postgres_state_is(p, "55P03") ||
+	    postgres_state_is(p, "53300"))
+		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", p->message);
+	if (postgres_state_is(p, "53100"))
+		return ux_error_os(err, ENOSPC, "the index cannot grow");
+	if (postgres_state_is(p, "53200"))
+		return ux_error_nomem(err);
+	return ux_error_set(err, UX_EIO, "the index: %s", p->message);
+}
+
+static enum ux_code postgres_unreachable(struct ux_postgres *p)
+{
+	ux_postgres_keep_error(p, "", p->calls.PQerrorMessage(p->connection));
+	memcpy(p->away, p->message, sizeof(p->away));
+	p->retry_ns = ux_clock_ns() + (int64_t)AWAY_MS * UX_CLOCK_NS_IN_MS;
+	return UX_EUNAVAILABLE;
+}
+
+/* PQstatus() alone may still say yes after a statement met the end of the connection. */
+bool ux_postgres_is_connected(const struct ux_postgres *p)
+{
+	return p->connection && !p->lost && p->calls.PQstatus(p->connection) == CONNECTION_OK;
+}
+
+/* What the URL does not say. In text form NULs cannot occur, and client_encoding is UTF-8. */
+PGconn *ux_postgres_connect(const struct ux_postgres *p)
+{
+	char connect_s[UX_POSTGRES_NUMBER], silence_ms[UX_POSTGRES_NUMBER],
+		keepalive_s[UX_POSTGRES_NUMBER];
+	snprintf(connect_s, sizeof(connect_s), "%d", CONNECT_S);
+	snprintf(silence_ms, sizeof(silence_ms), "%d", SILENCE_MS);
+	snprintf(keepalive_s, sizeof(keepalive_s), "%d", KEEPALIVE_S);
+	const char *const names[] = {
+		"connect_timeout",  "tcp_user_timeout", "keepalives_idle", "keepalives_interval",
+		"application_name", "client_encoding",  "dbname",          NULL};
+	const char *const values[] = {connect_s, silence_ms, keepalive_s, keepalive_s,
+				      "unhex",   "UTF8",     p->location, NULL};
+	/* dbname is a URL, whose parameters come after the others and replace them. */
+	return p->calls.PQconnectdbParams(names, values, /* expand_dbname= */ 1);
+}
+
+/* Keeps the error of a result that is no success. Takes the result. */
+enum ux_code ux_postgres_check(struct ux_postgres *p, PGresult *result)
+{
+	ExecStatusType status = result ? p->calls.PQresultStatus(result) : PGRES_FATAL_ERROR;
+	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+		p->calls.PQclear(result);
+		return UX_OK;
+	}
+	const char *state = result ? p->calls.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+	const char *primary =
+		result ? p->calls.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+	ux_postgres_keep_error(p, state,
+			       primary ? primary : p->calls.PQerrorMessage(p->connection));
+	p->lost |= !state || postgres_state_is(p, "57P");
+	p->calls.PQclear(result);
+	return UX_EIO;
+}
+
+/*
+ * Begins a session on a new connection. A node that stops in the middle of a transaction must not
+ * hold the lock of all writers for long, and none waits for that lock for ever.
+ */
+static enum ux_code postgres_begin_session(struct ux_postgres *p)
+{
+	if (!ux_postgres_is_connected(p))
+		return postgres_unreachable(p);
+	(void)p->calls.PQsetNoticeProcessor(p->connection, postgres_ignore_notice, NULL);
+	p->session++;
+	p->timeout_ms = 0;
+	PGresult *result = p->calls.PQexec(
+		p->connection, "SET lock_timeout = " LOCK_TIMEOUT
+			       "; SET idle_in_transaction_session_timeout = " IDLE_TIMEOUT);
+	return ux_postgres_check(p, result);
+}
+
+/* Connects again where the connection is lost, unless that has just failed. */
+enum ux_code ux_postgres_ensure(struct ux_db *db)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	if (ux_postgres_is_connected(p))
+		return UX_OK;
+	if (p->open || ux_clock_ns() < p->retry_ns) {
+		ux_postgres_keep_error(p, "", p->open ? "the connection was lost" : p->away);
+		return UX_EUNAVAILABLE;
+	}
+	p->calls.PQreset(p->connection);
+	p->lost = false;
+	return postgres_begin_session(p);
+}
+
+/* Runs SQL text that returns no rows. */
+enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error *err)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	if (ux_postgres_ensure(db) != UX_OK ||
+	    ux_postgres_check(p, p->calls.PQexec(p->connection, sql)) != UX_OK)
+		return ux_postgres_fail(db, err);
+	return UX_OK;
+}
+
+enum ux_code ux_postgres_open(struct ux_db *db, const char *location, bool reader,
+			      struct ux_error *err)
+{
+	struct ux_postgres *p = calloc(1, sizeof(*p));
+	if (!p)
+		return ux_error_nomem(err);
+	db->connection = p;
+	p->reader = reader;
+	p->location = strdup(location);
+	if (!p->location)
+		return ux_error_nomem(err);
+	UX_TRY(postgres_load(&p->calls, err));
+	p->connection = ux_postgres_connect(p);
+	if (!p->connection)
+		return ux_error_nomem(err);
+	return postgres_begin_session(p) == UX_OK ? UX_OK : ux_postgres_fail(db, err);
+}
+
+void ux_postgres_close(struct ux_db *db)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	if (!p)
+		return;
+	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
+		ux_postgres_stmt_free(p, db->prepared[i].handle);
+	if (p->connection)
+		p->calls.PQfinish(p->connection);
+	if (p->sync)
+		p->calls.PQfinish(p->sync);
+	free(p->location);
+	free(p);
+}
+
+/* Outside of transactions, whose end would undo it. */
+enum ux_code ux_postgres_set_timeout(struct ux_db *db)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	char text[64];
+	if (p->timeout_ms == db->limit_ms || p->open)
+		return UX_OK;
+	snprintf(text, sizeof(text), "SET statement_timeout = %u", db->limit_ms);
+	UX_TRY(ux_postgres_check(p, p->calls.PQexec(p->connection, text)));
+	p->timeout_ms = db->limit_ms;
+	return UX_OK;
+}
