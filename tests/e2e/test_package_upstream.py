@@ -167,6 +167,28 @@ def broken(deb):
     return deb[:len(deb) // 2]
 
 
+def bomb(folder):
+    """A package whose debug file has 400 MB in as many KB."""
+    root = folder / "bomb/debug/.build-id/ab"
+    root.mkdir(parents=True)
+    with open(root / f"{'ab' * 19}.debug", "wb") as f:
+        f.write(b"\x7fELF")
+        f.truncate(400 << 20)
+    return make_deb(folder / "bomb", folder / "bomb/debug", compression="gzip")
+
+
+def test_a_bomb_is_left(servers, stub, tmp_path):  # noqa: F811
+    data = bomb(tmp_path)
+    assert len(data) < 1 << 20
+    stub.answers[f"{POOL}/demo.deb"] = send(200, data)
+    server = servers(mirror(stub.url))
+    announced(server, data, f"{stub.url}{POOL}/demo.deb", ["ab" * 20])
+    assert symbolize(server, "gnu:" + "ab" * 20, "0x1")["status"] in ("missing", "failed")
+    (answer,) = explain(server, "gnu:" + "ab" * 20)["upstreams"]
+    assert [a["outcome"] for a in answer["answers"]] == ["failed"], answer
+    assert Api(server)("GET", "/v1/modules")[1]["modules"] == []
+
+
 @pytest.mark.parametrize("how,says", [("hash", "another SHA-256"), ("truncated", "Truncated"), ("text", "archive"),
                                       ("gone", "it has none")])
 def test_a_package_that_is_wrong_is_not_used(servers, stub, tree, deb, how, says):  # noqa: F811
