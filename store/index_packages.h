@@ -196,8 +196,8 @@ struct ux_index_packages {
 			      struct ux_error *err);
 	/*
 	 * Records how a lease ended. Repeating the call changes nothing. A lease that ended by
-	 * itself, but of a package that nobody else has leased since, still counts. *ret: the state
-	 * of the package. UX_ECONFLICT, UX_ENOTFOUND: as for renew.
+	 * itself, but of a package that no other worker has leased since, still counts. *ret: the
+	 * state of the package. UX_ECONFLICT, UX_ENOTFOUND: as for renew.
 	 */
 	enum ux_code (*end)(struct ux_index *ix, const char *ns, int64_t number,
 			    const struct ux_package_end *how, ux_time now,

@@ -226,7 +226,8 @@ static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 	assert_int_equal(take_as(ix, "lapse", "w2", 1, 1, 9999, &arena, &next).n, 0);
 }
 
-/* Another repository's take notes that the lease has ended; nobody has leased the package since. */
+/* Another repository's take notes that the lease has ended; no other worker has leased the package
+ * since. */
 static void work_counts_whose_lease_ended_meanwhile(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);
