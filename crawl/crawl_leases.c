@@ -34,6 +34,8 @@ struct ux_crawl_leases {
 	pthread_mutex_t lock; /* of the slots' leases and of what follows */
 	pthread_cond_t ends;
 	bool ended;
+	pthread_cond_t one_done;
+	uint64_t done; /* packages that were ended */
 };
 
 static void lease_json_free(json_t **doc)
@@ -102,6 +104,7 @@ void ux_crawl_leases_close(struct ux_crawl_leases *j)
 		ux_crawl_client_close(&j->slots[i].client);
 	ux_crawl_client_close(&j->renewals);
 	pthread_cond_destroy(&j->ends);
+	pthread_cond_destroy(&j->one_done);
 	pthread_mutex_destroy(&j->lock);
 	free(j->slots);
 	free(j);
@@ -151,6 +154,7 @@ enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 	j->n_slots = slots;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->ends, NULL);
+	pthread_cond_init(&j->one_done, NULL);
 	lease_name_worker(j);
 	enum ux_code code = lease_start(j, err);
 	if (code == UX_OK)
@@ -236,15 +240,22 @@ static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret
 	return ux_crawl_package_read(json_object_get(one, "package"), &ret->package, err);
 }
 
-/* Waits until a package may be due. */
-static void lease_wait(const struct ux_crawl_leases *j, uint64_t seconds)
+/* Waits until a package may be due, or a thread of this worker has ended one: it may be the last.
+ */
+static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds)
 {
 	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MOST_S), UINT64_C(1));
-	for (uint64_t i = 0; i < seconds; i++) {
+	pthread_mutex_lock(&j->lock);
+	const uint64_t before = j->done;
+	for (uint64_t i = 0; i < seconds && j->done == before; i++) {
+		struct timespec until;
 		if (j->o->cancelled && j->o->cancelled(j->o->ctx))
-			return;
-		sleep(1);
+			break;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		(void)pthread_cond_timedwait(&j->one_done, &j->lock, &until);
 	}
+	pthread_mutex_unlock(&j->lock);
 }
 
 static json_t *lease_take_body(const struct ux_crawl_leases *j)
@@ -314,6 +325,10 @@ enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/end", job->id);
 	enum ux_code code = ux_crawl_client_call(&j->slots[slot].client, UX_METHOD_POST, path, body,
 						 NULL, &why);
+	pthread_mutex_lock(&j->lock);
+	j->done++;
+	pthread_cond_broadcast(&j->one_done);
+	pthread_mutex_unlock(&j->lock);
 	if (code == UX_OK || code == UX_ECONFLICT || code == UX_ENOTFOUND)
 		return UX_OK;
 	*err = err->code == UX_OK ? why : *err;

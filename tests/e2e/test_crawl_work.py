@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex crawl work: packages of every form become symbols, and what is wrong with one is said"""
+import hashlib
+import http.server
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+import time
+import urllib.request
+
+import pytest
+
+import packages
+from http_api import Api
+from tool import UNHEX, build_id, compile_c, lines, stripped
+
+NAMES = "usr/lib/debug/prog.debug"
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("crawl"))
+
+
+@pytest.fixture(scope="module")
+def debug(prog):
+    return stripped(prog)[1]
+
+
+def work(server, *args, **more):
+    """Exit status, and the objects of --json."""
+    result = server.unhex("crawl", "work", "--json", *args, **more)
+    return result.returncode, lines(result)
+
+
+def module(server, prog):
+    status, doc, _ = Api(server)("GET", f"/v1/modules/{build_id(prog)}")
+    return doc if status == 200 else None
+
+
+def make(kind, path, files, links=()):
+    if kind.startswith("deb"):
+        return packages.deb(path, files, kind[4:], links)
+    if kind.startswith("rpm6"):
+        path.write_bytes(packages.renumbered(packages.rpm(path, files, links=links)))
+        return path
+    if kind.startswith("rpm"):
+        return packages.rpm(path, files, kind[4:], links)
+    return {"apk": packages.apk, "pacman": packages.pacman, "layer": packages.layer}[kind](path, files)
+
+
+KINDS = ["deb-xz", "deb-gz", "deb-zst", "deb-", "rpm-w9.gzdio", "rpm-w19.zstdio", "rpm-w6.xzdio", "rpm-w9.bzdio",
+         "rpm-w.ufdio", "rpm6", "apk", "pacman", "layer"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_package_of_each_form_gives_its_names(server, prog, debug, tmp_path, kind):
+    files = {NAMES: packages.read(debug), "usr/share/doc/text": b"text\n" * 1000, "usr/share/empty": b""}
+    links = [("usr/lib/debug/other.debug", NAMES)] if kind[:3] in ("deb", "rpm") else []
+    path = make(kind, tmp_path / "p", files, links)
+    status, rows = work(server, path)
+    assert status == 0
+    assert [(r["outcome"], r["members"], r["uploaded"], r["bytes_fetched"]) for r in rows] == \
+        [("done", 1, 1, path.stat().st_size)]
+    assert module(server, prog)["candidates"][0]["quality"] == "inlines"
+    assert work(server, path)[1][0]["already-there"] == 1
+
+
+def test_kernel_modules_that_are_compressed_are_read(server, prog, tmp_path):
+    module_file = packages.read(prog)
+    path = packages.deb(tmp_path / "p.deb", {
+        "usr/lib/modules/6/a.ko.xz": packages.compress(module_file, "xz"),
+        "usr/share/a.xz": packages.compress(b"text", "xz")})
+    status, rows = work(server, path)
+    assert (status, rows[0]["members"], rows[0]["uploaded"]) == (0, 1, 1)
+    assert module(server, prog)
+
+
+@pytest.mark.skipif(not shutil.which("dwz"), reason="needs dwz")
+@pytest.mark.parametrize("first", [True, False])
+def test_a_file_of_dwz_may_come_before_or_behind_its_users(server, tmp_path, first):
+    source = "#include <stdio.h>\nstruct big { int a[3]; struct big *next; };\n" \
+             "struct big *NAME(struct big *b) { return b->next; }\nint main(void) { return !NAME(0); }\n"
+    progs = [compile_c(tmp_path, name, source.replace("NAME", "walk_" + name), ("-g", "-O0")) for name in ("one", "two")]
+    debugs = [stripped(p)[1] for p in progs]
+    subprocess.run(["dwz", "-m", tmp_path / "common.debug", "-M", "/usr/lib/debug/.dwz/p.debug", *debugs], check=True)
+    users = {f"usr/lib/debug/{p.name}.debug": packages.read(d) for p, d in zip(progs, debugs)}
+    common = {"usr/lib/debug/.dwz/p.debug": packages.read(tmp_path / "common.debug")}
+    path = packages.deb(tmp_path / "p.deb", {**common, **users} if first else {**users, **common})
+    status, rows = work(server, path)
+    assert (status, rows[0]["members"], rows[0]["uploaded"], rows[0]["bad"]) == (0, 3, 2, 0)
+    for p in progs:
+        assert module(server, p)["candidates"][0]["quality"] in ("lines", "inlines")
+
+
+def test_a_member_that_is_damaged_costs_only_itself(server, prog, debug, tmp_path):
+    whole = packages.read(debug)
+    path = packages.deb(tmp_path / "p.deb", {"usr/bad.debug": whole[:len(whole) // 2], NAMES: whole})
+    status, rows = work(server, path)
+    assert status == 0 and rows[0]["uploaded"] == 1 and rows[0]["bad"] <= 1
+    assert module(server, prog)
+
+
+# --- packages that the server leases ----------------------------------------------------------------------------------
+
+class Mirror:
+    """An HTTP server over a folder; cuts: how many answers end in their middle."""
+
+    def __init__(self, folder, cuts=0, pause=0.0):
+        mirror = self
+        self.agents, self.cuts, self.requests = set(), cuts, 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                mirror.requests += 1
+                mirror.agents.add(self.headers["User-Agent"])
+                path = pathlib.Path(folder) / self.path[1:]
+                if not path.exists():
+                    return self.send_error(404)
+                data = path.read_bytes()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                if mirror.cuts > 0:
+                    mirror.cuts -= 1
+                    self.wfile.write(data[:len(data) // 2])
+                    self.close_connection = True
+                    return None
+                for at in range(0, len(data), 1000):
+                    self.wfile.write(data[at:at + 1000])
+                    time.sleep(pause)
+                return None
+
+            def log_message(self, *args):
+                pass
+        self.httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.httpd.server_port}"
+        threading.Thread(target=self.httpd.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.httpd.shutdown()
+        self.httpd.server_close()
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    (tmp_path / "mirror").mkdir()
+    m = Mirror(tmp_path / "mirror")
+    yield m
+    m.close()
+
+
+def announce(server, mirror, path, **more):
+    data = packages.read(path)
+    row = {"key": hashlib.sha256(data).hexdigest(), "name": "libp-dbg", "version": "1.0-1", "arch": "amd64",
+           "source": "libp", "distribution": "debian", "suite": "bookworm", "component": "main",
+           "url": f"{mirror.url}/{path.name}", "size": len(data), "installed": 5000, "kind": "deb", "role": "debug",
+           "build_ids": [], **more}
+    status, doc, _ = Api(server)("POST", "/v1/crawl/packages", {"repository": "debian bookworm main amd64",
+                                                               "packages": [row]})
+    assert status == 200 and doc["new"] == 1
+
+
+def states(server):
+    doc = Api(server)("GET", "/v1/crawl/status")[1]
+    return {name: s["packages"] for name, s in doc["states"].items() if s["packages"]}, \
+        [c["cause"] for c in doc["causes"]]
+
+
+def work_once(server):
+    """Works until a package has ended on the server; one that failed would be waited for until its next attempt."""
+    process = subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1"], stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, **server.env})
+    try:
+        line = process.stdout.readline()
+        deadline = time.monotonic() + 20
+        while "leased" in states(server)[0] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return line
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+def test_a_leased_package_is_done_and_its_modules_say_where_they_are_from(server, mirror, prog, debug, tmp_path):
+    path = packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)})
+    announce(server, mirror, path)
+    status, rows = work(server)
+    assert status == 0 and [r["outcome"] for r in rows] == ["done"]
+    assert states(server) == ({"done": 1}, [])
+    candidate = module(server, prog)["candidates"][0]
+    assert {key: candidate[key] for key in ("distribution", "suite", "package", "package_version", "package_sha256",
+                                            "file")} == {
+        "distribution": "debian", "suite": "bookworm", "package": "libp-dbg", "package_version": "1.0-1",
+        "package_sha256": hashlib.sha256(packages.read(path)).hexdigest(), "file": "/" + NAMES}
+    found = Api(server)("GET", "/v1/modules?package=libp-dbg")[1]
+    assert len(found["modules"]) == 1
+    with urllib.request.urlopen(f"{server.url}/modules/{build_id(prog)}", timeout=20) as page:
+        assert "package%3Alibp-dbg" in page.read().decode()
+    assert work(server) == (0, [])
+
+
+def test_a_connection_that_breaks_is_taken_up_again(server, mirror, prog, debug, tmp_path):
+    path = packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)})
+    announce(server, mirror, path)
+    mirror.cuts = 2
+    status, rows = work(server)
+    assert status == 0 and [r["outcome"] for r in rows] == ["done"] and mirror.requests == 3
+    assert module(server, prog)
+
+
+@pytest.mark.parametrize("what,cause,words", [
+    ("hash", "hash", "SHA-256"), ("short", "size", "bytes"), ("long", "size", "over"), ("gone", "gone", "404"),
+    ("damaged", "damaged", ""), ("bomb", "limit", "come out of")])
+def test_what_is_wrong_with_a_package_is_its_cause_and_nothing_of_it_is_visible(server, mirror, prog, debug, tmp_path,
+                                                                               what, cause, words):
+    files = {NAMES: packages.read(debug)}
+    if what == "bomb":
+        files["usr/zeros"] = bytes(400 << 20)
+    path = packages.deb(tmp_path / "mirror/p.deb", files, "zst")
+    data = packages.read(path)
+    more = {"hash": {"key": "0" * 64}, "short": {"size": len(data) + 1}, "long": {"size": len(data) - 1}}.get(what, {})
+    if what == "damaged":  # as the repository has it
+        path.write_bytes(data[:-len(data) // 3])
+    announce(server, mirror, path, **more)
+    if what == "gone":
+        path.unlink()
+    row = work_once(server)
+    assert '"outcome":"failed"' in row and f'"cause":"{cause}"' in row and words in row, row
+    assert states(server)[1] == [cause]
+    assert not module(server, prog)
+
+
+def test_kill_in_the_middle_leaves_nothing(server, prog, debug, tmp_path):
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "tmp").mkdir()
+    slow = Mirror(tmp_path / "mirror", pause=0.05)
+    try:
+        files = {f"usr/lib/debug/{n}.debug": packages.read(debug) for n in range(3)} | {"usr/rest": os.urandom(1 << 20)}
+        announce(server, slow, packages.deb(tmp_path / "mirror/p.deb", files, "gz"))
+        process = subprocess.Popen([UNHEX, "crawl", "work", "--jobs", "1"], stdout=subprocess.DEVNULL,
+                                   env={**os.environ, **server.env, "TMPDIR": str(tmp_path / "tmp")})
+        deadline = time.monotonic() + 20
+        while slow.requests == 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True,
+                                  text=True).stdout.split()
+        assert len(children) >= 2  # the fork server, and the child that reads
+        process.kill()
+        process.wait(20)
+        deadline = time.monotonic() + 10
+        while any(pathlib.Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(pathlib.Path(f"/proc/{child}").exists() for child in children)
+        assert not list((tmp_path / "tmp").iterdir())
+        assert not module(server, prog)
+        assert states(server)[0] == {"leased": 1}
+    finally:
+        slow.close()
+
+
+def test_mirrors_see_who_comes(server, mirror, debug, tmp_path):
+    announce(server, mirror, packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)}))
+    assert work(server, "--contact", "crawl@example.com")[0] == 0
+    assert all("unhex" in agent and "crawl@example.com" in agent for agent in mirror.agents) and mirror.agents
