@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-	LEASE_S = 300,
-	RENEW_S = 60, /* a lease outlives four renewals that fail */
+	LEASE_S = 120,
+	RENEW_S = 20, /* a lease outlives four renewals that fail */
 	NAME_BYTES = 120,
 	WAIT_MOST_S = 60, /* until it is looked again whether a package is due */
 };

@@ -10,6 +10,7 @@
 #include "push_archive.h"
 #include "text.h"
 
+#include <elf.h>
 #include <unistd.h>
 
 enum {
@@ -176,6 +177,22 @@ static enum ux_code package_add_supplementary(struct package_run *r, struct ux_p
 	return package_extract_waiting(r, &key, err);
 }
 
+/*
+ * Is it an object file that no program maps? Of these only kernel modules have an identity. GRUB's
+ * debug packages have 250 others, each of which would cost a child that finds this out.
+ */
+static bool package_is_unlinked(const struct ux_stream_member *member)
+{
+	uint8_t head[EI_NIDENT + sizeof(Elf64_Half)];
+	if (member->kind != UX_MEMBER_OBJECT || strstr(member->name, ".ko") ||
+	    pread(member->part.fd, head, sizeof(head), (off_t)member->part.off) !=
+		    (ssize_t)sizeof(head) ||
+	    memcmp(head, ELFMAG, SELFMAG) != 0)
+		return false;
+	bool big = head[EI_DATA] == ELFDATA2MSB;
+	return head[EI_NIDENT + big] == ET_REL && head[EI_NIDENT + !big] == 0;
+}
+
 /* Appends the modules of a member to the batch. */
 static enum ux_code package_identify(struct package_run *r, const struct ux_stream_member *member,
 				     struct ux_error *err)
@@ -186,8 +203,10 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 	r->ret->members++;
 	r->ret->bytes_unpacked += member->part.size;
 	r->w->client.deadline_ms = ux_clock_ms() + r->w->o->timeout_ms;
-	if (member->part.size == 0)
+	if (member->part.size == 0 || package_is_unlinked(member)) {
+		ux_sandbox_stream_release(&member->part);
 		return UX_OK;
+	}
 	enum ux_code code = ux_push_part_read(r->w, member->name, &member->part,
 					      member->kind == UX_MEMBER_PACKED, &found, &why);
 	if (code != UX_OK)
