@@ -22,6 +22,7 @@ extern const struct ux_command ux_cmd_top;
 extern const struct ux_command ux_cmd_serve;
 extern const struct ux_command ux_cmd_key;
 extern const struct ux_command ux_cmd_store;
+extern const struct ux_command ux_cmd_clone;
 extern const struct ux_command ux_cmd_gsym;
 extern const struct ux_command ux_cmd_addr2line;
 extern const struct ux_command ux_cmd_llvm_symbolizer;

@@ -30,6 +30,7 @@ const struct ux_command ux_cmd_disas = ABSENT("disas");
 const struct ux_command ux_cmd_serve = ABSENT("serve");
 const struct ux_command ux_cmd_key = ABSENT("key");
 const struct ux_command ux_cmd_store = ABSENT("store");
+const struct ux_command ux_cmd_clone = ABSENT("clone");
 
 int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_values *values,
 			struct ux_profile_options *options)

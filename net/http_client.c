@@ -270,7 +270,8 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 		return 0;
 	t->received += bytes;
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (t->call->sink && status == 200) {
+	if (t->call->sink && (status == 200 || (status == 206 && t->call->parts))) {
+		t->answer->status = (unsigned)status;
 		t->sink_code =
 			t->call->sink(t->call->sink_ctx, ux_bytes(data, bytes), &t->sink_err);
 		return t->sink_code == UX_OK ? bytes : 0;

@@ -76,6 +76,11 @@ struct ux_http_call {
 	/* receives the body of an answer with status 200; NULL: it is stored in the answer */
 	ux_http_sink_fn *sink;
 	void *sink_ctx;
+	/*
+	 * the sink receives the body of a 206 too; by the status of the answer, which is set before
+	 * the sink is called, it sees whether a server has sent the requested part or all
+	 */
+	bool parts;
 };
 
 /* The answer with any status: a 404 is an answer, not a failure. */

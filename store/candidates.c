@@ -6,18 +6,8 @@
 
 UX_VEC(candidates, struct ux_candidate);
 
-/* Columns in the order in which candidate_read() reads them. */
-#define CANDIDATE_COLUMNS                                                                               \
-	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "                    \
-	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "                         \
-	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "                       \
-	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " UX_SQL_PROVENANCE( \
-		"c.") " "
-
 enum {
-	MODULE_BUDGET = 64 << 20,  /* bytes of one module's rows */
-	CANDIDATE_PROVENANCE = 26, /* the first of its columns */
-	CANDIDATE_COLUMN_COUNT = CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT
+	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
 };
 
 enum ux_quality ux_quality_of_column(int64_t v)
@@ -65,7 +55,7 @@ static struct ux_counts candidate_counts_of(struct ux_stmt *st, int first)
 	};
 }
 
-static enum ux_code candidate_read(struct ux_stmt *st, struct ux_arena *arena,
+enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 				   struct ux_candidate *ret, struct ux_error *err)
 {
 	const char *kind = ux_stmt_get_text(st, 2, arena);
@@ -97,13 +87,13 @@ static enum ux_code candidate_read(struct ux_stmt *st, struct ux_arena *arena,
 	if (!kind || !ret->reason || !ret->origin_name || !ret->description || !ret->file_name ||
 	    !ret->key_id)
 		return ux_arena_fail(arena, err);
-	UX_TRY(ux_provenance_read(st, CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
+	UX_TRY(ux_provenance_read(st, UX_CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
 	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
 	return ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), err);
 }
 
 UX_SQL(sql_candidates_of_module,
-       "SELECT " CANDIDATE_COLUMNS "FROM candidates c WHERE c.module = :module "
+       "SELECT " UX_SQL_CANDIDATE_COLUMNS "FROM candidates c WHERE c.module = :module "
        "ORDER BY CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "
        "c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.quality DESC, "
        "c.line_bytes DESC, c.code_bytes DESC, c.functions DESC, c.number DESC");
@@ -118,7 +108,7 @@ enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
 		struct ux_candidate c;
-		UX_TRY(candidate_read(&st, arena, &c, err));
+		UX_TRY(ux_candidate_row_read(&st, arena, &c, err));
 		if (!candidates_append(&v, c))
 			return ux_error_nomem(err);
 		UX_TRY(ux_stmt_step(&st, &row, err));
@@ -442,7 +432,7 @@ struct candidate_row {
 	struct ux_idle of;
 };
 
-UX_SQL(sql_candidate, "SELECT " CANDIDATE_COLUMNS ", m.number, m.ns, " UX_SQL_FIRST_ID
+UX_SQL(sql_candidate, "SELECT " UX_SQL_CANDIDATE_COLUMNS ", m.number, m.ns, " UX_SQL_FIRST_ID
 		      ", m.last_used, m.marked, " UX_SQL_MODULE_BYTES " FROM candidates c "
 		      "JOIN modules m ON m.number = c.module WHERE c.number = :number");
 
@@ -455,8 +445,8 @@ static enum ux_code candidate_row_find(struct ux_db *db, int64_t number, struct 
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
 		return ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
-	UX_TRY(candidate_read(&st, arena, &ret->candidate, err));
-	const int at = CANDIDATE_COLUMN_COUNT;
+	UX_TRY(ux_candidate_row_read(&st, arena, &ret->candidate, err));
+	const int at = UX_CANDIDATE_COLUMN_COUNT;
 	ret->of = (struct ux_idle){.module = ux_stmt_get_int(&st, at),
 				   .ns = ux_stmt_get_text(&st, at + 1, arena),
 				   .id = ux_stmt_get_text(&st, at + 2, arena),

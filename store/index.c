@@ -140,6 +140,7 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 	ux_kept_profiles_init(&s->base);
 	ux_packages_init(&s->base);
 	ux_package_status_init(&s->base);
+	ux_stored_objects_init(&s->base);
 	enum ux_code code = ux_db_open(&s->writer, path, err);
 	if (code == UX_OK)
 		code = ux_db_migrate(&s->writer, err);

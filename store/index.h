@@ -640,6 +640,49 @@ struct ux_index_sources {
 			     struct ux_error *err);
 };
 
+/*
+ * Where a list of stored objects goes on. Objects are listed in the order in which they became
+ * ready, which is when they came, were extracted, or got a further ID: what is new is behind what
+ * was there.
+ */
+struct ux_stored_place {
+	int64_t store; /* a random number of the index: places of another one mean nothing here */
+	int64_t sequence;  /* ascending */
+	int64_t candidate; /* of several with the same sequence, by number */
+};
+
+/* A ready candidate with the IDs of its module. */
+struct ux_stored_object {
+	struct ux_stored_place place;
+	const char **ids;
+	size_t n_ids;
+	struct ux_candidate candidate;
+};
+
+struct ux_stored_objects {
+	struct ux_stored_object *objects;
+	size_t n;
+	bool more;
+	struct ux_stored_place next; /* the place behind the last one */
+};
+
+/* Part of struct ux_index; see there for general rules. */
+struct ux_index_objects {
+	/*
+	 * Lists up to limit objects behind a place (zeroed: from the beginning). A place of another
+	 * index, or one that this index has not reached, as after a backup was restored, means the
+	 * beginning too.
+	 */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns,
+			     const struct ux_stored_place *after, size_t limit,
+			     struct ux_arena *arena, struct ux_stored_objects *ret,
+			     struct ux_error *err);
+	/* Finds the size of a ready candidate's blob. UX_ENOTFOUND: none in the namespace has it.
+	 */
+	enum ux_code (*find)(struct ux_index *ix, const char *ns, const struct ux_blob_hash *blob,
+			     uint64_t *ret_size, struct ux_error *err);
+};
+
 enum ux_fetch_outcome {
 	UX_FETCH_FOUND,
 	UX_FETCH_ABSENT, /* the upstream does not have it */
@@ -835,6 +878,7 @@ enum ux_sync {
 
 struct ux_index {
 	unsigned version; /* UX_INDEX_VERSION */
+	struct ux_index_objects objects;
 	struct ux_index_modules modules;
 	struct ux_index_uploads uploads;
 	struct ux_index_blobs blobs;

@@ -27,7 +27,17 @@
 /* Nothing but its use keeps the module. */
 #define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
+/* Columns of candidates c in the order in which ux_candidate_row_read() reads them. */
+#define UX_SQL_CANDIDATE_COLUMNS                                                                        \
+	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, "                    \
+	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "                         \
+	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "                       \
+	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created, " UX_SQL_PROVENANCE( \
+		"c.") " "
+
 enum {
+	UX_CANDIDATE_PROVENANCE = 26, /* the first column of where a candidate comes from */
+	UX_CANDIDATE_COLUMN_COUNT = UX_CANDIDATE_PROVENANCE + UX_PROVENANCE_COUNT,
 	UX_READERS_MOST = 8, /* connections for reads */
 	UX_SCANS_MOST = 2,   /* of which queries that may look at every row take at most */
 };
@@ -110,6 +120,7 @@ void ux_supplementary_init(struct ux_index *ix);
 void ux_kept_profiles_init(struct ux_index *ix);
 void ux_packages_init(struct ux_index *ix);
 void ux_package_status_init(struct ux_index *ix);
+void ux_stored_objects_init(struct ux_index *ix);
 
 /* The functions below are called with the connection's lock held. */
 
@@ -123,6 +134,10 @@ struct ux_module ux_module_row_read(struct ux_stmt *st);
 /* Reads the IDs and candidates of module ret->number. */
 enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
 				struct ux_error *err) ux_must;
+
+/* Reads a candidate from a row that begins with UX_SQL_CANDIDATE_COLUMNS. */
+enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
+				   struct ux_candidate *ret, struct ux_error *err) ux_must;
 
 /* Reads the candidates of module ret->number, best first. */
 enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,

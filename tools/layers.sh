@@ -2,7 +2,7 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|repo|crawl|config|net|store|archive|sandbox|server|fetch|spool|push|split|crash|profile|otlp|cli|client)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|repo|clone|crawl|config|manifest|net|store|archive|sandbox|server|fetch|spool|push|split|crash|profile|otlp|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
@@ -21,12 +21,14 @@ BEGIN {
 	allow["live"] = "base id object gsym extract live/interp live/jit live/kernel"
 	allow["public"] = "base id names wire object cubin gsym extract"
 	# what programs share
+	allow["manifest"] = "base id"
 	allow["net"] = allow["config"] = allow["archive"] = allow["store"] = allow["spool"] = "base"
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
 	allow["repo"] = "base id net object"
 	allow["crawl"] = "base id extract net push archive sandbox repo"
+	allow["clone"] = "archive base id manifest net push"
 	allow["agent"] = "base id extract live live/jit live/kernel net push record sandbox spool"
 	allow["split"] = "base id object extract archive"
 	allow["crash"] = "base id live"
@@ -40,8 +42,8 @@ BEGIN {
 	allow["server/symbolize"] = "base object sandbox names wire gsym net store server/core"
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
 	allow["server/upstream"] = "base id config net store sandbox server/core server/upload"
-	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"
 	allow["server/crawl"] = "base net store server/core server/upload"
+	allow["server/modules"] = "base gsym manifest net store server/core server/symbolize server/upstream"
 	allow["server/profiles"] = "base id code names object net store profile server/core server/symbolize"
 	allow["server/protocols"] = "base id object names net profile otlp sandbox server/core server/symbolize server/upstream " \
 		"server/profiles"
@@ -50,7 +52,7 @@ BEGIN {
 	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
 		"server/upstream server/modules server/crawl server/protocols server/profiles server/pages otlp"
 	# the command
-	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push agent repo crawl split profile record otlp sandbox server/run"
+	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push clone manifest agent repo crawl split profile record otlp sandbox server/run"
 }
 # The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
 function folder_of(path, n, piece, name, i) {

@@ -119,6 +119,10 @@ const struct ux_route ux_server_routes[] = {
 	 "names of a profile's addresses, for pprof's tools", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
 	 "why this has, or lacks, symbols: ?addr=0x1", .works = true},
+	{UX_METHOD_GET, "/v1/export", ux_handle_export, NULL, UX_SCOPE_READ,
+	 "all objects, for a copy of the store: ?since=", .works = true},
+	{UX_METHOD_GET, "/v1/export/{sha256}", ux_handle_export_object, NULL, UX_SCOPE_READ,
+	 "the bytes of one", .works = true},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 
 	/* Web pages. */

@@ -238,8 +238,8 @@ static enum ux_code paths_unhex(const struct ux_id *id, struct ux_arena *arena,
 }
 
 /*
- * Two layouts are tried: that of /usr/lib/debug, and that of debuginfod's cache, both below the
- * first two digits.
+ * Three layouts are tried: that of /usr/lib/debug and that of debuginfod's cache, both below the
+ * first two digits, and that of debuginfod's URLs, which copies of a store have (unhex clone).
  */
 static enum ux_code paths_bucket(const char *hex, enum ux_artifact artifact, struct ux_arena *arena,
 				 struct ux_upstream_paths *ret, struct ux_error *err)
@@ -249,7 +249,8 @@ static enum ux_code paths_bucket(const char *hex, enum ux_artifact artifact, str
 	if (!ending)
 		return UX_OK;
 	UX_TRY(paths_add(ret, arena, err, "/.build-id/%.2s/%s%s", hex, hex + 2, ending));
-	return paths_add(ret, arena, err, "/%.2s/%s/%s", hex, hex + 2, ux_artifact_name(artifact));
+	UX_TRY(paths_add(ret, arena, err, "/%.2s/%s/%s", hex, hex + 2, ux_artifact_name(artifact)));
+	return paths_add(ret, arena, err, "/buildid/%s/%s", hex, ux_artifact_name(artifact));
 }
 
 enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux_id *id,

@@ -40,6 +40,7 @@ REQUESTS = {
     "/v1/explain/{id}": lambda n, a: ("GET", f"/v1/explain/{n}?addr={a[-1]:#x}"),
     "/v1/modules/{id}": lambda n, a: ("GET", f"/v1/modules/{n}"),
     "/v1/modules": lambda n, a: ("GET", "/v1/modules?limit=1000"),
+    "/v1/export": lambda n, a: ("GET", "/v1/export?limit=10000"),
     "/v1/gsym/{id}": lambda n, a: ("GET", f"/v1/gsym/{n}"),
     "/v1/query": lambda n, a: ("POST", "/v1/query", {"ids": [n]}),
     "/pprof/{id}/symbol": lambda n, a: ("POST", f"/pprof/{n}/symbol", "+".join(hex(x) for x in a[:400])),
@@ -69,7 +70,7 @@ REQUESTS = {
 }
 
 NO_MODULE = {"/", "/healthz", "/readyz", "/metrics", "/v1/uploads", "/v1/uploads/{uid}", "/v1/uploads/{uid}/finish",
-             "/v1/modules/{id}/pins/{label}", "/v1/audit", "/v1/whoami", "/uploads", "/status", "/sign-in",
+             "/v1/modules/{id}/pins/{label}", "/v1/audit", "/v1/whoami", "/v1/export/{sha256}", "/uploads", "/status", "/sign-in",
              "/sign-out", "/assets/{name}", "/v1/keys", "/v1/keys/{id}", "/v1/keys/{id}/rotate", "/keys",
              "/keys/{id}/rotate", "/keys/{id}/revoke", "/v1/crawl/packages", "/v1/crawl/repositories",
              "/v1/crawl/jobs/take", "/v1/crawl/jobs/{id}/renew", "/v1/crawl/jobs/{id}/end", "/v1/crawl/status", "/crawl",

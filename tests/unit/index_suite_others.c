@@ -437,6 +437,83 @@ static void uploads_at_work_are_counted(struct ux_index *ix)
 	assert_int_equal(after.of_key, before.of_key);
 }
 
+/* Adds a GSYM to namespace "exported". */
+static void export_add(struct ux_index *ix, const char **ids, size_t n, uint8_t hash)
+{
+	struct ux_add_result r;
+	assert_int_equal(index_add_to(ix, "exported", ids, n,
+				      index_candidate(hash, UX_QUALITY_LINES, hash), false, NULL,
+				      &r),
+			 UX_OK);
+}
+
+/* The first bytes of the hashes of a page, as a text; *place moves behind it. */
+static const char *export_page(struct ux_index *ix, struct ux_stored_place *place, size_t limit)
+{
+	static char text[64];
+	UX_ARENA(arena, 1 << 20);
+	struct ux_stored_objects list;
+	size_t n = 0;
+	assert_int_equal(ix->objects.list(ix, "exported", place, limit, &arena, &list, NULL),
+			 UX_OK);
+	text[0] = '\0';
+	for (size_t i = 0; i < list.n; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u%s ",
+				      list.objects[i].candidate.blob.bytes[0],
+				      list.objects[i].n_ids > 1 ? "+" : "");
+	if (list.more)
+		(void)snprintf(text + n, sizeof(text) - n, "...");
+	*place = list.next;
+	return text;
+}
+
+static void objects_are_listed_in_the_order_in_which_they_became_ready(struct ux_index *ix)
+{
+	const char *a[] = {"gnu:e1", "file:e1"}, *b[] = {"gnu:e2"}, *c[] = {"gnu:e3"};
+	struct ux_stored_place place = {0}, beginning = {0};
+	struct ux_blob_hash hash;
+	uint64_t size = 0;
+	assert_string_equal(export_page(ix, &place, 10), "");
+	export_add(ix, a, 1, 201);
+	export_add(ix, b, 1, 202);
+	assert_string_equal(export_page(ix, &place, 10), "201 202 ");
+	assert_string_equal(export_page(ix, &place, 10), "");
+	export_add(ix, a, 2, 203); /* the module gets a further ID: it is listed again */
+	export_add(ix, c, 1, 204);
+	assert_string_equal(export_page(ix, &place, 2), "201+ 203+ ...");
+	assert_string_equal(export_page(ix, &place, 2), "204 ");
+	assert_string_equal(export_page(ix, &beginning, 10), "202 201+ 203+ 204 ");
+	struct ux_stored_place other = place;
+	other.store++;
+	assert_string_equal(export_page(ix, &other, 1), "202 ...");
+	other = place;
+	other.sequence += 1000; /* as after a backup was restored */
+	assert_string_equal(export_page(ix, &other, 1), "202 ...");
+	memset(&hash, 204, sizeof(hash));
+	assert_int_equal(ix->objects.find(ix, "exported", &hash, &size, NULL), UX_OK);
+	assert_int_equal(size, 7);
+	assert_int_equal(ix->objects.find(ix, "default", &hash, &size, NULL), UX_ENOTFOUND);
+}
+
+static void a_candidate_is_listed_once_it_is_ready(struct ux_index *ix)
+{
+	const char *ids[] = {"gnu:e4"};
+	struct ux_stored_place place = {0};
+	struct ux_add_result r;
+	struct ux_candidate c = index_candidate(205, UX_QUALITY_NONE, 0);
+	c.kind = UX_KIND_EXECUTABLE;
+	c.state = UX_CANDIDATE_PENDING;
+	(void)export_page(ix, &place, 100);
+	assert_int_equal(index_add_to(ix, "exported", ids, 1, c, false, NULL, &r), UX_OK);
+	assert_string_equal(export_page(ix, &place, 10), "");
+	const struct ux_settled done = {.state = UX_CANDIDATE_READY,
+					.reason = "",
+					.kind = UX_KIND_EXECUTABLE,
+					.holds = UX_HOLDS_CODE};
+	assert_int_equal(ix->modules.settle(ix, r.candidate, &done, 3000, &r, NULL), UX_OK);
+	assert_string_equal(export_page(ix, &place, 10), "205 ");
+}
+
 void index_others_conform(struct ux_index *ix)
 {
 	jobs_are_leased_to_one_at_a_time(ix);
@@ -448,4 +525,6 @@ void index_others_conform(struct ux_index *ix)
 	every_change_has_its_line(ix);
 	numbers_are_kept_by_name(ix);
 	uploads_at_work_are_counted(ix);
+	objects_are_listed_in_the_order_in_which_they_became_ready(ix);
+	a_candidate_is_listed_once_it_is_ready(ix);
 }

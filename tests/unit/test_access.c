@@ -248,6 +248,9 @@ static const struct recipe {
 	 "{\"modules\":[{\"id\":\"" ID "\",\"addresses\":[\"0x401007\"]}]}", "_start"},
 	{UX_METHOD_GET, "/v1/symbolize/{id}", "/v1/symbolize/" ID "?addr=0x401007", "", "_start"},
 	{UX_METHOD_GET, "/v1/modules", "/v1/modules", "", ID},
+	{UX_METHOD_GET, "/v1/export", "/v1/export", "", ID},
+	/* by the hash of the content; the suite of the index requests one of another namespace */
+	{UX_METHOD_GET, "/v1/export/{sha256}", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/modules/{id}", "/v1/modules/" ID, "", secret},
 	{UX_METHOD_PUT, "/v1/modules/{id}/pins/{label}", "/v1/modules/" ID "/pins/very-secret", "",
 	 NULL},

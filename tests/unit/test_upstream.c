@@ -394,9 +394,10 @@ static void each_kind_is_queried_where_it_keeps_things(void **state)
 			 1);
 	assert_string_equal(p.paths[0], "/buildid/abcdef/source/usr/src/a%2Bb%20c.h");
 	assert_int_equal(
-		places(UX_UPSTREAM_FOLDER, "abcdef", UX_ARTIFACT_DEBUGINFO, NULL, &arena, &p), 2);
+		places(UX_UPSTREAM_FOLDER, "abcdef", UX_ARTIFACT_DEBUGINFO, NULL, &arena, &p), 3);
 	assert_string_equal(p.paths[0], "/.build-id/ab/cdef.debug");
 	assert_string_equal(p.paths[1], "/ab/cdef/debuginfo");
+	assert_string_equal(p.paths[2], "/buildid/abcdef/debuginfo");
 	assert_int_equal(places(UX_UPSTREAM_BUCKET, "abcdef", UX_ARTIFACT_SOURCE, "/x", &arena, &p),
 			 0);
 	static const char *const foreign[] = {"go:text", "uuid:00112233445566778899aabbccddeeff",

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex clone: copies a symbol store. */
+#include "commands.h"
+
+#include "clock.h"
+#include "clone.h"
+#include "common_options.h"
+#include "file.h"
+#include "interrupt.h"
+#include "json_out.h"
+#include "keys.h"
+#include "minisign.h"
+#include "output.h"
+#include "terminal.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct clone_values {
+	const char *from_token_file, *to_token_file, *cacert;
+	const char *ns, *distribution, *suite, *since, *older;
+	const char *pubkey, *sign, *password_file;
+	unsigned jobs;
+	bool dry_run, check, everything, verbose, json;
+};
+
+static const struct ux_option clone_options[] = {
+	{"from-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, from_token_file),
+	 "FILE",
+	 "file whose first line is the key of the server FROM [UNHEX_TOKEN, if TO is no server]"},
+	{"to-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, to_token_file), "FILE",
+	 "the same for the server TO [UNHEX_TOKEN, if FROM is no server]"},
+	{"cacert", 0, UX_OPTION_TEXT, offsetof(struct clone_values, cacert), "FILE",
+	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"},
+	{"ns", 0, UX_OPTION_TEXT, offsetof(struct clone_values, ns), "NAME",
+	 "copy only what belongs to this namespace"},
+	{"distribution", 0, UX_OPTION_TEXT, offsetof(struct clone_values, distribution), "NAME",
+	 "copy only what came from packages of this distribution"},
+	{"suite", 0, UX_OPTION_TEXT, offsetof(struct clone_values, suite), "NAME",
+	 "copy only what came from packages of this suite"},
+	{"since", 0, UX_OPTION_TEXT, offsetof(struct clone_values, since), "WHEN",
+	 "copy only what came since then: 30d or 12h ago, or a day, 2027-12-31"},
+	{"older", 0, UX_OPTION_TEXT, offsetof(struct clone_values, older), "WHEN",
+	 "copy only what came before then"},
+	{"pubkey", 0, UX_OPTION_TEXT, offsetof(struct clone_values, pubkey), "KEY",
+	 "copy only if this key of minisign, a file or its text, has signed the manifest of FROM"},
+	{"sign", 0, UX_OPTION_TEXT, offsetof(struct clone_values, sign), "FILE",
+	 "sign the manifest of TO with this secret key"},
+	{"password-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, password_file), "FILE",
+	 "file whose first line is the password of that key"},
+	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct clone_values, jobs), "N",
+	 "modules that are copied at once; archives are written by one [4]"},
+	{"check", 0, UX_OPTION_FLAG, offsetof(struct clone_values, check), NULL,
+	 "compare all that the folder TO has with its hashes, and copy anew what is damaged"},
+	{"all", 0, UX_OPTION_FLAG, offsetof(struct clone_values, everything), NULL,
+	 "list the server FROM from its beginning, also what an earlier copy has listed"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct clone_values, dry_run), NULL,
+	 "only print what would be copied"},
+	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct clone_values, verbose), NULL,
+	 "print a line for each object that is copied"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct clone_values, json), NULL,
+	 "one object a line, the last with the sums"},
+};
+
+/* The state of the command. */
+struct clone_job {
+	const struct clone_values *values;
+	FILE *to; /* standard output, or standard error when that is the archive */
+	struct ux_out out;
+	struct ux_progress progress;
+	struct ux_clone_summary done; /* so far */
+	pthread_mutex_t lock;         /* of the above: a signal's last word comes from a thread */
+};
+
+static void clone_flush(struct clone_job *job)
+{
+	if (job->out.size > 0)
+		(void)fwrite(job->out.data, 1, job->out.size, job->to);
+	(void)fflush(job->to);
+	ux_out_reset(&job->out);
+}
+
+static void clone_on_progress(void *ctx, const struct ux_clone_progress *p)
+{
+	struct clone_job *job = ctx;
+	(void)pthread_mutex_lock(&job->lock);
+	job->progress.files = p->objects;
+	job->progress.files_total = p->objects_total;
+	job->progress.bytes = job->progress.work = p->bytes;
+	job->progress.bytes_total = job->progress.work_total = p->bytes_total;
+	ux_progress_show(&job->progress);
+	(void)pthread_mutex_unlock(&job->lock);
+}
+
+static void clone_write_json(struct ux_out *out, const struct ux_entry *o,
+			     enum ux_clone_outcome outcome, const char *reason)
+{
+	char hash[2 * UX_MANIFEST_HASH + 1];
+	struct ux_json j = ux_json_make(out);
+	ux_hex_encode(ux_bytes(o->hash, sizeof(o->hash)), hash);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "path", o->path);
+	ux_json_key_cstr(&j, "id", o->ids[0]);
+	ux_json_key_cstr(&j, "sha256", hash);
+	ux_json_key_u64(&j, "size", o->size);
+	ux_json_key_cstr(&j, "status", ux_clone_outcome_name(outcome));
+	ux_json_key_cstr(&j, "reason", reason);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void clone_on_report(void *ctx, const struct ux_entry *o, enum ux_clone_outcome outcome,
+			    const char *reason)
+{
+	struct clone_job *job = ctx;
+	const struct clone_values *v = job->values;
+	(void)pthread_mutex_lock(&job->lock);
+	job->done.objects[outcome]++;
+	bool failed = outcome == UX_CLONE_FAILED || outcome == UX_CLONE_GONE;
+	if (v->json) {
+		clone_write_json(&job->out, o, outcome, reason);
+	} else if (v->verbose || v->dry_run || failed) {
+		ux_out_fmt(&job->out, "%-12s  %s  ", ux_clone_outcome_name(outcome), o->path);
+		ux_text_size(&job->out, o->size);
+		if (reason[0] != '\0' && !v->dry_run) {
+			ux_out_cstr(&job->out, "  ");
+			ux_text(&job->out, ux_bytes_cstr(reason));
+		}
+		ux_out_u8(&job->out, '\n');
+	}
+	if (job->out.size > 0) {
+		ux_progress_clear(&job->progress);
+		clone_flush(job);
+	}
+	(void)pthread_mutex_unlock(&job->lock);
+}
+
+static void clone_write_sum(struct clone_job *job, const struct ux_clone_summary *sum)
+{
+	struct ux_out *out = &job->out;
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(out);
+		ux_json_object_begin(&j);
+		for (int i = 0; i < UX_CLONE_OUTCOME_COUNT; i++)
+			ux_json_key_u64(&j, ux_clone_outcome_name((enum ux_clone_outcome)i),
+					sum->objects[i]);
+		ux_json_key_u64(&j, "bytes", sum->bytes);
+		ux_json_key_bool(&j, "dry_run", job->values->dry_run);
+		ux_json_object_end(&j);
+		ux_out_u8(out, '\n');
+		return;
+	}
+	const char *separator = "";
+	for (int i = 0; i < UX_CLONE_OUTCOME_COUNT; i++) {
+		if (sum->objects[i] == 0 && i != UX_CLONE_COPIED)
+			continue;
+		ux_out_fmt(out, "%s%" PRIu64 " %s", separator, sum->objects[i],
+			   ux_clone_outcome_name((enum ux_clone_outcome)i));
+		separator = ", ";
+	}
+	ux_out_cstr(out, "; ");
+	ux_text_size(out, sum->bytes);
+	ux_out_cstr(out, job->values->dry_run ? " would be copied\n" : " copied\n");
+}
+
+/* Ctrl-C: what was copied so far stays, and the next run goes on with it. */
+static void clone_on_interrupt(void *ctx)
+{
+	struct clone_job *job = ctx;
+	(void)pthread_mutex_lock(&job->lock);
+	ux_progress_clear(&job->progress);
+	ux_print_message("clone: interrupted after %" PRIu64 " objects; the same command goes on",
+			 job->done.objects[UX_CLONE_COPIED]);
+	(void)pthread_mutex_unlock(&job->lock);
+}
+
+/* --- values of options ------------------------------------------------------------------------ */
+
+static bool clone_parse_day(const char *text, int64_t *ret)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%d", &tm);
+	*ret = end && *end == '\0' ? timegm(&tm) : 0;
+	return *ret > 0;
+}
+
+/* A duration before now, or a day. NULL: 0. */
+static enum ux_code clone_parse_when(const char *option, const char *text, int64_t *ret,
+				     struct ux_error *err)
+{
+	int64_t seconds = 0;
+	*ret = 0;
+	if (!text)
+		return UX_OK;
+	if (ux_key_duration_parse(text, &seconds) && seconds > 0) {
+		*ret = ux_max(ux_clock_wall() - seconds, (int64_t)1);
+		return UX_OK;
+	}
+	return clone_parse_day(text, ret)
+		       ? UX_OK
+		       : ux_error_set(err, UX_EINVAL,
+				      "%s is \"%.40s\"; expected 30d, 12h, 30m or "
+				      "2027-12-31",
+				      option, text);
+}
+
+static enum ux_code clone_map_small(const char *path, struct ux_mapping *ret, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_map(path, ret, &why);
+	if (code == UX_OK && ret->bytes.size > UX_MINISIGN_FILE_MOST)
+		code = ux_error_set(&why, UX_ELIMIT, "has over %d bytes", UX_MINISIGN_FILE_MOST);
+	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%.100s: %s", path, why.text);
+}
+
+/* The name of a file, or the key itself. */
+static enum ux_code clone_read_pubkey(const char *text, struct ux_minisign_public *ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	if (access(text, F_OK) != 0 &&
+	    ux_minisign_public_read(ux_bytes_cstr(text), ret, NULL) == UX_OK)
+		return UX_OK;
+	UX_TRY(clone_map_small(text, &file, err));
+	return ux_minisign_public_read(file.bytes, ret, err);
+}
+
+static enum ux_code clone_read_secret(const struct clone_values *v, struct ux_minisign_secret *ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0}, line = {0};
+	char password[UX_MINISIGN_FILE_MOST + 1] = "";
+	if (v->password_file) {
+		UX_TRY(clone_map_small(v->password_file, &line, err));
+		memcpy(password, line.bytes.data ? line.bytes.data : (const uint8_t *)"",
+		       line.bytes.size);
+		password[line.bytes.size] = '\0';
+		password[strcspn(password, "\r\n")] = '\0';
+	}
+	UX_TRY(clone_map_small(v->sign, &file, err));
+	enum ux_code code =
+		ux_minisign_secret_read(file.bytes, v->password_file ? password : NULL, ret, err);
+	explicit_bzero(password, sizeof(password));
+	return code;
+}
+
+/* Where the place is a server, the text behind this prefix is its URL. */
+static const char bucket[] = "bucket+";
+
+static bool clone_is_url(const char *where)
+{
+	const char *url = strncmp(where, bucket, sizeof(bucket) - 1) == 0
+				  ? where + sizeof(bucket) - 1
+				  : where;
+	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}
+
+/*
+ * The key of a server. That of the environment is sent only where one of the two places is a
+ * server: it would otherwise be unclear which of them it belongs to.
+ */
+static enum ux_code clone_select_token(const char *where, const char *token_file, bool other_is_url,
+				       struct ux_server_selection *ret, const char *cacert,
+				       struct ux_error *err)
+{
+	struct ux_server_values values = {.url = where, .token_file = token_file, .cacert = cacert};
+	*ret = (struct ux_server_selection){.url = where};
+	if (!clone_is_url(where))
+		return token_file
+			       ? ux_error_set(err, UX_EINVAL,
+					      "a key is given for \"%.100s\", which is no server",
+					      where)
+			       : UX_OK;
+	if (strncmp(where, bucket, sizeof(bucket) - 1) == 0)
+		values.url = where + sizeof(bucket) - 1;
+	UX_TRY(ux_server_select(&values, ret, err));
+	ret->url = where;
+	if (!token_file && (other_is_url || values.url != where))
+		ret->token[0] = '\0';
+	return UX_OK;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* What the command line comes to. */
+struct clone_inputs {
+	struct ux_server_selection from, to;
+	struct ux_minisign_public key;
+	struct ux_minisign_secret signer;
+	struct ux_clone_options o;
+};
+
+static enum ux_code clone_read_inputs(const struct clone_values *v, char **operands,
+				      struct clone_inputs *in, struct ux_error *err)
+{
+	bool from_url = clone_is_url(operands[0]), to_url = clone_is_url(operands[1]);
+	UX_TRY(clone_select_token(operands[0], v->from_token_file, to_url, &in->from, v->cacert,
+				  err));
+	UX_TRY(clone_select_token(operands[1], v->to_token_file, from_url, &in->to, v->cacert,
+				  err));
+	in->o = (struct ux_clone_options){
+		.from = {.where = operands[0], .token = in->from.token},
+		.to = {.where = operands[1], .token = in->to.token},
+		.cacert = in->from.cacert ? in->from.cacert : in->to.cacert,
+		.filter = {.ns = v->ns, .distribution = v->distribution, .suite = v->suite},
+		.jobs = v->jobs,
+		.dry_run = v->dry_run,
+		.check = v->check,
+		.everything = v->everything,
+	};
+	UX_TRY(clone_parse_when("--since", v->since, &in->o.filter.since, err));
+	UX_TRY(clone_parse_when("--older", v->older, &in->o.filter.before, err));
+	if (v->pubkey) {
+		UX_TRY(clone_read_pubkey(v->pubkey, &in->key, err));
+		in->o.key = &in->key;
+	}
+	if (v->sign) {
+		UX_TRY(clone_read_secret(v, &in->signer, err));
+		in->o.signer = &in->signer;
+	}
+	return UX_OK;
+}
+
+static void clone_inputs_deinit(struct clone_inputs *in)
+{
+	explicit_bzero(&in->signer, sizeof(in->signer));
+	explicit_bzero(in->from.token, sizeof(in->from.token));
+	explicit_bzero(in->to.token, sizeof(in->to.token));
+}
+
+static int clone_copy_run(struct clone_job *job, char **operands)
+{
+	ux_cleanup(clone_inputs_deinit) struct clone_inputs in = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_clone_summary sum;
+	if (clone_read_inputs(job->values, operands, &in, &err) != UX_OK) {
+		ux_print_error("clone", &err);
+		return UX_EXIT_USAGE;
+	}
+	in.o.report = clone_on_report;
+	in.o.progress = clone_on_progress;
+	in.o.ctx = job;
+	ux_progress_init(&job->progress, job->values->dry_run ? "clone (dry run)" : "clone");
+	ux_interrupt_begin(clone_on_interrupt, job);
+	enum ux_code code = ux_clone_run(&in.o, &sum, &err);
+	(void)pthread_mutex_lock(&job->lock);
+	ux_progress_clear(&job->progress);
+	if (code == UX_OK)
+		clone_write_sum(job, &sum);
+	clone_flush(job);
+	(void)pthread_mutex_unlock(&job->lock);
+	if (code != UX_OK) {
+		int status = ux_print_error("clone", &err);
+		bool server = code == UX_EUNAVAILABLE || (code == UX_EDENIED && err.os_errno == 0);
+		return server                                         ? UX_EXIT_SERVER
+		       : code == UX_EINVAL || code == UX_EUNSUPPORTED ? UX_EXIT_USAGE
+								      : status;
+	}
+	return sum.objects[UX_CLONE_FAILED] > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
+}
+
+static enum ux_code clone_write_key(const char *name, const char *suffix, unsigned mode,
+				    const struct ux_out *text, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s%s", name, suffix) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot create %.100s", path);
+	enum ux_code code = ux_file_write(fd, ux_out_bytes(text), err);
+	if (close(fd) != 0 && code == UX_OK)
+		code = ux_error_os(err, errno, "cannot write %.100s", path);
+	if (code != UX_OK)
+		(void)unlink(path);
+	return code;
+}
+
+/* Writes NAME.key and NAME.pub; files that are there are not replaced. */
+static int clone_key_run(const char *name)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out secret = {0}, public_key = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_minisign_generate(&secret, &public_key, &err);
+	if (code == UX_OK)
+		code = clone_write_key(name, ".key", 0600, &secret, &err);
+	if (code == UX_OK)
+		code = clone_write_key(name, ".pub", 0666, &public_key, &err);
+	if (secret.data)
+		explicit_bzero(secret.data, secret.cap);
+	if (code != UX_OK)
+		return ux_print_error("clone key", &err);
+	(void)fwrite(public_key.data, 1, public_key.size, stdout);
+	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+}
+
+static void clone_job_deinit(struct clone_job *job)
+{
+	ux_out_deinit(&job->out);
+}
+
+static int cmd_clone_run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct clone_values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n != 2)
+		return ux_usage_error(cmd, "expected FROM and TO, or key NAME");
+	if (strcmp(args.items[0], "key") == 0)
+		return clone_key_run(args.items[1]);
+	if (v.password_file && !v.sign)
+		return ux_usage_error(cmd, "--password-file needs --sign");
+	if (v.sign && clone_is_url(args.items[1]))
+		return ux_usage_error(cmd, "--sign: a server has no manifest");
+	ux_cleanup(clone_job_deinit) struct clone_job job = {
+		.values = &v,
+		.to = strcmp(args.items[1], "-") == 0 && !v.dry_run ? stderr : stdout,
+		.lock = PTHREAD_MUTEX_INITIALIZER};
+	return clone_copy_run(&job, args.items);
+}
+
+const struct ux_command ux_cmd_clone = {
+	.name = "clone",
+	.usage = "FROM TO [options]\nkey NAME",
+	.line = "copy a symbol store",
+	.text = "Copies what TO lacks. FROM and TO are servers (http://, https://), folders, or archives\n"
+		"(FILE.tar, or - for a pipe); FROM may also be a folder behind a static web server\n"
+		"(bucket+https://...). Every object is compared with its SHA-256 before TO has it. A run that\n"
+		"was interrupted is continued by the same command, and a later one copies only what is new.\n"
+		"A folder has a manifest of all that is in it, and a layout that a static web server can serve\n"
+		"to debuginfod's clients and to unhex. --sign and --pubkey sign and verify the manifest as\n"
+		"minisign does; key makes a pair of such keys, NAME.key and NAME.pub.",
+	.examples =
+		"  unhex clone https://symbols.example.com /srv/symbols --from-token-file key\n"
+		"  unhex clone /srv/symbols - | ssh host unhex clone - /srv/symbols\n"
+		"  unhex clone bucket+https://mirror.example.com/symbols http://127.0.0.1:8420 --pubkey mirror.pub",
+	.options = clone_options,
+	.n_options = ux_countof(clone_options),
+	.run = cmd_clone_run,
+};
