@@ -119,8 +119,9 @@ def mapped_files(groups):
 
 
 def named_samples(recording, output, *options):
-    """How many samples have a name where they were taken; how many there are; how many are in run-time code."""
-    result = unhex("symbolize", recording, *options, "--to", "folded", "--value", "samples", "-o", output)
+    """How many samples have a name where they were taken; how many there are; how many are in run-time code without a
+    name; what the others lack."""
+    result = unhex("symbolize", "-v", recording, *options, "--to", "folded", "--value", "samples", "-o", output)
     assert result.returncode in (0, 1), result.stderr
     named = total = run_time = 0
     for line in output.read_text().splitlines():
@@ -129,7 +130,7 @@ def named_samples(recording, output, *options):
         total += int(count)
         run_time += int(count) if leaf.startswith("[jit") else 0
         named += 0 if re.search(r"@0x[0-9a-f]+|^\[", leaf) else int(count)
-    return named, total, run_time
+    return named, total, run_time, re.findall(r"missing: (.*? samples)", result.stderr)
 
 
 def unknown(server, identities):
@@ -164,7 +165,8 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
         print(f"{len(identities)} files, {len(left)} unknown after {took:.1f} s (promise {KNOWN_S} s) and {used:.1f} s of "
               f"processor time; of {here[1]} samples "
               f"{here[0]} have names by the host's files, {there[0]} through the server alone: "
-              f"{100 * there[0] / max(here[0], 1):.1f} %; run-time code has {here[2]}")
+              f"{100 * there[0] / max(here[0], 1):.1f} %; run-time code without a name has {there[2]}; missing at the server: "
+              f"{there[3][:8]}")
         # What is stripped on the host, and run-time code, has names nowhere: the host's own files are the measure.
         assert there[0] >= 0.97 * here[0]
     finally:
