@@ -28,6 +28,15 @@ static void check_challenge(const char *text)
 	}
 }
 
+static void check_blob_url(const char *text)
+{
+	struct ux_image_reference r;
+	if (!ux_registry_is_blob_url(text, &r))
+		return;
+	fuzz_truth(ux_digest_is(r.tag) && r.host[0] != '\0' && r.name[0] != '\0');
+	fuzz_truth(!strpbrk(r.name, "?#% \r\n") && strstr(text, r.name));
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	char text[4096];
@@ -36,5 +45,6 @@ int fuzz_input(const uint8_t *data, size_t size)
 	text[n] = '\0';
 	check_reference(text);
 	check_challenge(text);
+	check_blob_url(text);
 	return 0;
 }

@@ -305,9 +305,9 @@ bool ux_registry_is_blob_url(const char *url, struct ux_image_reference *ret)
 		return false;
 	host += 3;
 	size_t n = strcspn(host, "/");
-	const char *name = host + n + strlen(version);
 	if (strncmp(host + n, version, strlen(version)) != 0)
 		return false;
+	const char *name = host + n + strlen(version);
 	const char *blob = strstr(name, blobs);
 	*ret = (struct ux_image_reference){0};
 	return blob && ux_digest_is(blob + strlen(blobs)) &&

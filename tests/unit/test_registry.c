@@ -81,9 +81,36 @@ static void bytes_are_held_to_their_digest(void **state)
 	assert_true(ux_digest_is(empty));
 }
 
+static void the_url_of_a_blob_names_host_image_and_digest(void **state)
+{
+	(void)state;
+	struct ux_image_reference r;
+	char url[256];
+	assert_true(
+		ux_registry_is_blob_url("https://h.example:5000/v2/team/app/blobs/" DIGEST, &r));
+	assert_string_equal(r.host, "h.example:5000");
+	assert_string_equal(r.name, "team/app");
+	assert_string_equal(r.tag, DIGEST);
+	assert_int_equal(ux_registry_blob_url(&r, DIGEST, url, sizeof(url), NULL), UX_OK);
+	assert_string_equal(url, "https://h.example:5000/v2/team/app/blobs/" DIGEST);
+	assert_int_equal(ux_registry_blob_url(&r, DIGEST, url, 40, NULL), UX_ELIMIT);
+	static const char *const others[] = {"/v2/a/blobs/" DIGEST,
+					     "https://h/v2/a/blobs/sha256:12",
+					     "https://h/v1/a/blobs/" DIGEST,
+					     "https://h/v2/a/manifests/" DIGEST,
+					     "https://h/v2//blobs/" DIGEST,
+					     "https://h/v2/A/blobs/" DIGEST,
+					     "https://h/v2/a/blobs/" DIGEST "0",
+					     "https://h/v2/a?b/blobs/" DIGEST,
+					     "https://h"};
+	for (size_t i = 0; i < ux_countof(others); i++)
+		assert_false(ux_registry_is_blob_url(others[i], &r));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_url_of_a_blob_names_host_image_and_digest),
 		cmocka_unit_test(a_reference_has_a_host_a_name_and_a_tag),
 		cmocka_unit_test(what_could_leave_the_path_of_a_request_is_no_reference),
 		cmocka_unit_test(parameters_of_a_challenge_are_found_by_name),
