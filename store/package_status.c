@@ -139,7 +139,7 @@ static struct ux_package_sum package_sum_read(struct ux_stmt *st, int first)
 
 UX_SQL(sql_packages_by_state,
        "SELECT state, sum(packages), sum(size), sum(modules), sum(fetched), sum(stored) "
-       "FROM package_counts WHERE :ns IS NULL OR ns = :ns GROUP BY state");
+       "FROM package_counts WHERE ns = :ns OR :ns IS NULL GROUP BY state");
 
 static enum ux_code packages_sum_states(struct ux_db *db, const char *ns,
 					struct ux_package_status *s, struct ux_error *err)
@@ -160,7 +160,7 @@ static enum ux_code packages_sum_states(struct ux_db *db, const char *ns,
 
 UX_SQL(sql_packages_by_cause,
        "SELECT cause, sum(packages) AS n, sum(size), sum(modules), sum(fetched), sum(stored) "
-       "FROM package_counts WHERE (:ns IS NULL OR ns = :ns) AND state IN (3, 4) GROUP BY cause "
+       "FROM package_counts WHERE (ns = :ns OR :ns IS NULL) AND state IN (3, 4) GROUP BY cause "
        "ORDER BY n DESC, cause LIMIT :limit");
 
 static enum ux_code packages_sum_causes(struct ux_db *db, const char *ns, struct ux_arena *arena,
@@ -206,7 +206,7 @@ static enum ux_code packages_sum_recent(struct ux_db *db, const char *ns, ux_tim
 }
 
 UX_SQL(sql_packages_workers, "SELECT count(DISTINCT worker) FROM packages WHERE state = 1 "
-			     "AND lease_until > :now AND (:ns IS NULL OR ns = :ns)");
+			     "AND lease_until > :now AND (ns = :ns OR :ns IS NULL)");
 
 static enum ux_code packages_count_workers(struct ux_db *db, const char *ns, ux_time now,
 					   uint64_t *ret, struct ux_error *err)
