@@ -11,6 +11,7 @@ struct serve_values {
 	const char *listen;
 	const char *data;
 	const char *index;
+	const char *serve_from;
 	const char *reading;
 	const char *keep_days;
 	const char *cache;
@@ -29,6 +30,8 @@ static const struct ux_option serve_options[] = {
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"index", 0, UX_OPTION_TEXT, offsetof(struct serve_values, index), "URL",
 	 "keep the index in a database, postgres://HOST/NAME [a file in the folder]"},
+	{"serve-from", 0, UX_OPTION_TEXT, offsetof(struct serve_values, serve_from), "DIR",
+	 "serve this folder of unhex clone as it is, without a store and keys"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
 	 "who may read without a key: open (everyone), keyed (no one), auto (open on loopback) [auto]",
 	 "open keyed auto"},
@@ -55,6 +58,7 @@ static const struct {
 	{"listen", "--listen", offsetof(struct serve_values, listen)},
 	{"data", "--data", offsetof(struct serve_values, data)},
 	{"index", "--index", offsetof(struct serve_values, index)},
+	{"serve-from", "--serve-from", offsetof(struct serve_values, serve_from)},
 	{"reading", "--reading", offsetof(struct serve_values, reading)},
 	{"keep-days", "--keep-days", offsetof(struct serve_values, keep_days)},
 	{"cache", "--cache", offsetof(struct serve_values, cache)},

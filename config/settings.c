@@ -32,6 +32,13 @@ static const struct ux_setting rows[] = {
 	 "manager passes is used instead."},
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
 	 "The folder of the store. Not set: $XDG_DATA_HOME/unhex."},
+	{NULL, "serve-from", UX_SETTING_TEXT, AT(serve_from), NULL, 0, 0, 0, NULL,
+	 "A folder that unhex clone has made, which is served instead of a store of its own: nothing "
+	 "is written to it, there are no keys and no uploads, and what the server needs besides is in "
+	 "a temporary folder that goes with it. Not together with data."},
+	{NULL, "serve-from-key", UX_SETTING_TEXT, AT(serve_from_key), NULL, 0, 0, 0, NULL,
+	 "A public key of minisign, its text or a file, that must have signed the manifest of that "
+	 "folder."},
 	{NULL, "index", UX_SETTING_TEXT, AT(index), NULL, 0, 0, 0, NULL,
 	 "The database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the parameters that "
 	 "libpq knows (passfile=FILE has the password). Not set: a file in the folder of the "

@@ -36,6 +36,8 @@ struct ux_settings {
 	const char *listen;
 	const char *data;       /* NULL: ux_store_default_dir() */
 	const char *index;      /* NULL: in the folder */
+	const char *serve_from; /* folder that is served; NULL: the store in `data` */
+	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */
 	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */
 	const char *speedscope; /* folder of its files; NULL: that of the package, if it is there */

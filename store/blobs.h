@@ -147,4 +147,15 @@ enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err) ux_must;
 
+/* Opens a blob of the lower place of an overlay; -1: it does not have it. Any thread. */
+typedef int ux_blobs_lower_fn(void *ctx, const struct ux_blob_hash *hash);
+
+/*
+ * Blobs of two places: those that `open` finds are never changed or removed, and everything new is
+ * in `upper`, which the result owns. On failure upper is as it was.
+ */
+enum ux_code ux_blobs_overlay_open(struct ux_blobs **ret, struct ux_blobs *upper,
+				   ux_blobs_lower_fn *open, void *ctx, struct ux_error *err)
+	ux_must;
+
 #endif

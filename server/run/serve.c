@@ -303,16 +303,18 @@ static enum ux_code serve_open_viewer(struct ux_server *s, const struct ux_setti
 }
 
 static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
-			       struct ux_error *err)
+			       struct ux_served_folder *served, struct ux_error *err)
 {
 	struct ux_server *s = r->server;
-	const struct ux_store_place place = {.dir = dir, .index = r->settings->index};
+	const struct ux_store_place place = {.dir = dir,
+					     .index = served ? NULL : r->settings->index};
 	UX_TRY(ux_store_open_at(s->store, &place, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK) {
 		ux_module_cache_limit(s->cache, r->settings->memory_bytes);
-		code = ux_first_key(s->store, dir, err);
+		code = served ? ux_served_folder_attach(served, s->store, err)
+			      : ux_first_key(s->store, dir, err);
 	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);
@@ -377,10 +379,21 @@ static void serve_tune_malloc(void)
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
 }
 
+/* The folder has all that is served, so a store of the server's own has no place beside it. */
+static enum ux_code serve_open_folder(const struct ux_settings *s, struct ux_served_folder **ret,
+				      struct ux_error *err)
+{
+	if (s->data || s->index)
+		return ux_error_set(err, UX_EINVAL, "serve-from cannot be used with %s",
+				    s->data ? "data" : "index");
+	return ux_served_folder_open(ret, s->serve_from, s->serve_from_key, err);
+}
+
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,
 			   struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *default_dir = NULL;
+	struct ux_served_folder *served = NULL;
 	struct ux_store store;
 	ux_cleanup(ux_access_forget) struct ux_server s = {.store = &store};
 	struct ux_running running = {.source = source, .settings = settings, .server = &s};
@@ -397,15 +410,20 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 		code = ux_access_apply(&s, settings, err);
 	serve_block_signals(&set);
 	serve_tune_malloc();
-	if (code == UX_OK && !settings->data)
+	if (code == UX_OK && settings->serve_from)
+		code = serve_open_folder(settings, &served, err);
+	if (code == UX_OK && !settings->data && !served)
 		code = ux_store_default_dir(&default_dir, err);
-	const char *dir = default_dir ? default_dir : settings->data;
+	const char *dir = served        ? ux_served_folder_scratch(served)
+			  : default_dir ? default_dir
+					: settings->data;
 	/* The folder is open, so a reload must not change its path. */
 	ux_cleanup(ux_free_ptr) char *kept = dir ? strdup(dir) : NULL;
 	if (code == UX_OK && !kept)
 		code = ux_error_nomem(err);
 	if (code == UX_OK)
-		code = serve_open(&running, fd, kept, &set, err);
+		code = serve_open(&running, fd, kept, &set, served, err);
+	ux_served_folder_close(served);
 	ux_tls_unload();
 	ux_settings_destroy(running.settings);
 	return code;

@@ -70,4 +70,25 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 /* Frees all access settings. No request may be served any more. */
 void ux_access_forget(struct ux_server *s);
 
+/* A folder of symbols that is served without a store of its own (docs/clone.md). */
+struct ux_served_folder;
+
+/*
+ * Reads the manifest of a folder and makes a temporary folder for its index. key: a public key of
+ * minisign, a file or its text, that must have signed the manifest; NULL: none need have. Codes:
+ * those of ux_manifest_read() and ux_minisign_verify().
+ */
+enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
+				   struct ux_error *err) ux_must;
+
+/* Removes the temporary folder. The store must be closed. NULL is allowed. */
+void ux_served_folder_close(struct ux_served_folder *f);
+
+/* The temporary folder, which a store is opened in. */
+const char *ux_served_folder_scratch(const struct ux_served_folder *f);
+
+/* Gives an empty store the objects of the folder, whose files become its blobs. */
+enum ux_code ux_served_folder_attach(struct ux_served_folder *f, struct ux_store *s,
+				     struct ux_error *err) ux_must;
+
 #endif

@@ -277,6 +277,102 @@ def test_a_static_web_server_is_a_source_and_an_upstream(tmp_path, folder, sourc
             assert server.stop() in (0, None)
 
 
+class Folder(Server):
+    """`unhex serve --serve-from`, which has no folder of its own."""
+    def start(self, listen="127.0.0.1:0"):
+        self.log = open(self.data.with_suffix(".log"), "ab")
+        env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
+        self.process = subprocess.Popen([UNHEX, "serve", "--listen", listen, *map(str, self.options)],
+                                        env={**env, "TMPDIR": str(self.data.parent)}, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        assert "serving on " in line, self.data.with_suffix(".log").read_text()
+        self.url = line.split()[3]
+        return self
+
+
+def served(folder, tmp_path, *options):
+    place = tmp_path / "served"
+    place.mkdir()
+    s = Folder(place / "s")
+    s.options = ("--serve-from", folder, *options)
+    return s.start()
+
+
+def test_a_folder_is_served_without_a_database(tmp_path, folder, source, programs):
+    before = files(folder)
+    server = served(folder, tmp_path)
+    try:
+        assert answers(server, programs) == answers(source, programs)
+        whole, apart = programs
+        module = build_id(apart[0])[4:]
+        env = {**os.environ, "DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
+        found = subprocess.run(["debuginfod-find", "debuginfo", module], env=env, capture_output=True, text=True,
+                               check=True)
+        assert pathlib.Path(found.stdout.strip()).read_bytes() == apart[1].read_bytes()
+        api = Api(server)
+        assert {o["sha256"] for o in entries(folder)} == {o["sha256"] for o in api("GET", "/v1/export")[1]["objects"]}
+        assert api("GET", f"/v1/modules/{build_id(whole[1])}")[0] == 200
+        api.refused(401, "unauthorized", "POST", "/v1/uploads", {"ids": ["gnu:0011"], "size": 1, "sha256": "00" * 32})
+        again = tmp_path / "again"
+        clone(server.url, again)
+        assert timeless(again) == timeless(folder)
+    finally:
+        assert server.stop() in (0, None)
+    assert files(folder) == before
+    assert [p.name for p in (tmp_path / "served").iterdir()] == ["s.log"]
+
+
+def test_what_is_damaged_in_a_served_folder_is_no_answer(tmp_path, folder, programs):
+    bad = damaged(folder, tmp_path)
+    module = build_id(programs[0][1])
+    (path,) = [bad / e["path"] for e in entries(bad) if e["ids"][0] == module and e["path"].endswith("/gsym")]
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    server = served(bad, tmp_path)
+    try:
+        status, doc, _ = Api(server)("POST", "/v1/symbolize", {"modules": [{"id": module, "addresses": [1]}]})
+        assert status == 200 and doc["modules"][0]["status"] == "failed", doc
+    finally:
+        assert server.stop() in (0, None)
+
+
+def test_a_served_folder_must_be_signed_by_the_given_key(tmp_path, folder):
+    secret, public = key(tmp_path)
+    _, other = key(tmp_path, "other")
+    signed = tmp_path / "signed"
+    clone(folder, signed, "--sign", secret)
+    server = served(signed, tmp_path, "--set", f"serve-from-key={public}")
+    assert server.stop() in (0, None)
+    options = ("--listen", "127.0.0.1:0", "--serve-from")
+    fails(unhex("serve", *options, signed, "--set", f"serve-from-key={other}"), 1, "by another key")
+    fails(unhex("serve", *options, folder, "--set", f"serve-from-key={public}"), 1, SIGNATURE)
+    fails(unhex("serve", *options, tmp_path), 1, MANIFEST)
+    fails(unhex("serve", *options, folder, "--data", tmp_path / "d"), 2, "data")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_chain_of_three_ends_in_a_copy(tmp_path, folder, source, programs):
+    """Team, company, public: the last is a folder."""
+    public = served(folder, tmp_path)
+    company, team = Server(tmp_path / "company"), Server(tmp_path / "team")
+    try:
+        company.options = ("--upstream", f"unhex+{public.url},name=public,private")
+        company.start()
+        team.options = ("--upstream", f"unhex+{company.url},name=company,private")
+        team.start()
+        whole, _ = programs
+        start, _ = symbol(whole[0], "outer")
+        what = {"modules": [{"id": build_id(whole[0]), "addresses": [start]}]}
+        api = Api(team)
+        doc = wait_for(lambda: (m := api("POST", "/v1/symbolize", what)[1]["modules"][0])["status"] == "found" and m)
+        assert doc["frames"] == Api(source)("POST", "/v1/symbolize", what)[1]["modules"][0]["frames"]
+    finally:
+        for s in (team, company, public):
+            assert s.stop() in (0, None)
+
+
 def damaged(folder, tmp_path):
     copy = tmp_path / "damaged"
     shutil.copytree(folder, copy)
