@@ -79,15 +79,15 @@ static enum ux_code record_to_file(struct record_job *job, struct ux_error *err)
 /* Records, and writes that with names as pprof. */
 static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream plain = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
 	struct ux_profile_options options = job->v->profile;
 	UX_TRY(ux_record_read(&job->options, &job->v->profile, &job->input, &job->result, err));
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
 	UX_TRY(ux_pprof_write(&job->input.profile, &plain, err));
 	if (!ux_profile_name_ends(job->output, ".pb"))
-		UX_TRY(ux_gzip_write(ux_out_bytes(&plain), &packed, err));
-	struct ux_out *out = packed.size > 0 ? &packed : &plain;
+		UX_TRY(ux_gzip_write(ux_out_bytes(&plain.out), &packed, err));
+	struct ux_out *out = packed.size > 0 ? &packed : &plain.out;
 	if (ux_dash_is(job->output))
 		return ux_flush(out, err);
 	UX_TRY(ux_file_new_open(&job->file, job->output, err));

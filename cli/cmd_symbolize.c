@@ -68,7 +68,7 @@ static enum ux_code symbolize_write_pprof(const struct ux_profile *p,
 					  struct ux_stream *s, struct ux_error *err)
 {
 	(void)options; /* a function has both names, and a sample all values */
-	return ux_pprof_write(p, &s->out, err);
+	return ux_pprof_write(p, s, err);
 }
 
 static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,

@@ -181,20 +181,6 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d)
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* Creates the directory of path and its parent directories. */
-static enum ux_code debuginfod_make_folder(const char *path, struct ux_error *err)
-{
-	char part[PATH_MAX];
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST)
-			return ux_error_os(err, errno, "cannot make folder %.80s", part);
-		*slash = '/';
-	}
-	return UX_OK;
-}
-
 /* Returns for how many seconds an empty file in the cache prevents new requests. */
 static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 {
@@ -322,7 +308,7 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 		return ux_error_set(err, UX_EINVAL, "the path of the cache is too long");
 	enum ux_code code = debuginfod_find_cached(d, path, err);
 	if (code == UX_EUNAVAILABLE) {
-		UX_TRY(debuginfod_make_folder(path, err));
+		UX_TRY(ux_file_make_folders(path, 0700, err));
 		code = debuginfod_request_all(d, target, id, path, err);
 	}
 	UX_TRY(code);

@@ -26,12 +26,12 @@ static void rewrite_truths(struct ux_bytes in, const struct ux_pprof *f, struct 
 
 static void write_truths(const struct ux_profile *p)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream out = {0};
 	ux_cleanup(ux_profile_deinit) struct ux_profile q;
 	struct ux_pprof f;
 	fuzz_truth(ux_pprof_write(p, &out, NULL) == UX_OK);
 	fuzz_truth(ux_profile_init(&q, NULL) == UX_OK);
-	fuzz_truth(ux_pprof_read(&f, ux_out_bytes(&out), &q, NULL) == UX_OK);
+	fuzz_truth(ux_pprof_read(&f, ux_out_bytes(&out.out), &q, NULL) == UX_OK);
 	fuzz_truth(q.n_types == p->n_types && q.samples.size == p->samples.size);
 	for (size_t i = 0; i < q.values.size; i++)
 		fuzz_truth(q.values.data[i] == p->values.data[i]);

@@ -38,12 +38,12 @@ static void weight_truths(const struct ux_profile *sum, const struct ux_profile 
 
 static void write_truths(const struct ux_profile *sum)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream out = {0};
 	ux_cleanup(ux_profile_deinit) struct ux_profile read;
 	struct ux_pprof f;
 	fuzz_truth(ux_pprof_write(sum, &out, NULL) == UX_OK);
 	fuzz_truth(ux_profile_init(&read, NULL) == UX_OK);
-	fuzz_truth(ux_pprof_read(&f, ux_out_bytes(&out), &read, NULL) == UX_OK);
+	fuzz_truth(ux_pprof_read(&f, ux_out_bytes(&out.out), &read, NULL) == UX_OK);
 	fuzz_truth(read.samples.size == sum->samples.size);
 }
 

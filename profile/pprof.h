@@ -40,8 +40,8 @@ enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
 			      struct ux_stream *s, struct ux_error *err) ux_must;
 
-/* Appends a profile of any origin as a Profile message. */
-enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, struct ux_error *err)
+/* Writes a profile of any origin as a Profile message. Its names are in memory until its end. */
+enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_stream *s, struct ux_error *err)
 	ux_must;
 
 #endif

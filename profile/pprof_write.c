@@ -219,7 +219,8 @@ static void pprof_write_mappings(struct pprof_writer *w, const struct pprof_has 
 			pprof_write_mapping(w, has, i);
 }
 
-static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_error *err)
+static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_stream *s,
+					  struct ux_error *err)
 {
 	const struct ux_profile *p = w->profile;
 	for (size_t i = 1; i < p->locations.size; i++) {
@@ -233,6 +234,7 @@ static enum ux_code pprof_write_locations(struct pprof_writer *w, struct ux_erro
 		UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message,
 					       err));
 		ux_protobuf_put_message(w->out, PPROF_LOCATION, &w->message);
+		UX_TRY(ux_stream_pass(s, err));
 	}
 	return UX_OK;
 }
@@ -274,9 +276,9 @@ static void pprof_write_sample(struct pprof_writer *w, const struct ux_profile_s
 	ux_protobuf_put_message(w->out, PPROF_SAMPLE, &w->message);
 }
 
-enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, struct ux_error *err)
+enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_stream *s, struct ux_error *err)
 {
-	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = out};
+	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = &s->out};
 	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, 0, 1, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
@@ -286,13 +288,15 @@ enum ux_code ux_pprof_write(const struct ux_profile *p, struct ux_out *out, stru
 			pprof_has_add(&has[p->locations.data[i].module], p, &p->locations.data[i]);
 	pprof_write_head(&w);
 	pprof_write_mappings(&w, has);
-	UX_TRY(pprof_write_locations(&w, err));
+	UX_TRY(pprof_write_locations(&w, s, err));
 	struct pprof_label_keys keys = {
 		.comm = ux_function_table_put(&w.table, UX_STR("comm")),
 		.pid = ux_function_table_put(&w.table, UX_STR("pid")),
 		.tid = ux_function_table_put(&w.table, UX_STR("tid")),
 	};
-	for (size_t i = 0; i < p->samples.size; i++)
+	for (size_t i = 0; i < p->samples.size; i++) {
 		pprof_write_sample(&w, &p->samples.data[i], &keys);
-	return ux_function_table_write(&w.table, out, err);
+		UX_TRY(ux_stream_pass(s, err));
+	}
+	return ux_function_table_write(&w.table, &s->out, err);
 }

@@ -31,21 +31,12 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 /* mkdir -p with access for the owner only, since the index holds hashes of keys. */
 static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *path = strdup(dir);
-	if (!path)
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s/", dir) < 0) { /* the last one ends with a slash, too */
+		path = NULL;
 		return ux_error_nomem(err);
-	for (char *p = path + 1; path[0] != '\0'; p++) {
-		if (*p != '/' && *p != '\0')
-			continue;
-		char was = *p;
-		*p = '\0';
-		if (mkdir(path, 0700) != 0 && errno != EEXIST)
-			return ux_error_os(err, errno, "cannot make folder %s", path);
-		*p = was;
-		if (was == '\0')
-			break;
 	}
-	return UX_OK;
+	return ux_file_make_folders(path, 0700, err);
 }
 
 /*

@@ -66,9 +66,9 @@ enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 enum ux_code ux_stored_profile_write(const struct ux_profile *p, struct ux_out *out,
 				     struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out message = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream message = {0};
 	UX_TRY(ux_pprof_write(p, &message, err));
-	return ux_gzip_write(ux_out_bytes(&message), out, err);
+	return ux_gzip_write(ux_out_bytes(&message.out), out, err);
 }
 
 enum ux_code ux_stored_profile_read(struct ux_bytes bytes, struct ux_profile *p, size_t *ret_size,

@@ -196,14 +196,15 @@ static void names_are_added_and_all_else_is_kept(void **state)
 static void a_new_profile_says_the_same(void **state)
 {
 	(void)state;
-	struct ux_out out = {0}, made = {0};
+	struct ux_out out = {0};
+	struct ux_stream made = {0};
 	struct ux_pprof f, again;
 	struct ux_profile p, q;
 	write_profile(&out);
 	read_profile(&f, ux_out_bytes(&out), &p);
 	name_second(&p, &f);
 	assert_int_equal(ux_pprof_write(&p, &made, NULL), UX_OK);
-	read_profile(&again, ux_out_bytes(&made), &q);
+	read_profile(&again, ux_out_bytes(&made.out), &q);
 	assert_int_equal(q.samples.size, p.samples.size);
 	for (size_t i = 0; i < q.samples.size; i++)
 		assert_int_equal(q.values.data[i], p.values.data[i]);
@@ -213,7 +214,7 @@ static void a_new_profile_says_the_same(void **state)
 	ux_profile_deinit(&p);
 	ux_profile_deinit(&q);
 	ux_out_deinit(&out);
-	ux_out_deinit(&made);
+	ux_stream_deinit(&made);
 }
 
 /* IDs of locations in the order of the message, and those of a sample's stack. The expected number
@@ -270,7 +271,7 @@ static enum ux_code read_any(struct ux_bytes bytes)
 	if (code == UX_OK)
 		code = ux_pprof_rewrite(&f, &p, &out, &err);
 	if (code == UX_OK)
-		code = ux_pprof_write(&p, &out.out, &err);
+		code = ux_pprof_write(&p, &out, &err);
 	ux_profile_deinit(&p);
 	ux_stream_deinit(&out);
 	return code;

@@ -84,7 +84,7 @@ static void a_sum_is_the_same_after_it_was_written_and_read(void **state)
 	(void)state;
 	struct parts parts;
 	struct ux_pprof f;
-	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream bytes = {0};
 	ux_cleanup(ux_profile_deinit) struct ux_profile sum = {0}, read = {0}, twice = {0};
 	ux_cleanup(ux_profile_merger_deinit) struct ux_profile_merger m = {0}, n = {0};
 	make_parts(&parts);
@@ -93,7 +93,7 @@ static void a_sum_is_the_same_after_it_was_written_and_read(void **state)
 	assert_int_equal(ux_profile_merge(&m, &parts.a, UX_MERGE_ALL, NULL), UX_OK);
 	assert_int_equal(ux_pprof_write(&sum, &bytes, NULL), UX_OK);
 	assert_int_equal(ux_profile_init(&read, NULL), UX_OK);
-	assert_int_equal(ux_pprof_read(&f, ux_out_bytes(&bytes), &read, NULL), UX_OK);
+	assert_int_equal(ux_pprof_read(&f, ux_out_bytes(&bytes.out), &read, NULL), UX_OK);
 	/* The sum of what was read and of what was written has each value twice. */
 	assert_int_equal(ux_profile_init(&twice, NULL), UX_OK);
 	assert_int_equal(ux_profile_merger_init(&n, &twice, NULL), UX_OK);
