@@ -144,13 +144,14 @@ static bool pyspy_place(struct ux_bytes s, struct ux_crash_frame *f)
 			inside = ux_bytes(open + 1, s.size - at - 2);
 	if (name.size == 0 || inside.size == 0)
 		return false;
-	f->located = ux_crash_has_line(inside);
+	f->has_address = ux_crash_hex(name, &f->address) == name.size;
+	f->located = !f->has_address && ux_crash_has_line(inside);
+	if (!f->has_address) {
+		f->address = 0;
+		f->symbol = name;
+	}
 	if (!f->located && !ux_bytes_eq(inside, UX_STR("?")))
 		f->module = inside;
-	if (ux_crash_hex(name, &f->address) == name.size)
-		f->has_address = true;
-	else
-		f->symbol = name;
 	return true;
 }
 
