@@ -92,7 +92,7 @@ def start_services(folder, services):
     subprocess.run(["javac", "-d", folder, folder / "Busy.java"], check=True)
     for command in (("node", "--perf-basic-prof", "-e", NODE), ("/usr/bin/python3", "-c", PYTHON), (folder / "busy-go",),
                     (folder / "busy-rust",), ("java", "-Xmx64m", "-cp", folder, "Busy")):
-        services.append(ready(*command))
+        services.append(ready(*command, cwd=folder))  # node writes a log there
     services += start_nginx(folder)
 
 
@@ -178,5 +178,6 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
             process.wait()
             if process.stdout:
                 process.stdout.close()
+            pathlib.Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
         if data:
             shutil.rmtree(data)
