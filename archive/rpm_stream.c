@@ -5,11 +5,13 @@
  * their forms.
  */
 #include "rpm_header.h"
+#include "out.h"
 #include "stream_reading.h"
 
 enum {
 	FILES_MEMORY = 512 << 20, /* bytes for the list of files */
-	SIGNATURE_ALIGN = 8,      /* the main header begins at a multiple of it */
+	HEADER_PIECE = 16 << 10,
+	SIGNATURE_ALIGN = 8, /* the main header begins at a multiple of it */
 };
 
 /* The payload of a package. */
@@ -43,30 +45,32 @@ static enum ux_code rpm_exactly(struct ux_stream_reading *s, void *to, size_t n)
 	return UX_OK;
 }
 
-/* Reads a header, with its introduction. */
-static enum ux_code rpm_read_header(struct ux_stream_reading *s, uint8_t **ret, size_t *ret_size)
+/* Reads a header, with its introduction. Memory grows with what arrives, not with what it says. */
+static enum ux_code rpm_read_header(struct ux_stream_reading *s, struct ux_out *ret)
 {
-	uint8_t intro[UX_RPM_INTRO_BYTES];
+	uint8_t intro[UX_RPM_INTRO_BYTES], piece[HEADER_PIECE];
 	uint64_t rest = 0;
 	UX_TRY(rpm_exactly(s, intro, sizeof(intro)));
 	UX_TRY(ux_rpm_intro(ux_bytes(intro, sizeof(intro)), &rest, s->err));
-	*ret_size = sizeof(intro) + (size_t)rest;
-	*ret = malloc(*ret_size);
-	if (!*ret)
-		return ux_error_nomem(s->err);
-	memcpy(*ret, intro, sizeof(intro));
-	return rpm_exactly(s, *ret + sizeof(intro), (size_t)rest);
+	ux_out_put(ret, intro, sizeof(intro));
+	while (rest > 0) {
+		size_t n = (size_t)ux_min(rest, (uint64_t)sizeof(piece));
+		UX_TRY(rpm_exactly(s, piece, n));
+		ux_out_put(ret, piece, n);
+		UX_TRY(ux_out_status(ret, s->err));
+		rest -= n;
+	}
+	return ux_out_status(ret, s->err);
 }
 
 /* Goes to the main header. */
 static enum ux_code rpm_skip_signature(struct ux_stream_reading *s)
 {
 	uint8_t lead[UX_RPM_LEAD_BYTES], pad[SIGNATURE_ALIGN];
-	ux_cleanup(ux_free_ptr) uint8_t *signature = NULL;
-	size_t size = 0;
+	ux_cleanup(ux_out_deinit) struct ux_out signature = {0};
 	UX_TRY(rpm_exactly(s, lead, sizeof(lead)));
-	UX_TRY(rpm_read_header(s, &signature, &size));
-	return rpm_exactly(s, pad, -size & (SIGNATURE_ALIGN - 1));
+	UX_TRY(rpm_read_header(s, &signature));
+	return rpm_exactly(s, pad, -signature.size & (SIGNATURE_ALIGN - 1));
 }
 
 /* Called by libarchive for compressed bytes. */
@@ -144,13 +148,13 @@ static enum ux_code rpm_read_payload(struct rpm_stream *r, uint8_t *piece)
 enum ux_code ux_rpm_stream_read(struct ux_stream_reading *s)
 {
 	UX_ARENA(arena, FILES_MEMORY);
-	ux_cleanup(ux_free_ptr) uint8_t *header = NULL, *piece = malloc(UX_STREAM_PIECE);
+	ux_cleanup(ux_out_deinit) struct ux_out header = {0};
+	ux_cleanup(ux_free_ptr) uint8_t *piece = malloc(UX_STREAM_PIECE);
 	ux_cleanup(rpm_stream_close) struct rpm_stream r = {.s = s};
 	struct ux_rpm_files files = {0};
-	size_t size = 0;
 	UX_TRY(rpm_skip_signature(s));
-	UX_TRY(rpm_read_header(s, &header, &size));
-	UX_TRY(ux_rpm_files_read(ux_bytes(header, size), &arena, &files, s->err));
+	UX_TRY(rpm_read_header(s, &header));
+	UX_TRY(ux_rpm_files_read(ux_out_bytes(&header), &arena, &files, s->err));
 	r.cpio = (struct ux_rpm_cpio){.read = rpm_on_payload, .ctx = &r, .files = &files};
 	r.archive = s->calls->archive_read_new();
 	r.raw = malloc(UX_STREAM_PIECE);
