@@ -160,6 +160,8 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
             left, used = unknown(server, identities), agent.processor_time()
             recording = tmp_path / "host.data"
             assert unhex("record", "--all", "--call-graph", "none", "--duration", "5", "-o", recording).returncode == 0
+            # Other programs of this machine that began during the recording are sent, too, before the agent ends.
+            wait_for(lambda: agent.running() and time.time() - agent.out.stat().st_mtime > 5, BUSY_S, 0.5)
         here = named_samples(recording, tmp_path / "here", "--no-dwarf")
         there = named_samples(recording, tmp_path / "there", "--no-local", "--debug-dir", tmp_path / "none", "--url", server.url)
         print(f"{len(identities)} files, {len(left)} unknown after {took:.1f} s (promise {KNOWN_S} s) and {used:.1f} s of "
