@@ -400,7 +400,7 @@ def test_a_flipped_byte_is_not_copied(tmp_path, folder):
 def test_check_finds_and_mends_what_the_disk_has_damaged(tmp_path, folder):
     to = tmp_path / "to"
     clone(folder, to)
-    victim = entries(to)[2]
+    victim = next(e for e in entries(to) if e["path"].endswith("/gsym"))  # an ELF file may have two paths
     data = bytearray((to / victim["path"]).read_bytes())
     data[0] ^= 1
     (to / victim["path"]).write_bytes(data)
