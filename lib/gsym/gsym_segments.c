@@ -59,6 +59,11 @@ size_t ux_gsym_segments_read(struct ux_bytes end, struct ux_gsym_segments *ret)
 
 bool ux_gsym_segments_are_cut(struct ux_bytes tail, bool swap, uint64_t pc)
 {
+	const uint64_t magic = swap ? __builtin_bswap64(SEGMENTS_MAGIC) : SEGMENTS_MAGIC;
+	/* A table that is whole, with other bytes behind it, was not cut. */
+	if (tail.size >= UX_GSYM_SEGMENTS_BYTES ||
+	    memmem(tail.data, tail.size, &magic, sizeof(magic)))
+		return false;
 	struct ux_cur c = ux_cur_make(tail, NULL, swap);
 	struct ux_gsym_segment s = {.off = ux_cur_u64(&c)};
 	s.size = ux_cur_u64(&c);

@@ -78,6 +78,14 @@ static void a_table_that_is_cut_is_refused(void **state)
 		if (shown && !whole)
 			assert_non_null(strstr(err.text, "is cut"));
 	}
+	/* Bytes behind a whole table are foreign ones, however many there are. */
+	for (size_t more = 1; more < 3000; more += 7) {
+		struct ux_gsym_notes notes;
+		ux_out_put(&out, "\0\0\0\0\0\0", 7);
+		assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
+		assert_int_equal(ux_gsym_verify(&g, &notes, NULL), UX_OK);
+		assert_true(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE] > 0);
+	}
 }
 
 static void a_gsym_without_the_table_has_no_segments(void **state)
