@@ -229,7 +229,8 @@ def test_a_full_disk_is_mended_by_a_delete(tmp_path, prog, gsym, restart):
             there.append(attempt.name)
         assert status == 507 and doc["error"]["code"] == "disk_full" and len(there) > 10, doc
         uploads, free, least = disk_of(server, inside)
-        assert free >= least > 1 << 20, (free, least)
+        # The bytes of the last upload left so much; the pages that the index wrote about it came on top.
+        assert free >= least - (128 << 10) and least > 1 << 20, (free, least)
         # What came of the last one is gone: nothing of an upload is left.
         parts = subprocess.run([*inside, "find", server.data / "uploads", "-type", "f", "-size", "+0"], check=True,
                                stdout=subprocess.PIPE, text=True).stdout
