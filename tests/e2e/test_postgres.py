@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server whose index is in PostgreSQL: all of what the one in a file does, and what happens while the
 database is away."""
+import os
+import pathlib
 import signal
 import sqlite3
 import subprocess
@@ -9,7 +11,9 @@ import pytest
 
 from conftest import Server
 from postgres_server import Postgres
-from tool import unhex
+from tool import UNHEX, unhex
+
+SUITE = pathlib.Path(UNHEX).resolve().parents[1] / "tests/unit/test_store_postgres"
 
 PROGRAM = "int named(int x) { return x * 3; }\nint main(int argc, char **argv) { (void)argv; return named(argc); }\n"
 
@@ -30,6 +34,15 @@ def server(place, tmp_path):
     s = Server(tmp_path / "server", options=("--index", place)).start()
     yield s
     assert s.stop() in (0, None)
+
+
+def test_the_suite_of_every_index_passes():
+    """Rows, transactions and lost connections, without a server of ours."""
+    with Postgres() as own:
+        env = {**os.environ, "UNHEX_TEST_POSTGRES": own.url(), "UNHEX_TEST_POSTGRES_RESTART": own.restart_command}
+        r = subprocess.run([SUITE], env=env, capture_output=True, text=True, timeout=300)
+    assert r.returncode == 0, r.stdout + r.stderr
+    assert "8 test(s)" in r.stdout + r.stderr
 
 
 def build(tmp_path, name):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store: an index in PostgreSQL. tests/unit/with_postgres.py starts the database. */
+/* store: an index in PostgreSQL. tests/e2e/test_postgres.py starts the database and runs this. */
 #include "sweep.h"
 
 #include "db_engine.h"
