@@ -73,7 +73,6 @@ static void a_database_that_was_restarted_is_connected_to_again(void **state)
 		fail_msg("%s", err.text);
 	assert_int_equal(value, 7);
 	restart_database();
-	UX_ARENA(arena, 1 << 20);
 	struct ux_job job = {.kind = "k", .subject = "s", .ns = "default", .payload = ""};
 	int64_t number = 0;
 	assert_int_equal(ix->jobs.add(ix, &job, 1, &number, NULL), UX_OK);
