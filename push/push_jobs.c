@@ -132,6 +132,8 @@ static void job_keep_result(void *ctx, const struct ux_push_result *r)
 static void job_on_reading(void *ctx, const char *path)
 {
 	struct job_worker *w = ctx;
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(w->pool);
+	(void)lock;
 	w->pool->p->o->reading(w->pool->p->o->ctx, path);
 }
 

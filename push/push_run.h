@@ -104,7 +104,7 @@ struct ux_push_options {
 	void (*pace)(void *ctx, int child);
 	void *pace_ctx;
 	ux_push_result_fn *result;
-	/* called before a file is mapped; may be NULL */
+	/* called before a file is mapped, by the thread that maps it, one at a time; may be NULL */
 	void (*reading)(void *ctx, const char *path);
 	/* called when a file is done and when bytes were sent; may be NULL */
 	ux_push_progress_fn *progress;
