@@ -257,19 +257,27 @@ static void a_stack_of_too_many_frames_is_cut(void **state)
 	assert_string_equal(text + strlen(text) - 11, "1005< limit");
 }
 
-static void a_table_for_debuggers_is_used_where_there_is_no_other(void **state)
+/* A thread of 64 bits in PLAIN, whose return address is behind it; words is its stack. */
+static struct ux_unwind_thread plain_thread(uint64_t words[2])
 {
-	(void)state;
-	struct make_elf elf;
-	const uint64_t words[] = {at(PLAIN + 5), 0};
-	struct ux_unwind_thread thread = {
+	words[0] = at(PLAIN + 5);
+	words[1] = 0;
+	return (struct ux_unwind_thread){
 		.machine = UX_UNWIND_X86_64,
 		.pc = at(PLAIN),
 		.registers = {[RSP] = STACK},
 		.known = 1 << RSP,
 		.stack = STACK,
-		.bytes = ux_bytes(words, sizeof(words)),
+		.bytes = ux_bytes(words, 2 * sizeof(*words)),
 	};
+}
+
+static void a_table_for_debuggers_is_used_where_there_is_no_other(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	uint64_t words[2];
+	struct ux_unwind_thread thread = plain_thread(words);
 	assert_string_equal(unwound_with(make_file(&elf, /* eh= */ false), &thread),
 			    "1000 1005< complete");
 	make_elf_deinit(&elf);
@@ -433,15 +441,8 @@ static void tables_for_another_machine_are_not_used(void **state)
 {
 	(void)state;
 	struct make_elf elf;
-	const uint64_t words[] = {at(PLAIN + 5), 0};
-	struct ux_unwind_thread thread = {
-		.machine = UX_UNWIND_X86_64,
-		.pc = at(PLAIN),
-		.registers = {[RSP] = STACK},
-		.known = 1 << RSP,
-		.stack = STACK,
-		.bytes = ux_bytes(words, sizeof(words)),
-	};
+	uint64_t words[2];
+	struct ux_unwind_thread thread = plain_thread(words);
 	assert_string_equal(unwound_with(make_file_32(&elf, false), &thread), "1000 lost");
 	make_elf_deinit(&elf);
 }
