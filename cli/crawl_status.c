@@ -12,11 +12,6 @@ enum {
 	DAY_S = 24 * HOUR_S,
 };
 
-static void crawl_status_json_guard(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static void crawl_status_client_guard(struct ux_http_client **c)
 {
 	if (*c)
@@ -129,8 +124,7 @@ enum ux_code ux_crawl_status(const struct ux_server_selection *server, bool json
 	const struct ux_http_call call = {.path = "/v1/crawl/status"};
 	ux_cleanup(crawl_status_client_guard) struct ux_http_client *client = NULL;
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	ux_cleanup(crawl_status_json_guard) json_t *doc = NULL;
-	ux_cleanup(ux_free_ptr) char *text = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	UX_TRY(ux_http_client_create(&client, &options, err));
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));
 	UX_TRY(ux_server_answer(&answer, &doc, err));
@@ -138,9 +132,5 @@ enum ux_code ux_crawl_status(const struct ux_server_selection *server, bool json
 		status_put_document(out, doc);
 		return UX_OK;
 	}
-	text = json_dumps(doc, JSON_COMPACT);
-	if (!text)
-		return ux_error_nomem(err);
-	ux_out_fmt(out, "%s\n", text);
-	return UX_OK;
+	return ux_server_answer_line(doc, out, err);
 }

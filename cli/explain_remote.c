@@ -10,11 +10,6 @@ enum {
 	ARENA = 64 << 10
 };
 
-static void explain_json_guard(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static void explain_client_guard(struct ux_http_client **c)
 {
 	if (*c)
@@ -136,8 +131,8 @@ static enum ux_code explain_remote_one(struct ux_http_client *client, const char
 {
 	UX_ARENA(arena, ARENA);
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	ux_cleanup(explain_json_guard) json_t *doc = NULL;
-	ux_cleanup(ux_free_ptr) char *path = NULL, *text = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
+	ux_cleanup(ux_free_ptr) char *path = NULL;
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
 	if (!coded || asprintf(&path, "/v1/explain/%s%s%s", coded,
 			       address[0] != '\0' ? "?addr=" : "", address) < 0)
@@ -150,11 +145,7 @@ static enum ux_code explain_remote_one(struct ux_http_client *client, const char
 		explain_write_document(out, doc, address);
 		return UX_OK;
 	}
-	text = json_dumps(doc, JSON_COMPACT);
-	if (!text)
-		return ux_error_nomem(err);
-	ux_out_fmt(out, "%s\n", text);
-	return UX_OK;
+	return ux_server_answer_line(doc, out, err);
 }
 
 enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *id,

@@ -19,11 +19,6 @@ static void remote_base_client_guard(struct ux_http_client **c)
 		ux_http_client_destroy(*c);
 }
 
-static void remote_base_json_guard(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 /* Requests a part of what is at a path: "0-63" are its first bytes, "-64" the last ones. */
 static enum ux_code remote_base_request(const struct ux_server_selection *server, const char *path,
 					const char *part, struct ux_http_answer *answer,
@@ -32,7 +27,7 @@ static enum ux_code remote_base_request(const struct ux_server_selection *server
 	const struct ux_http_client_options options = {
 		.url = server->url, .token = server->token, .cafile = server->cacert};
 	ux_cleanup(remote_base_client_guard) struct ux_http_client *client = NULL;
-	ux_cleanup(remote_base_json_guard) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	char range[48];
 	const char *const headers[] = {range, NULL};
 	const struct ux_http_call call = {.path = path, .headers = headers};

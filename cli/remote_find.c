@@ -10,11 +10,6 @@ enum {
 	RUNTIME_MOST = 1000, /* modules of one answer */
 };
 
-static void remote_json_guard(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static void remote_client_guard(struct ux_http_client **c)
 {
 	if (*c)
@@ -52,7 +47,7 @@ static bool remote_first_id(const json_t *module, struct ux_id *ret)
 enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const char *file,
 				 struct ux_id *ids, size_t max, size_t *ret_n, struct ux_error *err)
 {
-	ux_cleanup(remote_json_guard) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	*ret_n = 0;
 	UX_TRY(remote_list_file(server, file, max, &doc, err));
 	const json_t *modules = json_object_get(doc, "modules");
@@ -64,7 +59,7 @@ enum ux_code ux_remote_find_file(const struct ux_server_selection *server, const
 enum ux_code ux_remote_find_runtime(const struct ux_server_selection *server, const char *host,
 				    uint32_t pid, struct ux_runtime_list *ret, struct ux_error *err)
 {
-	ux_cleanup(remote_json_guard) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	char name[UX_RUNTIME_PATH_MOST];
 	ux_runtime_name_format(host, pid, name);
 	UX_TRY(remote_list_file(server, name, RUNTIME_MOST, &doc, err));

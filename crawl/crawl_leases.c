@@ -38,11 +38,6 @@ struct ux_crawl_leases {
 	uint64_t done; /* packages that were ended */
 };
 
-static void lease_json_free(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 void ux_crawl_lease_free(struct ux_crawl_lease *job)
 {
 	json_decref(job->doc);
@@ -61,7 +56,7 @@ static void lease_renew(struct ux_crawl_leases *j, unsigned slot)
 	pthread_mutex_unlock(&j->lock);
 	if (id == 0)
 		return;
-	ux_cleanup(lease_json_free) json_t *body =
+	ux_cleanup(json_decrefp) json_t *body =
 		json_pack("{s:s, s:i}", "lease", lease, "lease_s", (int)LEASE_S);
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/renew", id);
 	/* If it fails, the next one may succeed; if the lease is lost, its end will say so. */
@@ -279,7 +274,7 @@ static void lease_set_slot(struct ux_crawl_leases *j, unsigned slot, uint64_t id
 enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, unsigned slot,
 				  struct ux_crawl_lease *ret, bool *ret_more, struct ux_error *err)
 {
-	ux_cleanup(lease_json_free) json_t *body = lease_take_body(j), *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *body = lease_take_body(j), *doc = NULL;
 	*ret_more = false;
 	if (!body)
 		return ux_error_nomem(err);
@@ -314,7 +309,7 @@ enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
 	uint64_t modules = 0;
 	for (int i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		modules += result->modules.counts[i];
-	ux_cleanup(lease_json_free) json_t *body =
+	ux_cleanup(json_decrefp) json_t *body =
 		json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:i}", "lease", job->lease,
 			  "outcome", ux_crawl_outcome_name(result->outcome), "cause", result->cause,
 			  "reason", reason, "modules", (json_int_t)modules, "bytes_fetched",

@@ -15,11 +15,6 @@ enum {
 	PATH_MOST = 4096,
 };
 
-static void announce_decref(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 /* --- states ----------------------------------------------------------------------------------- */
 
 /* Is the whole of each repository chosen? */
@@ -98,7 +93,7 @@ enum ux_code ux_crawl_known(struct ux_crawl_client *c, const struct ux_crawl_pla
 	if (!announce_is_whole(choice))
 		return UX_OK;
 	for (unsigned page = 0; page < PAGES_MOST && announce_page_path(after, path); page++) {
-		ux_cleanup(announce_decref) json_t *doc = NULL;
+		ux_cleanup(json_decrefp) json_t *doc = NULL;
 		UX_TRY(ux_crawl_client_call(c, UX_METHOD_GET, path, NULL, &doc, err));
 		const json_t *list = json_object_get(doc, "repositories");
 		size_t n = json_array_size(list);
@@ -153,9 +148,9 @@ static enum ux_code announce_send(struct ux_crawl_client *c, const struct ux_cra
 				  json_t *packages, json_t *state, struct ux_crawl_announced *sum,
 				  struct ux_error *err)
 {
-	ux_cleanup(announce_decref) json_t *answer = NULL;
+	ux_cleanup(json_decrefp) json_t *answer = NULL;
 	/* "O" adds a reference, which the document then owns */
-	ux_cleanup(announce_decref) json_t *doc =
+	ux_cleanup(json_decrefp) json_t *doc =
 		json_pack("{s:s, s:O, s:b}", "repository", r->label, "packages", packages,
 			  "complete", state != NULL);
 	if (!doc || (state && json_object_set(doc, "state", state) != 0))
@@ -173,8 +168,8 @@ static enum ux_code announce_repository(struct ux_crawl_client *c, const struct 
 					struct ux_crawl_announced *sum, struct ux_error *err)
 {
 	const struct ux_crawl_repository *r = &plan->repositories.data[number];
-	ux_cleanup(announce_decref) json_t *batch = json_array();
-	ux_cleanup(announce_decref) json_t *state = NULL;
+	ux_cleanup(json_decrefp) json_t *batch = json_array();
+	ux_cleanup(json_decrefp) json_t *state = NULL;
 	size_t ids = 0;
 	for (size_t i = 0; batch && i < plan->packages.size; i++) {
 		const struct ux_crawl_package *one = &plan->packages.data[i];

@@ -134,7 +134,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 		UX_SYMBOLIZE_REQUEST_INIT;
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request b =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_error err = UX_ERROR_INIT, expected = UX_ERROR_INIT;
 	struct ux_bytes body = ux_bytes(data, size);
 	enum ux_code code = ux_symbolize_request_parse_json(&a, body, &err);

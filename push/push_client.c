@@ -195,17 +195,12 @@ static enum ux_code answer_read_verdict(json_t *answer, struct ux_push_answer *r
 			    status);
 }
 
-static void answer_json_free(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_query_entry *entries,
 			       size_t n, bool force, struct ux_push_answer *answers,
 			       struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
-	ux_cleanup(answer_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct call_notes notes;
 	query_write(entries, n, force, &body);
 	UX_TRY(ux_out_status(&body, err));
@@ -273,7 +268,7 @@ static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux
 static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_call *call,
 				     struct ux_error *err)
 {
-	ux_cleanup(answer_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	UX_TRY(client_request(t->c, call, &doc, &t->notes, err));
 	return upload_read_state(t, doc, err);
 }
@@ -334,7 +329,7 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 /* Sends the next chunk, in one attempt. */
 static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 {
-	ux_cleanup(answer_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	char path[96];
 	struct ux_bytes bytes = t->upload->bytes;
 	size_t n = (size_t)ux_min(t->chunk, bytes.size - t->offset);
@@ -392,7 +387,7 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 static enum ux_code upload_finish_once(struct transfer *t, struct ux_push_answer *ret,
 				       struct ux_error *err)
 {
-	ux_cleanup(answer_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	char path[64];
 	snprintf(path, sizeof(path), "/v1/uploads/%s/finish", t->uid);
 	struct ux_http_call call = {.method = UX_METHOD_POST, .path = path};

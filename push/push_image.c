@@ -51,11 +51,6 @@ static void image_deinit(struct image *im)
 	ux_arena_deinit(&im->arena);
 }
 
-static void image_json_free(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static const char *image_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -284,7 +279,7 @@ static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, str
 		return ux_error_set(err, UX_ELIMIT, "over %d indexes inside each other",
 				    INDEX_DEPTH_MOST);
 	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
-		ux_cleanup(image_json_free) json_t *inner = NULL;
+		ux_cleanup(json_decrefp) json_t *inner = NULL;
 		json_t *one = json_array_get(list, i);
 		if (!image_is_selected(im, one))
 			continue;
@@ -304,7 +299,7 @@ static enum ux_code image_add_folder(struct image *im, struct ux_error *err)
 {
 	ux_cleanup(image_close_fd) int fd =
 		openat(im->folder, "index.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ux_cleanup(image_json_free) json_t *index = NULL;
+	ux_cleanup(json_decrefp) json_t *index = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open index.json, which an OCI layout has");
@@ -337,7 +332,7 @@ static enum ux_code image_add_saved(struct image *im, json_t *list, struct ux_er
 static enum ux_code image_add_tar(struct image *im, int fd, uint64_t size, struct ux_error *err)
 {
 	const struct ux_sandbox_part whole = {fd, 0, size};
-	ux_cleanup(image_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_sandbox_part part;
 	im->walk.left = ux_archive_budget(size);
@@ -355,7 +350,7 @@ static enum ux_code image_add_tar(struct image *im, int fd, uint64_t size, struc
 static enum ux_code image_add_reference(struct image *im, struct ux_error *err)
 {
 	struct ux_image_reference reference;
-	ux_cleanup(image_json_free) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	UX_TRY(ux_image_reference_parse(im->name, &reference, err));
 	UX_TRY(ux_registry_open(&im->registry, &reference, im->walk.p->o->cacert,

@@ -67,6 +67,16 @@ enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 	return code;
 }
 
+enum ux_code ux_server_answer_line(const json_t *doc, struct ux_out *out, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *text = json_dumps(doc, JSON_COMPACT);
+	if (!text)
+		return ux_error_nomem(err);
+	ux_out_cstr(out, text);
+	ux_out_u8(out, '\n');
+	return UX_OK;
+}
+
 void ux_server_error_word(const struct ux_http_answer *answer, char *word, size_t size)
 {
 	json_t *doc = server_answer_parse(answer);

@@ -18,6 +18,10 @@
 enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 			      struct ux_error *err) ux_must;
 
+/* Appends a document as one line. UX_ENOMEM. */
+enum ux_code ux_server_answer_line(const json_t *doc, struct ux_out *out, struct ux_error *err)
+	ux_must;
+
 /* The code in the error document ("better_there", ...); "" when there is none. */
 void ux_server_error_word(const struct ux_http_answer *answer, char *word, size_t size);
 

@@ -44,11 +44,6 @@ static void image_reader_deinit(struct image_reader *im)
 	ux_registry_close(im->registry);
 }
 
-static void image_free_json(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 static const char *image_field(const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
@@ -178,7 +173,7 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 	}
 	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-		ux_cleanup(image_free_json) json_t *inner = NULL;
+		ux_cleanup(json_decrefp) json_t *inner = NULL;
 		const json_t *one = json_array_get(list, i);
 		if (!image_is_for(im, one))
 			continue;
@@ -199,7 +194,7 @@ enum ux_code ux_image_read(const struct ux_repository *r, struct ux_polite *clie
 	ux_cleanup(image_reader_deinit) struct image_reader im = {
 		.r = r, .take = take, .ctx = ctx, .result = ret, .err = err};
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_cleanup(image_free_json) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct stat st;
 	struct sha256_ctx sha;
 	(void)client; /* manifests are small, and a registry gives keys for each image */

@@ -5,11 +5,6 @@
 #include "index.h"
 #include "text.h"
 
-void ux_json_in_drop(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 const char *ux_json_in_type(const json_t *v)
 {
 	if (!v)

@@ -23,9 +23,6 @@ enum {
 	UX_JSON_CONTAINERS_MOST = 120000,
 };
 
-/* Scope guard for a document. */
-void ux_json_in_drop(json_t **doc);
-
 /*
  * Parses a JSON object. UX_EINVAL: the text is not a JSON object, and the message says where;
  * UX_ELIMIT: it has too many values. Duplicate keys are an error.

@@ -197,7 +197,7 @@ static enum ux_code announced_complete(struct ux_request *req, const json_t *doc
 
 enum ux_code ux_handle_crawl_packages(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_store *s = ux_server_of(req)->store;
 	const json_t *list = NULL;
 	const char *repository = "";

@@ -115,7 +115,7 @@ static void take_put(struct ux_json *j, const struct ux_package_jobs *jobs, ux_t
 
 enum ux_code ux_handle_crawl_take(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	ux_cleanup(ux_free_ptr) struct ux_glob *glob = malloc(sizeof(*glob));
 	struct ux_server *server = ux_server_of(req);
 	struct ux_index *ix = server->store->index;
@@ -158,7 +158,7 @@ static enum ux_code job_lease_read(const json_t *doc, const char **ret, struct u
 
 enum ux_code ux_handle_crawl_renew(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_store *s = ux_server_of(req)->store;
 	const char *lease = NULL;
 	int64_t number = 0, lease_s = UX_CRAWL_LEASE_S;
@@ -235,7 +235,7 @@ static enum ux_code end_read(const json_t *doc, struct ux_package_end *end, stru
 
 enum ux_code ux_handle_crawl_end(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_store *s = ux_server_of(req)->store;
 	struct ux_package_end end;
 	enum ux_package_state state = UX_PACKAGE_WAITING;

@@ -75,7 +75,7 @@ static enum ux_code key_routes_read_key(const json_t *doc, ux_time now, struct u
 
 enum ux_code ux_handle_key_create(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_key key;
 	char token[UX_TOKEN_SIZE];
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
@@ -88,7 +88,7 @@ enum ux_code ux_handle_key_create(struct ux_request *req, struct ux_response *re
 
 enum ux_code ux_handle_key_rotate(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	const char *overlap = UX_KEY_OVERLAP_DEFAULT;
 	struct ux_key key;
 	char token[UX_TOKEN_SIZE];

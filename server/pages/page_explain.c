@@ -335,15 +335,10 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 	return ux_page_end(req, res, &page);
 }
 
-static void page_explain_drop(json_t **doc)
-{
-	json_decref(*doc);
-}
-
 /* GET /explain?id=&addr=: the same contents as /v1/explain/{id}?addr=. */
 enum ux_code ux_handle_page_explain(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(page_explain_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	struct ux_bytes id = ux_page_query(req, "id"), addr;
 	if (id.size == 0)
 		return ux_web_explain_form(req, res);

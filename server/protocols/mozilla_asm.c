@@ -94,7 +94,7 @@ static enum ux_code asm_write_answer(struct work *w, struct ux_response *res)
 
 enum ux_code ux_handle_asm_v1(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	ux_cleanup(asm_work_deinit) struct work w = {.req = req, .wish.from_first_byte = true};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(asm_read_request(&w, doc));

@@ -116,7 +116,7 @@ static enum ux_code source_write_answer(struct ux_request *req, struct ux_respon
 
 enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
 	struct ux_bytes text = UX_BYTES_NONE;
 	struct source_request q;

@@ -306,7 +306,7 @@ static enum ux_code symbolicate_jobs(struct symbolicate_work *w, const json_t *d
 
 enum ux_code ux_handle_symbolicate_v5(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	struct symbolicate_work *w = malloc(sizeof(*w));
 	if (!w)

@@ -557,7 +557,7 @@ static enum ux_code reader_report(const struct ux_error *why, struct ux_error *e
 /* Determines the result for a document that is unusual or invalid. */
 static enum ux_code reader_check(struct reader *r, bool read, struct ux_error *err)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	if (r->fatal.code != UX_OK)
 		return reader_report(&r->fatal, err);
 	UX_TRY(ux_json_in_parse(r->body, &doc, err));

@@ -159,7 +159,7 @@ static enum ux_code query_each_module(struct ux_request *req, struct ux_json *j,
 
 enum ux_code ux_handle_query(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	const json_t *ids = NULL, *modules = NULL;
 	bool force = false;
 	struct ux_error *err = &req->err;

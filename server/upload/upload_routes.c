@@ -268,7 +268,7 @@ static bool announce_resume(struct ux_request *req, struct ux_upload *up, uint64
 
 enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	bool skip_known = false, resume = false;
 	uint64_t offset = 0;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
