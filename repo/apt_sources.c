@@ -165,15 +165,10 @@ static enum ux_code apt_file(const char *path, bool deb822, struct ux_arena *are
 	return UX_OK;
 }
 
-static bool apt_name_ends(const char *name, const char *ending)
-{
-	size_t n = strlen(name), e = strlen(ending);
-	return n > e && strcmp(name + n - e, ending) == 0;
-}
-
 static int apt_select_name(const struct dirent *entry)
 {
-	return apt_name_ends(entry->d_name, ".list") || apt_name_ends(entry->d_name, ".sources");
+	return ux_bytes_has_suffix(ux_bytes_cstr(entry->d_name), UX_STR(".list")) ||
+	       ux_bytes_has_suffix(ux_bytes_cstr(entry->d_name), UX_STR(".sources"));
 }
 
 static int apt_compare_names(const struct dirent **a, const struct dirent **b)
@@ -195,8 +190,10 @@ enum ux_code ux_apt_sources_read(const char *root, struct ux_arena *arena,
 		int size = snprintf(path, sizeof(path), "%s/etc/apt/sources.list.d/%s", root,
 				    names[i]->d_name);
 		if (code == UX_OK && i < FILES_MOST && size > 0 && (size_t)size < sizeof(path))
-			code = apt_file(path, apt_name_ends(names[i]->d_name, ".sources"), arena,
-					ret, err);
+			code = apt_file(path,
+					ux_bytes_has_suffix(ux_bytes_cstr(names[i]->d_name),
+							    UX_STR(".sources")),
+					arena, ret, err);
 		free(names[i]);
 	}
 	free(names);

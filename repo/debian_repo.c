@@ -170,12 +170,6 @@ static struct ux_bytes *debian_stanza_field(struct debian_stanza *s,
 	return NULL;
 }
 
-static bool debian_ends(struct ux_bytes text, const char *ending)
-{
-	size_t n = strlen(ending);
-	return text.size > n && memcmp(text.data + text.size - n, ending, n) == 0;
-}
-
 static bool debian_names(struct ux_bytes text, const char *word)
 {
 	return text.size > 0 && memmem(text.data, text.size, word, strlen(word)) != NULL;
@@ -193,8 +187,9 @@ static bool debian_section_is(struct ux_bytes section, const char *name)
 static bool debian_is_debug(const struct debian_stanza *s)
 {
 	return ux_bytes_eq(s->auto_built, UX_STR("debug-symbols")) || s->build_ids.size > 0 ||
-	       debian_section_is(s->section, "debug") || debian_ends(s->package, "-dbg") ||
-	       debian_ends(s->package, "-dbgsym");
+	       debian_section_is(s->section, "debug") ||
+	       ux_bytes_has_suffix(s->package, UX_STR("-dbg")) ||
+	       ux_bytes_has_suffix(s->package, UX_STR("-dbgsym"));
 }
 
 /*

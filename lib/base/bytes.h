@@ -54,6 +54,13 @@ static inline bool ux_bytes_starts(struct ux_bytes s, struct ux_bytes prefix)
 	return s.size >= prefix.size && ux_bytes_eq(ux_bytes(s.data, prefix.size), prefix);
 }
 
+/* Whether the name ends so and something is before that, as before a file's extension. */
+static inline bool ux_bytes_has_suffix(struct ux_bytes name, struct ux_bytes suffix)
+{
+	return name.size > suffix.size &&
+	       ux_bytes_eq(ux_bytes(name.data + name.size - suffix.size, suffix.size), suffix);
+}
+
 /*
  * Sets *ret to the n bytes from off on. False, with *ret unchanged, when they are not all inside of
  * s.

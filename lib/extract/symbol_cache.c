@@ -256,15 +256,10 @@ static int cached_files_by_time(const void *x, const void *y)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-static bool cached_name_ends_with(const char *name, const char *tail)
-{
-	size_t n = strlen(name), k = strlen(tail);
-	return n > k && strcmp(name + n - k, tail) == 0;
-}
-
 static bool cached_file_is_ours(const char *name)
 {
-	return cached_name_ends_with(name, SUFFIX) || cached_name_ends_with(name, COST_SUFFIX);
+	return ux_bytes_has_suffix(ux_bytes_cstr(name), UX_STR(SUFFIX)) ||
+	       ux_bytes_has_suffix(ux_bytes_cstr(name), UX_STR(COST_SUFFIX));
 }
 
 /* Whether the file is a temporary file that a killed command has left. */
