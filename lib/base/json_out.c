@@ -90,12 +90,28 @@ static bool json_is_plain(const struct ux_json *j, uint8_t c)
 	       !(j->in_html && (c == '<' || c == '>'));
 }
 
+/*
+ * Whether all eight bytes are plain in JSON: ASCII from space to '~' without quote and backslash.
+ * Subtracting borrows from the next byte only where one is not plain.
+ */
+static bool json_eight_are_plain(const uint8_t *p)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t v;
+	memcpy(&v, p, sizeof(v));
+	uint64_t quote = v ^ ones * '"', escape = v ^ ones * '\\', rubout = v ^ ones * 0x7f;
+	uint64_t below = (v - ones * 0x20) | (quote - ones) | (escape - ones) | (rubout - ones);
+	return ((v | below) & high) == 0;
+}
+
 /* Runs of plain ASCII, which are most of the text, are copied as a whole. */
 static void json_put_text(const struct ux_json *j, struct ux_bytes s)
 {
 	struct ux_out *out = j->out;
 	for (size_t i = 0, bad = 0; i < s.size;) {
 		size_t run = i;
+		while (!j->in_html && s.size - run >= 8 && json_eight_are_plain(s.data + run))
+			run += 8;
 		while (run < s.size && json_is_plain(j, s.data[run]))
 			run++;
 		ux_out_put(out, s.data + i, run - i);

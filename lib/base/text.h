@@ -43,8 +43,15 @@ ux_inline bool ux_is_space(int c)
 /* Returns s without the blanks at both ends. */
 struct ux_bytes ux_trim(struct ux_bytes s);
 
-/* The value of a hexadecimal digit of either case, or -1. */
-int ux_hex_digit(char c);
+/* Of each character that is a hexadecimal digit, its value plus 1; 0 for others. */
+extern const uint8_t ux_hex_digits[256];
+
+/* The value of a hexadecimal digit of either case, or -1; without branches, which a processor
+ * cannot foresee in addresses. */
+ux_inline int ux_hex_digit(char c)
+{
+	return ux_hex_digits[(unsigned char)c] - 1;
+}
 
 /* Writes 2n lower-case digits and a NUL to text, which has room for 2n + 1. */
 void ux_hex_encode(struct ux_bytes bytes, char *text);

@@ -181,12 +181,13 @@ const char *ux_id_format(const struct ux_id *id, char *text)
 	text[0] = '\0';
 	if (id->size == 0)
 		return text;
-	int n = snprintf(text, UX_ID_TEXT, "%s:", ux_id_type_name((enum ux_id_type)id->type));
+	char *at = stpcpy(text, ux_id_type_name((enum ux_id_type)id->type));
+	*at++ = ':';
 	if (id->type == UX_ID_GO) {
-		memcpy(text + n, id->bytes, id->size);
-		text[n + id->size] = '\0';
+		memcpy(at, id->bytes, id->size);
+		at[id->size] = '\0';
 	} else {
-		ux_hex_encode(ux_bytes(id->bytes, id->size), text + n);
+		ux_hex_encode(ux_bytes(id->bytes, id->size), at);
 	}
 	return text;
 }

@@ -4,6 +4,7 @@
 #include "sweep.h"
 
 #include "json_in.h"
+#include "json_out.h"
 
 /* The offset of the failure when a document is skipped; -1: it is one. */
 static long skip_all(struct ux_bytes json)
@@ -186,6 +187,38 @@ static void no_damage_is_read_past_its_end(void **state)
 	assert_true(bad > good.size);
 }
 
+/* Texts of several lengths, of which one byte is any byte: eight plain ones are written at once. */
+static void any_byte_at_any_place_is_written_so_that_it_is_read_again(void **state)
+{
+	(void)state;
+	enum {
+		LENGTH = 20
+	};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0}, back = {0};
+	for (unsigned byte = 0; byte < 0x100; byte++) {
+		for (size_t at = 0; at < LENGTH; at++) {
+			uint8_t text[LENGTH];
+			memset(text, '~', sizeof(text));
+			text[at] = (uint8_t)byte;
+			const struct ux_bytes expected =
+				byte < 0x80 ? ux_bytes(&text[at], 1) : UX_STR("\xef\xbf\xbd");
+			ux_out_reset(&out);
+			ux_out_reset(&back);
+			struct ux_json j = ux_json_make(&out);
+			ux_json_str(&j, ux_bytes(text, sizeof(text)));
+			struct ux_cur c = ux_cur_make(ux_out_bytes(&out), "JSON", false);
+			ux_json_unescape(ux_json_read_text(&c), &back);
+			ux_json_read_end(&c);
+			assert_false(c.failed);
+			assert_int_equal(back.size, LENGTH - 1 + expected.size);
+			assert_memory_equal(back.data, text, at);
+			assert_memory_equal(back.data + at, expected.data, expected.size);
+			assert_memory_equal(back.data + at + expected.size, text + at + 1,
+					    LENGTH - at - 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +228,7 @@ int main(void)
 		UX_TEST(integers_are_read_in_all_their_forms),
 		UX_TEST(members_and_elements_are_iterated),
 		UX_TEST(no_damage_is_read_past_its_end),
+		UX_TEST(any_byte_at_any_place_is_written_so_that_it_is_read_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
