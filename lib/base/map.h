@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "hash.h"
+#include "table_memory.h"
 
 /*
  * UX_MAP(names, uint64_t, uint32_t, hash_fn, eq_fn) declares struct names, zeroed = empty, with
@@ -53,7 +54,7 @@
 	}                                                                                          \
 	__attribute__((unused)) static inline bool name##_rehash(struct name *m, size_t cap)       \
 	{                                                                                          \
-		struct name##_entry *entries = calloc(cap, sizeof(*entries));                      \
+		struct name##_entry *entries = ux_table_alloc(cap * sizeof(*entries));             \
 		if (!entries)                                                                      \
 			return false;                                                              \
 		struct name old = *m;                                                              \
@@ -63,7 +64,7 @@
 			if (old.entries[i].hash != 0)                                              \
 				*name##_slot(m, old.entries[i].key, old.entries[i].hash) =         \
 					old.entries[i];                                            \
-		free(old.entries);                                                                 \
+		ux_table_free(old.entries, old.cap * sizeof(*entries));                            \
 		return true;                                                                       \
 	}                                                                                          \
 	__attribute__((unused)) static inline V *name##_insert(struct name *m, K key,              \
@@ -83,7 +84,7 @@
 	}                                                                                          \
 	__attribute__((unused)) static inline void name##_deinit(struct name *m)                   \
 	{                                                                                          \
-		free(m->entries);                                                                  \
+		ux_table_free(m->entries, m->cap * sizeof(*m->entries));                           \
 		*m = (struct name){0};                                                             \
 	}                                                                                          \
 	struct name
