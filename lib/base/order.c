@@ -7,7 +7,10 @@ enum {
 	DIGITS = 1 << DIGIT_BITS,
 	SMALL_BITS = 8, /* for fewer than SMALL keys: adding up all counters would take longest */
 	SMALL = 1024,
-	FEW = 64, /* up to this many keys insertion sort is faster than clearing the counters */
+	FEW = 64,     /* up to this many keys insertion sort is faster than clearing the counters */
+	TIES_FEW = 8, /* items with equal starts that are moved one by one; qsort() of two items
+			 takes 600 instructions */
+	RUNS_FEW = 16, /* ascending runs that are merged; a run for each processor, for example */
 };
 
 bool ux_order_init(struct ux_order *o, size_t most)
@@ -90,6 +93,27 @@ static uint64_t order_start(const uint8_t *item)
 	return start;
 }
 
+/* Room for one item while others are moved. */
+struct order_item {
+	max_align_t bytes[4];
+};
+
+/* Sorts a few items. Those that are equal stay in their order, as with qsort(). */
+static void order_insert_each(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct order_item item;
+		size_t at = i;
+		while (at > 0 && compare(items + (at - 1) * size, items + i * size) > 0)
+			at--;
+		if (at == i)
+			continue;
+		memcpy(&item, items + i * size, size);
+		memmove(items + (at + 1) * size, items + at * size, (i - at) * size);
+		memcpy(items + at * size, &item, size);
+	}
+}
+
 /* Sorts runs of items whose starts are equal. */
 static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
@@ -98,7 +122,9 @@ static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn
 		for (end = first + 1; end < n; end++)
 			if (order_start(items + end * size) != start)
 				break;
-		if (end - first > 1)
+		if (end - first <= TIES_FEW && size <= sizeof(struct order_item))
+			order_insert_each(items + first * size, end - first, size, compare);
+		else
 			qsort(items + first * size, end - first, size, compare);
 	}
 }
@@ -137,12 +163,86 @@ static bool order_sort_starts(uint8_t *items, size_t n, size_t size, struct ux_s
 	return true;
 }
 
-/* Whether the starts ascend already, as those of many tables do. */
-static bool order_starts_ascend(const uint8_t *items, size_t n, size_t size)
+/* Items whose starts ascend. */
+struct order_run {
+	const uint8_t *at;
+	const uint8_t *end;
+	uint64_t start; /* of the item at `at` */
+};
+
+/* Splits the items into runs. Returns how many there are; RUNS_FEW + 1: too many. */
+static size_t order_find_runs(const uint8_t *items, size_t n, size_t size, struct order_run *runs)
 {
-	for (size_t i = 1; i < n; i++)
-		if (order_start(items + (i - 1) * size) > order_start(items + i * size))
-			return false;
+	const uint8_t *end = items + n * size;
+	size_t n_runs = 0;
+	for (const uint8_t *at = items; at < end; n_runs++) {
+		if (n_runs == RUNS_FEW)
+			return RUNS_FEW + 1;
+		struct order_run *run = &runs[n_runs];
+		*run = (struct order_run){.at = at, .start = order_start(at)};
+		uint64_t last = run->start;
+		for (at += size; at < end; at += size) {
+			uint64_t next = order_start(at);
+			if (next < last)
+				break;
+			last = next;
+		}
+		run->end = at;
+	}
+	return n_runs;
+}
+
+/* The run whose next item comes first, the first one of several; *ret_limit is the next start of
+ * all others. There are two runs, or more. */
+static size_t order_first_run(const struct order_run *runs, size_t n, uint64_t *ret_limit)
+{
+	size_t first = runs[1].start < runs[0].start;
+	uint64_t limit = runs[!first].start;
+	for (size_t i = 2; i < n; i++) {
+		if (runs[i].start < runs[first].start) {
+			limit = runs[first].start;
+			first = i;
+		} else {
+			limit = ux_min(limit, runs[i].start);
+		}
+	}
+	*ret_limit = limit;
+	return first;
+}
+
+/* Merges the runs into `to`, as many items at once as one run has before all others. */
+static void order_merge_runs(struct order_run *runs, size_t n, size_t size, uint8_t *to)
+{
+	while (n > 1) {
+		uint64_t limit = 0;
+		size_t first = order_first_run(runs, n, &limit);
+		struct order_run *run = &runs[first];
+		const uint8_t *from = run->at;
+		do
+			run->at += size;
+		while (run->at < run->end && (run->start = order_start(run->at)) < limit);
+		memcpy(to, from, (size_t)(run->at - from));
+		to += run->at - from;
+		if (run->at == run->end)
+			memmove(run, run + 1, (--n - first) * sizeof(*run));
+	}
+	memcpy(to, runs[0].at, (size_t)(runs[0].end - runs[0].at));
+}
+
+/* Sorts items that are a few ascending runs, or one; false when they are more. */
+static bool order_sort_runs(uint8_t *items, size_t n, size_t size, struct ux_spill *spill)
+{
+	struct order_run runs[RUNS_FEW];
+	size_t n_runs = order_find_runs(items, n, size, runs);
+	if (n_runs == 1)
+		return true;
+	if (n_runs > RUNS_FEW || n <= FEW)
+		return false;
+	ux_cleanup(order_free_moved) uint8_t *moved = order_moved(spill, n, size);
+	if (!moved)
+		return false;
+	order_merge_runs(runs, n_runs, size, moved);
+	memcpy(items, moved, n * size);
 	return true;
 }
 
@@ -156,7 +256,7 @@ void ux_sort_by_start_spilled(void *items, size_t n, size_t size, ux_compare_fn 
 {
 	if (n < 2)
 		return;
-	if (order_starts_ascend(items, n, size) ||
+	if (order_sort_runs(items, n, size, spill) ||
 	    (n > FEW && order_sort_starts(items, n, size, spill)))
 		order_sort_ties(items, n, size, compare);
 	else

@@ -731,6 +731,32 @@ static void sorting_by_start_is_sorting(void **state)
 	}
 }
 
+/* Records of several processors: each one's ascend, with equal starts in several of them. */
+static void ascending_runs_are_merged_in_their_order(void **state)
+{
+	(void)state;
+	enum {
+		MOST = 2000
+	};
+	static struct item mine[MOST], plain[MOST];
+	uint64_t dice = 7;
+	for (size_t runs = 1; runs <= 20; runs++) {
+		for (size_t i = 0; i < MOST; i++) {
+			bool begins = i % (MOST / runs) == 0;
+			dice = ux_hash_mix(dice ^ 0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u);
+			mine[i].start = begins ? dice % 8 : mine[i - 1].start + (dice >> 40) % 3;
+			mine[i].rank = (uint32_t)i;
+		}
+		memcpy(plain, mine, sizeof(mine));
+		ux_sort_by_start(mine, MOST, sizeof(*mine), by_start_and_rank);
+		qsort(plain, MOST, sizeof(*plain), by_start_and_rank);
+		for (size_t i = 0; i < MOST; i++) {
+			assert_true(mine[i].start == plain[i].start);
+			assert_int_equal(mine[i].rank, plain[i].rank);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -767,6 +793,7 @@ int main(void)
 		UX_TEST(pool_runs_all_jobs_and_reports_the_first_failure),
 		UX_TEST(first_error_wins),
 		UX_TEST(sorting_by_start_is_sorting),
+		UX_TEST(ascending_runs_are_merged_in_their_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
