@@ -140,8 +140,8 @@ static union spill_head *spill_head_of(void *array)
 	return (union spill_head *)array - 1;
 }
 
-/* A new array, whose bytes are zero. */
-static void *spill_array(struct ux_spill *spill, size_t size)
+/* A new array. Its bytes are zero if `clear` is set. */
+static void *spill_array(struct ux_spill *spill, size_t size, bool clear)
 {
 	bool spilled = spill && size >= UX_SPILL_LEAST;
 	union spill_head *head = NULL;
@@ -149,7 +149,7 @@ static void *spill_array(struct ux_spill *spill, size_t size)
 	if (size > SIZE_MAX - sizeof(*head))
 		return NULL;
 	if (!spilled)
-		head = calloc(1, sizeof(*head) + size);
+		head = clear ? calloc(1, sizeof(*head) + size) : malloc(sizeof(*head) + size);
 	else if (ux_spill_map(spill, sizeof(*head) + size, &region, NULL) == UX_OK)
 		head = region;
 	if (!head)
@@ -162,7 +162,7 @@ static void *spill_array(struct ux_spill *spill, size_t size)
 void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size)
 {
 	if (!array)
-		return spill_array(spill, size);
+		return spill_array(spill, size, /* clear= */ false);
 	union spill_head *head = spill_head_of(array);
 	if (!head->is.spilled && (!spill || size < UX_SPILL_LEAST)) {
 		head = size <= SIZE_MAX - sizeof(*head) ? realloc(head, sizeof(*head) + size)
@@ -172,7 +172,7 @@ void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size)
 		head->is.size = size;
 		return head + 1;
 	}
-	void *grown = spill_array(spill, size);
+	void *grown = spill_array(spill, size, /* clear= */ false);
 	if (!grown)
 		return NULL;
 	memcpy(grown, array, ux_min(size, head->is.size));
@@ -192,7 +192,9 @@ void ux_spill_free(void *array)
 void *ux_spill_calloc(struct ux_spill *spill, size_t n, size_t size)
 {
 	size_t bytes = 0;
-	return __builtin_mul_overflow(n, size, &bytes) ? NULL : spill_array(spill, bytes);
+	return __builtin_mul_overflow(n, size, &bytes)
+		       ? NULL
+		       : spill_array(spill, bytes, /* clear= */ true);
 }
 
 static enum ux_code window_open_spilled(struct ux_window *w, size_t size, struct ux_spill *spill,

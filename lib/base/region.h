@@ -47,8 +47,8 @@ enum {
 
 /*
  * An array like that of realloc(): of `size` bytes in a region when that is large and there is a
- * spill, else in memory. NULL begins one, whose bytes are zero; those that a growth adds are
- * undefined. Each call for one array has the same spill. Returns NULL when memory or disk space is
+ * spill, else in memory. NULL begins one. Bytes that are new are undefined. Each call for one array
+ * has the same spill. Returns NULL when memory or disk space is
  * short; then the old one stays. ux_spill_free() ends it.
  */
 void *ux_spill_realloc(struct ux_spill *spill, void *array, size_t size);
