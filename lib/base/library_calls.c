@@ -34,3 +34,16 @@ enum ux_code ux_library_calls(const char *soname, const char *missing, const cha
 }
 
 #endif
+
+enum ux_code ux_library_load(struct ux_library *library, struct ux_error *err)
+{
+	pthread_mutex_lock(&library->lock);
+	if (!library->tried)
+		library->code = ux_library_calls(library->soname, library->missing, library->names,
+						 library->n, library->calls, &library->error);
+	library->tried = true;
+	pthread_mutex_unlock(&library->lock);
+	if (library->code != UX_OK && err && err->code == UX_OK)
+		*err = library->error;
+	return library->code;
+}

@@ -5,6 +5,8 @@
 
 #include "error.h"
 
+#include <pthread.h>
+
 /*
  * Loads soname for the life of the process and writes the addresses of its functions names[0] to
  * names[n - 1] to calls, a struct of n function pointers. UX_EUNSUPPORTED: it is not installed (the
@@ -12,5 +14,27 @@
  */
 enum ux_code ux_library_calls(const char *soname, const char *missing, const char *const *names,
 			      size_t n, void *calls, struct ux_error *err) ux_must;
+
+/* A library whose functions the whole program shares, with the arguments of ux_library_calls(). */
+struct ux_library {
+	const char *soname, *missing;
+	const char *const *names;
+	size_t n;
+	void *calls;
+	pthread_mutex_t lock; /* guards the fields below */
+	bool tried;
+	enum ux_code code; /* what the first attempt gave */
+	struct ux_error error;
+};
+
+#define UX_LIBRARY(soname_, missing_, names_, calls_)                                          \
+	{                                                                                      \
+		.soname = (soname_), .missing = (missing_), .names = (names_),                 \
+		.n = ux_countof(names_), .calls = (calls_), .lock = PTHREAD_MUTEX_INITIALIZER, \
+		.error = UX_ERROR_INIT                                                         \
+	}
+
+/* Loads it with the first call; later ones return what that did. Any thread. */
+enum ux_code ux_library_load(struct ux_library *library, struct ux_error *err) ux_must;
 
 #endif
