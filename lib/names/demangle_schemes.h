@@ -23,6 +23,7 @@ struct ux_itanium_style {
 			  */
 	bool elide;      /* "<...>" in place of template arguments */
 	bool llvm;       /* as LLVM's tools write it, else as GNU's */
+	bool tree;       /* read every name as a tree, for tests: the text is the same */
 };
 
 /* C++, "_Z...", perhaps with the suffix of a clone. Source: Itanium C++ ABI, 5.1. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C++ names: from linkage name to tree to text, and the tables that all productions share. */
-#include "itanium_tree.h"
+#include "itanium_direct.h"
 
 const struct itanium_word itanium_words[] = {
 #define X(name, text) {text, sizeof(text) - 1},
@@ -35,23 +35,27 @@ const struct itanium_operator itanium_operators[] = {
 	{"rm", 2, 1, "%"},       {"rs", 2, 2, ">>"},        {"ss", 2, 3, "<=>"},
 };
 
-int itanium_operator_read(struct itanium *p)
+int itanium_operator_find(char first, char second)
 {
-	char first = itanium_peek(p), second = itanium_peek2(p);
 	size_t lo = 0, hi = ux_countof(itanium_operators);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		const char *code = itanium_operators[mid].code;
-		if (code[0] == first && code[1] == second) {
-			p->pos += 2;
+		if (code[0] == first && code[1] == second)
 			return (int)mid;
-		}
 		if (code[0] < first || (code[0] == first && code[1] < second))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return -1;
+}
+
+int itanium_operator_read(struct itanium *p)
+{
+	int number = itanium_operator_find(itanium_peek(p), itanium_peek2(p));
+	p->pos += number < 0 ? 0 : 2;
+	return number;
 }
 
 const uint8_t itanium_children[] = {
@@ -174,13 +178,14 @@ static size_t itanium_clone_suffix(const char *s, const char *end)
 	return (size_t)(p - s);
 }
 
-/* Writes the clone suffixes behind the mangled part; false when something else follows. */
-static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style style)
+/* Writes the clone suffixes from s on, behind the mangled part; false when something else is there.
+ */
+static bool itanium_put_clones(struct ux_name_text *t, const char *s, const char *end,
+			       struct ux_itanium_style style)
 {
-	struct ux_name_text *t = p->text;
-	const char *s = p->pos;
-	while (s < p->end) {
-		size_t n = *s == '.' ? itanium_clone_suffix(s, p->end) : 0;
+	const char *first = s;
+	while (s < end) {
+		size_t n = *s == '.' ? itanium_clone_suffix(s, end) : 0;
 		if (n == 0)
 			return false;
 		if (style.parameters && !style.llvm) {
@@ -190,9 +195,9 @@ static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style 
 		}
 		s += n;
 	}
-	if (style.parameters && style.llvm && p->pos < p->end) {
+	if (style.parameters && style.llvm && first < end) {
 		UX_NAME_TEXT_PUT(t, " (");
-		ux_name_text_put(t, p->pos, (size_t)(p->end - p->pos));
+		ux_name_text_put(t, first, (size_t)(end - first));
 		UX_NAME_TEXT_PUT(t, ")");
 	}
 	return true;
@@ -212,16 +217,11 @@ static uint16_t itanium_block_invocation(struct itanium *p, uint16_t root)
 	return itanium_node(p, ITANIUM_SPECIAL, ITANIUM_T_BLOCK_INVOCATION, root, 0);
 }
 
-bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
-			 struct ux_name_text *text)
+/* block: the name is of an Apple block's function, and its suffix follows. */
+static bool itanium_demangle_tree(struct ux_bytes name, bool block, struct ux_itanium_style style,
+				  struct ux_name_text *text)
 {
 	struct itanium p;
-	size_t block = ux_bytes_starts(name, UX_STR("____Z"))  ? 3
-		       : ux_bytes_starts(name, UX_STR("___Z")) ? 2
-							       : 0;
-	name = ux_bytes(name.data + block, name.size - block);
-	if (name.size > ITANIUM_NAME_MOST || !ux_bytes_starts(name, UX_STR("_Z")))
-		return false;
 	p.text = text;
 	p.start = (const char *)name.data;
 	p.pos = p.start + 2;
@@ -236,5 +236,21 @@ bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
 	if (block)
 		root = itanium_block_invocation(&p, root);
 	return root && (p.pos == p.end || *p.pos == '.') && itanium_print(&p, root, style) &&
-	       itanium_put_clones(&p, style) && !text->failed;
+	       itanium_put_clones(text, p.pos, p.end, style) && !text->failed;
+}
+
+bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
+			 struct ux_name_text *text)
+{
+	size_t block = ux_bytes_starts(name, UX_STR("____Z"))  ? 3
+		       : ux_bytes_starts(name, UX_STR("___Z")) ? 2
+							       : 0;
+	name = ux_bytes(name.data + block, name.size - block);
+	if (name.size > ITANIUM_NAME_MOST || !ux_bytes_starts(name, UX_STR("_Z")))
+		return false;
+	const char *pos = NULL, *end = (const char *)name.data + name.size;
+	bool direct = !block && !style.tree && style.parameters && !style.elide && !style.llvm;
+	if (direct && itanium_direct(name, text, &pos))
+		return itanium_put_clones(text, pos, end, style) && !text->failed;
+	return itanium_demangle_tree(name, block != 0, style, text);
 }

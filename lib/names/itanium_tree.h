@@ -391,7 +391,10 @@ struct itanium_operator {
 
 extern const struct itanium_operator itanium_operators[];
 
-/* Reads an operator and returns its number; -1: there is none. */
+/* The number of an operator; -1: there is none. */
+int itanium_operator_find(char first, char second);
+
+/* The same for the operator that is read. */
 int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */
@@ -441,6 +444,9 @@ ux_inline uint16_t itanium_leave(struct itanium *p, uint16_t result)
 	p->text->depth--;
 	return result;
 }
+
+/* Builtin types by letter: 1 + enum itanium_text, or 0. */
+extern const uint8_t itanium_builtins[26];
 
 /* Writes node `root`; false when that exceeds the budget of p->text. */
 bool itanium_print(struct itanium *p, uint16_t root, struct ux_itanium_style style);

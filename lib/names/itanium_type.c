@@ -2,8 +2,7 @@
 /* Productions of types, template arguments and substitutions. */
 #include "itanium_tree.h"
 
-/* Builtin types by letter: 1 + enum itanium_text, or 0. */
-static const uint8_t builtins[26] = {
+const uint8_t itanium_builtins[26] = {
 	['a' - 'a'] = ITANIUM_T_SCHAR + 1,    ['b' - 'a'] = ITANIUM_T_BOOL + 1,
 	['c' - 'a'] = ITANIUM_T_CHAR + 1,     ['d' - 'a'] = ITANIUM_T_DOUBLE + 1,
 	['e' - 'a'] = ITANIUM_T_LDOUBLE + 1,  ['f' - 'a'] = ITANIUM_T_FLOAT + 1,
@@ -484,9 +483,9 @@ static uint16_t itanium_type_of(struct itanium *p, char c)
 uint16_t itanium_type(struct itanium *p)
 {
 	char c = itanium_peek(p);
-	if (c >= 'a' && c <= 'z' && builtins[c - 'a']) {
+	if (c >= 'a' && c <= 'z' && itanium_builtins[c - 'a']) {
 		p->pos++;
-		return itanium_text_node(p, (enum itanium_text)(builtins[c - 'a'] - 1));
+		return itanium_text_node(p, (enum itanium_text)(itanium_builtins[c - 'a'] - 1));
 	}
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
