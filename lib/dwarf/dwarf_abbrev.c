@@ -344,17 +344,16 @@ ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbr
 static bool abbrev_parse_known(struct abbrev_parser *p, uint64_t code,
 			       struct ux_dwarf_known_key key)
 {
-	const struct ux_dwarf_known_abbrev *const *found =
-		ux_dwarf_known_map_find(&p->known->map, key);
-	if (!found)
+	const struct ux_dwarf_known_abbrev *known = ux_dwarf_known_find(p->known, key);
+	if (!known)
 		return false;
-	const struct ux_dwarf_known_abbrev *known = *found;
 	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
 	struct ux_dwarf_abbrev entry = known->entry;
 	struct ux_dwarf_step step = known->step;
-	if (step.call > 0) {
+	if (known->call > 0) {
 		bool room = calls->size < UX_DWARF_CALLS_MOST;
-		if (room && !ux_dwarf_call_layout_vec_append(calls, known->call))
+		if (room &&
+		    !ux_dwarf_call_layout_vec_append(calls, p->known->calls.data[known->call - 1]))
 			p->no_memory = true;
 		step.call = room ? (uint8_t)calls->size : 0;
 	}
@@ -372,11 +371,11 @@ static void abbrev_keep(struct abbrev_parser *p, const struct ux_dwarf_step *ste
 	const uint8_t *start = key.bytes.data;
 	if (p->cur.failed || (size_t)(p->cur.pos - start) != key.bytes.size)
 		return;
-	struct ux_dwarf_known_abbrev known = {.entry = p->entry, .step = *step};
-	known.entry.attrs -= (uint32_t)(start - p->start);
-	if (step->call > 0)
-		known.call = p->buffers->calls.data[step->call - 1];
-	if (!ux_dwarf_known_add(p->known, key, &known))
+	struct ux_dwarf_abbrev entry = p->entry;
+	entry.attrs -= (uint32_t)(start - p->start);
+	const struct ux_dwarf_call_layout *call =
+		step->call > 0 ? &p->buffers->calls.data[step->call - 1] : NULL;
+	if (!ux_dwarf_known_add(p->known, key, &entry, step, call))
 		p->no_memory = true;
 }
 

@@ -258,34 +258,47 @@ struct ux_dwarf_known_key {
 	bool wide; /* the code has two bytes */
 };
 
-/* What a declaration was translated to. Code and `attrs` of the entry differ from table to table,
- * and so does the number of the layout. */
+/*
+ * What a declaration was translated to. Code and `attrs` of the entry differ from table to table,
+ * and so does the number of the layout. The struct is small, since thousands of them are looked at
+ * in an order that no cache foresees.
+ */
 struct ux_dwarf_known_abbrev {
 	struct ux_dwarf_abbrev entry;
-	struct ux_dwarf_step step; /* has a layout: step.call is not 0 */
-	struct ux_dwarf_call_layout call;
-	uint8_t bytes[]; /* of the key */
+	struct ux_dwarf_step step;
+	uint32_t call; /* number of its layout of a call, from 1 on; 0: it has none */
+	uint8_t size;  /* of the key, */
+	bool wide;     /* which has this */
+	uint8_t bytes[];
 };
+
+static_assert(UX_DWARF_KNOWN_BYTES <= UINT8_MAX, "`size` is a byte");
 
 ux_inline uint64_t ux_dwarf_known_hash(struct ux_dwarf_known_key key)
 {
 	return ux_hash_bytes(key.bytes) ^ (uint64_t)key.wide << 32;
 }
 
-ux_inline bool ux_dwarf_known_eq(struct ux_dwarf_known_key a, struct ux_dwarf_known_key b)
+ux_inline bool ux_dwarf_known_is(const struct ux_dwarf_known_abbrev *known,
+				 struct ux_dwarf_known_key key)
 {
-	return a.wide == b.wide && a.bytes.size == b.bytes.size &&
-	       memcmp(a.bytes.data, b.bytes.data, a.bytes.size) == 0;
+	return known->wide == key.wide && known->size == key.bytes.size &&
+	       memcmp(known->bytes, key.bytes.data, key.bytes.size) == 0;
 }
 
-UX_MAP(ux_dwarf_known_map, struct ux_dwarf_known_key, const struct ux_dwarf_known_abbrev *,
-       ux_dwarf_known_hash, ux_dwarf_known_eq);
+#define UX_DWARF_KNOWN_HASH_(hash) (hash)
+#define UX_DWARF_KNOWN_SAME_(a, b) ((a) == (b))
+
+/* Found by the hash of the key alone. Of declarations with one hash the first is kept. */
+UX_MAP(ux_dwarf_known_map, uint64_t, const struct ux_dwarf_known_abbrev *, UX_DWARF_KNOWN_HASH_,
+       UX_DWARF_KNOWN_SAME_);
 
 /* The declarations that one thread has translated. The words of their programs are in the buffers
  * that these belong to. */
 struct ux_dwarf_known {
 	struct ux_dwarf_known_map map;
-	struct ux_arena arena;         /* has the abbreviations */
+	struct ux_arena arena; /* has the abbreviations */
+	struct ux_dwarf_call_layout_vec calls;
 	struct ux_dwarf_layout layout; /* they were translated for it, */
 	bool columns;                  /* and for this selection of attributes */
 };
@@ -297,9 +310,20 @@ struct ux_dwarf_known {
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
 			  size_t words);
 
-/* Keeps a translation, if there is room for it. False when memory is short. */
+/* Returns what the declaration was translated to, or NULL. */
+ux_inline const struct ux_dwarf_known_abbrev *ux_dwarf_known_find(
+	const struct ux_dwarf_known *known, struct ux_dwarf_known_key key)
+{
+	const struct ux_dwarf_known_abbrev *const *found =
+		ux_dwarf_known_map_find(&known->map, ux_dwarf_known_hash(key));
+	return found && ux_dwarf_known_is(*found, key) ? *found : NULL;
+}
+
+/* Keeps a translation, if there is room for it; call: its layout of a call, or NULL. False when
+ * memory is short. */
 bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key key,
-			const struct ux_dwarf_known_abbrev *abbrev) ux_must;
+			const struct ux_dwarf_abbrev *entry, const struct ux_dwarf_step *step,
+			const struct ux_dwarf_call_layout *call) ux_must;
 
 void ux_dwarf_known_deinit(struct ux_dwarf_known *known);
 

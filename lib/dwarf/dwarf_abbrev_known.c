@@ -23,29 +23,37 @@ bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout l
 }
 
 bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key key,
-			const struct ux_dwarf_known_abbrev *abbrev)
+			const struct ux_dwarf_abbrev *entry, const struct ux_dwarf_step *step,
+			const struct ux_dwarf_call_layout *call)
 {
 	bool fresh = false;
 	if (known->map.size >= UX_DWARF_KNOWN_MOST)
 		return true;
 	struct ux_dwarf_known_abbrev *made =
 		ux_arena_alloc(&known->arena, sizeof(*made) + key.bytes.size, _Alignof(uint64_t));
-	if (!made)
+	if (!made || (call && !ux_dwarf_call_layout_vec_append(&known->calls, *call)))
 		return false;
-	*made = *abbrev;
+	*made = (struct ux_dwarf_known_abbrev){
+		.entry = *entry,
+		.step = *step,
+		.call = call ? (uint32_t)known->calls.size : 0,
+		.size = (uint8_t)key.bytes.size,
+		.wide = key.wide,
+	};
 	memcpy(made->bytes, key.bytes.data, key.bytes.size);
-	key.bytes.data = made->bytes;
 	const struct ux_dwarf_known_abbrev **slot =
-		ux_dwarf_known_map_insert(&known->map, key, &fresh);
+		ux_dwarf_known_map_insert(&known->map, ux_dwarf_known_hash(key), &fresh);
 	if (!slot)
 		return false;
-	*slot = made;
+	if (fresh)
+		*slot = made;
 	return true;
 }
 
 void ux_dwarf_known_deinit(struct ux_dwarf_known *known)
 {
 	ux_dwarf_known_map_deinit(&known->map);
+	ux_dwarf_call_layout_vec_deinit(&known->calls);
 	ux_arena_deinit(&known->arena);
 	*known = (struct ux_dwarf_known){0};
 }
