@@ -12,6 +12,17 @@
 
 #define NO_FUNCTION UINT32_MAX
 
+enum {
+	LATE_CALLS = 16, /* about as many loads as a processor has in flight at a time */
+};
+
+/* An inlined call whose name has no number yet. */
+struct late_call {
+	struct ux_dwarf_ref origin;
+	uint64_t off;   /* of its DIE */
+	uint32_t index; /* among the unit's inlined calls */
+};
+
 /* An open function or inlined call, to which the DIEs inside of it belong. */
 struct scope {
 	uint32_t depth;    /* depth of its children */
@@ -50,6 +61,11 @@ struct die_walk {
 	enum nesting nesting;
 	const uint8_t *start; /* offset 0 of .debug_info */
 	bool interleaved;     /* there was a function inside of another function's DIE */
+	/* The table of names is larger than the CPU's caches, so that each call's place in it is
+	 * prefetched while others are read. Names are numbered in the order of DIEs all the same:
+	 * that of a function, too, only after those of the calls in front of it. */
+	struct late_call late[LATE_CALLS];
+	unsigned n_late;
 	struct scope scopes[UX_DWARF_NEST_MOST];
 };
 
@@ -100,6 +116,20 @@ static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_di
 	w->code->bad_ranges += code != UX_OK;
 	*ret_first = (uint32_t)before;
 	*ret_count = (uint32_t)(ranges->size - before);
+	return UX_OK;
+}
+
+/* Numbers the names of the calls that have none yet. */
+static enum ux_code die_number_late(struct die_walk *w)
+{
+	struct ux_code_inline *calls = w->code->inlines.data;
+	for (unsigned i = 0; i < w->n_late; i++) {
+		const struct late_call *late = &w->late[i];
+		UX_TRY(ux_dwarf_names_of_origin(w->names, late->off, late->origin,
+						/* nested= */ false, &calls[late->index].name,
+						w->err));
+	}
+	w->n_late = 0;
 	return UX_OK;
 }
 
@@ -169,6 +199,7 @@ static enum ux_code die_walk_function(struct die_walk *w, const struct ux_dwarf_
 	UX_TRY(die_walk_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	if (live) {
+		UX_TRY(die_number_late(w));
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
 		f.skipped = function_is_skipped(w->code, &f);
@@ -222,6 +253,7 @@ static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_di
 		.depth = w->scopes[w->n_scopes - 1].inlines + 1,
 	};
 	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
+	UX_TRY(die_number_late(w));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* nested= */ false, &node.name, w->err));
 	if (w->code->columns && !die_place_call(w, die, &node))
 		return ux_error_nomem(w->err);
@@ -262,9 +294,13 @@ static enum ux_code die_walk_call(struct die_walk *w, const uint8_t *die,
 		w->code->bad_ranges += code != UX_OK;
 	}
 	node.range_count = (uint32_t)ranges->size - node.range_first;
-	UX_TRY(ux_dwarf_names_of_origin(w->names, (uint64_t)(die - w->start), to,
-					/* nested= */ false, &node.name, w->err));
-	return die_append_call(w, &node, step->depth > 0);
+	if (w->n_late == LATE_CALLS)
+		UX_TRY(die_number_late(w));
+	ux_dwarf_names_prefetch(w->names, to);
+	uint32_t index = (uint32_t)w->code->inlines.size;
+	UX_TRY(die_append_call(w, &node, step->depth > 0));
+	w->late[w->n_late++] = (struct late_call){to, (uint64_t)(die - w->start), index};
+	return UX_OK;
 }
 
 /* Returns the kind of a DIE with this abbreviation in its current scope. */
@@ -394,26 +430,28 @@ ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, 
 }
 
 enum {
-	WARM_MOST = 4 << 20, /* bytes; more would not stay in the processor's caches */
+	WARM_BYTES = 1 << 19, /* half of what is a common size of a second-level cache */
 	CACHE_LINE = 64,
 };
 
 /*
- * Reads one byte of each cache line in front of the walk. The hardware prefetcher follows such a
- * pass at the speed of memory, while each jump of the walk to a sibling would wait for it.
+ * Reads one byte of each cache line of the next part in front of the walk, and returns where it
+ * ends. The hardware prefetcher follows such a pass at the speed of memory, while each jump of the
+ * walk to a sibling would wait for it.
  */
-static void die_walk_warm(const struct ux_cur *c)
+static const uint8_t *die_walk_warm(const struct ux_cur *c)
 {
 	const volatile uint8_t *p = c->pos;
-	size_t n = ux_min(ux_cur_left(c), (size_t)WARM_MOST);
+	size_t n = ux_min(ux_cur_left(c), (size_t)WARM_BYTES);
 	for (size_t i = 0; i < n; i += CACHE_LINE)
 		(void)p[i];
+	return c->pos + n;
 }
 
 static enum ux_code die_walk_unit(struct die_walk *w)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
-	die_walk_warm(&c);
+	const uint8_t *warm = c.pos;
 	w->strider = ux_dwarf_strider_of(w->ctx, &c);
 	w->start = c.start;
 	w->depth = 1;
@@ -423,6 +461,8 @@ static enum ux_code die_walk_unit(struct die_walk *w)
 		uint64_t passed = 0;
 		uint32_t depth = w->depth;
 		const uint8_t *next = NULL;
+		if (c.pos >= warm)
+			warm = die_walk_warm(&c);
 		c.pos = ux_dwarf_stride(&w->strider, c.pos, w->stop, UX_STEP_USELESS, w->floor,
 					&depth, &passed);
 		w->depth = depth;
@@ -501,9 +541,11 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 	w.code = code;
 	w.err = err;
 	w.n_scopes = 0;
+	w.n_late = 0;
 	w.nesting = nesting_of(ctx);
 	w.interleaved = false;
 	enum ux_code result = die_walk_unit(&w);
+	UX_TRY(die_number_late(&w));
 	UX_TRY(ux_dwarf_names_end(names, err));
 	if (w.interleaved)
 		UX_TRY(functions_gather_inlines(code, err));

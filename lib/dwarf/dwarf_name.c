@@ -312,6 +312,13 @@ static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux
 					     : ux_error_nomem(err);
 }
 
+void ux_dwarf_names_prefetch(const struct ux_dwarf_names *names, struct ux_dwarf_ref to)
+{
+	if (names->cap > 0)
+		__builtin_prefetch(
+			&names->slots[(size_t)ux_hash_u64(die_ref_key(&to)) & (names->cap - 1)]);
+}
+
 enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t from,
 				      struct ux_dwarf_ref to, bool nested, uint32_t *ret,
 				      struct ux_error *err)

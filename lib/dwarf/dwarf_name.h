@@ -170,6 +170,9 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
+/* Prefetches what ux_dwarf_names_of_origin() will read first. */
+void ux_dwarf_names_prefetch(const struct ux_dwarf_names *names, struct ux_dwarf_ref to);
+
 /*
  * The same for a DIE at offset `from` that has no name, but refers to `to` by abstract_origin or
  * specification.

@@ -115,6 +115,22 @@ ux_inline const uint8_t *ux_dwarf_stride_jump(const struct ux_dwarf_strider *s,
 }
 
 /*
+ * Moves `die` by the size of its step, which is compared with that of the DIE before: parameters,
+ * types and variables come in runs of one size. While the guess is right, the processor goes on to
+ * the next DIE before the size has been loaded.
+ */
+ux_inline const uint8_t *ux_dwarf_stride_fixed(const uint8_t *die, size_t size, size_t *guess)
+{
+	size_t guessed = *guess;
+	if (size == guessed) {
+		__asm__("" : "+r"(guessed)); /* so that `size` is not used here */
+		return die + guessed;
+	}
+	*guess = size;
+	return die + size;
+}
+
+/*
  * Skips DIEs as long as their steps allow it and have none of the `stop` flags. DIEs that have the
  * `jump` flag are skipped with their children. Stops as soon as *depth is below `floor`, in front
  * of any other DIE, and near the end of the unit. Returns the place it stopped at; the DIEs that
@@ -127,12 +143,13 @@ ux_inline const uint8_t *ux_dwarf_stride(const struct ux_dwarf_strider *s, const
 	const unsigned special = stop | jump | UX_STEP_TEXT | UX_STEP_BLOCK;
 	uint32_t now = *depth;
 	uint64_t n = 0;
+	size_t guess = 0;
 	for (; die < s->limit && now >= floor; n++) {
 		const struct ux_dwarf_step *step = ux_dwarf_stride_step(s, die);
 		if (ux_unlikely(!step))
 			break;
 		if (ux_likely((step->flags & special) == 0)) {
-			die += step->size;
+			die = ux_dwarf_stride_fixed(die, step->size, &guess);
 			now += (uint32_t)(int32_t)step->depth;
 			continue;
 		}
