@@ -16,6 +16,8 @@ struct overlap_span {
 	uint32_t node;
 	size_t beyond; /* 1 + the index of the nearest sibling in front of it that ends behind it;
 			  0: there is none. Those between them end before it. */
+	size_t before; /* as `beyond`, of the nearest one that starts in front of it. Those between
+			  them start where it starts, or behind that. */
 };
 
 static bool overlap_touches(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
@@ -105,9 +107,15 @@ static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym
 		if (at->depth != own.depth)
 			break;
 		ux_budget_consume(steps, 1);
-		i = at->hi <= own.lo ? at->beyond : i - 1;
-		if (at->lo >= own.hi || at->hi <= own.lo)
+		if (at->hi <= own.lo) {
+			i = at->beyond;
 			continue;
+		}
+		if (at->lo >= own.hi) {
+			i = at->before;
+			continue;
+		}
+		i--;
 		const struct ux_code_inline *sibling = &nodes->data[at->node];
 		if (sibling->range_count > 0 && overlap_touches(ranges, sibling, node) &&
 		    overlap_exists(ranges, sibling, node, steps) &&
@@ -125,13 +133,15 @@ static size_t overlap_push(const struct ux_code_inline_vec *nodes,
 {
 	const struct ux_code_inline *node = &nodes->data[i];
 	const struct ux_gsym_range *r = ranges->data + node->range_first;
-	struct overlap_span own = {r[0].lo, r[node->range_count - 1].hi, node->depth, i, 0};
+	struct overlap_span own = {r[0].lo, r[node->range_count - 1].hi, node->depth, i, 0, 0};
 	while (n > 0 && spans[n - 1].depth > own.depth)
 		n--;
 	if (n > 0 && spans[n - 1].depth == own.depth)
-		own.beyond = n;
+		own.beyond = own.before = n;
 	while (own.beyond > 0 && spans[own.beyond - 1].hi <= own.hi)
 		own.beyond = spans[own.beyond - 1].beyond;
+	while (own.before > 0 && spans[own.before - 1].lo >= own.lo)
+		own.before = spans[own.before - 1].before;
 	spans[n] = own;
 	return n + 1;
 }
@@ -261,12 +271,34 @@ static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 	return true;
 }
 
+/* Most calls have one range, which lies in the piece and in one range of the parent: then nothing
+ * is cut. *ret is that range; false for all other calls. */
+ux_inline bool calls_fit(const struct ux_unit_cutter *c, const struct ux_code_inline *node,
+			 uint64_t lo, uint64_t hi, const struct ux_code_inline *parent,
+			 struct ux_gsym_range *ret)
+{
+	if (node->range_count != 1)
+		return false;
+	const struct ux_range own = c->unit->ranges[node->range_first];
+	if (own.lo < lo || own.hi > hi || own.lo >= own.hi)
+		return false;
+	*ret = (struct ux_gsym_range){(uint32_t)(own.lo - lo), (uint32_t)(own.hi - lo)};
+	const struct ux_gsym_range *p = c->ranges.data + parent->range_first;
+	const struct ux_gsym_range *end = p + parent->range_count;
+	while (p < end && p->hi <= ret->lo)
+		p++;
+	return p < end && p->lo <= ret->lo && p->hi >= ret->hi;
+}
+
 /* Appends the ranges of one inlined call, cut to the piece and to its parent, to c->ranges. */
 static bool calls_cut(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi,
 		      const struct ux_code_inline *parent)
 {
 	uint32_t first = (uint32_t)c->ranges.size;
+	struct ux_gsym_range whole;
+	if (calls_fit(c, node, lo, hi, parent, &whole))
+		return ux_gsym_range_vec_append(&c->ranges, whole);
 	if (!calls_add_ranges(c, node, lo, hi) ||
 	    (node->range_count == 0 && !calls_add_children(c, node, end, lo, hi)))
 		return false;
@@ -287,11 +319,11 @@ static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 		.range_first = (uint32_t)c->ranges.size,
 	};
 	/* ranges[0] is that of the function itself */
-	struct ux_code_inline whole = {.range_first = 0, .range_count = 1};
-	if (c->open.size > 1)
-		whole = c->inlines.data[parent->index];
+	const struct ux_code_inline function = {.range_first = 0, .range_count = 1};
+	const struct ux_code_inline *outer =
+		c->open.size > 1 ? &c->inlines.data[parent->index] : &function;
 	*ret_kept = false;
-	if (!calls_cut(c, node, end, lo, hi, &whole))
+	if (!calls_cut(c, node, end, lo, hi, outer))
 		return false;
 	made.range_count = (uint32_t)c->ranges.size - made.range_first;
 	if (made.range_count == 0)

@@ -298,6 +298,46 @@ static void later_sibling_has_what_both_claim(void **state)
 	made_deinit(&m);
 }
 
+enum {
+	SIBLINGS = 24,
+	SHARED = 0x60 /* bytes of code that they share */
+};
+
+/* Siblings in no order, of which many overlap; the oracle is one number for each byte. */
+static void siblings_in_any_order_share_as_the_last_one_says(void **state)
+{
+	(void)state;
+	uint32_t dice = 1;
+	for (int round = 0; round < 40; round++) {
+		struct made m;
+		unsigned owner[SHARED] = {0};
+		made_init(&m);
+		add_abbrevs(&m);
+		begin_unit(&m, 0xffffff);
+		uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+		MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(SHARED));
+		for (unsigned i = 1; i <= SIBLINGS; i++) {
+			dice = dice * 1103515245 + 12345;
+			unsigned lo = (dice >> 8) % SHARED, size = 1 + (dice >> 20) % 12;
+			size = ux_min(size, SHARED - lo);
+			MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1100 + lo), N(size), N(0), N(i));
+			make_null(&m.dwarf);
+			for (unsigned b = 0; b < size; b++)
+				owner[lo + b] = i;
+		}
+		make_null(&m.dwarf);
+		end_unit(&m);
+		made_extract(&m);
+		for (unsigned b = 0; b < SHARED; b++) {
+			char want[32];
+			snprintf(want, sizeof(want), "%sf :%u", owner[b] ? "callee :0 < " : "",
+				 owner[b]);
+			assert_string_equal(at(&m, 0x1100 + b), want);
+		}
+		made_deinit(&m);
+	}
+}
+
 static void inlined_call_without_ranges_has_those_of_its_children(void **state)
 {
 	(void)state;
@@ -828,6 +868,7 @@ int main(void)
 		UX_TEST(segments_of_a_relocatable_file_are_no_code),
 		UX_TEST(inlined_call_outside_its_parent_is_clipped),
 		UX_TEST(later_sibling_has_what_both_claim),
+		UX_TEST(siblings_in_any_order_share_as_the_last_one_says),
 		UX_TEST(inlined_call_without_ranges_has_those_of_its_children),
 		UX_TEST(nameless_function_takes_the_symbols_name_or_is_dropped),
 		UX_TEST(symbols_fill_what_dwarf_leaves),
