@@ -2,6 +2,7 @@
 /* Reads DWARF units as units of code. */
 #include "dwarf_units.h"
 
+#include "code_reader.h"
 #include "dwarf_code.h"
 #include "dwarf_ranges.h"
 #include "split_files.h"

@@ -2,6 +2,7 @@
 /* Reads Go's own tables as units of code. */
 #include "go_source.h"
 
+#include "code_reader.h"
 #include "gosym_code.h"
 #include "order.h"
 

@@ -9,6 +9,8 @@
 #include "pool.h"
 
 enum {
+	NESTED_PART = 8, /* room for one more piece of so many, cut by those inside of it */
+
 	/* bytes of names that are compared when nothing else decides an order */
 	NAMES_COMPARED = 1 << 12,
 
@@ -129,6 +131,9 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 {
 	ux_cleanup(open_stack_deinit) struct open_vec stack = {0};
+	/* Few pieces lie inside of others. A list that grows is copied, to pages that are new. */
+	if (!ux_piece_vec_reserve(m->out, m->out->size + sorted->size + sorted->size / NESTED_PART))
+		return ux_error_nomem(m->err);
 	for (size_t i = 0; i < sorted->size; i++) {
 		const struct ux_piece *p = &sorted->data[i];
 		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
@@ -409,8 +414,6 @@ static enum ux_code merge_functions(struct merger *m, const struct ux_collection
 	sort(&raw);
 	UX_TRY(name_functions(m, &raw));
 	UX_TRY(add_inner_entries(m, &raw));
-	if (!ux_piece_vec_reserve(functions, raw.size))
-		return ux_error_nomem(m->err);
 	m->out = functions;
 	return flatten(m, &raw);
 }

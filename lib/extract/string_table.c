@@ -50,7 +50,7 @@ void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigne
 	while (table->slots_cap / 4 * 3 < expected)
 		table->slots_cap *= 2;
 	table->slots = ux_spill_calloc(spill, table->slots_cap, sizeof(*table->slots));
-	table->no_memory = !table->slots;
+	table->no_memory = !table->slots || !ux_string_entry_vec_reserve(&table->entries, expected);
 }
 
 void ux_string_table_deinit(struct ux_string_table *table)
