@@ -136,6 +136,7 @@ enum {
 /* Addresses of a group, by their index in it. */
 struct place_group {
 	size_t n;
+	size_t before;       /* function of the last address of the group before, or 0 */
 	size_t at[GROUP];    /* the function */
 	uint64_t off[GROUP]; /* from g->base, later from the function's start */
 	const struct gsym_cut *cut[GROUP];
@@ -153,25 +154,31 @@ static bool place_group_is_sorted(const struct place_group *p)
 	return sorted;
 }
 
-/* The last of n functions from `first` on whose start is not above off; else `first`. */
-ux_inline size_t place_search_one(const struct ux_gsym *g, size_t first, size_t n, uint64_t off,
-				  unsigned width, bool swap)
+/*
+ * How many functions from `first` on have to be looked at for an address: all but some that start
+ * behind it. The steps double, since the next address is mostly in one of the next functions.
+ */
+ux_inline size_t place_search_width(const struct ux_gsym *g, size_t first, uint64_t off,
+				    unsigned width, bool swap)
 {
-	for (size_t left = n; left > 1; left -= left / 2)
-		first += left / 2 &
-			 -(size_t)(gsym_table_at(g->addrs, first + left / 2, width, swap) <= off);
-	return first;
+	size_t n = 2 * GROUP, most = g->n_functions - first;
+	while (n < most && gsym_table_at(g->addrs, first + n, width, swap) <= off)
+		n *= 2;
+	return ux_min(n, most);
 }
 
-/* As gsym_table_search(), for all of them; equal values are not searched for. */
+/*
+ * As gsym_table_search(), for all of them; equal values are not searched for. Sorted ones begin at
+ * the last function of the group before, if that is not behind them.
+ */
 ux_inline void place_search(struct place_group *p, const struct ux_gsym *g, unsigned width,
 			    bool swap)
 {
 	size_t first = 0, n = g->n_functions;
-	if (place_group_is_sorted(p)) { /* between the function of the first and that of the last */
-		first = place_search_one(g, 0, n, p->off[0], width, swap);
-		n = place_search_one(g, first, n - first, p->off[p->n - 1], width, swap) + 1 -
-		    first;
+	if (place_group_is_sorted(p)) {
+		if (gsym_table_at(g->addrs, p->before, width, swap) <= p->off[0])
+			first = p->before;
+		n = place_search_width(g, first, p->off[p->n - 1], width, swap);
 	}
 	for (size_t k = 0; k < p->n; k++)
 		p->at[k] = first;
@@ -182,6 +189,7 @@ ux_inline void place_search(struct place_group *p, const struct ux_gsym *g, unsi
 								   swap) <= p->off[k]);
 		left -= half;
 	}
+	p->before = p->at[p->n - 1];
 }
 
 static void place_search_functions(struct place_group *p, const struct ux_gsym *g)
@@ -198,6 +206,7 @@ static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_
 {
 	size_t at = p->at[k];
 	bool refused = false;
+	p->cut[k] = NULL;
 	uint64_t start = gsym_table_at(g->addrs, at, g->addr_size, g->swap);
 	bool one = at == 0 || gsym_table_at(g->addrs, at - 1, g->addr_size, g->swap) != start;
 	if (p->off[k] == UINT64_MAX || start > p->off[k] || !one)
@@ -280,13 +289,14 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 bool ux_gsym_places_find(const struct ux_gsym *g, const uint64_t *pcs, size_t n,
 			 struct ux_work *work, struct ux_gsym_place *places)
 {
-	if (!g->index) {
+	if (!g->index || g->n_functions == 0) {
 		memset(places, 0, n * sizeof(*places));
 		return true;
 	}
 	gsym_index_note(g, n);
+	struct place_group p = {0};
 	for (size_t i = 0; i < n; i += GROUP) {
-		struct place_group p = {.n = ux_min(n - i, (size_t)GROUP)};
+		p.n = ux_min(n - i, (size_t)GROUP);
 		for (size_t k = 0; k < p.n; k++)
 			p.off[k] = pcs[i + k] < g->base ? UINT64_MAX : pcs[i + k] - g->base;
 		if (!place_find_group(&p, g, work, places + i))

@@ -27,9 +27,12 @@ enum {
 	ENTRY_CUT,
 	/* From so many addresses on a record is cut up when it is requested for the first time: the
 	 * file is in use, and the next addresses will probably be in all of its functions. */
-	MANY = 4096,
-	STEP_COST = 4,  /* steps of the search in the time of reading a byte of a record */
-	SPANS_EACH = 4, /* spans that get a bucket; each stored row gets one, too */
+	MANY = 256,
+	STEP_COST = 4,         /* steps of the search in the time of reading a byte of a record */
+	SPANS_EACH = 4,        /* spans that get a bucket; each stored row gets one, too */
+	WORK_KEPT = 16 * 1024, /* memory for cutting up a record that is kept for the next one */
+	WORD_BITS = 64,
+	WORDS_EACH = 4, /* words of a bitmap that are read in the time of sorting a boundary */
 };
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
@@ -44,6 +47,8 @@ struct ux_gsym_index {
 	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
 				 needed once */
 	struct ux_arena cuts; /* memory of cut-up records; guarded by lock while it grows */
+	struct ux_arena work; /* memory while one is made; guarded in the same way */
+	struct ux_arena_mark work_start;
 	size_t n;
 	/* release when a record is published, acquire before it is read */
 	_Atomic(uintptr_t) entries[];
@@ -51,9 +56,9 @@ struct ux_gsym_index {
 
 /* State of cutting up one record. */
 struct cut {
-	struct ux_arena arena; /* of this function alone */
-	uint64_t *off;         /* boundaries of ranges, ascending */
-	uint32_t *node;        /* the innermost node at each */
+	struct ux_arena *arena; /* of this function alone */
+	uint64_t *off;          /* boundaries of ranges, ascending */
+	uint32_t *node;         /* the innermost node at each */
 	size_t n;
 	struct gsym_innermost innermost;
 	uint64_t steps; /* budget that `innermost` began with */
@@ -64,36 +69,64 @@ struct cut {
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
-static bool index_sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
-{
-	if (!ux_order_init(order, 2 * tree->n_ranges + 1))
-		return false;
-	ux_order_add(order, 0, 0);
-	for (size_t i = 0; i < tree->n_ranges; i++) {
-		ux_order_add(order, tree->ranges[i].lo, 2 * i + 1);
-		ux_order_add(order, tree->ranges[i].hi, 2 * i + 2);
-	}
-	return ux_order_sort(order);
-}
-
-/* Collects the distinct range boundaries. UX_ELIMIT: there are too many to be worth it. */
-static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
+/* Finds the distinct boundaries by sorting. */
+static bool index_sort_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 {
 	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
-	if (tree->n_ranges > ENDS_MOST)
-		return UX_ELIMIT;
-	cut->off = ux_arena_array(&cut->arena, uint64_t, 2 * tree->n_ranges + 1);
-	cut->node = ux_arena_array(&cut->arena, uint32_t, 2 * tree->n_ranges + 1);
-	if (!cut->off || !cut->node)
-		return ux_arena_fail(&cut->arena, NULL);
-	if (!index_sort_ends(tree, &order))
-		return UX_ENOMEM;
-	cut->n = 0;
+	if (!ux_order_init(&order, 2 * tree->n_ranges + 1))
+		return false;
+	ux_order_add(&order, 0, 0);
+	for (size_t i = 0; i < tree->n_ranges; i++) {
+		ux_order_add(&order, tree->ranges[i].lo, 2 * i + 1);
+		ux_order_add(&order, tree->ranges[i].hi, 2 * i + 2);
+	}
+	if (!ux_order_sort(&order))
+		return false;
 	for (size_t i = 0; i < order.n; i++) {
 		uint64_t off = ux_order_address(&order, i);
 		if (cut->n == 0 || cut->off[cut->n - 1] != off)
 			cut->off[cut->n++] = off;
 	}
+	return true;
+}
+
+/* Finds them by a bitmap of the function's bytes, which is fast unless they are far apart. */
+static void index_mark_ends(struct cut *cut, const struct ux_gsym_tree *tree, uint64_t *marks,
+			    size_t words)
+{
+	memset(marks, 0, words * sizeof(*marks));
+	marks[0] = 1;
+	for (size_t i = 0; i < tree->n_ranges; i++) {
+		const struct ux_gsym_range *r = &tree->ranges[i];
+		marks[r->lo / WORD_BITS] |= UINT64_C(1) << r->lo % WORD_BITS;
+		marks[r->hi / WORD_BITS] |= UINT64_C(1) << r->hi % WORD_BITS;
+	}
+	for (size_t i = 0; i < words; i++)
+		for (uint64_t left = marks[i]; left != 0; left &= left - 1)
+			cut->off[cut->n++] = i * WORD_BITS + (unsigned)__builtin_ctzll(left);
+}
+
+/* Collects the distinct range boundaries. UX_ELIMIT: there are too many to be worth it. */
+static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
+{
+	size_t most = 2 * tree->n_ranges + 1;
+	uint32_t last = 0;
+	if (tree->n_ranges > ENDS_MOST)
+		return UX_ELIMIT;
+	for (size_t i = 0; i < tree->n_ranges; i++)
+		last = ux_max(last, ux_max(tree->ranges[i].lo, tree->ranges[i].hi));
+	size_t words = last / WORD_BITS + 1;
+	bool dense = words <= WORDS_EACH * most;
+	cut->off = ux_arena_array(cut->arena, uint64_t, most);
+	cut->node = ux_arena_array(cut->arena, uint32_t, most);
+	uint64_t *marks = dense ? ux_arena_array(cut->arena, uint64_t, words) : NULL;
+	if (!cut->off || !cut->node || (dense && !marks))
+		return ux_arena_fail(cut->arena, NULL);
+	cut->n = 0;
+	if (dense)
+		index_mark_ends(cut, tree, marks, words);
+	else if (!index_sort_ends(cut, tree))
+		return UX_ENOMEM;
 	return UX_OK;
 }
 
@@ -115,7 +148,7 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 {
 	struct ux_gsym_tree tree = {0};
 	if (ux_cur_more(&block))
-		UX_TRY(gsym_decode_ranges(g, block, &cut->arena, &tree));
+		UX_TRY(gsym_decode_ranges(g, block, cut->arena, &tree));
 	UX_TRY(index_find_ends(cut, &tree));
 	cut->steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST);
 	cut->innermost = (struct gsym_innermost){.off = cut->off,
@@ -125,9 +158,9 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 						 .offset_size = g->offset_size,
 						 .steps = cut->steps};
 	cut->innermost.nodes =
-		ux_arena_array(&cut->arena, struct gsym_innermost_node, cut->innermost.most);
+		ux_arena_array(cut->arena, struct gsym_innermost_node, cut->innermost.most);
 	if (!cut->innermost.nodes)
-		return ux_arena_fail(&cut->arena, NULL);
+		return ux_arena_fail(cut->arena, NULL);
 	if (!gsym_innermost_find(&cut->innermost, block))
 		return UX_ECORRUPT;
 	index_join_spans(cut);
@@ -142,10 +175,10 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
  */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {
-	cut->rows = ux_arena_array(&cut->arena, struct gsym_index_row,
+	cut->rows = ux_arena_array(cut->arena, struct gsym_index_row,
 				   ux_cur_left(&block) / ROW_BYTES + 1);
 	if (!cut->rows)
-		return ux_arena_fail(&cut->arena, NULL);
+		return ux_arena_fail(cut->arena, NULL);
 	if (!ux_cur_more(&block))
 		return UX_OK;
 	struct gsym_lines l = gsym_lines_start(block);
@@ -244,30 +277,46 @@ static struct gsym_cut *index_pack(struct cut *cut, struct ux_arena *arena)
 	return made;
 }
 
+/* The memory for cutting up a record, of which the first block is kept. NULL: memory is short. */
+static struct ux_arena *index_work(struct ux_gsym_index *index)
+{
+	struct ux_arena *work = &index->work;
+	if (work->last)
+		return work;
+	ux_arena_init(work, WORK_KEPT + ux_min(index->most, (size_t)FUNCTION_BUDGET));
+	uint8_t *first = ux_arena_alloc(work, WORK_KEPT, _Alignof(max_align_t));
+	if (!first)
+		return NULL;
+	index->work_start = (struct ux_arena_mark){work->last, first};
+	ux_arena_rewind(work, index->work_start);
+	return work;
+}
+
 /* *ret is NULL for a record that cannot be cut up; *ret_steps are what it took. UX_ENOMEM. */
 static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
 				     struct gsym_cut **ret, uint64_t *ret_steps)
 {
-	ux_cleanup(ux_free_ptr) struct cut *cut = calloc(1, sizeof(*cut));
+	struct cut cut = {
+		.arena = index_work(g->index),
+		.head = {.size = r->size,
+			 .name = r->name,
+			 .tree = r->inlines.pos,
+			 .tree_size = (uint32_t)ux_cur_left(&r->inlines),
+			 .lines = r->lines.pos,
+			 .lines_size = (uint32_t)ux_cur_left(&r->lines)},
+	};
 	*ret = NULL;
-	if (!cut)
+	if (!cut.arena)
 		return UX_ENOMEM;
-	cut->head.size = r->size;
-	cut->head.name = r->name;
-	cut->head.tree = r->inlines.pos;
-	cut->head.tree_size = (uint32_t)ux_cur_left(&r->inlines);
-	cut->head.lines = r->lines.pos;
-	cut->head.lines_size = (uint32_t)ux_cur_left(&r->lines);
-	ux_arena_init(&cut->arena, ux_min(g->index->most, (size_t)FUNCTION_BUDGET));
-	enum ux_code code = index_cut_lines(cut, r->lines);
+	enum ux_code code = index_cut_lines(&cut, r->lines);
 	if (code == UX_OK)
-		code = index_cut_tree(cut, g, r->inlines);
+		code = index_cut_tree(&cut, g, r->inlines);
 	if (code == UX_OK) {
-		*ret = index_pack(cut, &g->index->cuts);
+		*ret = index_pack(&cut, &g->index->cuts);
 		code = *ret || g->index->cuts.over ? UX_OK : UX_ENOMEM;
 	}
-	*ret_steps = cut->steps - cut->innermost.steps;
-	ux_arena_deinit(&cut->arena);
+	*ret_steps = cut.steps - cut.innermost.steps;
+	ux_arena_rewind(cut.arena, g->index->work_start);
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
@@ -289,7 +338,8 @@ static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t 
 	if (cut) {
 		cut->first = index->n_nodes;
 		index->n_nodes += cut->n_nodes;
-		atomic_store_explicit(&index->bytes, index_size(index->n) + index->cuts.used,
+		atomic_store_explicit(&index->bytes,
+				      index_size(index->n) + index->cuts.used + index->work.used,
 				      memory_order_relaxed);
 	}
 	atomic_store_explicit(&index->entries[i], entry, memory_order_release);
@@ -303,6 +353,7 @@ static void index_destroy(struct ux_gsym_index *index)
 	if (!index)
 		return;
 	ux_arena_deinit(&index->cuts);
+	ux_arena_deinit(&index->work);
 	pthread_mutex_destroy(&index->lock);
 	free(index);
 }
