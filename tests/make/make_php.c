@@ -25,7 +25,11 @@ static uint64_t room(struct make_php *m, size_t size)
 /* A zend_string. */
 static uint64_t make_string(struct make_php *m, const char *text, size_t n)
 {
-	uint64_t s = room(m, 24 + n + 1);
+	uint64_t s = room(m, 24 + n + 1), hash = 5381;
+	for (size_t i = 0; i < n; i++)
+		hash = hash * 33 + (uint8_t)text[i];
+	make_php_put(m, s, 6ull << 32 | 1); /* references to it, IS_STRING */
+	make_php_put(m, s + 8, hash | 1ull << 63);
 	make_php_put(m, s + 16, n);
 	memcpy(m->image + (s + 24 - MAKE_INTERP_BASE), text, n);
 	return s;

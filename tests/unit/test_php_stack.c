@@ -57,6 +57,22 @@ static void a_frame_of_no_function_makes_no_stack(void **state)
 	expect(&m, "torn\n");
 }
 
+static void a_name_that_is_another_text_by_now_is_none(void **state)
+{
+	struct make_php m;
+	uint64_t name = 0;
+	(void)state;
+	make_php(&m, 0x080200);
+	memcpy(&name, m.image + (m.functions[1] + 8 - MAKE_INTERP_BASE), sizeof(name));
+	make_php_put(&m, name + 8, 0); /* its hash was never computed */
+	expect(&m, "fgets :0\nCls::run a.php:11\n{main} a.php:3\nwhole\n");
+	make_php_put(&m, name + 8, 5381 | 1ull << 63);
+	expect(&m, "fgets :0\n a.php:11\n{main} a.php:3\nwhole\n");
+	make_php(&m, 0x080200);
+	make_php_put(&m, name, 7ull << 32 | 1); /* an array */
+	expect(&m, "fgets :0\n a.php:11\n{main} a.php:3\nwhole\n");
+}
+
 static void a_generator_that_nothing_resumes_yet_is_not_the_outermost(void **state)
 {
 	struct make_php m;
@@ -132,6 +148,7 @@ int main(void)
 		UX_TEST(each_version_tells_its_stack),
 		UX_TEST(an_instruction_of_another_function_has_no_line),
 		UX_TEST(a_frame_of_no_function_makes_no_stack),
+		UX_TEST(a_name_that_is_another_text_by_now_is_none),
 		UX_TEST(a_generator_that_nothing_resumes_yet_is_not_the_outermost),
 		UX_TEST(a_function_resolves_by_its_address),
 		UX_TEST(unknown_versions_are_refused),

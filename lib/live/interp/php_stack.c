@@ -26,9 +26,12 @@ enum {
 	TYPE_EVAL = 4,
 	/* zend_class_entry, zend_string */
 	CLASS_NAME = 8,
+	STRING_TYPE = 4, /* of what is counted: IS_STRING in the lower four bits */
+	STRING_HASH = 8,
 	STRING_LENGTH = 16,
 	STRING_TEXT = 24,
 	STRING_MOST = 1 << 16,
+	STRING_IS = 6,
 	OPS_MOST = 1 << 26,
 };
 
@@ -78,17 +81,35 @@ static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_functi
 			 : type == TYPE_INTERNAL;
 }
 
-/* Appends a zend_string. Returns false when there is none. The text after a NUL is dropped; in
- * the name of an anonymous class this is its file and line. */
+/*
+ * Whether a text has the hash that is kept with it (zend_inline_hash_func() of Zend/zend_string.h,
+ * DJBX33A). Names were looked up, so theirs is known; 0: it is not.
+ */
+static bool php_string_has_hash(const char *text, size_t size, uint64_t hash)
+{
+	uint64_t h = 5381;
+	for (size_t i = 0; i < size; i++)
+		h = h * 33 + (uint64_t)(int64_t)(signed char)text[i];
+	return hash == 0 || hash == (h | 1ull << 63);
+}
+
+/*
+ * Appends a zend_string. Returns false when there is none: what a function that is gone has left
+ * may be other data now. The text after a NUL is dropped; in the name of an anonymous class this
+ * is its file and line.
+ */
 static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t *size)
 {
-	uint64_t length = 0;
-	if (!ux_memory_plausible(addr) ||
-	    !ux_memory_read(&p->memory, addr + STRING_LENGTH, &length, sizeof(length)) ||
-	    length > STRING_MOST ||
-	    !ux_memory_read(&p->memory, addr + STRING_TEXT, to + *size, length))
+	uint8_t head[STRING_TEXT];
+	if (!ux_memory_plausible(addr) || !ux_memory_read(&p->memory, addr, head, sizeof(head)) ||
+	    (head[STRING_TYPE] & 0xf) != STRING_IS)
 		return false;
-	*size += strnlen(to + *size, length);
+	uint64_t length = ux_field_u64(head, STRING_LENGTH);
+	char *text = to + *size;
+	if (length > STRING_MOST || !ux_memory_read(&p->memory, addr + STRING_TEXT, text, length) ||
+	    !php_string_has_hash(text, length, ux_field_u64(head, STRING_HASH)))
+		return false;
+	*size += strnlen(text, length);
 	return true;
 }
 
