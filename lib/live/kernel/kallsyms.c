@@ -9,6 +9,8 @@ enum {
 	NAMES_BUDGET = 512 << 20,
 	SYMBOLS_MOST = 1 << 24,
 	NAME_MOST = 1024,
+	ADDRESS_DIGITS = 16,
+	LINE_USUAL = 40, /* bytes */
 	PAGE = 4096,
 	VSYSCALL_SLOT = 0x400,
 };
@@ -40,27 +42,51 @@ void ux_kallsyms_deinit(struct ux_kallsyms *k)
 	*k = (struct ux_kallsyms){0};
 }
 
-static bool kallsyms_parse_line(struct ux_bytes s, struct kallsyms_line *ret)
+/* The address that a line begins with; *ret_n: its digits, at most 17. Mostly there are 16. */
+static uint64_t kallsyms_address(struct ux_bytes s, size_t *ret_n)
 {
 	uint64_t v = 0;
 	size_t i = 0;
-	*ret = (struct kallsyms_line){0};
-	for (int digit = 0; i < s.size && i < 17; i++, v = v << 4 | (unsigned)digit)
-		if ((digit = ux_hex_digit((char)s.data[i])) < 0)
+	if (ux_likely(s.size > ADDRESS_DIGITS && s.data[ADDRESS_DIGITS] == ' ')) {
+		int bad = 0;
+		for (; i < ADDRESS_DIGITS; i++) {
+			int digit = ux_hex_digit((char)s.data[i]);
+			bad |= digit;
+			v = v << 4 | (unsigned)digit;
+		}
+		*ret_n = i;
+		if (bad >= 0)
+			return v;
+	}
+	v = 0;
+	for (i = 0; i < s.size && i <= ADDRESS_DIGITS; i++) {
+		int digit = ux_hex_digit((char)s.data[i]);
+		if (digit < 0)
 			break;
-	if (i == 0 || i > 16 || s.size - i < 4 || s.data[i] != ' ' || s.data[i + 2] != ' ')
+		v = v << 4 | (unsigned)digit;
+	}
+	*ret_n = i;
+	return v;
+}
+
+static bool kallsyms_parse_line(struct ux_bytes s, struct kallsyms_line *ret)
+{
+	size_t i = 0;
+	ret->start = kallsyms_address(s, &i);
+	if (i == 0 || i > ADDRESS_DIGITS || s.size - i < 4 || s.data[i] != ' ' ||
+	    s.data[i + 2] != ' ')
 		return false;
-	ret->start = v;
 	ret->type = (char)s.data[i + 1];
 	s = ux_bytes(s.data + i + 3, s.size - i - 3);
 	const uint8_t *tab = memchr(s.data, '\t', s.size);
 	ret->name = ux_bytes(s.data, tab ? (size_t)(tab - s.data) : s.size);
-	s = tab ? ux_bytes(tab + 1, s.size - ret->name.size - 1) : UX_BYTES_NONE;
-	if (s.size > 2 && s.data[0] == '[' && s.data[s.size - 1] == ']')
-		ret->module = ux_bytes(s.data + 1, s.size - 2);
-	return ret->name.size > 0 && ret->name.size <= NAME_MOST && ret->module.size <= NAME_MOST &&
-	       !memchr(ret->name.data, 0, ret->name.size) &&
-	       !(ret->module.size > 0 && memchr(ret->module.data, 0, ret->module.size));
+	ret->module = UX_BYTES_NONE;
+	if (tab) {
+		s = ux_bytes(tab + 1, s.size - ret->name.size - 1);
+		if (s.size > 2 && s.data[0] == '[' && s.data[s.size - 1] == ']')
+			ret->module = ux_bytes(s.data + 1, s.size - 2);
+	}
+	return ret->name.size > 0 && ret->name.size <= NAME_MOST && ret->module.size <= NAME_MOST;
 }
 
 static bool kallsyms_type_is_code(char type)
@@ -72,9 +98,9 @@ static bool kallsyms_type_is_code(char type)
 static const char *kallsyms_module_name(struct ux_kallsyms *k, const struct kallsyms_raw_list *all,
 					struct ux_bytes name)
 {
-	const char *last = all->size > 0 ? all->data[all->size - 1].module : "";
 	if (name.size == 0)
 		return "";
+	const char *last = all->size > 0 ? all->data[all->size - 1].module : "";
 	if (ux_bytes_eq(ux_bytes_cstr(last), name))
 		return last;
 	return ux_arena_strndup(&k->arena, name.data, name.size);
@@ -91,10 +117,12 @@ static enum ux_code kallsyms_add_line(struct ux_kallsyms *k, struct kallsyms_raw
 		raw.name = ux_arena_strndup(&k->arena, line->name.data, line->name.size);
 	if (!raw.module || (kallsyms_type_is_code(line->type) && !raw.name))
 		return ux_arena_fail(&k->arena, err);
-	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_text")))
-		k->text = line->start;
-	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_stext")))
-		k->stext = line->start;
+	if (raw.name && *raw.module == 0 && line->name.data[0] == '_') {
+		if (ux_bytes_eq(line->name, UX_STR("_text")))
+			k->text = line->start;
+		if (ux_bytes_eq(line->name, UX_STR("_stext")))
+			k->stext = line->start;
+	}
 	return kallsyms_raw_list_append(all, raw) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -103,10 +131,14 @@ static enum ux_code kallsyms_parse_lines(struct ux_kallsyms *k, struct kallsyms_
 {
 	struct kallsyms_line line;
 	uint64_t hidden = 0;
+	const bool zeros = list.size > 0 && memchr(list.data, 0, list.size);
+	if (!kallsyms_raw_list_reserve(all, list.size / LINE_USUAL))
+		return ux_error_nomem(err);
 	for (size_t n = 0; list.size > 0; list = ux_bytes(list.data + n, list.size - n)) {
 		const uint8_t *end = memchr(list.data, '\n', list.size);
 		n = end ? (size_t)(end - list.data) : list.size;
-		if (n > 0 && !kallsyms_parse_line(ux_bytes(list.data, n), &line))
+		if (n > 0 && (!kallsyms_parse_line(ux_bytes(list.data, n), &line) ||
+			      (zeros && memchr(list.data, 0, n))))
 			k->skipped++;
 		else if (n > 0 && line.start == 0)
 			hidden++;
@@ -167,7 +199,7 @@ static uint64_t kallsyms_symbol_end(const struct kallsyms_raw *raw, const struct
 	const struct ux_kernel_module *m =
 		modules && *raw->module ? ux_kernel_modules_find(modules, raw->start) : NULL;
 	uint64_t page = raw->start > UINT64_MAX - PAGE ? UINT64_MAX : (raw->start | (PAGE - 1)) + 1;
-	if (next && strcmp(next->module, raw->module) == 0)
+	if (next && (next->module == raw->module || strcmp(next->module, raw->module) == 0))
 		return next->start;
 	uint64_t end = m ? m->start + m->size : page;
 	return next ? ux_min(end, next->start) : end;
@@ -177,6 +209,8 @@ static enum ux_code kallsyms_add_symbols(struct ux_kallsyms *k, const struct kal
 					 const struct ux_kernel_modules *modules,
 					 struct ux_error *err)
 {
+	if (!ux_kernel_symbols_reserve(&k->symbols, all->size))
+		return ux_error_nomem(err);
 	for (size_t i = 0, next; i < all->size; i = next) {
 		const struct kallsyms_raw *raw = &all->data[i];
 		for (next = i + 1; next < all->size && all->data[next].start == raw->start;)
