@@ -24,7 +24,7 @@ static enum ux_code debug_part_names(struct debug_part *d, struct ux_elf_section
 				     struct ux_bytes *bytes, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out names = {0};
-	ux_out_put(&names, bytes->data, bytes->size);
+	(void)ux_pair_names_begin(&names, *bytes);
 	ux_out_put(&names, ".note.gnu.build-id", sizeof(".note.gnu.build-id"));
 	record->size = names.size;
 	return ux_elf_image_own(d->image, &names, bytes, err);
@@ -58,6 +58,10 @@ static enum ux_code debug_part_note(struct debug_part *d, struct ux_error *err)
 				? (uint32_t)d->records.data[p->tables.names].size -
 					  (uint32_t)sizeof(".note.gnu.build-id")
 				: 0;
+	/* Names that no table has are empty, and not that of the build ID. */
+	for (size_t i = 1; i < d->records.size; i++)
+		if (!p->elf.sections[i].name[0])
+			d->records.data[i].name = name - 1;
 	struct ux_elf_section_record r =
 		ux_pair_note_record(p, name, ux_elf_image_align(d->image->size, 4));
 	UX_TRY(ux_elf_image_put(d->image, r.off, ux_bytes(p->note, p->note_size), err));

@@ -18,6 +18,18 @@ static inline bool ux_pair_is_relocations(uint32_t type)
 	return type == SHT_REL || type == SHT_RELA || type == SHT_CREL;
 }
 
+/*
+ * Begins a table of names with those of the input: the last one of it ends, so that names can
+ * follow, and one is empty, whose offset is returned.
+ */
+static inline uint32_t ux_pair_names_begin(struct ux_out *out, struct ux_bytes old)
+{
+	ux_out_put(out, old.data, old.size);
+	if (old.size == 0 || old.data[old.size - 1] != '\0')
+		ux_out_u8(out, 0);
+	return (uint32_t)out->size - 1;
+}
+
 /* The new build ID's section in either file. Its content is pair->note. */
 struct ux_elf_section_record ux_pair_note_record(const struct ux_elf_pair *pair, uint32_t name,
 						 uint64_t off);

@@ -181,16 +181,24 @@ static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err
 	struct ux_bytes old;
 	bool renew = stripped_names_fit(s);
 	UX_TRY(ux_elf_section_raw(&p->elf, &p->elf.sections[s->names_old], &old, err));
-	if (renew)
-		ux_out_u8(&out, 0);
-	else
-		ux_out_put(&out, old.data, old.size);
-	for (size_t i = 1; renew && i < p->elf.n_sections; i++) {
+	/* Names that no table has are empty, and not those that follow. */
+	const uint32_t empty = ux_pair_names_begin(&out, renew ? UX_BYTES_NONE : old);
+	for (size_t i = 1; i < p->elf.n_sections; i++) {
 		const char *name = p->elf.sections[i].name;
 		if (!p->sections[i].stripped)
 			continue;
-		s->records.data[p->sections[i].index].name = name[0] ? (uint32_t)out.size : 0;
-		if (name[0])
+		if (strcmp(name, LINK_NAME) == 0)
+			return ux_error_set(
+				err, UX_EUNSUPPORTED,
+				"section %zu, which has to stay, has the name " LINK_NAME
+				" of the one to be added",
+				i);
+		uint32_t *to = &s->records.data[p->sections[i].index].name;
+		if (!name[0])
+			*to = empty;
+		else if (renew)
+			*to = (uint32_t)out.size;
+		if (renew && name[0])
 			ux_out_put(&out, name, strlen(name) + 1);
 	}
 	s->link_name = (uint32_t)out.size;
@@ -312,7 +320,8 @@ static enum ux_code stripped_put_section(struct stripped_part *s, size_t i, stru
 		r->off = ux_file_pieces_move(&s->pieces, r->off, r->size);
 		return UX_OK;
 	}
-	if (r->type == SHT_NOBITS || r->type == SHT_NULL) {
+	/* An empty section stays where it is in its segment, as .tm_clone_table of Go programs. */
+	if (r->type == SHT_NOBITS || r->type == SHT_NULL || (r->size == 0 && !s->changed[i].is)) {
 		r->off = ux_min(ux_file_pieces_move(&s->pieces, r->off, 0), s->image->size);
 		return UX_OK;
 	}

@@ -7,8 +7,10 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import zipfile
@@ -17,7 +19,7 @@ import zlib
 import pytest
 
 import apple
-from tool import build_id, compile_c, fails, instructions, lines, unhex
+from tool import SOURCE, build_id, compile_c, fails, instructions, lines, unhex
 
 LIBRARY = "int twice(int x) { return x * 2; }\n"
 
@@ -139,6 +141,22 @@ def test_build_id_is_added_to_a_file_without_one(tmp_path):
     (again,) = split("--add-build-id", prog)
     assert again["id"] == said["id"] == build_id(prog) == build_id(again["debug"])
     assert f"Build ID: {again['id'][4:]}" in call("readelf", "-n", prog)
+
+
+def test_empty_section_stays_in_its_segment(tmp_path):
+    """Go programs have an empty .tm_clone_table between their data; ld drops such sections, so its size is set here."""
+    prog = compile_c(tmp_path, source='__asm__(".section .table,\\"aw\\"\\n.quad 1\\n.text");\n' + SOURCE)
+    header = next(line for line in call("readelf", "-SW", prog).splitlines() if "] .table" in line)
+    number = int(header[3:5])
+    image = bytearray(prog.read_bytes())
+    records, = struct.unpack_from("<Q", image, 40)
+    struct.pack_into("<Q", image, records + 64 * number + 32, 0)
+    prog.write_bytes(image)
+    address, off = header.split("PROGBITS")[1].split()[:2]
+    (said,) = split("--strip", "unneeded", prog)
+    lint(prog)
+    lint(pathlib.Path(said["debug"]), "-d")
+    assert re.search(rf"\.table +PROGBITS +{address} +{off} +000000", call("readelf", "-SW", prog))
 
 
 def hard_link(path):

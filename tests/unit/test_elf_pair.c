@@ -389,6 +389,82 @@ static void divided_file_is_not_divided_again(void **state)
 	make_elf_deinit(&m);
 }
 
+static size_t sections_named(struct ux_bytes file, const char *name)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	size_t n = 0;
+	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
+	for (size_t i = 1; i < elf.n_sections; i++)
+		n += strcmp(elf.sections[i].name, name) == 0;
+	return n;
+}
+
+/* Sets the size of the table of names to a part of it. */
+static void cut_names(struct ux_bytes file, uint64_t size)
+{
+	enum {
+		HEADERS = 0x28, /* in the file's header: where those of sections are */
+		NAMES = 0x3e,   /* and the number of the section with their names */
+		HEADER = 64,    /* bytes of one */
+		SIZE = 0x20,    /* in it: the size of the section */
+	};
+	uint8_t *bytes = (uint8_t *)(uintptr_t)file.data;
+	uint64_t headers = 0;
+	uint16_t number = 0;
+	memcpy(&headers, bytes + HEADERS, sizeof(headers));
+	memcpy(&number, bytes + NAMES, sizeof(number));
+	memcpy(bytes + headers + number * HEADER + SIZE, &size, sizeof(size));
+}
+
+static void sections_without_a_name_do_not_get_that_of_a_new_section(void **state)
+{
+	(void)state;
+	const struct ux_pair_options options = {.strip = UX_STRIP_UNNEEDED, .add_build_id = true};
+	for (uint64_t size = 0; size < 8; size++) { /* up to the middle of the first name */
+		struct shape shape = {.bits = 64, .without = true};
+		struct make_elf m;
+		ux_cleanup(parts_deinit) struct parts parts = {0};
+		ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+		struct ux_debuglink link;
+		struct ux_bytes file = make_linked(&m, &shape);
+		cut_names(file, size);
+		struct ux_error err = UX_ERROR_INIT;
+		if (divide(file, &options, &parts, &err) != UX_OK)
+			fail_msg("%d: %s", (int)size, err.text);
+		struct ux_bytes stripped = ux_out_bytes(&parts.stripped);
+		assert_int_equal(sections_named(stripped, ".gnu_debuglink"), 1);
+		assert_int_equal(sections_named(stripped, ".note.gnu.build-id"), 1);
+		assert_int_equal(sections_named(ux_out_bytes(&parts.debug), ".note.gnu.build-id"),
+				 1);
+		assert_int_equal(ux_elf_open(&elf, stripped, NULL), UX_OK);
+		assert_int_equal(ux_debuglink_read(&elf, &link, NULL), UX_OK);
+		assert_string_equal(link.name, "app.debug");
+		make_elf_deinit(&m);
+	}
+}
+
+static void loaded_section_with_the_name_of_the_link_is_refused(void **state)
+{
+	(void)state;
+	const struct ux_pair_options options = {0};
+	struct make_elf m;
+	ux_cleanup(parts_deinit) struct parts parts = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	make_elf_init(&m, 64, /* big= */ false);
+	make_elf_note(&m, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID, ux_bytes(id, sizeof(id)));
+	uint32_t text = make_elf_section(&m, (struct make_section){
+						     .name = ".gnu_debuglink",
+						     .flags = SHF_ALLOC,
+						     .addr = 0x1000,
+						     .content = UX_STR("abc"),
+					     });
+	make_elf_segment(&m, (struct make_segment){.type = PT_LOAD, .first = text, .last = text});
+	add_debug(&m);
+	assert_int_equal(divide(make_elf_finish(&m), &options, &parts, &err), UX_EUNSUPPORTED);
+	assert_non_null(strstr(err.text, "which has to stay"));
+	make_elf_deinit(&m);
+}
+
 static void divide_damaged(struct ux_bytes file, void *ctx)
 {
 	ux_cleanup(parts_deinit) struct parts parts = {0};
@@ -439,6 +515,8 @@ int main(void)
 		UX_TEST(what_cannot_be_divided_is_refused),
 		UX_TEST(data_behind_the_sections_is_not_lost),
 		UX_TEST(divided_file_is_not_divided_again),
+		UX_TEST(sections_without_a_name_do_not_get_that_of_a_new_section),
+		UX_TEST(loaded_section_with_the_name_of_the_link_is_refused),
 		UX_TEST(damaged_files_are_answered),
 		UX_TEST(every_failed_allocation_is_told),
 	};
