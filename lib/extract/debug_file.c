@@ -330,11 +330,13 @@ struct supplementary_search {
 	struct ux_mapping *ret;
 };
 
-/* Tries h->path. */
+/* Tries h->path. It is the file's own word: opening a device that it names could have effects. */
 static bool supplementary_try(struct supplementary_search *h)
 {
 	const char *why = NULL;
-	return ux_debug_map_id(h->path, &h->link.id, h->ret, &why);
+	struct stat st;
+	return stat(h->path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       ux_debug_map_id(h->path, &h->link.id, h->ret, &why);
 }
 
 /* Tries the link's path in the folder of base. */
