@@ -5,6 +5,7 @@
  */
 #include "bundle.h"
 
+#include "debian_source.h"
 #include "library_calls.h"
 #include "path_canonical.h"
 
@@ -176,6 +177,21 @@ enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct arc
 			    n > 0 ? clean : "libarchive gives no reason");
 }
 
+ssize_t ux_archive_read_piece(const struct ux_archive_calls *calls, struct archive *archive,
+			      uint8_t *piece, size_t size)
+{
+	size_t have = 0;
+	while (have < size) {
+		la_ssize_t n = calls->archive_read_data(archive, piece + have, size - have);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
 static enum ux_code unpacking_fail(const struct unpacking *u)
 {
 	return ux_archive_failure(u->calls, u->archive, u->err);
@@ -259,6 +275,8 @@ enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_by
 	ux_cleanup(unpacking_deinit) struct unpacking u = {
 		.calls = calls, .packer = packer, .most = most, .err = err};
 	UX_TRY(ux_bundle_check(file, err));
+	if (ux_debian_source_is(file))
+		return ux_debian_source_unpack(calls, file, most, packer, err);
 	u.archive = calls->archive_read_new();
 	u.piece = malloc(PIECE);
 	if (!u.archive || !u.piece)

@@ -80,6 +80,13 @@ enum ux_code ux_archive_load(struct ux_archive_calls *ret, struct ux_error *err)
 enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct archive *archive,
 				struct ux_error *err);
 
+/*
+ * Reads the current member until size bytes are there or the member ends. Returns the number of
+ * bytes, or -1: ux_archive_failure() tells why.
+ */
+ssize_t ux_archive_read_piece(const struct ux_archive_calls *calls, struct archive *archive,
+			      uint8_t *piece, size_t size);
+
 /* Writes a tar file that is compressed by zstd. A zeroed writer is closed. */
 struct ux_bundle_writer {
 	struct ux_archive_calls calls;

@@ -169,29 +169,11 @@ static enum ux_code members_name(const struct members *m, enum ux_member_kind ki
 	return ux_source_packer_name(m->packer, path, off, m->err);
 }
 
-/*
- * Reads until the piece is full or the member ends, since its kind shows only in some hundred
- * bytes. Returns the number of bytes, or -1.
- */
-static ssize_t members_read_piece(const struct members *m)
-{
-	size_t have = 0;
-	while (have < PIECE) {
-		la_ssize_t n =
-			m->calls->archive_read_data(m->archive, m->piece + have, PIECE - have);
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 static enum ux_code members_content(const struct members *m, const char *name,
 				    struct ux_arena *arena)
 {
-	ssize_t n = members_read_piece(m);
+	/* a whole piece, since the kind shows only in some hundred bytes */
+	ssize_t n = ux_archive_read_piece(m->calls, m->archive, m->piece, PIECE);
 	if (n < 0)
 		return ux_archive_failure(m->calls, m->archive, m->err);
 	enum ux_member_kind kind = ux_member_kind(
@@ -204,7 +186,7 @@ static enum ux_code members_content(const struct members *m, const char *name,
 	uint64_t off = m->packer->size;
 	while (n > 0) {
 		UX_TRY(members_put(m, m->piece, (size_t)n));
-		n = members_read_piece(m);
+		n = ux_archive_read_piece(m->calls, m->archive, m->piece, PIECE);
 	}
 	if (n < 0)
 		return ux_archive_failure(m->calls, m->archive, m->err);

@@ -33,6 +33,12 @@ enum ux_code ux_source_packer_put(struct ux_source_packer *p, struct ux_bytes co
 enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path, uint64_t off,
 				   struct ux_error *err)
 {
+	return ux_source_packer_entry(p, path, off, p->size - off, err);
+}
+
+enum ux_code ux_source_packer_entry(struct ux_source_packer *p, const char *path, uint64_t off,
+				    uint64_t size, struct ux_error *err)
+{
 	size_t n = strlen(path);
 	p->table.swap = swapped;
 	if (p->count == UX_SOURCE_PACK_FILES_MOST)
@@ -41,7 +47,7 @@ enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path,
 		return ux_error_set(err, UX_ELIMIT, "names of source files are over %d bytes",
 				    UX_SOURCE_PACK_TABLE_MOST);
 	ux_out_u64(&p->table, off);
-	ux_out_u64(&p->table, p->size - off);
+	ux_out_u64(&p->table, size);
 	ux_out_u16(&p->table, (uint16_t)n);
 	ux_out_put(&p->table, path, n);
 	p->count++;

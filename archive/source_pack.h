@@ -40,6 +40,10 @@ enum ux_code ux_source_packer_put(struct ux_source_packer *p, struct ux_bytes co
  */
 enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path, uint64_t off,
 				   struct ux_error *err) ux_must;
+
+/* The same for contents that were ended before their path was known: size bytes at off. */
+enum ux_code ux_source_packer_entry(struct ux_source_packer *p, const char *path, uint64_t off,
+				    uint64_t size, struct ux_error *err) ux_must;
 enum ux_code ux_source_packer_end(struct ux_source_packer *p, struct ux_error *err) ux_must;
 void ux_source_packer_deinit(struct ux_source_packer *p);
 
