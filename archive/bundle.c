@@ -152,6 +152,7 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err)
 		{0, 4, {'P', 'K', 3, 4}},                  /* zip */
 		{0, 3, {0x1f, 0x8b, 8}},                   /* gzip */
 		{0, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},     /* xz */
+		{0, 4, {0xed, 0xab, 0xee, 0xdb}},          /* rpm */
 		{TAR_MAGIC, 5, {'u', 's', 't', 'a', 'r'}}, /* tar */
 	};
 	for (size_t i = 0; i < ux_countof(known); i++) {
@@ -161,7 +162,7 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err)
 			return UX_OK;
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "no archive of sources; expected tar (zstd, gzip, xz) or zip");
+			    "no archive of sources; expected tar (zstd, gzip, xz), zip or rpm");
 }
 
 enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct archive *archive,
@@ -264,6 +265,9 @@ static bool unpacking_set_up(const struct unpacking *u, struct ux_bytes file)
 	return c->archive_read_support_filter_zstd(u->archive) == ARCHIVE_OK &&
 	       c->archive_read_support_filter_gzip(u->archive) == ARCHIVE_OK &&
 	       c->archive_read_support_filter_xz(u->archive) == ARCHIVE_OK &&
+	       c->archive_read_support_filter_bzip2(u->archive) == ARCHIVE_OK &&
+	       c->archive_read_support_filter_rpm(u->archive) == ARCHIVE_OK &&
+	       c->archive_read_support_format_cpio(u->archive) == ARCHIVE_OK &&
 	       c->archive_read_support_format_tar(u->archive) == ARCHIVE_OK &&
 	       c->archive_read_support_format_zip(u->archive) == ARCHIVE_OK &&
 	       c->archive_read_open_memory(u->archive, file.data, file.size) == ARCHIVE_OK;

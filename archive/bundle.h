@@ -121,7 +121,8 @@ enum {
 enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
- * Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz. A
+ * Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz, or
+ * of an rpm package. A
  * member's name is an absolute path, with or without the leading slash. `most` bounds the total
  * size of the unpacked files. The archive is untrusted and is read by libarchive, so this must run
  * only in the confined child (sandbox.h). UX_ECORRUPT: it is truncated, or a name leads above the
