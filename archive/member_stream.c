@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of packages as a stream: archives that libarchive reads, and what all readers share. */
+#include "adb_value.h"
 #include "path_canonical.h"
 #include "rpm_header.h"
 #include "stream_reading.h"
 
 enum {
 	DEPTH_MOST = 2, /* a .deb is an ar of tars */
-	HEAD = 8,       /* bytes that tell an rpm package from other archives */
+	HEAD = 8,       /* bytes that tell rpm and apk packages from other archives */
 };
 
 /* --- what all readers share ------------------------------------------------------------------- */
@@ -280,7 +281,9 @@ enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,
 	struct ux_stream_reading s = {.calls = calls, .source = source, .sink = sink, .err = &why};
 	enum ux_code code = stream_read_head(&s, head);
 	if (code == UX_OK)
-		code = ux_rpm_is(s.head) ? ux_rpm_stream_read(&s) : stream_read_archive(&s);
+		code = ux_rpm_is(s.head)   ? ux_rpm_stream_read(&s)
+		       : ux_adb_is(s.head) ? ux_apk_stream_read(&s)
+					   : stream_read_archive(&s);
 	if (code == UX_OK)
 		code = stream_drain(&s);
 	if (code != UX_OK && err && err->code == UX_OK)

@@ -18,6 +18,11 @@ typedef enum ux_code ux_stream_read_fn(void *ctx, void *to, size_t n, size_t *re
 struct ux_stream_source {
 	ux_stream_read_fn *read;
 	void *ctx;
+	/*
+	 * The SHA-256 of the metadata of an .apk of version 3, or its first 20 bytes, as its
+	 * repository says; empty: unknown. Other packages have a hash of their bytes.
+	 */
+	struct ux_bytes identity;
 };
 
 /* What receives the members. Another code than UX_OK ends the reading with it. */
@@ -38,6 +43,7 @@ enum {
 	/* bytes that come out for each byte of the package... */
 	UX_STREAM_RATIO_MOST = 200,
 	UX_STREAM_FREE_SIZE = 256 << 20, /* ...and in addition */
+	UX_STREAM_IDENTITY_MOST = 32,
 };
 
 #define UX_STREAM_MEMBER_MOST (UINT64_C(8) << 30)  /* bytes of one member */
@@ -45,11 +51,12 @@ enum {
 
 /*
  * Reads a package from the source to its end, and what follows the end of its archive: .deb (tar
- * inside of ar), rpm, tar and cpio, compressed by gzip, bzip2, xz, lzma, lz4 or zstd. Archives
- * among the files of a package are not read. The package is untrusted and is read by libarchive, so
- * this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated;
- * UX_EINVAL: a name leads above the root; UX_ELIMIT: what comes out is over UX_STREAM_RATIO_MOST or
- * the like; codes of the source and the sink.
+ * inside of ar), rpm, .apk, tar and cpio, compressed by gzip, bzip2, xz, lzma, lz4 or zstd.
+ * Archives among the files of a package are not read. The package is untrusted and is read by
+ * libarchive, so this must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged
+ * or truncated; UX_EINVAL: a name leads above the root; UX_ELIMIT: what comes out is over
+ * UX_STREAM_RATIO_MOST or the like; UX_ECONFLICT: an .apk of version 3 has another hash; codes of
+ * the source and the sink.
  */
 enum ux_code ux_member_stream_read(const struct ux_archive_calls *calls,
 				   const struct ux_stream_source *source,

@@ -2,6 +2,8 @@
 /* The members of an archive that can have symbols, read by libarchive. */
 #include "members.h"
 
+#include "adb_value.h"
+#include "member_stream.h"
 #include "path_canonical.h"
 
 enum {
@@ -105,6 +107,8 @@ enum ux_member_kind ux_member_kind(struct ux_bytes head, const char *name)
 		bool packed = known[i].kind == UX_MEMBER_PACKED;
 		return packed && member_name_is_archive(name) ? UX_MEMBER_ARCHIVE : known[i].kind;
 	}
+	if (ux_adb_is(head) && member_name_ends(name, ".apk"))
+		return UX_MEMBER_ARCHIVE;
 	return member_is_universal(head) ? UX_MEMBER_OBJECT : UX_MEMBER_OTHER;
 }
 
@@ -266,6 +270,65 @@ static enum ux_code members_all(const struct members *m)
 	}
 }
 
+/* --- packages of apk-tools 3, which libarchive cannot read ------------------------------------ */
+
+/* A member that is being written. */
+struct members_stream {
+	const struct members *m;
+	enum ux_member_kind kind;
+	char name[UX_PATH_BYTES];
+	uint64_t off;
+};
+
+static enum ux_code members_on_begin(void *ctx, enum ux_member_kind kind, const char *name,
+				     uint64_t size, struct ux_error *err)
+{
+	struct members_stream *s = ctx;
+	(void)size;
+	if (strlen(name) >= sizeof(s->name))
+		return ux_error_set(err, UX_ELIMIT, "a name in the archive has %zu bytes",
+				    strlen(name));
+	UX_TRY(members_align(s->m));
+	s->kind = kind;
+	s->off = s->m->packer->size;
+	memcpy(s->name, name, strlen(name) + 1);
+	return UX_OK;
+}
+
+static enum ux_code members_on_put(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct members_stream *s = ctx;
+	(void)err; /* that of the whole reading */
+	return members_put(s->m, bytes.data, bytes.size);
+}
+
+static enum ux_code members_on_end(void *ctx, struct ux_error *err)
+{
+	UX_ARENA(arena, 4 * UX_PATH_BYTES);
+	const struct members_stream *s = ctx;
+	(void)err;
+	return members_name(s->m, s->kind, s->name, s->off, &arena);
+}
+
+static enum ux_code members_of_stream(struct members *m, struct ux_bytes file)
+{
+	struct members_stream to = {.m = m};
+	struct ux_error why = UX_ERROR_INIT, *err = m->err;
+	const struct ux_stream_source source = {.read = ux_unpack_from_bytes, .ctx = &file};
+	const struct ux_stream_sink sink = {.begin = members_on_begin,
+					    .put = members_on_put,
+					    .end = members_on_end,
+					    .ctx = &to};
+	m->err = &why;
+	enum ux_code code = ux_member_stream_read(m->calls, &source, &sink, &why);
+	if (code == UX_OK)
+		code = ux_source_packer_end(m->packer, &why);
+	m->err = err;
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
 static bool members_set_up(const struct members *m, struct ux_bytes file)
 {
 	const struct ux_archive_calls *c = m->calls;
@@ -289,6 +352,8 @@ enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_b
 {
 	ux_cleanup(members_deinit) struct members m = {
 		.calls = calls, .packer = packer, .most = most, .mode = mode, .err = err};
+	if (mode == UX_MEMBERS_SYMBOLS && ux_adb_is(file))
+		return members_of_stream(&m, file);
 	m.archive = calls->archive_read_new();
 	m.piece = malloc(PIECE);
 	if (!m.archive || !m.piece)

@@ -56,11 +56,12 @@ enum ux_members_mode {
 };
 
 /*
- * Packs the members of a tar, zip, ar, cpio or rpm archive, which may be compressed by gzip, bzip2,
- * xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. `most` bounds the bytes of the
- * contents. The archive is untrusted and is read by libarchive, so this must run only in the
- * confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated; UX_EINVAL: a name leads
- * above the root; UX_ELIMIT.
+ * Packs the members of a tar, zip, ar, cpio or rpm archive, and for UX_MEMBERS_SYMBOLS of an .apk
+ * of apk-tools 3 (then UX_ECONFLICT: a file has another hash than the package says), which may be
+ * compressed by gzip, bzip2, xz, lzma, lz4 or zstd. Contents begin at multiples of 64 bytes. `most`
+ * bounds the bytes of the contents. The archive is untrusted and is read by libarchive, so this
+ * must run only in the confined child (sandbox.h). UX_ECORRUPT: it is damaged or truncated;
+ * UX_EINVAL: a name leads above the root; UX_ELIMIT.
  */
 enum ux_code ux_members_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
 			       uint64_t most, enum ux_members_mode mode,

@@ -149,7 +149,7 @@ void ux_package_stream_close(struct ux_package_stream *s)
 static enum ux_code stream_start(struct ux_package_stream *s, struct ux_error *err)
 {
 	UX_TRY(ux_repo_url_check(s->o.url, err));
-	UX_TRY(ux_sandbox_stream_start(&s->members, &s->limits, NULL, err));
+	UX_TRY(ux_sandbox_stream_start(&s->members, &s->limits, UX_BYTES_NONE, NULL, err));
 	int r = pthread_create(&s->feeder, NULL, feed_run, s);
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start a thread");

@@ -354,7 +354,11 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_MEMBERS:
 		return task_members(t, err);
 	case UX_SANDBOX_STREAM:
-		return ux_sandbox_stream_work(&t->archive, err);
+		return ux_sandbox_stream_work(
+			&t->archive,
+			ux_bytes(t->request.identity, ux_min((size_t)t->request.identity_size,
+							     sizeof(t->request.identity))),
+			err);
 	case UX_SANDBOX_FACTS:
 		return task_facts(t, err);
 	case UX_SANDBOX_SYMBOLS:

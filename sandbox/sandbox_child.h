@@ -7,6 +7,7 @@
 #include "elf_file.h"
 #include "error.h"
 #include "id.h"
+#include "member_stream.h"
 #include "object.h"
 #include "out.h"
 #include "path_canonical.h"
@@ -58,6 +59,9 @@ struct ux_sandbox_request {
 	bool no_supplementary;
 	bool no_dwarf;
 	struct ux_runtime_request runtime;
+	/* for UX_SANDBOX_STREAM: ux_stream_source.identity */
+	uint8_t identity[UX_STREAM_IDENTITY_MOST];
+	uint32_t identity_size;
 };
 
 /* The input may have taken control of the child, so the parent checks every field. */
@@ -89,8 +93,8 @@ enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 				   struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /* The child's work of UX_SANDBOX_STREAM. Codes: those of ux_member_stream_read(). */
-enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_error *err)
-	ux_must;
+enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_bytes identity,
+				    struct ux_error *err) ux_must;
 
 /*
  * Sends a request to a fork server, with the socket that is the child's UX_SANDBOX_SOCKET and the

@@ -36,11 +36,14 @@ void ux_sandbox_stream_end(struct ux_sandbox_stream *s)
 	free(s);
 }
 
-static enum ux_code stream_begin(struct ux_sandbox_stream *s, const char *program,
-				 struct ux_error *err)
+static enum ux_code stream_begin(struct ux_sandbox_stream *s, struct ux_bytes identity,
+				 const char *program, struct ux_error *err)
 {
-	const struct ux_sandbox_request task = {.task = UX_SANDBOX_STREAM};
+	struct ux_sandbox_request task = {.task = UX_SANDBOX_STREAM};
 	int files[UX_SANDBOX_FILE_COUNT] = UX_SANDBOX_NO_FILES, pair[2];
+	task.identity_size = (uint32_t)ux_min(identity.size, sizeof(task.identity));
+	if (task.identity_size > 0)
+		memcpy(task.identity, identity.data, task.identity_size);
 	UX_TRY(ux_file_temporary(&s->pack, err));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
@@ -61,7 +64,8 @@ static enum ux_code stream_begin(struct ux_sandbox_stream *s, const char *progra
 }
 
 enum ux_code ux_sandbox_stream_start(struct ux_sandbox_stream **ret,
-				     const struct ux_sandbox_limits *limits, const char *program,
+				     const struct ux_sandbox_limits *limits,
+				     struct ux_bytes identity, const char *program,
 				     struct ux_error *err)
 {
 	struct ux_sandbox_stream *s = calloc(1, sizeof(*s));
@@ -69,7 +73,7 @@ enum ux_code ux_sandbox_stream_start(struct ux_sandbox_stream **ret,
 		return ux_error_nomem(err);
 	*s = (struct ux_sandbox_stream){
 		.child = ux_child_none, .limits = *limits, .input = -1, .pack = -1};
-	enum ux_code code = stream_begin(s, program, err);
+	enum ux_code code = stream_begin(s, identity, program, err);
 	if (code == UX_OK)
 		*ret = s;
 	else

@@ -26,12 +26,13 @@ struct ux_stream_member {
 struct ux_sandbox_stream;
 
 /*
- * Starts the child. limits->output bounds the bytes of all members, limits->seconds its processor
- * time. limits, and the fork server that they name, must outlive it. Codes: those of
- * ux_sandbox_extract() for a child that cannot be started.
+ * Starts the child. identity: that of ux_stream_source, which is copied. limits->output bounds the
+ * bytes of all members, limits->seconds its processor time. limits, and the fork server that they
+ * name, must outlive it. Codes: those of ux_sandbox_extract() for a child that cannot be started.
  */
 enum ux_code ux_sandbox_stream_start(struct ux_sandbox_stream **ret,
-				     const struct ux_sandbox_limits *limits, const char *program,
+				     const struct ux_sandbox_limits *limits,
+				     struct ux_bytes identity, const char *program,
 				     struct ux_error *err) ux_must;
 
 /*

@@ -86,10 +86,11 @@ static enum ux_code stream_task_end(void *ctx, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_error *err)
+enum ux_code ux_sandbox_stream_work(const struct ux_archive_calls *calls, struct ux_bytes identity,
+				    struct ux_error *err)
 {
 	struct stream_task t = {0};
-	const struct ux_stream_source source = {.read = stream_task_read};
+	const struct ux_stream_source source = {.read = stream_task_read, .identity = identity};
 	const struct ux_stream_sink sink = {.begin = stream_task_begin,
 					    .put = stream_task_put,
 					    .end = stream_task_end,

@@ -151,7 +151,7 @@ enum ux_code ux_package_members_find(struct ux_bytes package,
 						 .output = UNPACKED_MOST,
 						 .seconds = UNPACK_SECONDS,
 						 .forks = s.forks};
-	UX_TRY(ux_sandbox_stream_start(&s.stream, &limits, NULL, err));
+	UX_TRY(ux_sandbox_stream_start(&s.stream, &limits, UX_BYTES_NONE, NULL, err));
 	int status = pthread_create(&s.sender, NULL, search_send, &s);
 	if (status != 0)
 		return ux_error_os(err, status, "cannot start a thread");

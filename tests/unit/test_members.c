@@ -158,6 +158,9 @@ static void kinds_are_told_by_the_first_bytes_and_for_compressed_files_by_the_na
 		{"x.gz", {(const uint8_t *)"\x1f\x8b\x08", 3}, UX_MEMBER_PACKED},
 		{"x.TAR.GZ", {(const uint8_t *)"\x1f\x8b\x08", 3}, UX_MEMBER_ARCHIVE},
 		{"x.apk", {(const uint8_t *)"\x1f\x8b\x08", 3}, UX_MEMBER_ARCHIVE},
+		{"x.apk", {(const uint8_t *)"ADBd", 4}, UX_MEMBER_ARCHIVE},
+		{"x.APK", {(const uint8_t *)"ADB.pckg", 8}, UX_MEMBER_ARCHIVE},
+		{"notes", {(const uint8_t *)"ADBd", 4}, UX_MEMBER_OTHER},
 		{"libx.a", {(const uint8_t *)"!<arch>\nx.o/    ", 16}, UX_MEMBER_OTHER},
 		{"x", {(const uint8_t *)"!<arch>\ndebian-binary ", 22}, UX_MEMBER_ARCHIVE},
 	};
