@@ -7,9 +7,9 @@
 #define UX_CONVERSATION_H
 
 #include "http_server.h"
+#include "microhttpd_calls.h"
 #include "timer.h"
 
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

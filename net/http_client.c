@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP client. This is the only file that uses libcurl. */
+/* HTTP client. No other file uses libcurl. */
 #include "http_client.h"
 
 #include "address.h"
 #include "clock.h"
+#include "curl_calls.h"
 #include "text.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
 #include <strings.h>
@@ -208,6 +208,7 @@ enum ux_code ux_http_client_create(struct ux_http_client **ret,
 				   struct ux_error *err)
 {
 	UX_TRY(client_check_options(options, err));
+	UX_TRY(ux_curl_load(err));
 	pthread_once(&curl_once, client_start_curl);
 	struct ux_http_client *c = calloc(1, sizeof(*c));
 	bool failed = c == NULL;

@@ -56,6 +56,7 @@ static enum ux_code server_open_work(struct ux_http_server *s, struct ux_error *
 static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
 {
 	const struct ux_http_limits *l = &s->app->limits;
+	UX_TRY(ux_microhttpd_load(err));
 	const struct MHD_OptionItem options[] = {
 		{MHD_OPTION_LISTEN_SOCKET, fd, NULL},
 		{MHD_OPTION_THREAD_POOL_SIZE, l->threads, NULL},

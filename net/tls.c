@@ -2,11 +2,10 @@
 /* The server's TLS certificate. */
 #include "tls.h"
 
+#include "gnutls_calls.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -155,6 +154,7 @@ enum ux_code ux_tls_load(const char *certificate, const char *key, struct ux_err
 	struct chain *now = atomic_load_explicit(&shown, memory_order_acquire);
 	if (!c)
 		return ux_error_nomem(err);
+	UX_TRY(ux_gnutls_load(err));
 	UX_TRY(tls_read_file(certificate, &c->files[0], err));
 	UX_TRY(tls_read_file(key, &c->files[1], err));
 	if (now && ux_bytes_eq(now->files[0], c->files[0]) &&

@@ -26,7 +26,7 @@ libraries() {
 install -D -m 755 -s "$program" "$root/usr/bin/unhex"
 libraries "$program" >"$work/libraries"
 # Those that are loaded when something needs them, by the names that the program has.
-strings -n 8 "$program" | grep -o '^lib\(archive\|capstone\)\.so\.[0-9]*$' | sort -u >"$work/loaded"
+strings -n 8 "$program" | grep -o '^lib\(archive\|capstone\|curl\(-gnutls\)\?\|gnutls\|microhttpd\|pq\)\.so\.[0-9]*$' | sort -u >"$work/loaded"
 while read -r name; do
 	path=$(ldconfig -p | sed -n "s,^[[:space:]]*$name .* => ,,p" | head -n 1)
 	[ -n "$path" ] || {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # container.sh PROGRAM: makes the root of packaging/Containerfile's image from PROGRAM, and starts it
 # there as the image does, without a container runtime: a push with sources, a lookup, and its size,
-# which must be under 40 MB. Needs root.
+# which must be under 45 MB. Needs root.
 set -eu
 cd "$(dirname "$0")/.."
 if [ $# != 1 ] || [ ! -x "$1" ] || [ "$(id -u)" != 0 ]; then
@@ -22,8 +22,8 @@ finish() {
 trap finish EXIT
 
 size=$(packaging/container_root.sh "$program" "$root")
-[ "$size" -lt $((40 * 1000 * 1000 / 1024)) ] || {
-	echo "container.sh: the image has $size KiB; expected under 40 MB" >&2
+[ "$size" -lt $((45 * 1000 * 1000 / 1024)) ] || {
+	echo "container.sh: the image has $size KiB; expected under 45 MB" >&2
 	exit 1
 }
 # What every runtime has there.

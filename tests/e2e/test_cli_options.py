@@ -113,3 +113,13 @@ def test_a_url_that_names_no_server_is_a_usage_error(verb, url):
 def test_control_characters_of_arguments_do_not_reach_the_terminal():
     result = unhex("id", "/nope\x1b[31m\n")
     fails(result, 1, r"/nope\x1b[31m\x0a")
+
+
+def test_libraries_of_the_network_are_loaded_by_what_sends_or_listens_alone():
+    traced = {"LD_DEBUG": "files"}
+    reads = unhex("id", "/bin/true", env=traced)
+    assert reads.returncode == 0 and "calling init: " in reads.stderr
+    assert not re.search("libcurl|libgnutls|libmicrohttpd", reads.stderr)
+    sends = unhex("lookup", "gnu:00112233", "0x1", "--url", "http://127.0.0.1:1", env=traced).stderr
+    assert re.search(r"calling init: .*libcurl", sends)
+    fails(unhex("lookup", "gnu:00112233", "0x1", "--url", "http://127.0.0.1:1"), 3, "127.0.0.1")
