@@ -89,22 +89,29 @@ enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH]
 /* The state of one download. */
 struct download {
 	const struct ux_entry *o;
-	const struct ux_http_answer *answer;
 	int fd;
 	uint64_t have;
-	bool begun;
 };
+
+/* A server may send all of it, whatever was requested. */
+static enum ux_code download_begins(void *ctx, const struct ux_http_answer *answer,
+				    struct ux_error *err)
+{
+	struct download *d = ctx;
+	if (d->have == 0 || answer->part_off == d->have)
+		return UX_OK;
+	if (answer->status != 200)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the source sends another part than requested");
+	d->have = 0;
+	if (ftruncate(d->fd, 0) != 0 || lseek(d->fd, 0, SEEK_SET) != 0)
+		return ux_error_os(err, errno, "cannot empty a file");
+	return UX_OK;
+}
 
 static enum ux_code download_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct download *d = ctx;
-	if (!d->begun && d->answer->status == 200 && d->have > 0) {
-		/* the server sends all of it */
-		d->have = 0;
-		if (ftruncate(d->fd, 0) != 0 || lseek(d->fd, 0, SEEK_SET) != 0)
-			return ux_error_os(err, errno, "cannot empty a file");
-	}
-	d->begun = true;
 	if (bytes.size > d->o->size - d->have)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "it has more than the %" PRIu64 " bytes that the manifest says",
@@ -132,11 +139,9 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 		.answer_most = SIZE_MAX,
 		.sink = download_write,
 		.sink_ctx = d,
-		.parts = true,
+		.begins = download_begins,
 	};
 	(void)snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-", d->have);
-	d->answer = &answer;
-	d->begun = false;
 	if (lseek(d->fd, (off_t)d->have, SEEK_SET) < 0)
 		return ux_error_os(err, errno, "cannot seek");
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));

@@ -257,6 +257,50 @@ static bool client_is_encoded(CURL *curl)
 	       strcasecmp(h->value, "identity") != 0;
 }
 
+/* A validator is used whole or not at all. */
+static void client_read_validator(CURL *curl, const char *name, char *ret, size_t size)
+{
+	struct curl_header *h = NULL;
+	ret[0] = '\0';
+	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
+	    strlen(h->value) < size)
+		snprintf(ret, size, "%s", h->value);
+}
+
+/* Reads "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4). */
+static uint64_t client_read_part_off(CURL *curl)
+{
+	static const char unit[] = "bytes ";
+	struct curl_header *h = NULL;
+	uint64_t first = 0;
+	if (curl_easy_header(curl, "Content-Range", 0, CURLH_HEADER, -1, &h) != CURLHE_OK ||
+	    strncasecmp(h->value, unit, sizeof(unit) - 1) != 0)
+		return UINT64_MAX;
+	struct ux_bytes text = ux_bytes_cstr(h->value + sizeof(unit) - 1);
+	size_t n = ux_digits_parse(text, 10, &first);
+	return n > 0 && n < text.size && text.data[n] == '-' ? first : UINT64_MAX;
+}
+
+static void client_read_entity(CURL *curl, struct ux_http_answer *answer)
+{
+	client_read_validator(curl, "ETag", answer->etag, sizeof(answer->etag));
+	client_read_validator(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
+	answer->part_off = answer->status == 206 ? client_read_part_off(curl) : UINT64_MAX;
+}
+
+/* Passes a piece of a body on to the caller. */
+static bool client_sink(struct transfer *t, struct ux_bytes piece, bool first)
+{
+	const struct ux_http_call *call = t->call;
+	if (first && call->begins) {
+		client_read_entity(t->curl, t->answer);
+		t->sink_code = call->begins(call->sink_ctx, t->answer, &t->sink_err);
+	}
+	if (t->sink_code == UX_OK)
+		t->sink_code = call->sink(call->sink_ctx, piece, &t->sink_err);
+	return t->sink_code == UX_OK;
+}
+
 static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
@@ -266,17 +310,15 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 		t->too_big = true;
 		return 0;
 	}
-	t->encoded = t->encoded || (t->received == 0 && client_is_encoded(t->curl));
+	bool first = t->received == 0;
+	t->encoded = t->encoded || (first && client_is_encoded(t->curl));
 	if (t->encoded)
 		return 0;
 	t->received += bytes;
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (t->call->sink && (status == 200 || (status == 206 && t->call->parts))) {
-		t->answer->status = (unsigned)status;
-		t->sink_code =
-			t->call->sink(t->call->sink_ctx, ux_bytes(data, bytes), &t->sink_err);
-		return t->sink_code == UX_OK ? bytes : 0;
-	}
+	t->answer->status = (unsigned)status;
+	if (t->call->sink && (status == 200 || (status == 206 && t->call->begins)))
+		return client_sink(t, ux_bytes(data, bytes), first) ? bytes : 0;
 	t->enough = t->call->sink && t->answer->body.size + bytes > WORDS_BYTES;
 	if (t->enough)
 		return 0;
@@ -537,29 +579,20 @@ static void client_read_challenge(CURL *curl, struct ux_http_answer *answer)
 				 h->value);
 }
 
-/* A validator is used whole or not at all. */
-static void client_read_validator(CURL *curl, const char *name, char *ret, size_t size)
-{
-	struct curl_header *h = NULL;
-	ret[0] = '\0';
-	if (curl_easy_header(curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
-	    strlen(h->value) < size)
-		snprintf(ret, size, "%s", h->value);
-}
-
 static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 {
 	long status = 0;
-	curl_off_t retry = 0;
+	curl_off_t retry = 0, length = -1;
 	char *location = NULL;
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry);
 	curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &location);
+	curl_easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
 	answer->status = (unsigned)status;
 	if (status == 401)
 		client_read_challenge(curl, answer);
-	client_read_validator(curl, "ETag", answer->etag, sizeof(answer->etag));
-	client_read_validator(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
+	client_read_entity(curl, answer);
+	answer->length = length >= 0 ? (uint64_t)length : UINT64_MAX;
 	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);
 	snprintf(answer->location, sizeof(answer->location), "%s", location ? location : "");
 }

@@ -50,6 +50,12 @@ void ux_http_client_destroy(struct ux_http_client *c);
  */
 typedef enum ux_code ux_http_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 
+struct ux_http_answer;
+
+/* Sees what the body of an answer will be. Another code than UX_OK ends the call. */
+typedef enum ux_code ux_http_begins_fn(void *ctx, const struct ux_http_answer *answer,
+				       struct ux_error *err);
+
 /* A request. Defaults of zeroed fields: GET, no body, 30 s, at most 16 MiB of answer. */
 struct ux_http_call {
 	enum ux_method method;
@@ -77,10 +83,10 @@ struct ux_http_call {
 	ux_http_sink_fn *sink;
 	void *sink_ctx;
 	/*
-	 * the sink receives the body of a 206 too; by the status of the answer, which is set before
-	 * the sink is called, it sees whether a server has sent the requested part or all
+	 * Called before the sink gets the first byte, with the status, the validators and part_off
+	 * of the answer. With it the sink receives the body of a 206 too. NULL: there is no need.
 	 */
-	bool parts;
+	ux_http_begins_fn *begins;
 };
 
 /* The answer with any status: a 404 is an answer, not a failure. */
@@ -88,10 +94,12 @@ struct ux_http_answer {
 	unsigned status;
 	/* released by ux_http_answer_deinit(); with a sink, at most the first 64 KiB */
 	struct ux_out body;
+	uint64_t length;        /* Content-Length; UINT64_MAX: there is none */
 	unsigned retry_after_s; /* 0: there is no Retry-After */
 	char location[256];     /* of a redirect that was not followed; otherwise "" */
 	char etag[128];         /* "": none, or a longer one */
 	char modified[64];      /* Last-Modified; "": none */
+	uint64_t part_off;      /* of a 206: where in the file its body begins; else UINT64_MAX */
 	/* of a 401: the WWW-Authenticate header, that of Bearer if there are several; "": none */
 	char authenticate[1024];
 };

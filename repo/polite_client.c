@@ -18,6 +18,7 @@ enum {
 	CALL_MS = 6 * 3600 * 1000, /* a large package over a slow line */
 	WAIT_MOST_MS = 600 * 1000,
 	REDIRECTS_MOST = 5,
+	STATUS_OK = 200,
 	HOST_MOST = 300, /* bytes of scheme, name and port */
 };
 
@@ -217,28 +218,53 @@ static enum ux_code polite_connect(const struct ux_polite *p, const char *origin
 
 struct polite_transfer {
 	const struct ux_polite_request *request;
-	uint64_t bytes;
-	bool begun;
+	uint64_t bytes;       /* of the file, which the caller has */
+	uint64_t received;    /* in this attempt */
+	bool begun;           /* the caller has the beginning of the file */
+	char if_range[160];   /* what proves that the file is still the same; "": nothing does */
 	char *authorization;  /* header of a registry; NULL: none */
 	char challenge[1024]; /* of a 401: what the registry demands; "": nothing */
 };
 
-static enum ux_code polite_begin(struct polite_transfer *t, struct ux_error *err)
+/* The file begins, perhaps once more. */
+static enum ux_code polite_begin(struct polite_transfer *t, const struct ux_http_answer *answer,
+				 struct ux_error *err)
 {
+	const char *strong = !answer                               ? ""
+			     : answer->etag[0] == '"'              ? answer->etag
+			     : strncmp(answer->etag, "W/", 2) == 0 ? ""
+								   : answer->modified;
+	snprintf(t->if_range, sizeof(t->if_range), "%s", strong);
 	t->bytes = 0;
 	t->begun = true;
 	return t->request->begin ? t->request->begin(t->request->ctx, err) : UX_OK;
 }
 
+/*
+ * A body begins: the whole file, or the rest of one that broke off. A server that sends another
+ * part than was requested cannot be resumed with.
+ */
+static enum ux_code polite_on_begins(void *ctx, const struct ux_http_answer *answer,
+				     struct ux_error *err)
+{
+	struct polite_transfer *t = ctx;
+	if (answer->status == STATUS_OK)
+		return polite_begin(t, answer, err);
+	if (t->begun && answer->part_off == t->bytes)
+		return UX_OK;
+	t->begun = false;
+	return ux_error_set(err, UX_EUNAVAILABLE, "another part than requested of %.80s",
+			    t->request->url);
+}
+
 static enum ux_code polite_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct polite_transfer *t = ctx;
-	if (!t->begun)
-		UX_TRY(polite_begin(t, err));
 	if (bytes.size > t->request->most - t->bytes)
 		return ux_error_set(err, UX_ELIMIT, "%.80s is over %" PRIu64 " bytes",
 				    t->request->url, t->request->most);
 	t->bytes += bytes.size;
+	t->received += bytes.size;
 	return t->request->sink(t->request->ctx, bytes, err);
 }
 
@@ -251,53 +277,85 @@ static enum ux_code polite_status(const char *url, unsigned status, struct ux_er
 	return ux_error_set(err, code, "HTTP status %u for %.110s", status, url);
 }
 
+/* The headers of a request. */
+struct polite_headers {
+	char range[48], match[176], since[96];
+	const char *lines[4]; /* ended by NULL */
+	bool conditional, resumes;
+};
+
+/* The rest of a file that broke off, or the whole one if it is not what is there already. */
+static void polite_write_headers(const struct polite_transfer *t, struct polite_headers *h)
+{
+	const struct ux_validators *known = t->request->known;
+	size_t n = 0;
+	*h = (struct polite_headers){.resumes = t->begun && t->bytes > 0 && t->if_range[0] != '\0'};
+	if (h->resumes) {
+		snprintf(h->range, sizeof(h->range), "Range: bytes=%" PRIu64 "-", t->bytes);
+		snprintf(h->match, sizeof(h->match), "If-Range: %s", t->if_range);
+		h->lines[n++] = h->range;
+		h->lines[n++] = h->match;
+	} else if (known && known->etag[0] != '\0') {
+		snprintf(h->match, sizeof(h->match), "If-None-Match: %s", known->etag);
+		h->lines[n++] = h->match;
+	}
+	if (!h->resumes && known && known->modified[0] != '\0') {
+		snprintf(h->since, sizeof(h->since), "If-Modified-Since: %s", known->modified);
+		h->lines[n++] = h->since;
+	}
+	h->conditional = n > 0 && !h->resumes;
+	if (t->authorization)
+		h->lines[n] = t->authorization;
+}
+
+static enum ux_code polite_answered(struct polite_transfer *t, const struct polite_headers *h,
+				    const struct ux_http_answer *answer,
+				    struct ux_polite_answer *ret, struct ux_error *err)
+{
+	const struct ux_polite_request *r = t->request;
+	bool unchanged = answer->status == 304 && h->conditional;
+	if (answer->status == 416 && h->resumes) { /* it has become shorter */
+		t->begun = false;
+		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s has changed", r->url);
+	}
+	if (answer->status != STATUS_OK && !unchanged && !(answer->status == 206 && h->resumes))
+		return polite_status(r->url, answer->status, err);
+	if (answer->status == STATUS_OK && t->received == 0) /* an empty file */
+		UX_TRY(polite_begin(t, answer, err));
+	*ret = (struct ux_polite_answer){.unchanged = unchanged, .bytes = unchanged ? 0 : t->bytes};
+	memcpy(ret->validators.etag, answer->etag, sizeof(ret->validators.etag));
+	memcpy(ret->validators.modified, answer->modified, sizeof(ret->validators.modified));
+	if (unchanged)
+		ret->validators = *r->known;
+	return UX_OK;
+}
+
 static enum ux_code polite_try(const struct ux_polite *p, struct ux_http_client *http,
 			       struct polite_transfer *t, struct ux_polite_answer *ret,
 			       unsigned *ret_retry_after_s, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	char match[160], since[96];
-	const char *headers[4] = {NULL};
-	size_t n = 0;
-	const struct ux_polite_request *r = t->request;
-	if (r->known && r->known->etag[0] != '\0') {
-		snprintf(match, sizeof(match), "If-None-Match: %s", r->known->etag);
-		headers[n++] = match;
-	}
-	if (r->known && r->known->modified[0] != '\0') {
-		snprintf(since, sizeof(since), "If-Modified-Since: %s", r->known->modified);
-		headers[n++] = since;
-	}
-	bool conditional = n > 0;
-	if (t->authorization)
-		headers[n++] = t->authorization;
+	struct polite_headers headers;
+	polite_write_headers(t, &headers);
 	const struct ux_http_call call = {
-		.path = r->url + polite_origin_size(r->url),
-		.headers = headers,
+		.path = t->request->url + polite_origin_size(t->request->url),
+		.headers = headers.lines,
 		.timeout_ms = CALL_MS,
 		.silence_ms = SILENCE_MS,
 		.cancelled = p->options.cancelled,
 		.cancelled_ctx = p->options.cancelled_ctx,
-		.answer_most = (size_t)ux_min(r->most, (uint64_t)SIZE_MAX - 1) + 1,
+		.answer_most = (size_t)ux_min(t->request->most, (uint64_t)SIZE_MAX - 1) + 1,
 		.redirects = REDIRECTS_MOST,
 		.sink = polite_on_bytes,
 		.sink_ctx = t,
+		.begins = polite_on_begins,
 	};
-	t->begun = false;
+	t->received = 0;
 	UX_TRY(ux_http_client_call(http, &call, &answer, err));
 	*ret_retry_after_s = answer.retry_after_s;
 	snprintf(t->challenge, sizeof(t->challenge), "%s",
 		 answer.status == 401 ? answer.authenticate : "");
-	if (answer.status != 200 && !(answer.status == 304 && conditional))
-		return polite_status(r->url, answer.status, err);
-	if (answer.status == 200 && !t->begun) /* an empty file */
-		UX_TRY(polite_begin(t, err));
-	*ret = (struct ux_polite_answer){.unchanged = answer.status == 304, .bytes = t->bytes};
-	memcpy(ret->validators.etag, answer.etag, sizeof(ret->validators.etag));
-	memcpy(ret->validators.modified, answer.modified, sizeof(ret->validators.modified));
-	if (ret->unchanged)
-		ret->validators = *r->known;
-	return UX_OK;
+	return polite_answered(t, &headers, &answer, ret, err);
 }
 
 /* --- registries of images: public ones too give out a key first ------------------------------- */
@@ -348,7 +406,7 @@ static void polite_count(struct ux_polite *p, const struct polite_transfer *t, b
 	p->counts.requests++;
 	p->counts.retries += again;
 	p->counts.unchanged += unchanged;
-	p->counts.bytes += t->begun ? t->bytes : 0;
+	p->counts.bytes += t->received;
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
@@ -432,7 +490,7 @@ static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite
 		polite_count(p, &t, false, true);
 		return UX_OK;
 	}
-	UX_TRY(polite_begin(&t, err));
+	UX_TRY(polite_begin(&t, NULL, err));
 	for (size_t at = 0; at < file.bytes.size; at += PIECE)
 		UX_TRY(polite_on_bytes(
 			&t,

@@ -48,7 +48,7 @@ struct ux_polite_request {
 	const char *url;                   /* http, https, or a path (repo_url.h) */
 	const struct ux_validators *known; /* of what is there already; NULL: none */
 	uint64_t most;                     /* size limit of the file */
-	/* Called before the first byte of each attempt: what came before is to be forgotten. */
+	/* Called before the first byte of the file: what came before is to be forgotten. */
 	enum ux_code (*begin)(void *ctx, struct ux_error *err);
 	ux_http_sink_fn *sink;
 	void *ctx;
@@ -62,7 +62,9 @@ struct ux_polite_answer {
 
 /*
  * Fetches a file. Waits for a free connection and for the pause, and tries again after failures of
- * the connection and after 429, 502, 503 and 504, for which Retry-After is observed. UX_ENOTFOUND
+ * the connection and after 429, 502, 503 and 504, for which Retry-After is observed. A file that
+ * broke off is resumed where its server has said which version it is (a strong ETag, or else
+ * Last-Modified), and begins anew otherwise (RFC 9110, 13.1.5 and 14.2). UX_ENOTFOUND
  * for 404 and 410, UX_EDENIED for 401 and 403, UX_EUNAVAILABLE, UX_ELIMIT: over `most`; else what
  * the caller's functions return. Any thread.
  */

@@ -99,6 +99,72 @@ static void a_broken_answer_is_fetched_again_from_its_start(void **state)
 	assert_int_equal(script_close(&s), 3);
 }
 
+#define PART(range, body) \
+	"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " range "\r\nContent-Length: " body
+
+/* Fetches "hello" in so many requests, and returns what the last one said. */
+static const char *hello_in(struct script *s, size_t requests)
+{
+	struct ux_polite *p = client_open(4, 1);
+	struct ux_fetched f;
+	struct ux_error err;
+	if (fetch(p, s, &any, NULL, &f, &err) != UX_OK)
+		fail_msg("%s", err.text);
+	assert_int_equal(f.file.bytes.size, 5);
+	assert_memory_equal(f.file.bytes.data, "hello", 5);
+	ux_file_unmap(&f.file);
+	ux_polite_close(p);
+	assert_int_equal(script_close(s), requests);
+	return s->requests[requests - 1];
+}
+
+static void an_answer_that_broke_off_is_resumed_behind_what_was_received(void **state)
+{
+	(void)state;
+	SCRIPT(s, {.answer = OK("ETag: \"x1\"\r\n", "5\r\n\r\nhel"), .close = true},
+	       {.answer = PART("3-4/5", "2\r\n\r\nl"), .close = true},
+	       {.answer = PART("4-4/5", "1\r\n\r\no")});
+	const char *last = hello_in(&s, 3);
+	assert_null(strstr(s.requests[0], "Range: "));
+	assert_non_null(strstr(s.requests[1], "Range: bytes=3-\r\n"));
+	assert_non_null(strstr(s.requests[1], "If-Range: \"x1\"\r\n"));
+	assert_non_null(strstr(last, "Range: bytes=4-\r\n"));
+}
+
+static void a_date_proves_that_a_file_is_the_same_where_there_is_no_tag(void **state)
+{
+	(void)state;
+	SCRIPT(s,
+	       {.answer = OK("Last-Modified: Sat, 11 Jul 2026 10:16:37 GMT\r\n", "5\r\n\r\nhel"),
+		.close = true},
+	       {.answer = PART("3-4/5", "2\r\n\r\nlo")});
+	assert_non_null(strstr(hello_in(&s, 2), "If-Range: Sat, 11 Jul 2026 10:16:37 GMT\r\n"));
+}
+
+static void a_file_that_has_changed_begins_anew(void **state)
+{
+	(void)state;
+	SCRIPT(s, {.answer = OK("ETag: \"x1\"\r\n", "5\r\n\r\nHEL"), .close = true},
+	       {.answer = OK("ETag: \"x2\"\r\n", "5\r\n\r\nhell"), .close = true},
+	       {.answer = PART("4-4/5", "1\r\n\r\no")});
+	assert_non_null(strstr(hello_in(&s, 3), "If-Range: \"x2\"\r\n"));
+}
+
+static void a_weak_tag_and_a_wrong_part_resume_nothing(void **state)
+{
+	(void)state;
+	SCRIPT(weak, {.answer = OK("ETag: W/\"x\"\r\n", "5\r\n\r\nhel"), .close = true},
+	       {.answer = OK("", "5\r\n\r\nhello")});
+	assert_null(strstr(hello_in(&weak, 2), "Range: "));
+	SCRIPT(wrong, {.answer = OK("ETag: \"x\"\r\n", "5\r\n\r\nhel"), .close = true},
+	       {.answer = PART("2-4/5", "3\r\n\r\nllo")}, {.answer = OK("", "5\r\n\r\nhello")});
+	assert_null(strstr(hello_in(&wrong, 3), "Range: "));
+	SCRIPT(shorter, {.answer = OK("ETag: \"x\"\r\n", "9\r\n\r\nhello wo"), .close = true},
+	       {.answer = "HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n"},
+	       {.answer = OK("", "5\r\n\r\nhello")});
+	assert_null(strstr(hello_in(&shorter, 3), "Range: "));
+}
+
 static void what_will_not_change_is_not_tried_again(void **state)
 {
 	(void)state;
@@ -237,6 +303,10 @@ int main(void)
 		cmocka_unit_test(a_file_comes_with_its_hash_and_validators),
 		cmocka_unit_test(a_304_that_was_not_requested_is_no_file),
 		cmocka_unit_test(a_broken_answer_is_fetched_again_from_its_start),
+		cmocka_unit_test(an_answer_that_broke_off_is_resumed_behind_what_was_received),
+		cmocka_unit_test(a_date_proves_that_a_file_is_the_same_where_there_is_no_tag),
+		cmocka_unit_test(a_file_that_has_changed_begins_anew),
+		cmocka_unit_test(a_weak_tag_and_a_wrong_part_resume_nothing),
 		cmocka_unit_test(what_will_not_change_is_not_tried_again),
 		cmocka_unit_test(a_file_is_held_to_its_size_and_hash),
 		cmocka_unit_test(requests_of_a_host_begin_with_a_pause_between_them),
