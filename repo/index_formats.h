@@ -8,6 +8,7 @@
 
 #include "cursor.h"
 #include "repository.h"
+#include "xml.h"
 
 /* Where the packages of an index go. */
 struct ux_index_target {
@@ -70,9 +71,11 @@ struct ux_rpm_primary {
 enum ux_code ux_rpm_repomd_read(struct ux_bytes xml, struct ux_rpm_primary *ret,
 				struct ux_error *err) ux_must;
 
-/* Reads primary.xml. UX_ECORRUPT: with the offset where it is no XML, or a package lacks a field.
+/*
+ * Reads primary.xml from a function, in pieces. UX_ECORRUPT: with the offset where it is no XML, or
+ * a package lacks a field; codes of the function.
  */
-enum ux_code ux_rpm_primary_read(struct ux_bytes xml, struct ux_index_target *to,
+enum ux_code ux_rpm_primary_read(ux_xml_read_fn *read, void *from, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;
 
 #endif

@@ -1,134 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The XML of rpm's repositories, read by expat as a stream of events. repomd.xml has <data
+ * The XML of rpm's repositories, read as a stream of elements. repomd.xml has <data
  * type="primary"> with checksum, size and location; primary.xml has <package> with name, arch,
- * version, checksum, size, location, and the provides and requires of rpm. A document type is
- * refused, and with it every entity of the document's own. This is the only file that uses expat.
+ * version, checksum, size, location, and the provides and requires of rpm.
  */
 #include "arena.h"
 #include "index_formats.h"
 #include "repo_url.h"
 #include "text.h"
 
-#include <expat.h>
-
 enum {
-	PIECE = 1 << 20,  /* bytes given to the parser at once */
-	DEPTH_MOST = 32,  /* elements inside of each other */
-	TEXT_MOST = 2048, /* bytes of the text of an element that is used */
 	PACKAGE_MEMORY = 16 << 20,
 	IDS_FIRST = 64,
 };
 
-/* What both readers share. */
-struct rpm_xml {
-	XML_Parser parser;
-	struct ux_error *err;
-	enum ux_code code;
-	unsigned depth;
-	bool wants_text; /* of the element that is open */
-	char text[TEXT_MOST];
-	size_t text_size;
-};
-
-static void rpm_xml_stop(struct rpm_xml *x, enum ux_code code)
-{
-	if (x->code == UX_OK) {
-		x->code = code;
-		(void)XML_StopParser(x->parser, XML_FALSE);
-	}
-}
-
-static void rpm_xml_bad(struct rpm_xml *x, const char *what)
-{
-	XML_Index off = XML_GetCurrentByteIndex(x->parser);
-	rpm_xml_stop(x, ux_error_at(x->err, UX_ECORRUPT, "XML", off > 0 ? (uint64_t)off : 0, "%s",
-				    what));
-}
-
-/* The value of an attribute; "" when it is absent. */
-static const char *rpm_attribute(const char **attributes, const char *name)
-{
-	for (; attributes[0]; attributes += 2)
-		if (strcmp(attributes[0], name) == 0)
-			return attributes[1];
-	return "";
-}
-
-static void rpm_xml_on_text(void *ctx, const char *text, int size)
-{
-	struct rpm_xml *x = ctx;
-	if (!x->wants_text || size <= 0)
-		return;
-	if ((size_t)size >= sizeof(x->text) - x->text_size) {
-		rpm_xml_bad(x, "a text is over 2 KiB");
-		return;
-	}
-	memcpy(x->text + x->text_size, text, (size_t)size);
-	x->text_size += (size_t)size;
-}
-
-static void rpm_xml_on_doctype(void *ctx, const char *name, const char *system, const char *public,
-			       int internal)
-{
-	(void)name, (void)system, (void)public, (void)internal;
-	rpm_xml_bad(ctx, "there is a document type, which metadata do not have");
-}
-
-/* An element begins. False: it is too deep, and the parser was stopped. */
-static bool rpm_xml_enter(struct rpm_xml *x)
-{
-	x->wants_text = false;
-	x->text_size = 0;
-	if (++x->depth <= DEPTH_MOST)
-		return true;
-	rpm_xml_bad(x, "elements are nested too deeply");
-	return false;
-}
-
-static struct ux_bytes rpm_xml_text(const struct rpm_xml *x)
-{
-	return ux_bytes(x->text, x->text_size);
-}
-
-/* Parses all bytes with the handlers; ctx begins with a struct rpm_xml. */
-static enum ux_code rpm_xml_parse(struct rpm_xml *x, struct ux_bytes xml,
-				  XML_StartElementHandler on_start, XML_EndElementHandler on_end,
-				  struct ux_error *err)
-{
-	x->err = err;
-	x->parser = XML_ParserCreate("UTF-8");
-	if (!x->parser)
-		return ux_error_nomem(err);
-	XML_SetUserData(x->parser, x);
-	XML_SetElementHandler(x->parser, on_start, on_end);
-	XML_SetCharacterDataHandler(x->parser, rpm_xml_on_text);
-	XML_SetStartDoctypeDeclHandler(x->parser, rpm_xml_on_doctype);
-	enum XML_Status status = XML_STATUS_OK;
-	for (size_t at = 0; status == XML_STATUS_OK; at += PIECE) {
-		size_t n = at < xml.size ? ux_min(xml.size - at, (size_t)PIECE) : 0;
-		bool last = at + n >= xml.size;
-		status = XML_Parse(x->parser, n > 0 ? (const char *)xml.data + at : "", (int)n,
-				   last);
-		if (last)
-			break;
-	}
-	if (status != XML_STATUS_OK && x->code == UX_OK) {
-		enum XML_Error why = XML_GetErrorCode(x->parser);
-		XML_Index off = XML_GetCurrentByteIndex(x->parser);
-		x->code = why == XML_ERROR_NO_MEMORY ? ux_error_nomem(err)
-						     : ux_error_at(err, UX_ECORRUPT, "XML",
-								   off > 0 ? (uint64_t)off : 0,
-								   "%s", XML_ErrorString(why));
-	}
-	XML_ParserFree(x->parser);
-	return x->code;
-}
-
 /* --- repomd.xml ------------------------------------------------------------------------------- */
 
 struct rpm_repomd {
-	struct rpm_xml xml; /* first: handlers get its address */
+	struct ux_xml xml;
 	struct ux_rpm_primary primary;
 	bool inside; /* of <data type="primary"> */
 	bool sha256; /* of the <checksum> that is open */
@@ -137,46 +26,45 @@ struct rpm_repomd {
 static void rpm_repomd_on_start(void *ctx, const char *name, const char **attributes)
 {
 	struct rpm_repomd *r = ctx;
-	if (!rpm_xml_enter(&r->xml))
-		return;
 	if (strcmp(name, "data") == 0)
-		r->inside = strcmp(rpm_attribute(attributes, "type"), "primary") == 0;
+		r->inside = strcmp(ux_xml_attribute(attributes, "type"), "primary") == 0;
 	if (!r->inside)
 		return;
 	if (strcmp(name, "location") == 0) {
-		const char *href = rpm_attribute(attributes, "href");
+		const char *href = ux_xml_attribute(attributes, "href");
 		if (strlen(href) >= sizeof(r->primary.href))
-			rpm_xml_bad(&r->xml, "the location of primary is too long");
+			ux_xml_bad(&r->xml, "the location of primary is too long");
 		else
 			snprintf(r->primary.href, sizeof(r->primary.href), "%s", href);
 	}
 	r->sha256 = strcmp(name, "checksum") == 0 &&
-		    strcmp(rpm_attribute(attributes, "type"), "sha256") == 0;
+		    strcmp(ux_xml_attribute(attributes, "type"), "sha256") == 0;
 	r->xml.wants_text = r->sha256 || strcmp(name, "size") == 0;
 }
 
 static void rpm_repomd_on_end(void *ctx, const char *name)
 {
 	struct rpm_repomd *r = ctx;
-	struct ux_bytes text = rpm_xml_text(&r->xml);
+	struct ux_bytes text = ux_xml_text(&r->xml);
 	size_t n = 0;
-	r->xml.depth--;
 	if (r->xml.wants_text && r->sha256)
 		r->primary.has_sha256 =
 			text.size == 2 * sizeof(r->primary.sha256) &&
 			ux_hex_decode(text, r->primary.sha256, sizeof(r->primary.sha256), &n);
 	else if (r->xml.wants_text && !ux_decimal_parse(text, &r->primary.size))
-		rpm_xml_bad(&r->xml, "the size of primary is no number");
+		ux_xml_bad(&r->xml, "the size of primary is no number");
 	if (strcmp(name, "data") == 0)
 		r->inside = false;
-	r->xml.wants_text = false;
 }
 
 enum ux_code ux_rpm_repomd_read(struct ux_bytes xml, struct ux_rpm_primary *ret,
 				struct ux_error *err)
 {
-	struct rpm_repomd r = {.primary = {.size = UINT64_MAX}};
-	UX_TRY(rpm_xml_parse(&r.xml, xml, rpm_repomd_on_start, rpm_repomd_on_end, err));
+	struct rpm_repomd r = {
+		.xml = {.on_start = rpm_repomd_on_start, .on_end = rpm_repomd_on_end},
+		.primary = {.size = UINT64_MAX}};
+	r.xml.ctx = &r;
+	UX_TRY(ux_xml_parse(&r.xml, xml, err));
 	if (r.primary.href[0] == '\0')
 		return ux_error_set(err, UX_ECORRUPT, "repomd.xml names no primary");
 	if (!r.primary.has_sha256)
@@ -196,7 +84,7 @@ enum rpm_part {
 };
 
 struct rpm_primary {
-	struct rpm_xml xml; /* first: handlers get its address */
+	struct ux_xml xml;
 	struct ux_index_target *to;
 	struct ux_arena arena; /* of one package */
 	struct ux_package package;
@@ -235,35 +123,35 @@ static void rpm_keep_text(struct rpm_primary *r, const char *text, const char *w
 {
 	enum ux_code code = ux_repo_text(&r->arena, ux_bytes_cstr(text), what, ret, r->xml.err);
 	if (code != UX_OK)
-		rpm_xml_stop(&r->xml, code);
+		ux_xml_stop(&r->xml, code);
 }
 
 static void rpm_keep_version(struct rpm_primary *r, const char **attributes)
 {
-	char text[TEXT_MOST];
-	const char *epoch = rpm_attribute(attributes, "epoch");
+	char text[UX_XML_TEXT_MOST];
+	const char *epoch = ux_xml_attribute(attributes, "epoch");
 	bool has_epoch = epoch[0] != '\0' && strcmp(epoch, "0") != 0;
 	snprintf(text, sizeof(text), "%.100s%s%.900s-%.900s", has_epoch ? epoch : "",
-		 has_epoch ? ":" : "", rpm_attribute(attributes, "ver"),
-		 rpm_attribute(attributes, "rel"));
+		 has_epoch ? ":" : "", ux_xml_attribute(attributes, "ver"),
+		 ux_xml_attribute(attributes, "rel"));
 	rpm_keep_text(r, text, "version", &r->package.version);
 }
 
 static void rpm_keep_size(struct rpm_primary *r, const char **attributes)
 {
-	r->has_size = ux_decimal_parse(ux_bytes_cstr(rpm_attribute(attributes, "package")),
+	r->has_size = ux_decimal_parse(ux_bytes_cstr(ux_xml_attribute(attributes, "package")),
 				       &r->package.size);
-	(void)!ux_decimal_parse(ux_bytes_cstr(rpm_attribute(attributes, "installed")),
+	(void)!ux_decimal_parse(ux_bytes_cstr(ux_xml_attribute(attributes, "installed")),
 				&r->package.installed);
 }
 
 static void rpm_keep_url(struct rpm_primary *r, const char **attributes)
 {
 	enum ux_code code = ux_repo_url_join(&r->arena, r->to->root,
-					     ux_bytes_cstr(rpm_attribute(attributes, "href")),
+					     ux_bytes_cstr(ux_xml_attribute(attributes, "href")),
 					     &r->package.url, r->xml.err);
 	if (code != UX_OK)
-		rpm_xml_stop(&r->xml, code);
+		ux_xml_stop(&r->xml, code);
 }
 
 /* "debuginfo(build-id) = HEX" of a debug package. */
@@ -278,7 +166,7 @@ static void rpm_add_id(struct rpm_primary *r, const char *hex)
 		size_t cap = ux_max(2 * r->ids_cap, (size_t)IDS_FIRST);
 		struct ux_id *ids = ux_arena_array(&r->arena, struct ux_id, cap);
 		if (!ids) {
-			rpm_xml_stop(&r->xml, ux_arena_fail(&r->arena, r->xml.err));
+			ux_xml_stop(&r->xml, ux_arena_fail(&r->arena, r->xml.err));
 			return;
 		}
 		if (count > 0)
@@ -299,9 +187,9 @@ static bool rpm_is_runtime(const char *name)
 
 static void rpm_entry(struct rpm_primary *r, const char **attributes)
 {
-	const char *name = rpm_attribute(attributes, "name");
+	const char *name = ux_xml_attribute(attributes, "name");
 	if (r->provides && strcmp(name, "debuginfo(build-id)") == 0)
-		rpm_add_id(r, rpm_attribute(attributes, "ver"));
+		rpm_add_id(r, ux_xml_attribute(attributes, "ver"));
 	r->has_code = r->has_code || (r->requires && rpm_is_runtime(name)) ||
 		      (r->provides && strncmp(name, "kernel-uname-r", 14) == 0);
 }
@@ -315,7 +203,7 @@ static enum rpm_part rpm_part_of(const char *name, const char **attributes)
 	if (strcmp(name, "rpm:sourcerpm") == 0)
 		return RPM_SOURCE;
 	return strcmp(name, "checksum") == 0 &&
-			       strcmp(rpm_attribute(attributes, "type"), "sha256") == 0
+			       strcmp(ux_xml_attribute(attributes, "type"), "sha256") == 0
 		       ? RPM_CHECKSUM
 		       : RPM_NOTHING;
 }
@@ -323,8 +211,6 @@ static enum rpm_part rpm_part_of(const char *name, const char **attributes)
 static void rpm_primary_on_start(void *ctx, const char *name, const char **attributes)
 {
 	struct rpm_primary *r = ctx;
-	if (!rpm_xml_enter(&r->xml))
-		return;
 	if (strcmp(name, "package") == 0) {
 		rpm_primary_begin(r);
 		return;
@@ -347,7 +233,7 @@ static void rpm_primary_on_start(void *ctx, const char *name, const char **attri
 	else if (strcmp(name, "time") == 0)
 	{
 		uint64_t t = 0;
-		if (ux_decimal_parse(ux_bytes_cstr(rpm_attribute(attributes, "build")), &t))
+		if (ux_decimal_parse(ux_bytes_cstr(ux_xml_attribute(attributes, "build")), &t))
 			r->package.time = (int64_t)ux_min(t, (uint64_t)INT64_MAX);
 	}
 }
@@ -366,7 +252,7 @@ static struct ux_bytes rpm_source_name(struct ux_bytes text)
 
 static void rpm_take_text(struct rpm_primary *r)
 {
-	struct ux_bytes text = rpm_xml_text(&r->xml);
+	struct ux_bytes text = ux_xml_text(&r->xml);
 	enum ux_code code = UX_OK;
 	size_t n = 0;
 	switch (r->part) {
@@ -389,7 +275,7 @@ static void rpm_take_text(struct rpm_primary *r)
 		break;
 	}
 	if (code != UX_OK)
-		rpm_xml_stop(&r->xml, code);
+		ux_xml_stop(&r->xml, code);
 	r->part = RPM_NOTHING;
 }
 
@@ -414,8 +300,8 @@ static void rpm_primary_pass(struct rpm_primary *r)
 	r->to->packages++;
 	if (p->name[0] == '\0' || p->arch[0] == '\0' || p->version[0] == '\0' ||
 	    p->url[0] == '\0' || !r->has_size || !p->has_sha256) {
-		rpm_xml_bad(&r->xml,
-			    "a package lacks name, arch, version, location, size or SHA-256");
+		ux_xml_bad(&r->xml,
+			   "a package lacks name, arch, version, location, size or SHA-256");
 		return;
 	}
 	p->role = rpm_role(p->name);
@@ -425,25 +311,23 @@ static void rpm_primary_pass(struct rpm_primary *r)
 		return;
 	key = ux_arena_array(&r->arena, char, 2 * sizeof(p->sha256) + 1);
 	if (!key) {
-		rpm_xml_stop(&r->xml, ux_arena_fail(&r->arena, r->xml.err));
+		ux_xml_stop(&r->xml, ux_arena_fail(&r->arena, r->xml.err));
 		return;
 	}
 	ux_hex_encode(ux_bytes(p->sha256, sizeof(p->sha256)), key);
 	p->key = key;
 	enum ux_code code = r->to->take(r->to->ctx, p, r->xml.err);
 	if (code != UX_OK)
-		rpm_xml_stop(&r->xml, code);
+		ux_xml_stop(&r->xml, code);
 }
 
 static void rpm_primary_on_end(void *ctx, const char *name)
 {
 	struct rpm_primary *r = ctx;
-	r->xml.depth--;
-	if (r->xml.code != UX_OK || !r->inside)
+	if (!r->inside)
 		return;
 	if (r->xml.wants_text)
 		rpm_take_text(r);
-	r->xml.wants_text = false;
 	if (strcmp(name, "rpm:provides") == 0)
 		r->provides = false;
 	else if (strcmp(name, "rpm:requires") == 0)
@@ -456,10 +340,13 @@ static void rpm_primary_deinit(struct rpm_primary *r)
 	ux_arena_deinit(&r->arena);
 }
 
-enum ux_code ux_rpm_primary_read(struct ux_bytes xml, struct ux_index_target *to,
+enum ux_code ux_rpm_primary_read(ux_xml_read_fn *read, void *from, struct ux_index_target *to,
 				 struct ux_error *err)
 {
-	ux_cleanup(rpm_primary_deinit) struct rpm_primary r = {.to = to,
-							       .arena = {.budget = PACKAGE_MEMORY}};
-	return rpm_xml_parse(&r.xml, xml, rpm_primary_on_start, rpm_primary_on_end, err);
+	ux_cleanup(rpm_primary_deinit) struct rpm_primary r = {
+		.xml = {.on_start = rpm_primary_on_start, .on_end = rpm_primary_on_end},
+		.to = to,
+		.arena = {.budget = PACKAGE_MEMORY}};
+	r.xml.ctx = &r;
+	return ux_xml_parse_from(&r.xml, read, from, err);
 }

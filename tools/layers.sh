@@ -26,7 +26,7 @@ BEGIN {
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"
-	allow["repo"] = "base id net object"
+	allow["repo"] = "archive base id net object"
 	allow["crawl"] = "base id extract net push archive sandbox repo"
 	allow["clone"] = "archive base id manifest net push"
 	allow["agent"] = "base id extract live live/jit live/kernel net push record sandbox spool"

@@ -13,7 +13,8 @@ import pytest
 
 from http_api import Api
 from repositories import Key, mirror_server
-from tool import build_id, compile_c, lines, unhex
+from test_memory import MB, peak_of
+from tool import UNHEX, build_id, compile_c, lines, unhex
 
 ID = "0123456789abcdef0123456789abcdef01234567"
 
@@ -324,6 +325,53 @@ def test_a_malformed_repomd_is_refused(rpm_mirror, repomd, words):
     createrepo(rpm_mirror)
     (rpm_mirror / "repodata/repomd.xml").write_text(repomd)
     refused("corrupt", "rpm", rpm_mirror, words=(words,))
+
+
+FEDORAS = 70_000  # packages of a large repository
+
+
+def large_entry(i):
+    """An element <package> of the size that Fedora's have: 2.8 kB; each second one is of debug files."""
+    digest = hashlib.sha256(b"%d" % i).hexdigest()
+    name = f"package{i}-debuginfo" if i % 2 else f"package{i}"
+    ids = "".join(f'<rpm:entry name="debuginfo(build-id)" flags="EQ" ver="{hashlib.sha1(b"%d.%d" % (i, k)).hexdigest()}"/>'
+                  for k in range(5 * (i % 2)))
+    return (f'<package type="rpm"><name>{name}</name><arch>x86_64</arch><version epoch="0" ver="1.0" rel="1"/>'
+            f'<checksum type="sha256" pkgid="YES">{digest}</checksum><description>{digest * 32}</description>'
+            f'<time file="1" build="1700000000"/><size package="1000" installed="4000"/><location href="p/{name}.rpm"/><format>'
+            f"<rpm:sourcerpm>package{i}-1.0-1.src.rpm</rpm:sourcerpm><rpm:provides>{ids}</rpm:provides><rpm:requires>"
+            '<rpm:entry name="libc.so.6()(64bit)"/></rpm:requires></format></package>\n')
+
+
+@pytest.mark.parametrize("pack,ending", [(zstd, "zst"), (lambda d: gzip.compress(d, 1), "gz")])
+def test_a_primary_of_the_size_of_fedoras_is_never_unpacked_as_a_whole(tmp_path, pack, ending):
+    text = "".join(['<metadata xmlns:rpm="http://linux.duke.edu/metadata/rpm">\n', *map(large_entry, range(FEDORAS)), "</metadata>\n"])
+    assert len(text) > 190 * MB
+    primary = pack(text.encode())
+    folder = tmp_path / "repodata"
+    folder.mkdir()
+    (folder / f"primary.xml.{ending}").write_bytes(primary)
+    (folder / "repomd.xml").write_text(
+        f'<repomd><data type="primary"><checksum type="sha256">{hashlib.sha256(primary).hexdigest()}</checksum>'
+        f'<location href="repodata/primary.xml.{ending}"/><size>{len(primary)}</size></data></repomd>')
+    result, peak = peak_of(UNHEX, "crawl", "rpm", "--mirror", str(tmp_path), "--arch", "x86_64", "--dry-run", "--json")
+    [got] = lines(result)
+    assert got["in_index"] == FEDORAS and got["debug"]["build_ids"] == FEDORAS // 2 * 5
+    assert peak < 100 * MB, f"{peak / MB:.1f} MB"
+
+
+@pytest.mark.parametrize("text,cause,words", [
+    (lambda: b"<metadata>" + b"x" * (80 << 20), "limit", "unpacks to over"),
+    (lambda: b"<metadata a=\"" + b"x" * (30 << 20), "limit", "a tag is over")])
+def test_a_primary_that_is_a_bomb_is_refused(tmp_path, text, cause, words):
+    primary = zstd(text())
+    folder = tmp_path / "repodata"
+    folder.mkdir()
+    (folder / "primary.xml.zst").write_bytes(primary)
+    (folder / "repomd.xml").write_text(
+        f'<repomd><data type="primary"><checksum type="sha256">{hashlib.sha256(primary).hexdigest()}</checksum>'
+        '<location href="repodata/primary.xml.zst"/></data></repomd>')
+    refused(cause, "rpm", tmp_path, words=(words,))
 
 
 # --- images -----------------------------------------------------------------------------------------------------------
