@@ -76,10 +76,12 @@ struct ux_distribution {
 	const char *usual;  /* components, separated by spaces */
 	const char *suite;  /* of one without suites; NULL: the user has to name one */
 	const char *keys[4];
-	/* From the mirror to the index: %s suite, %c component, %a architecture. component NULL:
-	 * of any. */
+	/*
+	 * From the mirror to the index: %s suite, %c component, %a architecture; or to a list of
+	 * mirrors. The first one of the component and suite; NULL: of any.
+	 */
 	struct {
-		const char *component, *path;
+		const char *component, *path, *suite;
 	} paths[4];
 };
 

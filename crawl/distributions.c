@@ -52,12 +52,26 @@ static const struct ux_distribution distributions[] = {
 		   {"debuginfo", "releases/%s/Everything/%a/debug/tree"},
 		   {"updates", "updates/%s/Everything/%a"},
 		   {"updates-debuginfo", "updates/%s/Everything/%a/debug"}}},
+	/* suites are releases of Amazon Linux 2023, such as 2023.6.20250115, or "2.0" and "latest"
+	   of Amazon Linux 2 */
+	{.name = "amazon",
+	 .form = UX_REPOSITORY_RPM,
+	 .mirror = "https://cdn.amazonlinux.com",
+	 .usual = "debuginfo core",
+	 .suite = "latest",
+	 .kernel_arch = true,
+	 .paths = {{"core", "al2023/core/mirrors/%s/%a/mirror.list"},
+		   {"debuginfo", "al2023/core/mirrors/%s/debuginfo/%a/mirror.list"},
+		   {"2-core", "2/core/%s/%a/mirror.list"},
+		   {"2-debuginfo", "2/core/%s/debuginfo/%a/mirror.list"}}},
 	{.name = "opensuse",
 	 .form = UX_REPOSITORY_RPM,
 	 .mirror = "https://download.opensuse.org",
 	 .usual = "debuginfo oss",
 	 .kernel_arch = true,
-	 .paths = {{"oss", "distribution/leap/%s/repo/oss"},
+	 .paths = {{"oss", "tumbleweed/repo/oss", "tumbleweed"},
+		   {"debuginfo", "debug/tumbleweed/repo/oss", "tumbleweed"},
+		   {"oss", "distribution/leap/%s/repo/oss"},
 		   {"debuginfo", "debug/distribution/leap/%s/repo/oss"}}},
 	{.name = "oci", .form = UX_REPOSITORY_IMAGE},
 	/* one repository, whose root is the mirror's */
@@ -70,7 +84,7 @@ static const struct ux_distribution distributions[] = {
 };
 
 const char ux_crawl_distributions[] =
-	"debian debian-debug ubuntu ubuntu-ddebs alpine arch fedora opensuse rpm oci";
+	"debian debian-debug ubuntu ubuntu-ddebs alpine arch fedora amazon opensuse rpm oci";
 
 const struct ux_distribution *ux_distribution_find(const char *name)
 {
@@ -103,7 +117,8 @@ enum ux_code ux_distribution_path(const struct ux_distribution *d, const char *s
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	const char *form = NULL;
 	for (size_t i = 0; i < ux_countof(d->paths) && d->paths[i].path && !form; i++)
-		if (!d->paths[i].component || strcmp(d->paths[i].component, component) == 0)
+		if ((!d->paths[i].component || strcmp(d->paths[i].component, component) == 0) &&
+		    (!d->paths[i].suite || strcmp(d->paths[i].suite, suite) == 0))
 			form = d->paths[i].path;
 	if (!form && d->paths[0].path)
 		return ux_error_set(err, UX_EINVAL, "%s has no component %.60s", d->name,

@@ -5,10 +5,12 @@
  * has to come over https.
  */
 #include "arena.h"
+#include "debian_files.h"
 #include "index_formats.h"
 #include "unpack_stream.h"
 #include "repo_url.h"
 #include "repository.h"
+#include "text.h"
 
 enum {
 	REPOMD_MOST = 16 << 20,
@@ -16,6 +18,8 @@ enum {
 	PRIMARY_FREE = 64 << 20,  /* bytes that it may unpack to... */
 	PRIMARY_RATIO = 64,       /* ...and this many times its size */
 	URL_MEMORY = 64 << 10,
+	LIST_MOST = 64 << 10, /* bytes of a list of mirrors */
+	ROOTS_MOST = 16,      /* mirrors of it that are tried */
 };
 
 /* primary.xml, as it is unpacked. */
@@ -84,14 +88,98 @@ static enum ux_code rpm_read_root(const struct ux_repository *r, const char *roo
 	return code;
 }
 
+/* --- lists of mirrors ------------------------------------------------------------------------- */
+
+/* Roots, the best one first. Texts are the arena's. */
+struct rpm_roots {
+	const char *list[ROOTS_MOST];
+	size_t n;
+};
+
+/* A line of the list with the architecture in place of $basearch. */
+static enum ux_code rpm_add_root(struct ux_arena *arena, struct ux_bytes line, const char *arch,
+				 struct rpm_roots *ret, struct ux_error *err)
+{
+	const struct ux_bytes basearch = UX_STR("$basearch");
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	while (line.size > 0) {
+		bool word = ux_bytes_starts(line, basearch);
+		size_t n = word ? basearch.size : 1;
+		if (word)
+			ux_out_cstr(&out, arch);
+		else
+			ux_out_u8(&out, line.data[0]);
+		line = ux_bytes(line.data + n, line.size - n);
+	}
+	UX_TRY(ux_out_status(&out, err));
+	UX_TRY(ux_repo_text(arena, ux_out_bytes(&out), "a mirror's URL", &ret->list[ret->n], err));
+	UX_TRY(ux_repo_url_check(ret->list[ret->n], err));
+	ret->n++;
+	return UX_OK;
+}
+
+/*
+ * Reads a list of mirrors, one URL in a line. Amazon Linux has its repositories at URLs with a hash
+ * that only such a list knows.
+ */
+static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_polite *client,
+				    const char *url, struct ux_arena *arena, struct rpm_roots *ret,
+				    struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	const struct ux_expected what = {.size = UINT64_MAX, .most = LIST_MOST};
+	struct ux_fetched f = {0};
+	struct ux_bytes line;
+	UX_TRY(ux_polite_fetch(client, url, &what, NULL, &f, err));
+	file = f.file;
+	struct ux_bytes text = file.bytes;
+	while (ret->n < ROOTS_MOST && ux_deb822_line(&text, &line)) {
+		line = ux_trim(line);
+		if (line.size > 0 && line.data[0] != '#')
+			UX_TRY(rpm_add_root(arena, line, r->arch, ret, err));
+	}
+	return ret->n > 0 ? UX_OK
+			  : ux_error_set(err, UX_ECORRUPT, "the list of mirrors is empty: %.100s",
+					 url);
+}
+
+/* The first mirror that answers. Each is trusted only for what its own URL or signature proves. */
+static enum ux_code rpm_read_mirrors(const struct ux_repository *r, const struct rpm_roots *roots,
+				     struct ux_polite *client,
+				     const struct ux_repository_state *known, ux_package_fn *take,
+				     void *ctx, struct ux_repository_result *ret,
+				     struct ux_error *err)
+{
+	struct ux_error first = UX_ERROR_INIT;
+	enum ux_code code = UX_ENOTFOUND;
+	for (size_t i = 0; i < roots->n; i++) {
+		struct ux_repository one = *r;
+		struct ux_error why = UX_ERROR_INIT;
+		one.mirror = roots->list[i];
+		code = rpm_read_root(&one, roots->list[i], client, known, take, ctx, ret, &why);
+		first = first.code == UX_OK ? why : first;
+		if (code != UX_EUNAVAILABLE && code != UX_ENOTFOUND)
+			break;
+	}
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = first;
+	return code == UX_OK ? UX_OK : first.code;
+}
+
 enum ux_code ux_rpm_read(const struct ux_repository *r, struct ux_polite *client,
 			 const struct ux_repository_state *known, ux_package_fn *take, void *ctx,
 			 struct ux_repository_result *ret, struct ux_error *err)
 {
+	static const char list[] = "/mirror.list";
 	UX_ARENA(arena, URL_MEMORY);
+	struct rpm_roots roots = {0};
 	const char *root = r->mirror;
 	UX_TRY(ux_repo_url_check(r->mirror, err));
 	if (r->path[0] != '\0')
 		UX_TRY(ux_repo_url_join(&arena, r->mirror, ux_bytes_cstr(r->path), &root, err));
-	return rpm_read_root(r, root, client, known, take, ctx, ret, err);
+	size_t n = strlen(root);
+	if (n < sizeof(list) || strcmp(root + n - (sizeof(list) - 1), list) != 0)
+		return rpm_read_root(r, root, client, known, take, ctx, ret, err);
+	UX_TRY(rpm_fetch_roots(r, client, root, &arena, &roots, err));
+	return rpm_read_mirrors(r, &roots, client, known, take, ctx, ret, err);
 }

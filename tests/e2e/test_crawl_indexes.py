@@ -467,3 +467,74 @@ def test_a_manifest_that_is_not_its_digest_is_refused(image, tmp_path):
     (folder / "blobs/sha256" / digest[7:]).write_text("{}")
     result = crawl_image(folder, "--dry-run")
     assert (result.returncode, lines(result)[0]["cause"]) == (1, "corrupt")
+
+
+# --- where repositories are -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suite,folders", [
+    ("15.6", {"oss": "distribution/leap/15.6/repo/oss", "debuginfo": "debug/distribution/leap/15.6/repo/oss"}),
+    ("tumbleweed", {"oss": "tumbleweed/repo/oss", "debuginfo": "debug/tumbleweed/repo/oss"})])
+def test_repositories_of_opensuse_are_where_its_releases_have_them(rpm_mirror, tmp_path, suite, folders):
+    createrepo(rpm_mirror)
+    for component, folder in folders.items():
+        root = tmp_path / component
+        (root / folder).parent.mkdir(parents=True)
+        rpm_mirror.rename(root / folder)
+        got = plan("opensuse", root, "--suite", suite, "--component", component)
+        assert (got["repository"], got["in_index"]) == (f"opensuse {suite} {component} x86_64", 5)
+        (root / folder).rename(rpm_mirror)
+
+
+def amazon(root, rpm_mirror, text, component="core"):
+    """A mirror of Amazon Linux: lists name folders with a hash."""
+    lists = root / {"core": "al2023/core/mirrors/latest/x86_64", "debuginfo": "al2023/core/mirrors/latest/debuginfo/x86_64",
+                    "2-core": "2/core/latest/x86_64"}[component]
+    lists.mkdir(parents=True)
+    (lists / "mirror.list").write_text(text)
+    folder = root / "al2023/core/guids/0a1b2c/x86_64"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True)
+        rpm_mirror.rename(folder)
+    return root
+
+
+@pytest.mark.parametrize("component", ["core", "debuginfo", "2-core"])
+def test_the_list_of_mirrors_of_amazon_linux_leads_to_its_packages(rpm_mirror, tmp_path, server, component):
+    createrepo(rpm_mirror)
+    root = tmp_path / "amazon"
+    with mirror_server(root) as (url, requests):
+        amazon(root, rpm_mirror, f"# mirrors\n\n{url}/gone/\n{url}/al2023/core/guids/0a1b2c/$basearch/\n", component)
+        options = ("--allow-unsigned", "--component", component)
+        got = plan("amazon", url, *options)
+        assert (got["repository"], got["in_index"]) == (f"amazon latest {component} x86_64", 5)
+        assert [r["status"] for r in requests] == [200, 404, 200, 200]
+        announce = ("crawl", "amazon", "--mirror", url, "--arch", "x86_64", "--no-work", "--json", *options)
+        result = unhex(*announce, env=server.env)
+        assert lines(result)[-1] == {"new": 2, "known": 0, "again": 0}
+        status, taken, _ = Api(server)("POST", "/v1/crawl/jobs/take", {"worker": "test", "most": 5})
+        assert status == 200
+        assert all(job["package"]["url"].startswith(f"{url}/al2023/core/guids/0a1b2c/x86_64/") for job in taken["jobs"])
+        del requests[:]
+        result = unhex(*announce, env=server.env)
+        assert lines(result)[0]["unchanged"] and [r["status"] for r in requests] == [200, 404, 304]
+
+
+@pytest.mark.parametrize("text,cause,words", [
+    ("# nothing\n", "corrupt", "is empty"), ("ftp://a/\n", "other", "expected http"),
+    ("http://127.0.0.1:1/\n", "denied", "not reached by https"), ("http://u:p@127.0.0.1/x\n", "other", "user name")])
+def test_a_list_of_mirrors_is_not_trusted_for_more_than_its_mirrors(rpm_mirror, tmp_path, text, cause, words):
+    """A list on this machine names a mirror that is neither signed nor reached by https."""
+    createrepo(rpm_mirror)
+    root = tmp_path / "amazon"
+    with mirror_server(root) as (url, _):
+        amazon(root, rpm_mirror, text.replace("http://127.0.0.1:1/", f"{url}/al2023/core/guids/0a1b2c/x86_64"))
+        refused(cause if cause != "denied" else "signature", "amazon", root, "--component", "core", words=(words,))
+
+
+def test_when_no_mirror_of_a_list_answers_the_first_one_is_named(rpm_mirror, tmp_path):
+    createrepo(rpm_mirror)
+    root = tmp_path / "amazon"
+    with mirror_server(root) as (url, _):
+        amazon(root, rpm_mirror, f"{url}/one/\n{url}/two/\n")
+        refused("absent", "amazon", url, "--allow-unsigned", "--component", "core", words=("/one/",))
