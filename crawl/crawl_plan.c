@@ -153,11 +153,12 @@ static enum ux_code plan_of_images(struct ux_crawl_plan *plan, const struct ux_c
 		return ux_error_set(err, UX_EINVAL, "which image? oci IMAGE names it");
 	for (size_t i = 0; i < choice->images.n; i++) {
 		const char *image = choice->images.items[i];
-		bool folder = stat(image, &st) == 0 && S_ISDIR(st.st_mode) && realpath(image, path);
+		bool here = stat(image, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) &&
+			    realpath(image, path);
 		r.suite = "";
 		r.path = "";
-		r.mirror = ux_arena_strndup(&plan->arena, folder ? path : image,
-					    strlen(folder ? path : image));
+		r.mirror = ux_arena_strndup(&plan->arena, here ? path : image,
+					    strlen(here ? path : image));
 		if (!r.mirror)
 			return ux_arena_fail(&plan->arena, err);
 		r.component = r.mirror;

@@ -19,8 +19,9 @@ struct ux_crawl_words {
 
 /* What is chosen. Texts must outlive the plan. */
 struct ux_crawl_choice {
-	const char *distribution;     /* one of ux_crawl_distributions */
-	struct ux_crawl_words images; /* of "oci": folders, and references to registries */
+	const char *distribution; /* one of ux_crawl_distributions */
+	struct ux_crawl_words
+		images; /* of "oci": folders, archives, and references to registries */
 	struct ux_crawl_words suites, components, archs; /* n 0: the distribution's usual ones */
 	const char *mirror;                              /* NULL: the usual one */
 	struct ux_keyrings keys;                         /* n 0: the system's */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Images of containers as repositories: their layers are the packages, each known by its digest, so
- * that a layer of many images is one. An image is a folder of the OCI's layout, or a reference to a
- * registry. Source: OCI Image Format Specification 1.1 (image layout, index, manifest).
+ * that a layer of many images is one. An image is a folder of the OCI's layout, a tar of one, what
+ * "docker save" writes, or a reference to a registry. Sources: OCI Image Format Specification 1.1
+ * (image layout, index, manifest); Docker Image Specification 1.2 (combined image JSON).
  */
 #include "arena.h"
 #include "file.h"
+#include "index_formats.h"
+#include "packed_file.h"
 #include "registry.h"
 #include "repository.h"
 #include "text.h"
@@ -25,6 +28,7 @@ enum {
 	NAME_MOST = 512,
 	PATH_BYTES = 4096,
 	DIGEST_PREFIX = 7, /* "sha256:" */
+	DIGEST_TEXT = DIGEST_PREFIX + 2 * SHA256_DIGEST_SIZE + 1,
 };
 
 struct image_reader {
@@ -32,7 +36,9 @@ struct image_reader {
 	ux_package_fn *take;
 	void *ctx;
 	struct ux_repository_result *result;
-	const char *folder; /* NULL: of a registry */
+	const char *folder; /* NULL: it is none */
+	bool is_tar;
+	struct ux_mapping tar;
 	struct ux_registry *registry;
 	struct ux_image_reference reference;
 	unsigned n_images;
@@ -42,6 +48,12 @@ struct image_reader {
 static void image_reader_deinit(struct image_reader *im)
 {
 	ux_registry_close(im->registry);
+	ux_file_unmap(&im->tar);
+}
+
+static bool image_is_remote(const struct image_reader *im)
+{
+	return !im->folder && !im->is_tar;
 }
 
 static const char *image_field(const json_t *o, const char *key)
@@ -50,51 +62,107 @@ static const char *image_field(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
+/* A file of the image that is on this machine; in a folder it is mapped. */
+static enum ux_code image_find_file(const struct image_reader *im, const char *name,
+				    struct ux_mapping *map, struct ux_bytes *ret)
+{
+	char path[PATH_BYTES];
+	if (im->is_tar)
+		return ux_tar_find(im->tar.bytes, name, ret, im->err);
+	int n = snprintf(path, sizeof(path), "%s/%s", im->folder, name);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+	UX_TRY(ux_file_map(path, map, im->err));
+	*ret = map->bytes;
+	return UX_OK;
+}
+
 /* A manifest or index by its digest, or the outermost one when digest is NULL. */
 static enum ux_code image_fetch(struct image_reader *im, const char *digest, struct ux_out *ret)
 {
-	char path[PATH_BYTES];
+	char name[128] = "index.json";
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_bytes bytes;
 	if (digest && !ux_digest_is(digest))
 		return ux_error_set(im->err, UX_EUNSUPPORTED, "digest \"%.20s\"; expected sha256",
 				    digest);
-	if (!im->folder)
+	if (image_is_remote(im))
 		return ux_registry_manifest(im->registry, digest ? digest : im->reference.tag, ret,
 					    im->err);
-	int n = digest ? snprintf(path, sizeof(path), "%s/blobs/sha256/%s", im->folder,
-				  digest + DIGEST_PREFIX)
-		       : snprintf(path, sizeof(path), "%s/index.json", im->folder);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
-	UX_TRY(ux_file_map(path, &file, im->err));
-	if (file.bytes.size > UX_MANIFEST_BYTES_MOST)
+	if (digest)
+		snprintf(name, sizeof(name), "blobs/sha256/%.64s", digest + DIGEST_PREFIX);
+	UX_TRY(image_find_file(im, name, &file, &bytes));
+	if (bytes.size > UX_MANIFEST_BYTES_MOST)
 		return ux_error_set(im->err, UX_ELIMIT, "a manifest of over %d bytes",
 				    UX_MANIFEST_BYTES_MOST);
 	if (digest)
-		UX_TRY(ux_digest_check(file.bytes, digest, im->err));
-	ux_out_put(ret, file.bytes.data, file.bytes.size);
+		UX_TRY(ux_digest_check(bytes, digest, im->err));
+	ux_out_put(ret, bytes.data, bytes.size);
 	return ux_out_status(ret, im->err);
 }
 
-static enum ux_code image_parse_manifest(const struct ux_out *text, json_t **ret,
-					 struct ux_error *err)
+static enum ux_code image_parse_manifest(struct ux_bytes text, json_t **ret, struct ux_error *err)
 {
 	json_error_t why;
-	*ret = json_loadb((const char *)text->data, text->size, 0, &why);
+	*ret = json_loadb((const char *)text.data, text.size, 0, &why);
 	return *ret ? UX_OK
 		    : ux_error_at(err, UX_ECORRUPT, "manifest", (uint64_t)ux_max(why.position, 0),
 				  "is no JSON: %.80s", why.text);
 }
 
-/* Where a layer is. */
-static enum ux_code image_layer_url(const struct image_reader *im, const char *digest, char *url)
+/* The address of a file in the archive: ux_repo_url_part(). */
+static enum ux_code image_part_url(const struct image_reader *im, struct ux_bytes file, char *url)
 {
-	if (!im->folder)
-		return ux_registry_blob_url(&im->reference, digest, url, PATH_BYTES, im->err);
-	int n = snprintf(url, PATH_BYTES, "%s/blobs/sha256/%s", im->folder, digest + DIGEST_PREFIX);
+	int n = snprintf(url, PATH_BYTES, "%s#part=%zu+%zu", im->r->mirror,
+			 (size_t)(file.data - im->tar.bytes.data), file.size);
 	return n > 0 && n < PATH_BYTES
 		       ? UX_OK
 		       : ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+}
+
+/* Where a layer is. */
+static enum ux_code image_layer_url(const struct image_reader *im, const char *digest, char *url)
+{
+	char name[128];
+	struct ux_bytes bytes;
+	if (image_is_remote(im))
+		return ux_registry_blob_url(&im->reference, digest, url, PATH_BYTES, im->err);
+	snprintf(name, sizeof(name), "blobs/sha256/%.64s", digest + DIGEST_PREFIX);
+	if (im->is_tar) {
+		UX_TRY(ux_tar_find(im->tar.bytes, name, &bytes, im->err));
+		return image_part_url(im, bytes, url);
+	}
+	int n = snprintf(url, PATH_BYTES, "%s/%s", im->folder, name);
+	return n > 0 && n < PATH_BYTES
+		       ? UX_OK
+		       : ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+}
+
+/* Passes a layer on. */
+static enum ux_code image_take_layer(struct image_reader *im, const char *digest, uint64_t size,
+				     const char *url)
+{
+	size_t n = 0;
+	struct ux_package p = {
+		.key = digest + DIGEST_PREFIX,
+		.distribution = im->r->distribution,
+		.suite = im->r->suite,
+		.component = im->r->component,
+		.arch = im->r->arch,
+		.name = im->r->component,
+		.version = digest,
+		.source = "",
+		.url = url,
+		.partner = "",
+		.size = size,
+		.has_sha256 = true,
+		.kind = UX_PACKAGE_LAYER,
+		.role = UX_PACKAGE_STRIPPED,
+	};
+	if (!ux_hex_decode(ux_bytes_cstr(p.key), p.sha256, sizeof(p.sha256), &n))
+		return ux_error_set(im->err, UX_ECORRUPT, "a digest is not hexadecimal");
+	im->result->packages++;
+	return im->take(im->ctx, &p, im->err);
 }
 
 /* Layers that may not be passed on are on other servers, and left out. */
@@ -108,33 +176,13 @@ static enum ux_code image_layer(struct image_reader *im, const json_t *layer)
 	char url[PATH_BYTES];
 	const char *digest = image_field(layer, "digest");
 	json_int_t size = json_integer_value(json_object_get(layer, "size"));
-	size_t n = 0;
 	if (!ux_digest_is(digest) || size <= 0)
 		return ux_error_set(im->err, UX_ECORRUPT,
 				    "a layer has no digest by SHA-256, or no size");
 	if (image_is_foreign(image_field(layer, "mediaType")))
 		return UX_OK;
 	UX_TRY(image_layer_url(im, digest, url));
-	struct ux_package p = {
-		.key = digest + DIGEST_PREFIX,
-		.distribution = im->r->distribution,
-		.suite = im->r->suite,
-		.component = im->r->component,
-		.arch = im->r->arch,
-		.name = im->r->component,
-		.version = digest,
-		.source = "",
-		.url = url,
-		.partner = "",
-		.size = (uint64_t)size,
-		.has_sha256 = true,
-		.kind = UX_PACKAGE_LAYER,
-		.role = UX_PACKAGE_STRIPPED,
-	};
-	if (!ux_hex_decode(ux_bytes_cstr(p.key), p.sha256, sizeof(p.sha256), &n))
-		return ux_error_set(im->err, UX_ECORRUPT, "a digest is not hexadecimal");
-	im->result->packages++;
-	return im->take(im->ctx, &p, im->err);
+	return image_take_layer(im, digest, (uint64_t)size, url);
 }
 
 /* Is it for the architecture, "amd64" or "arm/v7"? Attestations have the platform unknown. */
@@ -179,7 +227,7 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 			continue;
 		selected++;
 		UX_TRY(image_fetch(im, image_field(one, "digest"), &text));
-		UX_TRY(image_parse_manifest(&text, &inner, im->err));
+		UX_TRY(image_parse_manifest(ux_out_bytes(&text), &inner, im->err));
 		UX_TRY(image_document(im, inner, depth + 1));
 	}
 	return selected > 0
@@ -187,25 +235,147 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 		       : ux_error_set(im->err, UX_ENOTFOUND, "has no image for %.60s", im->r->arch);
 }
 
+/* --- what "docker save" writes ---------------------------------------------------------------- */
+
+static void image_digest(struct ux_bytes bytes, char ret[DIGEST_TEXT])
+{
+	struct sha256_ctx sha;
+	uint8_t hash[SHA256_DIGEST_SIZE];
+	sha256_init(&sha);
+	sha256_update(&sha, bytes.size, bytes.data);
+	sha256_digest(&sha, sizeof(hash), hash);
+	memcpy(ret, "sha256:", DIGEST_PREFIX);
+	ux_hex_encode(ux_bytes(hash, sizeof(hash)), ret + DIGEST_PREFIX);
+}
+
+/*
+ * A layer of "docker save" is a tar by a name, and its digest is in the configuration of the image.
+ * A second layer of the same content may be a link to the first one, which has been taken.
+ */
+static enum ux_code image_saved_layer(struct image_reader *im, const char *name, const char *diff,
+				      bool again)
+{
+	char url[PATH_BYTES], digest[DIGEST_TEXT];
+	struct ux_bytes bytes;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_tar_find(im->tar.bytes, name, &bytes, &why);
+	if (code == UX_ENOTFOUND && again)
+		return UX_OK;
+	if (code != UX_OK) {
+		*im->err = why;
+		return code;
+	}
+	image_digest(bytes, digest);
+	if (!ux_packed_is(bytes) && strcmp(digest, diff) != 0)
+		return ux_error_set(im->err, UX_ECORRUPT,
+				    "layer %.90s is not what the configuration says", name);
+	UX_TRY(image_part_url(im, bytes, url));
+	return image_take_layer(im, digest, bytes.size, url);
+}
+
+static enum ux_code image_saved(struct image_reader *im, const json_t *one, unsigned *ret_selected)
+{
+	ux_cleanup(json_decrefp) json_t *config = NULL;
+	const json_t *names = json_object_get(one, "Layers");
+	struct ux_bytes bytes;
+	UX_TRY(ux_tar_find(im->tar.bytes, image_field(one, "Config"), &bytes, im->err));
+	if (bytes.size > UX_MANIFEST_BYTES_MOST)
+		return ux_error_set(im->err, UX_ELIMIT, "a configuration of over %d bytes",
+				    UX_MANIFEST_BYTES_MOST);
+	UX_TRY(image_parse_manifest(bytes, &config, im->err));
+	const json_t *diffs = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
+	size_t n = json_array_size(names);
+	if (n > LAYERS_MOST || n != json_array_size(diffs))
+		return ux_error_set(im->err, UX_ECORRUPT,
+				    "an image has %zu layers and %zu digests of them; expected as "
+				    "many, and at most %d",
+				    n, json_array_size(diffs), LAYERS_MOST);
+	if (strcmp(im->r->arch, "all") != 0 &&
+	    strcmp(image_field(config, "architecture"), im->r->arch) != 0)
+		return UX_OK;
+	++*ret_selected;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		const char *diff = json_string_value(json_array_get(diffs, i));
+		bool again = false;
+		for (size_t k = 0; k < i && !again; k++)
+			again = json_equal(json_array_get(diffs, k), json_array_get(diffs, i));
+		UX_TRY(image_saved_layer(im, name ? name : "", diff ? diff : "", again));
+	}
+	return UX_OK;
+}
+
+static enum ux_code image_all_saved(struct image_reader *im, const json_t *list)
+{
+	unsigned selected = 0;
+	if (!json_is_array(list) || json_array_size(list) > IMAGES_MOST)
+		return ux_error_set(im->err, UX_ECORRUPT, "manifest.json is no list of images");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		UX_TRY(image_saved(im, json_array_get(list, i), &selected));
+	return selected > 0
+		       ? UX_OK
+		       : ux_error_set(im->err, UX_ENOTFOUND, "has no image for %.60s", im->r->arch);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static enum ux_code image_open_tar(struct image_reader *im)
+{
+	UX_TRY(ux_file_map(im->r->mirror, &im->tar, im->err));
+	if (ux_packed_is(im->tar.bytes))
+		return ux_error_set(im->err, UX_EUNSUPPORTED,
+				    "the archive of the image is compressed; its layers can be "
+				    "read from a tar file");
+	im->is_tar = true;
+	return UX_OK;
+}
+
+static enum ux_code image_open(struct image_reader *im)
+{
+	struct stat st;
+	const char *name = im->r->mirror;
+	bool here = stat(name, &st) == 0;
+	if (here && S_ISREG(st.st_mode))
+		return image_open_tar(im);
+	if (here && S_ISDIR(st.st_mode)) {
+		im->folder = name;
+		return UX_OK;
+	}
+	UX_TRY(ux_image_reference_parse(name, &im->reference, im->err));
+	return ux_registry_open(&im->registry, &im->reference, NULL, NULL, TRIES,
+				ux_clock_ms() + TIME_MS, im->err);
+}
+
+/* The outermost document. *ret_saved: it is that of "docker save". */
+static enum ux_code image_fetch_root(struct image_reader *im, struct ux_out *ret, bool *ret_saved)
+{
+	struct ux_bytes bytes;
+	*ret_saved = im->is_tar &&
+		     ux_tar_find(im->tar.bytes, "index.json", &bytes, NULL) == UX_ENOTFOUND;
+	if (!*ret_saved)
+		return image_fetch(im, NULL, ret);
+	UX_TRY(ux_tar_find(im->tar.bytes, "manifest.json", &bytes, im->err));
+	if (bytes.size > UX_MANIFEST_BYTES_MOST)
+		return ux_error_set(im->err, UX_ELIMIT, "a manifest of over %d bytes",
+				    UX_MANIFEST_BYTES_MOST);
+	ux_out_put(ret, bytes.data, bytes.size);
+	return ux_out_status(ret, im->err);
+}
+
 enum ux_code ux_image_read(const struct ux_repository *r, struct ux_polite *client,
 			   const struct ux_repository_state *known, ux_package_fn *take, void *ctx,
 			   struct ux_repository_result *ret, struct ux_error *err)
 {
+	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(image_reader_deinit) struct image_reader im = {
-		.r = r, .take = take, .ctx = ctx, .result = ret, .err = err};
+		.r = r, .take = take, .ctx = ctx, .result = ret, .err = err ? err : &why};
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
-	struct stat st;
-	struct sha256_ctx sha;
+	bool saved = false;
 	(void)client; /* manifests are small, and a registry gives keys for each image */
-	if (stat(r->mirror, &st) == 0 && S_ISDIR(st.st_mode))
-		im.folder = r->mirror;
-	else
-		UX_TRY(ux_image_reference_parse(r->mirror, &im.reference, err));
-	if (!im.folder)
-		UX_TRY(ux_registry_open(&im.registry, &im.reference, NULL, NULL, TRIES,
-					ux_clock_ms() + TIME_MS, err));
-	UX_TRY(image_fetch(&im, NULL, &text));
+	UX_TRY(image_open(&im));
+	UX_TRY(image_fetch_root(&im, &text, &saved));
+	struct sha256_ctx sha;
 	sha256_init(&sha);
 	sha256_update(&sha, text.size, text.data);
 	sha256_digest(&sha, sizeof(ret->state.sha256), ret->state.sha256);
@@ -214,6 +384,6 @@ enum ux_code ux_image_read(const struct ux_repository *r, struct ux_polite *clie
 			 memcmp(known->sha256, ret->state.sha256, sizeof(known->sha256)) == 0;
 	if (ret->unchanged)
 		return UX_OK;
-	UX_TRY(image_parse_manifest(&text, &doc, err));
-	return image_document(&im, doc, 0);
+	UX_TRY(image_parse_manifest(ux_out_bytes(&text), &doc, im.err));
+	return saved ? image_all_saved(&im, doc) : image_document(&im, doc, 0);
 }

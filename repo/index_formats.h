@@ -33,6 +33,13 @@ struct ux_tar_file {
  */
 bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret) ux_must;
 
+/*
+ * The content of a regular file, whose name may have "./" in front of it. UX_ENOTFOUND.
+ * UX_ECORRUPT: the tar is damaged or truncated. UX_ELIMIT: it has very many files.
+ */
+enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes *ret,
+			 struct ux_error *err) ux_must;
+
 /* --- Alpine ----------------------------------------------------------------------------------- */
 
 /* Reads the text APKINDEX. UX_ECORRUPT: offset and reason. Source: apk-package(5),

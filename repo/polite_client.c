@@ -471,6 +471,26 @@ static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polit
 	}
 }
 
+/* Maps a file, or the file that the address is a part of. */
+static enum ux_code polite_map_local(const char *path, struct ux_mapping *ret,
+				     struct ux_bytes *ret_bytes, struct ux_error *err)
+{
+	char whole[UX_REPO_URL_MOST + 1];
+	size_t n = 0;
+	uint64_t off = 0, size = 0;
+	if (!ux_repo_url_part(path, &n, &off, &size) || n >= sizeof(whole)) {
+		UX_TRY(ux_file_map(path, ret, err));
+		*ret_bytes = ret->bytes;
+		return UX_OK;
+	}
+	memcpy(whole, path, n);
+	whole[n] = '\0';
+	UX_TRY(ux_file_map(whole, ret, err));
+	return ux_bytes_sub(ret->bytes, off, size, ret_bytes)
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECORRUPT, "%.100s is shorter than it was", whole);
+}
+
 /* The validator of a file of this machine is its size and time. */
 static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite_request *request,
 				     const char *path, struct ux_polite_answer *ret,
@@ -481,7 +501,8 @@ static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite
 	};
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct polite_transfer t = {.request = request};
-	UX_TRY(ux_file_map(path, &file, err));
+	struct ux_bytes bytes;
+	UX_TRY(polite_map_local(path, &file, &bytes, err));
 	*ret = (struct ux_polite_answer){0};
 	snprintf(ret->validators.etag, sizeof(ret->validators.etag), "\"%zx-%" PRIx64 "\"",
 		 file.bytes.size, (uint64_t)file.mtime_ns);
@@ -491,10 +512,9 @@ static enum ux_code polite_get_local(struct ux_polite *p, const struct ux_polite
 		return UX_OK;
 	}
 	UX_TRY(polite_begin(&t, NULL, err));
-	for (size_t at = 0; at < file.bytes.size; at += PIECE)
+	for (size_t at = 0; at < bytes.size; at += PIECE)
 		UX_TRY(polite_on_bytes(
-			&t,
-			ux_bytes(file.bytes.data + at, ux_min(file.bytes.size - at, (size_t)PIECE)),
+			&t, ux_bytes(bytes.data + at, ux_min(bytes.size - at, (size_t)PIECE)),
 			err));
 	ret->bytes = t.bytes;
 	polite_count(p, &t, false, false);

@@ -20,6 +20,21 @@ bool ux_repo_url_is_file(const char *url, const char **ret_path)
 	return url[0] == '/';
 }
 
+bool ux_repo_url_part(const char *path, size_t *ret_path_size, uint64_t *ret_off,
+		      uint64_t *ret_size)
+{
+	static const char mark[] = "#part=";
+	const char *hash = strrchr(path, '#');
+	if (!hash || strncmp(hash, mark, strlen(mark)) != 0)
+		return false;
+	struct ux_bytes text = ux_bytes_cstr(hash + strlen(mark));
+	size_t n = ux_digits_parse(text, 10, ret_off);
+	if (n == 0 || n == text.size || text.data[n] != '+')
+		return false;
+	*ret_path_size = (size_t)(hash - path);
+	return ux_decimal_parse(ux_bytes(text.data + n + 1, text.size - n - 1), ret_size);
+}
+
 enum ux_code ux_repo_url_check(const char *url, struct ux_error *err)
 {
 	const char *path = NULL;

@@ -14,6 +14,13 @@ enum {
 bool ux_repo_url_is_file(const char *url, const char **ret_path) ux_must;
 
 /*
+ * The address of a part of a file of this machine: PATH#part=OFFSET+SIZE, as of a layer inside of
+ * the archive of an image. False: it is that of a whole file. *ret_path_size: bytes of PATH.
+ */
+bool ux_repo_url_part(const char *path, size_t *ret_path_size, uint64_t *ret_off,
+		      uint64_t *ret_size) ux_must;
+
+/*
  * Checks the address of a mirror: http, https, or an absolute path or file://. UX_EINVAL for
  * others. Credentials in a URL are refused, since they would be kept with each package.
  */

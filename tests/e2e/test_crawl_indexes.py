@@ -408,6 +408,33 @@ class Image:
         (folder / "index.json").write_bytes(self.index)
         return folder
 
+    def archive(self, path, prefix=""):
+        """A tar of the folder."""
+        files = {f"blobs/sha256/{digest[7:]}": data for digest, data in self.blobs.items()}
+        path.write_bytes(tar({prefix + name: data for name, data in
+                              {"oci-layout": b"{}", **files, "index.json": self.index}.items()}))
+        return path
+
+    def saved(self, path, change=None):
+        """What docker save wrote before it wrote the OCI's layout as well: the second layer twice, once as a link."""
+        plain = [gzip.decompress(d) for d in self.layers]
+        plain.append(plain[1])
+        diffs = ["sha256:" + hashlib.sha256(d).hexdigest() for d in plain]
+        config = {"os": "linux", "architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": diffs}}
+        manifest = {"Config": "c.json", "RepoTags": ["app:1"], "Layers": ["a/layer.tar", "b/layer.tar", "c/layer.tar"]}
+        if change:
+            change(config, manifest)
+        with tarfile.open(path, "w") as out:
+            for name, data in [("a/layer.tar", plain[0]), ("b/layer.tar", plain[1]), ("c.json", json.dumps(config).encode()),
+                               ("manifest.json", json.dumps([manifest]).encode())]:
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+            link = tarfile.TarInfo("c/layer.tar")
+            link.type, link.linkname = tarfile.SYMTYPE, "../b/layer.tar"
+            out.addfile(link)
+        return path
+
     def registry(self, token=None):
         """What mirror_server() answers for /v2/team/app; with a token, only who has it."""
         def answer(handler):
@@ -444,6 +471,46 @@ def test_layers_of_a_folder_are_counted_once_each(image, tmp_path):
     assert got["stripped"]["packages"] == 1
     result = unhex("crawl", "oci", folder, "--arch", "s390x", "--dry-run", "--json")
     assert (result.returncode, lines(result)[0]["cause"]) == (1, "absent")
+
+
+@pytest.mark.parametrize("form", ["oci", "dots", "docker"])
+def test_layers_of_an_archive_end_in_answers(image, server, tmp_path, form):
+    path = tmp_path / "image.tar"
+    if form == "docker":
+        image[0].saved(path)
+    else:
+        image[0].archive(path, "./" if form == "dots" else "")
+    result = crawl_image(path, env=server.env, timeout=300)
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    got = lines(result)
+    assert got[0]["stripped"]["packages"] == 2 and [r["outcome"] for r in got[2:4]] == ["done", "done"], got
+    again = crawl_image(path, env=server.env, timeout=300)
+    assert again.returncode == 0 and lines(again)[0]["unchanged"]
+    got = lines(server.unhex("lookup", build_id(image[1]), "0x1139", "--json"))
+    assert got and got[0]["frames"]
+
+
+@pytest.mark.parametrize("change,cause,words", [
+    (lambda c, m: c["rootfs"]["diff_ids"].pop(), "corrupt", "3 layers and 2 digests"),
+    (lambda c, m: c["rootfs"]["diff_ids"].reverse(), "corrupt", "not what the configuration says"),
+    (lambda c, m: m["Layers"].append(m["Layers"].pop(0)), "corrupt", "not what the configuration says"),
+    (lambda c, m: m["Layers"].__setitem__(1, "none"), "absent", "none is not in the archive"),
+    (lambda c, m: m.update(Config="none"), "absent", "none is not in the archive"),
+    (lambda c, m: c.update(architecture="s390x"), "absent", "no image for amd64")])
+def test_what_is_wrong_in_what_docker_saved_is_said(image, tmp_path, change, cause, words):
+    result = crawl_image(image[0].saved(tmp_path / "i.tar", change), "--dry-run")
+    [got] = lines(result)
+    assert (result.returncode, got["cause"]) == (1, cause) and words in got["error"], got
+
+
+def test_an_archive_that_is_none_is_refused(image, tmp_path):
+    whole = image[0].archive(tmp_path / "i.tar").read_bytes()
+    for name, data, words in (("gz", gzip.compress(whole), "compressed"), ("cut", whole[:len(whole) // 2], "0x"),
+                              ("none", tar({"a": b"b"}), "manifest.json is not in the archive"), ("text", b"x" * 2000, "no number")):
+        path = tmp_path / name
+        path.write_bytes(data)
+        result = crawl_image(path, "--dry-run")
+        assert result.returncode in (1, 2) and words in lines(result)[0]["error"], lines(result)
 
 
 @pytest.mark.parametrize("token", [None, "key-of-a-minute"])

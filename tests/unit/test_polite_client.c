@@ -6,6 +6,8 @@
 #include "polite_client.h"
 #include "scripted_server.h"
 
+#include <unistd.h>
+
 static struct ux_polite *client_open(unsigned tries, unsigned pause_ms)
 {
 	struct ux_polite *p = NULL;
@@ -297,6 +299,43 @@ static void the_key_of_a_registry_is_fetched_once(void **state)
 	assert_non_null(strstr(s.requests[3], "Authorization: Bearer k\r\n"));
 }
 
+static void a_part_of_a_file_is_fetched_and_a_file_that_became_shorter_fails(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/test_polite.XXXXXX", url[128];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "0123hello9", 10), 10);
+	close(fd);
+	static const struct {
+		const char *part;
+		enum ux_code code;
+		const char *content;
+	} cases[] = {{"#part=4+5", UX_OK, "hello"},
+		     {"#part=0+10", UX_OK, "0123hello9"},
+		     {"#part=4+7", UX_ECORRUPT, NULL},
+		     {"#part=18446744073709551615+2", UX_ECORRUPT, NULL},
+		     {"#part=4", UX_ENOTFOUND, NULL},
+		     {"#part=4+x", UX_ENOTFOUND, NULL},
+		     {"", UX_OK, "0123hello9"}};
+	struct ux_polite *p = client_open(1, 1);
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_fetched f = {0};
+		struct ux_error err = UX_ERROR_INIT;
+		snprintf(url, sizeof(url), "%s%s", path, cases[i].part);
+		enum ux_code code = ux_polite_fetch(p, url, &any, NULL, &f, &err);
+		if (code != cases[i].code)
+			fail_msg("%s: %d: %s", cases[i].part, code, err.text);
+		if (cases[i].content) {
+			assert_int_equal(f.file.bytes.size, strlen(cases[i].content));
+			assert_memory_equal(f.file.bytes.data, cases[i].content, f.file.bytes.size);
+		}
+		ux_file_unmap(&f.file);
+	}
+	ux_polite_close(p);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +351,7 @@ int main(void)
 		cmocka_unit_test(requests_of_a_host_begin_with_a_pause_between_them),
 		cmocka_unit_test(a_crawl_that_was_ended_requests_nothing),
 		cmocka_unit_test(the_key_of_a_registry_is_fetched_once),
+		cmocka_unit_test(a_part_of_a_file_is_fetched_and_a_file_that_became_shorter_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
