@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request to a bucket; for the files of this folder. */
+#ifndef UX_S3_REQUEST_H
+#define UX_S3_REQUEST_H
+
+#include "s3_client.h"
+
+enum {
+	UX_S3_HEADERS_MOST = 4,
+	UX_S3_HEX_SIZE = 65, /* a SHA-256 in hex, and a NUL */
+};
+
+/* SHA-256 of no bytes. */
+#define UX_S3_EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+struct ux_s3_request {
+	enum ux_method method;
+	const char *key;            /* NULL: the bucket itself */
+	const char *query;          /* by ux_s3_query_add(); NULL: none */
+	const char *const *headers; /* not signed; at most UX_S3_HEADERS_MOST, NULL-terminated */
+	/* the same, signed, with names in lower case, as those that begin with x-amz- have to be */
+	const char *const *signed_headers;
+	const char *sha256; /* of the body, in hex */
+	struct ux_bytes body;
+	bool from_file;
+	int fd;
+	uint64_t off, size;
+	uint64_t expected;  /* bytes of the answer, for its time limit */
+	bool may_fail_late; /* an error may follow a status of 200 */
+	/*
+	 * Called with sink_ctx before each attempt; may change what the headers point to. True: the
+	 * attempt before has made progress, so that the patience begins anew. NULL: nothing.
+	 */
+	bool (*prepare)(void *sink_ctx);
+	ux_http_begins_fn *begins; /* as of struct ux_http_call */
+	ux_http_sink_fn *sink;
+	void *sink_ctx;
+};
+
+/*
+ * Sends a request until it succeeds, is refused, or the patience is at its end. An answer is one of
+ * success.
+ */
+enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct ux_http_answer *ret,
+			struct ux_error *err) ux_must;
+
+/* Counts an attempt, which began at this time of the monotonic clock. */
+void ux_s3_count(struct ux_s3_counts *counts, const struct ux_s3_request *r,
+		 const struct ux_http_answer *answer, enum ux_s3_result result, int64_t began_ns);
+
+/*
+ * Appends what names an object as the source of a copy: "/BUCKET/PREFIX/KEY", as in a URL, and a
+ * NUL.
+ */
+enum ux_code ux_s3_source(const struct ux_s3 *s3, const char *key, struct ux_out *ret,
+			  struct ux_error *err) ux_must;
+
+/* The prefix of the place, without slashes at its ends; "": none. */
+const char *ux_s3_prefix(const struct ux_s3 *s3);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing of objects: at once, in parts, or as copies of others. */
+#include "s3_answer.h"
+#include "s3_request.h"
+#include "s3_sign.h"
+#include "text.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <unistd.h>
+
+enum {
+	HASH_BYTES = 256 << 10, /* read at once, to compute a hash */
+};
+
+/* Bytes of an object that is copied at once, by S3's reference. */
+static const uint64_t COPY_MOST = UINT64_C(5) << 30;
+
+/* SHA-256 of a part of a file, in hex. */
+static enum ux_code s3_hash_file(int fd, uint64_t off, uint64_t size, char ret[UX_S3_HEX_SIZE],
+				 struct ux_error *err)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx ctx;
+	ux_cleanup(ux_free_ptr) uint8_t *buf = malloc(HASH_BYTES);
+	if (!buf)
+		return ux_error_nomem(err);
+	sha256_init(&ctx);
+	while (size > 0) {
+		ssize_t n = pread(fd, buf, (size_t)ux_min(size, (uint64_t)HASH_BYTES), (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return ux_error_os(err, n < 0 ? errno : EPIPE,
+					   "cannot read the file to send");
+		sha256_update(&ctx, (size_t)n, buf);
+		off += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
+	sha256_digest(&ctx, sizeof(digest), digest);
+	ux_hex_encode(ux_bytes(digest, sizeof(digest)), ret);
+	return UX_OK;
+}
+
+static enum ux_code s3_hash_body(const struct ux_s3_body *body, char ret[UX_S3_HEX_SIZE],
+				 struct ux_error *err)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx ctx;
+	if (body->from_file)
+		return s3_hash_file(body->fd, body->off, body->size, ret, err);
+	sha256_init(&ctx);
+	if (body->bytes.size > 0)
+		sha256_update(&ctx, body->bytes.size, body->bytes.data);
+	sha256_digest(&ctx, sizeof(digest), digest);
+	ux_hex_encode(ux_bytes(digest, sizeof(digest)), ret);
+	return UX_OK;
+}
+
+/* --- at once ---------------------------------------------------------------------------------- */
+
+static enum ux_code s3_put_whole(struct ux_s3 *s3, const char *key, const struct ux_s3_body *body,
+				 struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	static const char *const fresh[] = {"If-None-Match: *", NULL};
+	char hash[UX_S3_HEX_SIZE];
+	if (!body->sha256)
+		UX_TRY(s3_hash_body(body, hash, err));
+	const struct ux_s3_request request = {.method = UX_METHOD_PUT,
+					      .key = key,
+					      .headers = body->fresh ? fresh : NULL,
+					      .sha256 = body->sha256 ? body->sha256 : hash,
+					      .body = body->bytes,
+					      .from_file = body->from_file,
+					      .fd = body->fd,
+					      .off = body->off,
+					      .size = body->size};
+	return ux_s3_call(s3, &request, &answer, err);
+}
+
+/* --- in parts --------------------------------------------------------------------------------- */
+
+/* An upload in parts, and the list of what was sent, as completing it needs. */
+struct s3_parts {
+	struct ux_s3 *s3;
+	const char *key;
+	char upload[UX_S3_KEY_MOST + 1];
+	struct ux_out list; /* "<Part>...</Part>" for each */
+};
+
+static enum ux_code s3_parts_begin(struct s3_parts *p, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_free_ptr) struct ux_s3_answer *said = calloc(1, sizeof(*said));
+	const struct ux_s3_request request = {.method = UX_METHOD_POST,
+					      .key = p->key,
+					      .query = "uploads=",
+					      .sha256 = UX_S3_EMPTY};
+	if (!said)
+		return ux_error_nomem(err);
+	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
+	UX_TRY(ux_s3_answer_read(ux_out_bytes(&answer.body), said, NULL, NULL, err));
+	if (said->upload[0] == '\0')
+		return ux_error_set(err, UX_ECORRUPT, "an upload in parts has no ID");
+	memcpy(p->upload, said->upload, sizeof(p->upload));
+	return UX_OK;
+}
+
+/* An ETag is opaque, but it goes into XML, and every server's is hex in quotes. */
+static bool s3_etag_is_plain(const char *etag)
+{
+	for (; *etag; etag++)
+		if (!ux_is_letter(*etag) && !ux_is_digit(*etag) && !strchr("-\"_", *etag))
+			return false;
+	return true;
+}
+
+static enum ux_code s3_part_query(const struct s3_parts *p, unsigned number, struct ux_out *query,
+				  struct ux_error *err)
+{
+	char text[16];
+	snprintf(text, sizeof(text), "%u", number);
+	ux_s3_query_add(query, "partNumber", ux_bytes_cstr(text));
+	ux_s3_query_add(query, "uploadId", ux_bytes_cstr(p->upload));
+	ux_out_u8(query, '\0');
+	return ux_out_status(query, err);
+}
+
+/* Notes a part that the store has. */
+static enum ux_code s3_parts_add(struct s3_parts *p, unsigned number, const char *etag,
+				 struct ux_error *err)
+{
+	if (etag[0] == '\0' || !s3_etag_is_plain(etag))
+		return ux_error_set(err, UX_ECORRUPT, "a part of an upload has no ETag");
+	ux_out_fmt(&p->list, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", number,
+		   etag);
+	return ux_out_status(&p->list, err);
+}
+
+static enum ux_code s3_parts_send(struct s3_parts *p, unsigned number,
+				  const struct ux_s3_body *part, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
+	char hash[UX_S3_HEX_SIZE];
+	UX_TRY(s3_hash_body(part, hash, err));
+	UX_TRY(s3_part_query(p, number, &query, err));
+	const struct ux_s3_request request = {.method = UX_METHOD_PUT,
+					      .key = p->key,
+					      .query = (const char *)query.data,
+					      .sha256 = hash,
+					      .body = part->bytes,
+					      .from_file = part->from_file,
+					      .fd = part->fd,
+					      .off = part->off,
+					      .size = part->size};
+	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
+	return s3_parts_add(p, number, answer.etag, err);
+}
+
+static enum ux_code s3_upload_query(const char *upload, struct ux_out *query, struct ux_error *err)
+{
+	ux_s3_query_add(query, "uploadId", ux_bytes_cstr(upload));
+	ux_out_u8(query, '\0');
+	return ux_out_status(query, err);
+}
+
+static enum ux_code s3_parts_complete(struct s3_parts *p, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	char hash[UX_S3_HEX_SIZE];
+	UX_TRY(s3_upload_query(p->upload, &query, err));
+	ux_out_cstr(&body, "<CompleteMultipartUpload>");
+	ux_out_put(&body, p->list.data, p->list.size);
+	ux_out_cstr(&body, "</CompleteMultipartUpload>");
+	UX_TRY(ux_out_status(&body, err));
+	UX_TRY(s3_hash_body(&(const struct ux_s3_body){.bytes = ux_out_bytes(&body)}, hash, err));
+	const struct ux_s3_request request = {.method = UX_METHOD_POST,
+					      .key = p->key,
+					      .query = (const char *)query.data,
+					      .sha256 = hash,
+					      .body = ux_out_bytes(&body),
+					      .may_fail_late = true};
+	return ux_s3_call(p->s3, &request, &answer, err);
+}
+
+enum ux_code ux_s3_abort(struct ux_s3 *s3, const char *key, const char *upload,
+			 struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out query = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(s3_upload_query(upload, &query, err));
+	const struct ux_s3_request request = {.method = UX_METHOD_DELETE,
+					      .key = key,
+					      .query = (const char *)query.data,
+					      .sha256 = UX_S3_EMPTY};
+	enum ux_code code = ux_s3_call(s3, &request, &answer, &why);
+	if (code != UX_OK && code != UX_ENOTFOUND && err && err->code == UX_OK)
+		*err = why;
+	return code == UX_ENOTFOUND ? UX_OK : code;
+}
+
+static uint64_t s3_body_size(const struct ux_s3_body *body)
+{
+	return body->from_file ? body->size : body->bytes.size;
+}
+
+static struct ux_s3_body s3_body_part(const struct ux_s3_body *body, uint64_t at, uint64_t size)
+{
+	struct ux_s3_body part = *body;
+	if (body->from_file) {
+		part.off += at;
+		part.size = size;
+	} else {
+		part.bytes = ux_bytes(body->bytes.data + at, (size_t)size);
+	}
+	return part;
+}
+
+static enum ux_code s3_parts_send_all(struct s3_parts *p, const struct ux_s3_body *body,
+				      struct ux_error *err)
+{
+	uint64_t size = s3_body_size(body);
+	uint64_t step = ux_max((uint64_t)UX_S3_PART_BYTES,
+			       (size + UX_S3_PARTS_MOST - 1) / UX_S3_PARTS_MOST);
+	unsigned number = 1;
+	for (uint64_t at = 0; at < size; at += step) {
+		struct ux_s3_body part = s3_body_part(body, at, ux_min(step, size - at));
+		UX_TRY(s3_parts_send(p, number++, &part, err));
+	}
+	return UX_OK;
+}
+
+/*
+ * The answer to the completion may get lost. Then its repetition finds no upload, but the object
+ * has its size.
+ */
+static enum ux_code s3_parts_end(struct s3_parts *p, uint64_t size, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	uint64_t found = 0;
+	enum ux_code code = s3_parts_complete(p, &why);
+	if (code == UX_OK || code == UX_ENOTFOUND) {
+		UX_TRY(ux_s3_head(p->s3, p->key, &found, err));
+		return found == size
+			       ? UX_OK
+			       : ux_error_set(err, UX_EIO,
+					      "%.60s has %" PRIu64 " bytes; expected %" PRIu64,
+					      p->key, found, size);
+	}
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_code s3_put_parts(struct ux_s3 *s3, const char *key, const struct ux_s3_body *body,
+				 struct ux_error *err)
+{
+	struct s3_parts *p = calloc(1, sizeof(*p));
+	if (!p)
+		return ux_error_nomem(err);
+	p->s3 = s3;
+	p->key = key;
+	enum ux_code code = s3_parts_begin(p, err);
+	if (code == UX_OK) {
+		code = s3_parts_send_all(p, body, err);
+		if (code == UX_OK)
+			code = s3_parts_end(p, s3_body_size(body), err);
+		/* What cannot be aborted now is found by the sweep. */
+		if (code != UX_OK)
+			(void)!ux_s3_abort(s3, key, p->upload, NULL);
+	}
+	ux_out_deinit(&p->list);
+	free(p);
+	return code;
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+/* size bytes of an object from off on, as an object or, by the query, as a part of an upload. */
+static enum ux_code s3_copy_range(struct ux_s3 *s3, const struct ux_s3_from *from, uint64_t off,
+				  uint64_t size, const char *key, const char *query,
+				  struct ux_s3_answer *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out source = {0};
+	char range[96];
+	ux_out_cstr(&source, "x-amz-copy-source: ");
+	UX_TRY(ux_s3_source(s3, from->key, &source, err));
+	snprintf(range, sizeof(range), "x-amz-copy-source-range: bytes=%" PRIu64 "-%" PRIu64, off,
+		 off + size - 1);
+	const char *const headers[] = {(const char *)source.data, size < from->size ? range : NULL,
+				       NULL};
+	const struct ux_s3_request request = {.method = UX_METHOD_PUT,
+					      .key = key,
+					      .query = query,
+					      .signed_headers = headers,
+					      .sha256 = UX_S3_EMPTY,
+					      .expected = size,
+					      .may_fail_late = true};
+	UX_TRY(ux_s3_call(s3, &request, &answer, err));
+	return ux_s3_answer_read(ux_out_bytes(&answer.body), ret, NULL, NULL, err);
+}
+
+/* An object is one part, or several when it is over COPY_MOST. */
+static enum ux_code s3_parts_copy(struct s3_parts *p, const struct ux_s3_from *from,
+				  unsigned *number, struct ux_s3_answer *said, struct ux_error *err)
+{
+	for (uint64_t off = 0; off < from->size; off += COPY_MOST) {
+		ux_cleanup(ux_out_deinit) struct ux_out query = {0};
+		uint64_t size = ux_min(COPY_MOST, from->size - off);
+		UX_TRY(s3_part_query(p, *number, &query, err));
+		UX_TRY(s3_copy_range(p->s3, from, off, size, p->key, (const char *)query.data, said,
+				     err));
+		UX_TRY(s3_parts_add(p, (*number)++, said->etag, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code s3_copy_joined(struct s3_parts *p, const struct ux_s3_from *from, size_t n,
+				   struct ux_s3_answer *said, struct ux_error *err)
+{
+	uint64_t size = 0;
+	unsigned number = 1;
+	UX_TRY(s3_parts_begin(p, err));
+	enum ux_code code = UX_OK;
+	for (size_t i = 0; i < n && code == UX_OK; i++) {
+		size += from[i].size;
+		code = s3_parts_copy(p, &from[i], &number, said, err);
+	}
+	if (code == UX_OK)
+		code = s3_parts_end(p, size, err);
+	if (code != UX_OK) /* what cannot be aborted now is found by the sweep */
+		(void)!ux_s3_abort(p->s3, p->key, p->upload, NULL);
+	return code;
+}
+
+enum ux_code ux_s3_copy(struct ux_s3 *s3, const struct ux_s3_from *from, size_t n, const char *key,
+			struct ux_error *err)
+{
+	if (n > UX_S3_PARTS_MOST)
+		return ux_error_set(err, UX_EUNSUPPORTED, "%zu objects are too many for a copy", n);
+	ux_cleanup(ux_free_ptr) struct ux_s3_answer *said = calloc(1, sizeof(*said));
+	ux_cleanup(ux_free_ptr) struct s3_parts *p = calloc(1, sizeof(*p));
+	if (!said || !p)
+		return ux_error_nomem(err);
+	if (n == 1 && from->size <= COPY_MOST)
+		return s3_copy_range(s3, from, 0, from->size, key, /* query= */ NULL, said, err);
+	p->s3 = s3;
+	p->key = key;
+	enum ux_code code = s3_copy_joined(p, from, n, said, err);
+	ux_out_deinit(&p->list);
+	return code;
+}
+
+enum ux_code ux_s3_put(struct ux_s3 *s3, const char *key, const struct ux_s3_body *body,
+		       struct ux_error *err)
+{
+	return s3_body_size(body) > UX_S3_PART_BYTES ? s3_put_parts(s3, key, body, err)
+						     : s3_put_whole(s3, key, body, err);
+}
