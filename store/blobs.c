@@ -27,7 +27,12 @@ struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes)
 	return hash;
 }
 
-enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err)
+/*
+ * Hashes the rest of a file from the current position of fd, and writes what it reads to a part of
+ * `to`; NULL: only the hash.
+ */
+static enum ux_code blob_hash_rest(int fd, struct ux_blobs *to, struct ux_blob_part *part,
+				   struct ux_blob_hash *ret, struct ux_error *err)
 {
 	struct sha256_ctx ctx;
 	ssize_t n = 0;
@@ -37,13 +42,21 @@ enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *
 	sha256_init(&ctx);
 	do {
 		n = read(fd, buf, READ_BYTES);
-		if (n > 0)
-			sha256_update(&ctx, (size_t)n, buf);
+		if (n <= 0)
+			continue;
+		sha256_update(&ctx, (size_t)n, buf);
+		if (to)
+			UX_TRY(to->part_write(part, ux_bytes(buf, (size_t)n), err));
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0)
-		return ux_error_set(err, UX_EIO, "cannot read: %s", strerror(errno));
+		return ux_error_set(err, UX_EIO, "cannot read a blob: %s", strerror(errno));
 	sha256_digest(&ctx, sizeof(ret->bytes), ret->bytes);
 	return UX_OK;
+}
+
+enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err)
+{
+	return blob_hash_rest(fd, NULL, NULL, ret, err);
 }
 
 bool ux_blob_hash_parse(struct ux_bytes text, struct ux_blob_hash *ret)
@@ -125,7 +138,7 @@ static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_has
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
-		return ux_error_set(err, UX_EIO, "%s", why.text);
+		return ux_error_set(err, code == UX_EUNAVAILABLE ? code : UX_EIO, "%s", why.text);
 	if (found == size)
 		return UX_OK;
 	close(*ret_fd);
@@ -134,8 +147,8 @@ static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_has
 			    size);
 }
 
-enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
-			   int *ret_fd, struct ux_error *err)
+static enum ux_code blob_open_verified(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				       uint64_t size, int *ret_fd, struct ux_error *err)
 {
 	UX_TRY(blob_open_sized(b, hash, size, ret_fd, err));
 	enum ux_code code = blob_verify(b, hash, *ret_fd, err);
@@ -146,12 +159,72 @@ enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 	return code;
 }
 
+/* A damaged copy is fetched again, once. */
+enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
+			   int *ret_fd, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = blob_open_verified(b, hash, size, ret_fd, &why);
+	if (code == UX_EIO && b->forget) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		b->forget(b, hash);
+		code = blob_open_verified(b, hash, size, ret_fd, &why);
+	}
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
 enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err)
 {
 	int fd = -1;
 	UX_TRY(ux_blobs_open(b, hash, size, &fd, err));
 	enum ux_code code = ux_file_map_fd(fd, ret, err);
+	close(fd);
+	return code;
+}
+
+enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
+				const struct ux_blob_hash *expected, struct ux_error *err)
+{
+	return memcmp(found, expected, sizeof(*found)) == 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECORRUPT, "the bytes have another hash");
+}
+
+enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,
+			  struct ux_error *err)
+{
+	struct ux_blob_part *part = NULL;
+	struct ux_blob_hash found;
+	char uid[UX_UPLOAD_UID_SIZE];
+	uint64_t size = 0;
+	UX_TRY(ux_upload_uid_make(uid, err));
+	UX_TRY(to->part_open(to, uid, &part, &size, err));
+	enum ux_code code = blob_hash_rest(fd, to, part, &found, err);
+	if (code == UX_OK)
+		code = ux_blob_hash_check(&found, hash, err);
+	if (code == UX_OK)
+		code = to->part_sync(part, hash, err);
+	if (code == UX_OK)
+		code = to->part_commit(part, hash, err);
+	to->part_close(part);
+	if (code != UX_OK)
+		(void)!to->part_remove(to, uid, NULL);
+	return code;
+}
+
+enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
+			   const struct ux_blob_hash *hash, uint64_t size, struct ux_error *err)
+{
+	int fd = -1;
+	uint64_t found = 0;
+	UX_TRY(from->open(from, hash, &fd, &found, err));
+	enum ux_code code =
+		found == size ? ux_blobs_put(to, fd, hash, err)
+			      : ux_error_set(err, UX_ECORRUPT,
+					     "%" PRIu64 " bytes; expected %" PRIu64, found, size);
 	close(fd);
 	return code;
 }

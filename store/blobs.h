@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 enum {
-	UX_BLOBS_VERSION = 2,
+	UX_BLOBS_VERSION = 5,
 	UX_BLOB_HASH_SIZE = 32,
 	UX_UPLOAD_UID_SIZE = 33, /* 32 hex digits and a NUL */
 };
@@ -22,6 +22,23 @@ enum {
 struct ux_blob_hash {
 	uint8_t bytes[UX_BLOB_HASH_SIZE];
 };
+
+struct ux_s3;
+
+/* Copies of blobs of a bucket on this node. Counts are since it was opened. */
+struct ux_blob_copies {
+	const struct ux_s3 *s3;
+	uint64_t files, bytes;
+	uint64_t bytes_most;      /* of these, and of view_bytes, together; 0: no limit */
+	uint64_t hits;            /* blobs that were opened, of which there was a copy */
+	uint64_t misses;          /* ...and that were fetched as a whole */
+	uint64_t evictions;       /* copies that were removed to make room */
+	uint64_t view_bytes;      /* what was brought of blobs that are read in parts */
+	uint64_t view_bytes_most; /* 0: no limit */
+};
+
+/* A blob of which parts are here: blob_view.h. */
+struct ux_blob_view;
 
 /* The bytes of an upload, held open by one writer at a time. */
 struct ux_blob_part;
@@ -65,10 +82,11 @@ struct ux_blobs {
 	enum ux_code (*part_map)(struct ux_blob_part *part, struct ux_mapping *ret,
 				 struct ux_error *err);
 	/*
-	 * Waits until the bytes are on the disk. Called before part_commit(), outside of the
-	 * store's lock, so that a large file does not hold up other commits.
+	 * Brings the bytes to where they are durable. Called before part_commit() and with the same
+	 * hash, outside of the store's lock, so that a large file does not hold up other commits.
 	 */
-	enum ux_code (*part_sync)(struct ux_blob_part *part, struct ux_error *err);
+	enum ux_code (*part_sync)(struct ux_blob_part *part, const struct ux_blob_hash *hash,
+				  struct ux_error *err);
 	/*
 	 * Makes the part the durable blob of that hash, and removes the part. The caller has
 	 * checked the hash. An existing blob of the same hash is replaced.
@@ -83,7 +101,10 @@ struct ux_blobs {
 				  struct ux_error *err);
 	enum ux_code (*part_remove)(struct ux_blobs *b, const char *uid, struct ux_error *err);
 
-	/* Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. */
+	/*
+	 * Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. UX_EUNAVAILABLE:
+	 * the place of the blobs cannot be reached, which says nothing about this one.
+	 */
 	enum ux_code (*open)(struct ux_blobs *b, const struct ux_blob_hash *hash, int *ret_fd,
 			     uint64_t *ret_size, struct ux_error *err);
 	/* Removing an absent blob succeeds. */
@@ -98,6 +119,66 @@ struct ux_blobs {
 
 	void (*close)(struct ux_blobs *b);
 
+	/* --- for blobs that several nodes share; NULL where there is nothing to do -------------
+	 */
+
+	/*
+	 * Brings the bytes of an unfinished part to where every node finds them. Called before a
+	 * request that wrote them is confirmed.
+	 */
+	enum ux_code (*part_keep)(struct ux_blob_part *part, struct ux_error *err);
+	/*
+	 * Called after a row that names the blob was written, and before that is confirmed: another
+	 * node may have removed the blob, as one that no row names, just before the row was there.
+	 * Then it is stored again from this node's copy. UX_ENOTFOUND: there is no copy either.
+	 */
+	enum ux_code (*confirm)(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				struct ux_error *err);
+	/* Drops this node's copy of a blob, which may be damaged. */
+	void (*forget)(struct ux_blobs *b, const struct ux_blob_hash *hash);
+	/*
+	 * Removes what interrupted work has left apart from blobs and parts, if it has been
+	 * unchanged for grace_s; with dry_run only counts it. *ret: how many.
+	 */
+	enum ux_code (*tidy)(struct ux_blobs *b, int64_t grace_s, bool dry_run, uint64_t *ret,
+			     struct ux_error *err);
+
+	/*
+	 * --- for blobs that clients can get, and parts that they can send, without this server;
+	 * NULL where there is no such way
+	 */
+
+	/*
+	 * Makes a URL, valid for expires_s seconds, by which whoever has it may get a blob; head:
+	 * may learn its size alone. malloc'ed. UX_EIO: the blob is missing or has another size.
+	 * UX_EUNSUPPORTED: there are no keys to sign with.
+	 */
+	enum ux_code (*blob_url)(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
+				 bool head, unsigned expires_s, char **ret, struct ux_error *err);
+	/*
+	 * The same for sending size bytes of an upload, from off on; no more and no fewer. They
+	 * count for part_size() and part_open() when all bytes before them are there too, and are
+	 * as little trusted as others of an upload.
+	 */
+	enum ux_code (*part_url)(struct ux_blobs *b, const char *uid, uint64_t off, uint64_t size,
+				 unsigned expires_s, char **ret, struct ux_error *err);
+
+	/*
+	 * Opens a blob of which parts alone are to be fetched (blob_view.h). UX_EUNSUPPORTED: it
+	 * has to be opened as a whole, for which nothing is wrong.
+	 */
+	enum ux_code (*open_parts)(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				   uint64_t size, struct ux_blob_view **ret, struct ux_error *err);
+
+	/*
+	 * Are blobs stored in frames that all nodes can read? They are if this is not called.
+	 * Those of both kinds are read.
+	 */
+	void (*set_frames)(struct ux_blobs *b, bool allowed);
+
+	/* What a node has of a bucket, and the requests to it. */
+	void (*copies)(struct ux_blobs *b, struct ux_blob_copies *ret);
+
 	/* Zeroed by the backend, which does not use it otherwise. */
 	struct ux_blobs_verified verified;
 	/* part_write() leaves this room free; borrowed; NULL: no limit. Set after opening. */
@@ -105,7 +186,8 @@ struct ux_blobs {
 };
 
 /*
- * Opens a blob that must have size bytes. UX_EIO: it is missing or damaged. Before a process uses a
+ * Opens a blob that must have size bytes. UX_EIO: it is missing or damaged. UX_EUNAVAILABLE: the
+ * place of the blobs cannot be reached. Before a process uses a
  * file for the first time, its bytes are compared with its hash, so that a bit flipped on the disk
  * cannot change a name.
  */
@@ -118,6 +200,25 @@ enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, u
 
 /* SHA-256 of the rest of a file, from the current position. UX_EIO. */
 enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;
+
+/* UX_ECORRUPT: they differ. */
+enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
+				const struct ux_blob_hash *expected, struct ux_error *err) ux_must;
+
+/*
+ * Makes the rest of a file, from the current position, a blob of `to`. UX_ECORRUPT: the bytes have
+ * another hash; nothing is left of them.
+ */
+enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,
+			  struct ux_error *err) ux_must;
+
+/*
+ * Copies a blob that must have size bytes to another place. UX_ENOTFOUND: it is not there.
+ * UX_ECORRUPT: it has another size or hash.
+ */
+enum ux_code ux_blobs_copy(struct ux_blobs *from, struct ux_blobs *to,
+			   const struct ux_blob_hash *hash, uint64_t size, struct ux_error *err)
+	ux_must;
 
 /* SHA-256 of bytes. */
 struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes);
@@ -139,10 +240,15 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 /* The file system backend: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Creates the folders. */
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err) ux_must;
 
+/* The same for copies, of which a power cut may damage any: nothing waits for the disk. */
+enum ux_code ux_blobs_fs_open_cache(struct ux_blobs **ret, const char *dir, struct ux_error *err)
+	ux_must;
+
 /*
  * Makes a blob of one folder a blob of another one, by a link to the same file: blobs are never
- * modified. Both are of the file system backend. The link is on the disk when this returns.
- * UX_EUNSUPPORTED: the folders are on different file systems, or theirs has no such links.
+ * modified. The link is on the disk when this returns.
+ * UX_EUNSUPPORTED: the folders are on different file systems, theirs has no such links, or one of
+ * the two is no folder.
  */
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err) ux_must;

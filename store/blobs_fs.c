@@ -2,8 +2,10 @@
 /*
  * Blobs in a folder: blobs/aa/bb/HASH (64 hex digits; aabb are the first four) and uploads/UID.
  *
- * A part becomes a blob by fsync and rename, with an fsync of each folder whose entries changed. So
- * a file under blobs/ is always complete. flock keeps two writers from using the same part.
+ * A part becomes a blob by fsync and rename, with an fsync of the folder that it comes to. So a
+ * file under blobs/ is always complete. After a power cut it may still be among the parts, too, as
+ * a second link, which is swept as any part that is left. flock keeps two writers from using the
+ * same part.
  */
 #include "blobs.h"
 #include "clock.h"
@@ -26,6 +28,7 @@ struct blobs_fs {
 	struct ux_blobs base;
 	int blobs; /* folders */
 	int uploads;
+	bool lasting; /* what was written survives a power cut */
 };
 
 struct ux_blob_part {
@@ -177,12 +180,13 @@ static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
  * Opens folder `name` under dir. If it does not exist, it is created durably with access for the
  * owner only.
  */
-static enum ux_code blobs_fs_make_folder(int dir, const char *name, int *ret, struct ux_error *err)
+static enum ux_code blobs_fs_make_folder(int dir, const char *name, bool lasting, int *ret,
+					 struct ux_error *err)
 {
 	bool made = mkdirat(dir, name, 0700) == 0;
 	if (!made && errno != EEXIST)
 		return ux_error_os(err, errno, "cannot make folder %s", name);
-	if (made && fsync(dir) != 0)
+	if (made && lasting && fsync(dir) != 0)
 		return ux_error_os(err, errno, "cannot sync the folder of %s", name);
 	*ret = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot open folder %s", name);
@@ -195,16 +199,18 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 	char name[3];
 	ux_cleanup(blobs_fs_close_fd) int outer = -1;
 	snprintf(name, sizeof(name), "%.2s", path);
-	UX_TRY(blobs_fs_make_folder(fs->blobs, name, &outer, err));
+	UX_TRY(blobs_fs_make_folder(fs->blobs, name, fs->lasting, &outer, err));
 	snprintf(name, sizeof(name), "%.2s", path + 3);
-	return blobs_fs_make_folder(outer, name, ret, err);
+	return blobs_fs_make_folder(outer, name, fs->lasting, ret, err);
 }
 
-static enum ux_code part_sync(struct ux_blob_part *part, struct ux_error *err)
+static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_hash *hash,
+			      struct ux_error *err)
 {
+	(void)hash;
 	if (part->synced)
 		return UX_OK;
-	if (fchmod(part->fd, BLOB_MODE) != 0 || fsync(part->fd) != 0)
+	if (fchmod(part->fd, BLOB_MODE) != 0 || (part->fs->lasting && fsync(part->fd) != 0))
 		return ux_error_os(err, errno, "cannot sync upload %s", part->uid);
 	part->synced = true;
 	return UX_OK;
@@ -220,12 +226,12 @@ static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_
 	char path[BLOB_PATH];
 	ux_cleanup(blobs_fs_close_fd) int folder = -1;
 	blob_path(hash, path);
-	UX_TRY(part_sync(part, err));
+	UX_TRY(part_sync(part, hash, err));
 	UX_TRY(blob_folder(part->fs, path, &folder, err));
 	const char *name = path + 6;
 	if (renameat(part->fs->uploads, part->uid, folder, name) != 0)
 		return ux_error_os(err, errno, "cannot rename upload %s", part->uid);
-	if (fsync(folder) != 0 || fsync(part->fs->uploads) != 0)
+	if (part->fs->lasting && fsync(folder) != 0)
 		return ux_error_os(err, errno, "cannot sync the folder of blob %s", name);
 	return UX_OK;
 }
@@ -287,6 +293,8 @@ static enum ux_code blobs_fs_link_failed(const char *name, struct ux_error *err)
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err)
 {
+	if (from->open != blob_open || to->open != blob_open)
+		return ux_error_set(err, UX_EUNSUPPORTED, "a blob of a bucket cannot be linked");
 	struct blobs_fs *a = blobs_fs_of(from), *b = blobs_fs_of(to);
 	char path[BLOB_PATH], uid[UX_UPLOAD_UID_SIZE];
 	ux_cleanup(blobs_fs_close_fd) int folder = -1;
@@ -365,7 +373,8 @@ static void blobs_close(struct ux_blobs *b)
 	free(fs);
 }
 
-enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err)
+static enum ux_code blobs_fs_open(struct ux_blobs **ret, const char *dir, bool lasting,
+				  struct ux_error *err)
 {
 	ux_cleanup(blobs_fs_close_fd) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
@@ -379,14 +388,25 @@ enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_
 			 blobs_fs_each_blob, blobs_fs_each_part, blobs_close},
 		.blobs = -1,
 		.uploads = -1,
+		.lasting = lasting,
 	};
-	enum ux_code code = blobs_fs_make_folder(top, "blobs", &fs->blobs, err);
+	enum ux_code code = blobs_fs_make_folder(top, "blobs", lasting, &fs->blobs, err);
 	if (code == UX_OK)
-		code = blobs_fs_make_folder(top, "uploads", &fs->uploads, err);
+		code = blobs_fs_make_folder(top, "uploads", lasting, &fs->uploads, err);
 	if (code != UX_OK) {
 		blobs_close(&fs->base);
 		return code;
 	}
 	*ret = &fs->base;
 	return UX_OK;
+}
+
+enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err)
+{
+	return blobs_fs_open(ret, dir, /* lasting= */ true, err);
+}
+
+enum ux_code ux_blobs_fs_open_cache(struct ux_blobs **ret, const char *dir, struct ux_error *err)
+{
+	return blobs_fs_open(ret, dir, /* lasting= */ false, err);
 }

@@ -66,6 +66,26 @@ static enum ux_code overlay_remove(struct ux_blobs *b, const struct ux_blob_hash
 	return o->upper->remove(o->upper, hash, err);
 }
 
+static enum ux_code overlay_confirm(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				    struct ux_error *err)
+{
+	struct blobs_overlay *o = overlay_of(b);
+	return o->upper->confirm(o->upper, hash, err);
+}
+
+static void overlay_forget(struct ux_blobs *b, const struct ux_blob_hash *hash)
+{
+	struct blobs_overlay *o = overlay_of(b);
+	o->upper->forget(o->upper, hash);
+}
+
+static enum ux_code overlay_tidy(struct ux_blobs *b, int64_t grace_s, bool dry_run, uint64_t *ret,
+				 struct ux_error *err)
+{
+	struct blobs_overlay *o = overlay_of(b);
+	return o->upper->tidy(o->upper, grace_s, dry_run, ret, err);
+}
+
 static enum ux_code overlay_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				      struct ux_error *err)
 {
@@ -112,6 +132,10 @@ enum ux_code ux_blobs_overlay_open(struct ux_blobs **ret, struct ux_blobs *upper
 	o->base.each_blob = overlay_each_blob;
 	o->base.each_part = overlay_each_part;
 	o->base.close = overlay_close;
+	o->base.part_keep = upper->part_keep;
+	o->base.confirm = upper->confirm ? overlay_confirm : NULL;
+	o->base.forget = upper->forget ? overlay_forget : NULL;
+	o->base.tidy = upper->tidy ? overlay_tidy : NULL;
 	o->base.room = upper->room;
 	*ret = &o->base;
 	return UX_OK;

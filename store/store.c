@@ -376,5 +376,10 @@ enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bo
 	if (!dry_run)
 		UX_TRY(ux_store_collect_all(s, &ret->blobs, err));
 	UX_TRY(s->blobs->each_part(s->blobs, store_sweep_part, &sw, err));
+	if (s->blobs->tidy) {
+		uint64_t n = 0;
+		UX_TRY(s->blobs->tidy(s->blobs, grace_s, dry_run, &n, err));
+		ret->parts += n;
+	}
 	return s->blobs->each_blob(s->blobs, store_sweep_blob, &sw, err);
 }

@@ -10,14 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <nettle/sha2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
 	PAGE = 1000, /* rows of blobs read at a time */
 	PAGE_BUDGET = 4 << 20,
-	COPY_BYTES = 256 << 10,
 	PATH_BYTES = 4096
 };
 
@@ -54,65 +52,13 @@ static enum ux_code backup_path(const struct backup *b, const char *name, char p
 		       : ux_error_set(err, UX_EINVAL, "the path of the folder is too long");
 }
 
-/* Copies from the current position of fd into a part of the backup, and hashes what it copies. */
-static enum ux_code backup_copy_bytes(struct backup *b, int fd, struct ux_blob_part *part,
-				      struct ux_blob_hash *ret, struct ux_error *err)
-{
-	struct sha256_ctx ctx;
-	ssize_t n = 0;
-	ux_cleanup(ux_free_ptr) uint8_t *buf = malloc(COPY_BYTES);
-	if (!buf)
-		return ux_error_nomem(err);
-	sha256_init(&ctx);
-	do {
-		n = read(fd, buf, COPY_BYTES);
-		if (n <= 0)
-			continue;
-		sha256_update(&ctx, (size_t)n, buf);
-		UX_TRY(b->to.blobs->part_write(part, ux_bytes(buf, (size_t)n), err));
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
-		return ux_error_os(err, errno, "cannot read a blob");
-	sha256_digest(&ctx, sizeof(ret->bytes), ret->bytes);
-	return UX_OK;
-}
-
-static enum ux_code backup_check_hash(const struct ux_blob_hash *found,
-				      const struct ux_blob_hash *expected, struct ux_error *err)
-{
-	return memcmp(found, expected, sizeof(*found)) == 0
-		       ? UX_OK
-		       : ux_error_set(err, UX_ECORRUPT, "the bytes have another hash");
-}
-
-static enum ux_code backup_copy_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
-				     struct ux_error *err)
-{
-	struct ux_blobs *to = b->to.blobs;
-	struct ux_blob_part *part = NULL;
-	struct ux_blob_hash found;
-	char uid[UX_UPLOAD_UID_SIZE];
-	uint64_t size = 0;
-	UX_TRY(ux_upload_uid_make(uid, err));
-	UX_TRY(to->part_open(to, uid, &part, &size, err));
-	enum ux_code code = backup_copy_bytes(b, fd, part, &found, err);
-	if (code == UX_OK)
-		code = backup_check_hash(&found, hash, err);
-	if (code == UX_OK)
-		code = to->part_commit(part, hash, err);
-	to->part_close(part);
-	if (code != UX_OK)
-		(void)!to->part_remove(to, uid, NULL);
-	return code;
-}
-
 /* A link to a damaged file would be no backup of it, so the bytes are compared first. */
 static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_blob_hash *hash,
 				     struct ux_error *err)
 {
 	struct ux_blob_hash found;
 	UX_TRY(ux_blob_hash_fd(fd, &found, err));
-	UX_TRY(backup_check_hash(&found, hash, err));
+	UX_TRY(ux_blob_hash_check(&found, hash, err));
 	return ux_blobs_fs_link(b->from, b->to.blobs, hash, err);
 }
 
@@ -135,7 +81,7 @@ static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_bl
 	}
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot rewind a blob");
-	UX_TRY(backup_copy_blob(b, fd, &row->hash, err));
+	UX_TRY(ux_blobs_put(b->to.blobs, fd, &row->hash, err));
 	b->sum->copied++;
 	b->sum->copied_bytes += row->size;
 	return UX_OK;

@@ -48,6 +48,8 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	struct ux_blob_hash hash;
 	uint64_t size = 0;
 	int fd = -1;
+	if (b->forget)
+		b->forget(b, &row->hash); /* the blob itself is checked, not this node's copy */
 	enum ux_code code = b->open(b, &row->hash, &fd, &size, why);
 	if (code != UX_OK) {
 		*ret = code == UX_ENOTFOUND ? UX_CHECK_MISSING : UX_CHECK_UNREAD;
@@ -109,8 +111,10 @@ static enum ux_code check_row(struct check *c, const struct ux_blob_row *row, st
 	c->sum->bytes += row->size;
 	if (check_blob(c, row, &problem, &why))
 		return UX_OK;
-	return why.code == UX_ENOMEM ? ux_error_nomem(err)
-				     : check_report_blob(c, row, problem, why.text, err);
+	/* Of a store that is away no blob can be said to be lost. */
+	return why.code == UX_ENOMEM || why.code == UX_EUNAVAILABLE
+		       ? ux_error_set(err, why.code, "%s", why.text)
+		       : check_report_blob(c, row, problem, why.text, err);
 }
 
 static enum ux_code check_rows(struct check *c, struct ux_error *err)

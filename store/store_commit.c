@@ -41,11 +41,14 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_blobs *b = c->store->blobs;
 	enum ux_code code = b->open(b, c->hash, &fd, &size, &why);
-	if (code == UX_OK)
+	if (code == UX_OK) {
 		close(fd);
-	else if (code == UX_ENOTFOUND)
+		if (b->confirm) /* this node may have a copy of a blob that is gone */
+			code = b->confirm(b, c->hash, &why);
+	}
+	if (code == UX_ENOTFOUND)
 		return ux_error_set(err, UX_ENOTFOUND, "the blob has been removed meanwhile");
-	else if (err && err->code == UX_OK)
+	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;
 }
@@ -57,7 +60,7 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
 	if (part)
-		UX_TRY(c->store->blobs->part_sync(part, err));
+		UX_TRY(c->store->blobs->part_sync(part, c->hash, err));
 	pthread_rwlock_rdlock(&c->store->commit_lock);
 	c->locked = true;
 	if (part)

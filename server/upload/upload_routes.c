@@ -414,6 +414,14 @@ static enum ux_code incoming_check_disk(struct ux_request *req, const struct inc
 	return code;
 }
 
+/* While the place of the blobs is away nothing is wrong with the upload: clients repeat it. */
+static enum ux_code incoming_later(struct ux_response *res, enum ux_code code)
+{
+	if (code == UX_EUNAVAILABLE)
+		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
+	return code;
+}
+
 enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_upload up;
@@ -422,11 +430,13 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 	if (!in)
 		return ux_arena_fail(&req->arena, &req->err);
 	*in = (struct incoming){.blobs = ux_server_of(req)->store->blobs};
-	UX_TRY(ux_upload_hold(req, res, &up, &in->part, &in->offset));
+	enum ux_code code =
+		incoming_later(res, ux_upload_hold(req, res, &up, &in->part, &in->offset));
+	UX_TRY(code);
 	if (!in->part)
 		return ux_error_set(&req->err, UX_ECONFLICT, "the upload has ended");
 	in->size = up.size;
-	enum ux_code code = incoming_read_offset(req, &up, &offset);
+	code = incoming_read_offset(req, &up, &offset);
 	if (code == UX_OK)
 		code = incoming_check_offset(req, res, in, offset);
 	if (code == UX_OK)
@@ -442,6 +452,8 @@ enum ux_code ux_handle_upload_data(struct ux_request *req, struct ux_response *r
 {
 	struct ux_upload up;
 	const struct incoming *in = req->sink.ctx;
+	if (in->blobs->part_keep)
+		UX_TRY(incoming_later(res, in->blobs->part_keep(in->part, &req->err)));
 	UX_TRY(ux_upload_of(req, &up));
 	return ux_upload_answer(req, res, &up, in->offset);
 }

@@ -122,8 +122,10 @@ static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code part_sync(struct ux_blob_part *part, struct ux_error *err)
+static enum ux_code part_sync(struct ux_blob_part *part, const struct ux_blob_hash *hash,
+			      struct ux_error *err)
 {
+	(void)hash;
 	return fault(part->mem, err);
 }
 
