@@ -65,11 +65,15 @@ enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_err
 enum ux_code ux_file_temporary(int *ret, struct ux_error *err)
 {
 	const char *folder = getenv("TMPDIR");
+	return ux_file_temporary_in(folder && *folder ? folder : "/tmp", ret, err);
+}
+
+enum ux_code ux_file_temporary_in(const char *folder, int *ret, struct ux_error *err)
+{
 	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/unhex.XXXXXX",
-			 folder && *folder ? folder : "/tmp");
+	int n = snprintf(path, sizeof(path), "%s/unhex.XXXXXX", folder);
 	if (n < 0 || (size_t)n >= sizeof(path))
-		return ux_error_set(err, UX_EINVAL, "TMPDIR is too long");
+		return ux_error_set(err, UX_EINVAL, "the path of the folder is too long");
 	int fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot create %.100s", path);

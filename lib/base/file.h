@@ -42,6 +42,9 @@ enum ux_code ux_file_make_folders(char *path, unsigned mode, struct ux_error *er
 /* Opens an empty file in TMPDIR or /tmp, which disappears with its descriptor. */
 enum ux_code ux_file_temporary(int *ret, struct ux_error *err) ux_must;
 
+/* The same in a folder. */
+enum ux_code ux_file_temporary_in(const char *folder, int *ret, struct ux_error *err) ux_must;
+
 /*
  * A new file that replaces `path` atomically: it is written under a temporary name beside path,
  * then renamed. Initialize it with UX_FILE_NEW_INIT. When path is a symbolic link, the file that it
