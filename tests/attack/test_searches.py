@@ -39,7 +39,7 @@ def fill(path):
                 (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < {MODULES}) SELECT i FROM c;
             INSERT INTO modules (number, ns, created, updated, last_used)
                 SELECT i, 'default', i, i, i FROM n;
-            INSERT INTO ids SELECT 'default', printf('gnu:%040x', i), i, 0 FROM n;
+            INSERT INTO ids (ns, id, module, rank) SELECT 'default', printf('gnu:%040x', i), i, 0 FROM n;
             INSERT INTO blobs SELECT CAST(printf('%032d', i) AS BLOB), 1000 FROM n;
             INSERT INTO candidates (ns, module, blob, size, kind, quality, functions, inlines, rows, code_bytes,
                 line_bytes, description, file_name, base_name, key_id, created, holds)

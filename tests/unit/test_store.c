@@ -237,7 +237,8 @@ static void index_of_the_second_schema_keeps_everything(void **state)
 /* What the first schema has columns for; the later ones add columns with defaults. */
 static const char rows_of_any_schema[] =
 	"INSERT INTO modules (number, ns, created, updated) VALUES (5, 'team', 100, 200);"
-	"INSERT INTO ids VALUES ('team', 'gnu:old', 5, 0), ('team', 'file:old', 5, 3);"
+	"INSERT INTO ids (ns, id, module, rank) VALUES ('team', 'gnu:old', 5, 0), "
+	"('team', 'file:old', 5, 3);"
 	"INSERT INTO blobs VALUES (zeroblob(32), 1234);"
 	"INSERT INTO candidates (number, ns, module, blob, kind, quality, functions, inlines, rows, "
 	"code_bytes, line_bytes, description, file_name, key_id, created) VALUES (9, 'team', 5, "
@@ -394,9 +395,9 @@ static void make_many(const char *path)
 			"i + 1 FROM c WHERE i < 100000) SELECT i FROM c;"
 			"INSERT INTO modules (number, ns, created, updated, last_used) "
 			"SELECT i, 'default', i, i, i FROM n;"
-			"INSERT INTO ids SELECT 'default', printf('gnu:%040x', i * 2654435761), i, "
+			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', printf('gnu:%040x', i * 2654435761), i, "
 			"0 FROM n;"
-			"INSERT INTO ids SELECT 'default', printf('file:%032x', i * 40503), i, 3 "
+			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', printf('file:%032x', i * 40503), i, 3 "
 			"FROM n;"
 			"INSERT INTO blobs SELECT CAST(printf('%032d', i) AS BLOB), 1000 FROM n;"
 			"INSERT INTO candidates (ns, module, blob, size, kind, quality, functions, "
