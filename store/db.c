@@ -49,6 +49,15 @@ void ux_db_limit(struct ux_db *db, uint32_t limit_ms)
 	db->deadline_ns = limit_ms == 0 ? 0 : ux_clock_ns() + (int64_t)limit_ms * UX_CLOCK_NS_IN_MS;
 }
 
+enum ux_code ux_db_check_limit(struct ux_db *db, struct ux_error *err)
+{
+	return db->deadline_ns == 0 || ux_clock_ns() <= db->deadline_ns
+		       ? UX_OK
+		       : ux_error_set(err, UX_EUNAVAILABLE,
+				      "the query of the index took longer than %u ms",
+				      db->limit_ms);
+}
+
 enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
 {
 	return db->engine->migrate(db, err);
@@ -67,6 +76,29 @@ enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 {
 	return db->engine->fail(db, err);
+}
+
+static enum ux_code db_no_server(struct ux_error *err)
+{
+	return ux_error_set(err, UX_EUNSUPPORTED, "an index in a file has no nodes");
+}
+
+enum ux_code ux_db_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
+			struct ux_error *err)
+{
+	return db->engine->wait ? db->engine->wait(db, wake_fd, timeout_ms, ret, err)
+				: db_no_server(err);
+}
+
+enum ux_code ux_db_moment(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err)
+{
+	return db->engine->moment ? db->engine->moment(db, ret, err) : db_no_server(err);
+}
+
+void ux_db_count(const struct ux_db *db, struct ux_db_counts *to)
+{
+	if (db->engine && db->engine->count)
+		db->engine->count(db, to);
 }
 
 struct ux_db_prepared *ux_db_prepared(struct ux_db *db, const struct ux_sql *sql)
@@ -93,6 +125,12 @@ void ux_stmt_end(struct ux_stmt *st)
 {
 	if (st->handle)
 		st->db->engine->stmt_end(st);
+}
+
+void ux_stmt_again(struct ux_stmt *st)
+{
+	if (st->handle)
+		st->db->engine->stmt_again(st);
 }
 
 void ux_stmt_bind_int(struct ux_stmt *st, const char *name, int64_t v)
@@ -180,27 +218,33 @@ void ux_stmt_bind_pattern(struct ux_stmt *st, const char *name, const char *patt
 }
 
 static enum ux_code tx_begin(struct ux_tx *tx, struct ux_db *db, enum ux_tx_kind kind,
-			     struct ux_error *err)
+			     enum ux_tx_scope scope, struct ux_error *err)
 {
-	*tx = (struct ux_tx){.db = db};
-	UX_TRY(db->engine->begin(db, kind, err));
+	*tx = (struct ux_tx){.db = db, .durable = kind == UX_TX_DURABLE};
+	UX_TRY(db->engine->begin(db, kind, scope, err));
 	tx->open = true;
 	return UX_OK;
 }
 
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
 {
-	return tx_begin(tx, db, UX_TX_DURABLE, err);
+	return tx_begin(tx, db, UX_TX_DURABLE, UX_TX_INDEX, err);
 }
 
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
 {
-	return tx_begin(tx, db, UX_TX_READ, err);
+	return tx_begin(tx, db, UX_TX_READ, UX_TX_INDEX, err);
 }
 
 enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
 {
-	return tx_begin(tx, db, UX_TX_LAZY, err);
+	return tx_begin(tx, db, UX_TX_LAZY, UX_TX_INDEX, err);
+}
+
+enum ux_code ux_tx_begin_in(struct ux_tx *tx, struct ux_db *db, enum ux_tx_scope scope, bool lazy,
+			    struct ux_error *err)
+{
+	return tx_begin(tx, db, lazy ? UX_TX_LAZY : UX_TX_DURABLE, scope, err);
 }
 
 static enum ux_code tx_commit(struct ux_tx *tx, bool promise, struct ux_error *err)
@@ -216,7 +260,8 @@ static enum ux_code tx_commit(struct ux_tx *tx, bool promise, struct ux_error *e
 	if (durable)
 		log->synced = tx->number;
 	pthread_mutex_unlock(&log->lock);
-	return UX_OK;
+	bool waits = tx->durable && !tx->db->engine->commit_waits;
+	return waits ? ux_db_sync(tx->db, tx->number, err) : UX_OK;
 }
 
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)

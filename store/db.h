@@ -12,7 +12,8 @@
 /*
  * A statement with named parameters (:id). It is defined beside the function that binds its
  * parameters and reads its columns. The text uses the SQL that SQLite and PostgreSQL share;
- * docs/store.md lists the differences.
+ * docs/store.md lists the differences. What stands in a comment that begins with "postgres " is
+ * read by PostgreSQL alone.
  */
 struct ux_sql {
 	const char *name; /* for error messages */
@@ -91,6 +92,8 @@ enum ux_code ux_db_open_reader(struct ux_db *db, const char *location, struct ux
  * never.
  */
 void ux_db_limit(struct ux_db *db, uint32_t limit_ms);
+/* For work of many short statements: UX_EUNAVAILABLE when that time is over. */
+enum ux_code ux_db_check_limit(struct ux_db *db, struct ux_error *err) ux_must;
 void ux_db_close(struct ux_db *db);
 
 /* Is it the URL of a database, and not the path of a file? */
@@ -131,6 +134,10 @@ struct ux_stmt {
 
 struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql);
 void ux_stmt_end(struct ux_stmt *st);
+
+/* Ends the run of a statement, which may be run again: parameters stay until they are bound anew.
+ */
+void ux_stmt_again(struct ux_stmt *st);
 
 /* Declares a statement that is released at the end of the scope. */
 #define UX_STMT(name, db, sql) \
@@ -175,9 +182,22 @@ bool ux_stmt_is_null(struct ux_stmt *st, int n);
 enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
 			       struct ux_error *err) ux_must;
 
+/*
+ * Which transactions of other connections wait for one that writes, where several servers share the
+ * database. SQLite has one writer at a time.
+ */
+enum ux_tx_scope {
+	UX_TX_INDEX,    /* those of the same scope: for checks that hold until the commit */
+	UX_TX_JOBS,     /* the same, among those that lease jobs */
+	UX_TX_PACKAGES, /* the same, among those that write packages */
+	UX_TX_UPLOADS,  /* the same, among those that announce uploads */
+	UX_TX_ROWS,     /* those that write the same rows */
+};
+
 /* A transaction. ux_tx_end() rolls it back unless it has been committed. */
 struct ux_tx {
 	struct ux_db *db;
+	bool durable;    /* its commit waits for the disk */
 	uint64_t number; /* of the commit */
 	bool open;
 };
@@ -187,6 +207,9 @@ enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *er
  * not wait for the disk. For what is only repeated when it is lost, like the lease of a job.
  */
 enum ux_code ux_tx_begin_lazy(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
+/* One of these two, of another scope than UX_TX_INDEX. */
+enum ux_code ux_tx_begin_in(struct ux_tx *tx, struct ux_db *db, enum ux_tx_scope scope, bool lazy,
+			    struct ux_error *err) ux_must;
 /* Waits until a commit is on the disk. Threads that wait at one time share one sync. Any thread. */
 enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err) ux_must;
 /* The last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
@@ -201,6 +224,32 @@ enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
  */
 enum ux_code ux_tx_promise(struct ux_tx *tx, struct ux_error *err) ux_must;
 void ux_tx_end(struct ux_tx *tx);
+
+/* A moment of a database that is a server. */
+struct ux_db_moment {
+	int64_t time_ms; /* by its clock, since 1970 */
+	int64_t place;   /* transactions with lower numbers have ended */
+	int64_t lag_ms;  /* of a replica: since the last transaction that it has; else 0 */
+};
+
+/*
+ * Waits until another connection notifies this one (channel "unhex"), wake_fd can be read, or the
+ * time is over. *ret: it was notified, or may have been while it was not connected.
+ * UX_EUNSUPPORTED: the database is no server.
+ */
+enum ux_code ux_db_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
+			struct ux_error *err) ux_must;
+enum ux_code ux_db_moment(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err) ux_must;
+
+/* What connections to a server have done since they were opened. */
+struct ux_db_counts {
+	uint64_t round_trips; /* times that an answer was waited for */
+	uint64_t connected;   /* times that a connection was made */
+	uint64_t refused;     /* attempts to make one that failed */
+};
+
+/* Adds what a connection has done. Nothing for a database that is no server. Any thread. */
+void ux_db_count(const struct ux_db *db, struct ux_db_counts *to);
 
 /* Holds the connection's lock until the end of the scope. */
 static inline pthread_mutex_t *ux_lock_hold(pthread_mutex_t *m)

@@ -7,6 +7,7 @@
 #define UX_DB_ENGINE_H
 
 #include "db.h"
+#include "db_bulk.h"
 
 /* What the commit of a transaction waits for. */
 enum ux_tx_kind {
@@ -24,21 +25,39 @@ struct ux_db_engine {
 	enum ux_code (*copy)(struct ux_db *db, const char *path, struct ux_error *err);
 	enum ux_code (*verify)(struct ux_db *db, struct ux_error *err);
 	enum ux_code (*fail)(struct ux_db *db, struct ux_error *err);
+	bool remote; /* each statement is a round trip to a server */
 	/* Makes all commits so far durable. */
 	enum ux_code (*sync)(struct ux_db *db, struct ux_error *err);
 
-	enum ux_code (*begin)(struct ux_db *db, enum ux_tx_kind kind, struct ux_error *err);
+	enum ux_code (*begin)(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
+			      struct ux_error *err);
 	/*
 	 * promise: the transaction is confirmed to a client after ux_db_sync(). *ret_durable: all
 	 * commits so far, this one included, are durable now.
 	 */
 	enum ux_code (*commit)(struct ux_db *db, bool promise, bool *ret_durable,
 			       struct ux_error *err);
+	/*
+	 * A commit of a durable transaction has waited for the disk when it returns, so that one
+	 * that failed has changed nothing. Otherwise ux_db_sync() follows.
+	 */
+	bool commit_waits;
 	enum ux_code (*rollback)(struct ux_db *db);
+
+	/* ux_db_wait() and ux_db_moment(). NULL: of a database that is no server. */
+	enum ux_code (*wait)(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,
+			     struct ux_error *err);
+	enum ux_code (*moment)(struct ux_db *db, struct ux_db_moment *ret, struct ux_error *err);
+
+	/* Adds what a connection has done; any thread, while it is open. NULL: it is no server. */
+	void (*count)(const struct ux_db *db, struct ux_db_counts *to);
+
+	const struct ux_db_bulk *bulk; /* for copies of all rows */
 
 	/* Sets st->handle, or st->status. */
 	void (*stmt_begin)(struct ux_stmt *st);
 	void (*stmt_end)(struct ux_stmt *st);
+	void (*stmt_again)(struct ux_stmt *st);
 	void (*bind_int)(struct ux_stmt *st, const char *name, int64_t v);
 	void (*bind_text)(struct ux_stmt *st, const char *name, const char *text);
 	void (*bind_bytes)(struct ux_stmt *st, const char *name, const void *data, size_t size);

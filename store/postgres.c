@@ -2,23 +2,31 @@
 /* An index in a PostgreSQL database: its transactions and its schema. */
 #include "postgres.h"
 
+#include "index_nodes.h"
+
 enum {
-	WRITE_LOCK = 0x756e6865, /* "unhe": the advisory lock of all transactions that write */
+	/* "unhe": the advisory lock of transactions of scope UX_TX_INDEX; those of the others
+	 * follow */
+	WRITE_LOCK = 0x756e6865,
 };
 
+#define POSTGRES_BEGIN_READ "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 /*
- * Writers take one lock, so that a transaction sees everything that those before it did and its
- * checks hold until its commit, as in SQLite. Another process may hold it, whose commit takes
- * milliseconds.
+ * Writers of a scope take one lock, so that a transaction sees everything that those before it did
+ * and its checks hold until its commit, as in SQLite. No commit waits for the disk while it has the
+ * lock: whoever confirms something syncs afterwards, together with others.
  */
-static const char *postgres_begin_sql(const struct ux_postgres *p, enum ux_tx_kind kind, char *text,
-				      size_t size)
+static const char *postgres_begin_sql(const struct ux_postgres *p, enum ux_tx_kind kind,
+				      enum ux_tx_scope scope, char *text, size_t size)
 {
 	if (kind == UX_TX_READ || p->reader)
-		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+		return POSTGRES_BEGIN_READ;
+	if (scope == UX_TX_ROWS)
+		return "BEGIN; SET LOCAL synchronous_commit = off";
 	snprintf(text, size,
-		 "BEGIN; SET LOCAL synchronous_commit = %s; SELECT pg_advisory_xact_lock(%d)",
-		 kind == UX_TX_LAZY ? "off" : "on", WRITE_LOCK);
+		 "BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_advisory_xact_lock(%d)",
+		 WRITE_LOCK + (int)scope);
 	return text;
 }
 
@@ -27,51 +35,51 @@ static enum ux_code postgres_try_begin(struct ux_db *db, const char *sql)
 	struct ux_postgres *p = ux_postgres_of(db);
 	UX_TRY(ux_postgres_ensure(db));
 	UX_TRY(ux_postgres_set_timeout(db));
-	return ux_postgres_check(p, p->calls.PQexec(p->connection, sql));
+	return ux_postgres_check(p, ux_postgres_query(p, p->connection, sql));
 }
 
-static enum ux_code postgres_begin(struct ux_db *db, enum ux_tx_kind kind, struct ux_error *err)
+static enum ux_code postgres_begin(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
+				   struct ux_error *err)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
 	char text[128];
-	const char *sql = postgres_begin_sql(p, kind, text, sizeof(text));
+	p->reads = false;
+	if (kind == UX_TX_READ && p->pipelines) {
+		p->begin = POSTGRES_BEGIN_READ;
+		return UX_OK;
+	}
+	const char *sql = postgres_begin_sql(p, kind, scope, text, sizeof(text));
 	enum ux_code code = postgres_try_begin(db, sql);
 	/* A connection may have been lost while it was idle; nothing has begun by then. */
 	if (code != UX_OK && !ux_postgres_is_connected(p))
 		code = postgres_try_begin(db, sql);
 	if (code != UX_OK) {
 		/* The transaction is open already where its lock was not had in time. */
-		p->calls.PQclear(p->calls.PQexec(p->connection, "ROLLBACK"));
+		p->calls.PQclear(ux_postgres_query(p, p->connection, "ROLLBACK"));
 		return ux_postgres_fail(db, err);
 	}
 	p->open = true;
-	p->lazy = kind == UX_TX_LAZY;
 	return UX_OK;
 }
 
+/* Other nodes see what was committed before the disk has it, and confirm nothing before either. */
 static enum ux_code postgres_commit(struct ux_db *db, bool promise, bool *ret_durable,
 				    struct ux_error *err)
 {
-	struct ux_postgres *p = ux_postgres_of(db);
-	enum ux_code code =
-		promise && p->lazy
-			? ux_postgres_exec(db, "SET LOCAL synchronous_commit = on; COMMIT", err)
-			: ux_postgres_exec(db, "COMMIT", err);
-	if (code != UX_OK)
-		return code;
-	/* The log is written in the order of the commits, so that one that waited covers them all.
-	 */
-	*ret_durable = promise || !p->lazy;
-	p->open = false;
+	(void)promise;
+	UX_TRY(ux_postgres_exec(db, "COMMIT", err));
+	*ret_durable = false;
+	ux_postgres_of(db)->open = false;
 	return UX_OK;
 }
 
 static enum ux_code postgres_rollback(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
-	if (ux_postgres_is_connected(p))
+	bool waits = ux_take(&p->begin) != NULL; /* and nothing has begun */
+	if (!waits && ux_postgres_is_connected(p) && !(p->reads && ux_postgres_send_end(p)))
 		(void)!ux_postgres_exec(db, "ROLLBACK", NULL);
-	p->open = false; /* a lost connection has rolled it back */
+	p->open = p->reads = false; /* a lost connection has rolled it back */
 	return UX_OK;
 }
 
@@ -79,17 +87,18 @@ static bool postgres_try_sync(struct ux_postgres *p)
 {
 	if (!p->sync)
 		p->sync = ux_postgres_connect(p);
-	PGresult *result = p->sync ? p->calls.PQexec(p->sync, "SET synchronous_commit = on; "
-							      "UPDATE unhex_schema SET synced = "
-							      "synced + 1")
+	PGresult *result = p->sync ? ux_postgres_query(p, p->sync,
+						       "SET synchronous_commit = on; SELECT "
+						       "pg_logical_emit_message(true, 'unhex', '')")
 				   : NULL;
-	bool done = result && p->calls.PQresultStatus(result) == PGRES_COMMAND_OK;
+	bool done = result && p->calls.PQresultStatus(result) == PGRES_TUPLES_OK;
 	p->calls.PQclear(result);
 	return done;
 }
 
 /*
- * A small commit that waits for the disk, so that all commits before it are there. It has a
+ * A small commit that waits for the disk, so that all commits before it are there: the log is
+ * written in their order. It changes no row, for which nodes would wait for each other. It has a
  * connection of its own, since the other one may be in a transaction.
  */
 static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
@@ -105,6 +114,11 @@ static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
 				     p->sync ? p->calls.PQerrorMessage(p->sync) : "no memory");
 }
 
+/* The step that brought what follows. */
+enum {
+	STEP_UPGRADES = 11,
+};
+
 UX_SQL(postgres_sql_version, "SELECT version FROM unhex_schema");
 
 static enum ux_code postgres_version(struct ux_db *db, int *ret, struct ux_error *err)
@@ -114,6 +128,50 @@ static enum ux_code postgres_version(struct ux_db *db, int *ret, struct ux_error
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	*ret = row ? (int)ux_stmt_get_int(&st, 0) : 0;
 	return UX_OK;
+}
+
+UX_SQL(postgres_sql_oldest, "SELECT oldest FROM unhex_schema");
+
+/* How many steps a program has to know that uses the index. */
+static enum ux_code postgres_oldest(struct ux_db *db, int *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &postgres_sql_oldest);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = row ? (int)ux_stmt_get_int(&st, 0) : 0;
+	return UX_OK;
+}
+
+UX_SQL(postgres_sql_older_node,
+       "SELECT n.name, n.version FROM nodes n, unhex_schema s WHERE n.steps < s.oldest AND "
+       "n.seen > extract(epoch FROM clock_timestamp()) - :dead_s ORDER BY n.name LIMIT 1");
+
+/* A step that earlier versions cannot work with waits until none of them runs. */
+static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
+{
+	UX_STMT(st, db, &postgres_sql_older_node);
+	bool row = false;
+	ux_stmt_bind_int(&st, ":dead_s", UX_NODE_DEAD_S);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? ux_error_set(err, UX_EUNAVAILABLE,
+				  "the node %.100s of unhex %.40s could not use the index any "
+				  "more; stop it first",
+				  ux_stmt_peek_text(&st, 0), ux_stmt_peek_text(&st, 1))
+		   : UX_OK;
+}
+
+/* Steps are made such that earlier versions go on, or say since when they do not. */
+static enum ux_code postgres_check_version(struct ux_db *db, int version, struct ux_error *err)
+{
+	int oldest = 0;
+	if (version >= STEP_UPGRADES)
+		UX_TRY(postgres_oldest(db, &oldest, err));
+	return oldest <= ux_postgres_schema_count
+		       ? UX_OK
+		       : ux_error_set(err, UX_EUNSUPPORTED,
+				      "the index is of schema %d, for those that know %d; this "
+				      "unhex knows %d",
+				      version, oldest, ux_postgres_schema_count);
 }
 
 static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)
@@ -128,15 +186,14 @@ static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)
 		"ON CONFLICT DO NOTHING",
 		err));
 	UX_TRY(postgres_version(db, &version, err));
-	if (version > ux_postgres_schema_count)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the index is of schema %d; this unhex knows %d", version,
-				    ux_postgres_schema_count);
+	UX_TRY(postgres_check_version(db, version, err));
 	for (int i = version; i < ux_postgres_schema_count; i++)
 		UX_TRY(ux_postgres_exec(db, ux_postgres_schema_steps[i].sql, err));
 	snprintf(text, sizeof(text), "UPDATE unhex_schema SET version = %d",
 		 ux_postgres_schema_count);
-	return version < ux_postgres_schema_count ? ux_postgres_exec(db, text, err) : UX_OK;
+	if (version < ux_postgres_schema_count)
+		UX_TRY(ux_postgres_exec(db, text, err));
+	return postgres_check_nodes(db, err);
 }
 
 /* Several nodes may start at one time, of which one runs the steps. */
@@ -161,6 +218,74 @@ static enum ux_code postgres_verify(struct ux_db *db, struct ux_error *err)
 	return ux_postgres_exec(db, "SELECT 1", err);
 }
 
+/*
+ * References are made again at the end, which checks all rows at once. The names of ours need no
+ * quotes.
+ */
+static enum ux_code postgres_bulk_begin(struct ux_db *db, struct ux_error *err)
+{
+	return ux_postgres_exec(
+		db,
+		"CREATE TEMP TABLE ux_references ON COMMIT DROP AS SELECT conrelid::regclass::text "
+		"AS place, conname::text AS name, pg_get_constraintdef(oid) AS definition FROM "
+		"pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace; "
+		"DO $$ DECLARE r RECORD; BEGIN FOR r IN SELECT * FROM ux_references LOOP EXECUTE "
+		"format('ALTER TABLE %s DROP CONSTRAINT %I', r.place, r.name); END LOOP; FOR r IN "
+		"SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP EXECUTE "
+		"format('ALTER TABLE %I DISABLE TRIGGER USER', r.tablename); END LOOP; END $$",
+		err);
+}
+
+static enum ux_code postgres_bulk_end(struct ux_db *db, struct ux_error *err)
+{
+	return ux_postgres_exec(
+		db,
+		"CLOSE ALL; "
+		"DO $$ DECLARE r RECORD; BEGIN FOR r IN SELECT * FROM ux_references LOOP EXECUTE "
+		"format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.place, r.name, r.definition); END "
+		"LOOP; FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() "
+		"LOOP EXECUTE format('ALTER TABLE %I ENABLE TRIGGER USER', r.tablename); END LOOP; "
+		"END $$",
+		err);
+}
+
+/* libpq keeps all rows of a result in memory, so that they are fetched in pieces. */
+static enum ux_code postgres_bulk_rows(struct ux_db *db, const char *select, unsigned number,
+				       struct ux_out *out, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out declare = {0};
+	ux_out_fmt(&declare, "DECLARE ux_rows_%u NO SCROLL CURSOR FOR %s", number, select);
+	ux_out_u8(&declare, 0);
+	UX_TRY(ux_out_status(&declare, err));
+	UX_TRY(ux_postgres_exec(db, (const char *)declare.data, err));
+	ux_out_fmt(out, "FETCH 1000 FROM ux_rows_%u", number);
+	return UX_OK;
+}
+
+/* In statements, a type that follows two colons would be a parameter. */
+static const struct ux_db_bulk postgres_bulk = {
+	.columns =
+		{"postgres_columns",
+		 "SELECT CAST(c.table_name AS TEXT), CAST(c.column_name AS TEXT), CASE c.data_type "
+		 "WHEN 'bigint' THEN 'INTEGER' WHEN 'text' THEN 'TEXT' WHEN 'bytea' THEN 'BLOB' "
+		 "ELSE c.data_type END FROM information_schema.columns c JOIN "
+		 "information_schema.tables t USING (table_schema, table_name) WHERE "
+		 "c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND "
+		 "c.table_name <> 'unhex_schema' AND c.is_generated = 'NEVER' ORDER BY "
+		 "c.table_name COLLATE \"C\", c.ordinal_position"},
+	.numbering = {"postgres_numbering",
+		      "SELECT CAST(c.table_name AS TEXT), coalesce(pg_sequence_last_value(CAST("
+		      "pg_get_serial_sequence(c.table_name, c.column_name) AS regclass)), 0) FROM "
+		      "information_schema.columns c WHERE c.table_schema = current_schema() AND "
+		      "c.is_identity = 'YES'"},
+	.renumber = {"postgres_renumber",
+		     "SELECT setval(pg_get_serial_sequence(:name, 'number'), :last)"},
+	.begin = postgres_bulk_begin,
+	.end = postgres_bulk_end,
+	.rows = postgres_bulk_rows,
+	.pages = true,
+};
+
 const struct ux_db_engine ux_postgres_engine = {
 	.open = ux_postgres_open,
 	.close = ux_postgres_close,
@@ -168,12 +293,18 @@ const struct ux_db_engine ux_postgres_engine = {
 	.copy = postgres_copy,
 	.verify = postgres_verify,
 	.fail = ux_postgres_fail,
+	.remote = true,
 	.sync = postgres_sync,
 	.begin = postgres_begin,
 	.commit = postgres_commit,
 	.rollback = postgres_rollback,
+	.wait = ux_postgres_wait,
+	.moment = ux_postgres_moment,
+	.count = ux_postgres_count,
+	.bulk = &postgres_bulk,
 	.stmt_begin = ux_postgres_stmt_begin,
 	.stmt_end = ux_postgres_stmt_end,
+	.stmt_again = ux_postgres_stmt_again,
 	.bind_int = ux_postgres_bind_int,
 	.bind_text = ux_postgres_bind_text,
 	.bind_bytes = ux_postgres_bind_bytes,

@@ -29,6 +29,18 @@ static enum ux_code postgres_load(struct ux_postgres_calls *ret, struct ux_error
 				names, ux_countof(names), ret, err);
 }
 
+/* An earlier libpq has none of these: then each statement is a round trip. */
+static bool postgres_load_pipeline(struct ux_postgres_pipeline_calls *ret)
+{
+	static const char *const names[] = {
+#define NAME(name) #name,
+		UX_POSTGRES_PIPELINE_CALLS(NAME)
+#undef NAME
+	};
+	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
+	return ux_library_calls("libpq.so.5", "", names, ux_countof(names), ret, NULL) == UX_OK;
+}
+
 /* Notices are for people at a terminal. */
 static void postgres_ignore_notice(void *ctx, const char *message)
 {
@@ -56,12 +68,17 @@ enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err)
 	if (p->state[0] == '\0' || postgres_state_is(p, "08") || postgres_state_is(p, "57P"))
 		return ux_error_set(err, UX_EUNAVAILABLE, "the database of the index is away: %s",
 				    p->message);
+	if (postgres_state_is(p, "25006"))
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "the database of the index only reads: %s", p->message);
 	if (postgres_state_is(p, "57014"))
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "the query of the index took longer than %u ms", db->limit_ms);
 	if (postgres_state_is(p, "40") || postgres_state_is(p, "55P03") ||
 	    postgres_state_is(p, "53300"))
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", p->message);
+	if (postgres_state_is(p, "UX001")) /* raised by a trigger of ours */
+		return ux_error_set(err, UX_EUNAVAILABLE, "%s", p->message);
 	if (postgres_state_is(p, "53100"))
 		return ux_error_os(err, ENOSPC, "the index cannot grow");
 	if (postgres_state_is(p, "53200"))
@@ -69,8 +86,28 @@ enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err)
 	return ux_error_set(err, UX_EIO, "the index: %s", p->message);
 }
 
+void ux_postgres_note_trip(struct ux_postgres *p)
+{
+	atomic_fetch_add_explicit(&p->round_trips, 1, memory_order_relaxed);
+}
+
+PGresult *ux_postgres_query(struct ux_postgres *p, PGconn *connection, const char *sql)
+{
+	ux_postgres_note_trip(p);
+	return p->calls.PQexec(connection, sql);
+}
+
+void ux_postgres_count(const struct ux_db *db, struct ux_db_counts *to)
+{
+	const struct ux_postgres *p = ux_postgres_of(db);
+	to->round_trips += atomic_load_explicit(&p->round_trips, memory_order_relaxed);
+	to->connected += atomic_load_explicit(&p->connected, memory_order_relaxed);
+	to->refused += atomic_load_explicit(&p->refused, memory_order_relaxed);
+}
+
 static enum ux_code postgres_unreachable(struct ux_postgres *p)
 {
+	atomic_fetch_add_explicit(&p->refused, 1, memory_order_relaxed);
 	ux_postgres_keep_error(p, "", p->calls.PQerrorMessage(p->connection));
 	memcpy(p->away, p->message, sizeof(p->away));
 	p->retry_ns = ux_clock_ns() + (int64_t)AWAY_MS * UX_CLOCK_NS_IN_MS;
@@ -113,7 +150,8 @@ enum ux_code ux_postgres_check(struct ux_postgres *p, PGresult *result)
 		result ? p->calls.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 	ux_postgres_keep_error(p, state,
 			       primary ? primary : p->calls.PQerrorMessage(p->connection));
-	p->lost |= !state || postgres_state_is(p, "57P");
+	/* One that only reads is a replica: the next connection may be to the database itself. */
+	p->lost |= !state || postgres_state_is(p, "57P") || postgres_state_is(p, "25006");
 	p->calls.PQclear(result);
 	return UX_EIO;
 }
@@ -128,17 +166,87 @@ static enum ux_code postgres_begin_session(struct ux_postgres *p)
 		return postgres_unreachable(p);
 	(void)p->calls.PQsetNoticeProcessor(p->connection, postgres_ignore_notice, NULL);
 	p->session++;
+	atomic_fetch_add_explicit(&p->connected, 1, memory_order_relaxed);
 	p->timeout_ms = 0;
-	PGresult *result = p->calls.PQexec(
-		p->connection, "SET lock_timeout = " LOCK_TIMEOUT
-			       "; SET idle_in_transaction_session_timeout = " IDLE_TIMEOUT);
+	PGresult *result =
+		ux_postgres_query(p, p->connection,
+				  "SET lock_timeout = " LOCK_TIMEOUT
+				  "; SET idle_in_transaction_session_timeout = " IDLE_TIMEOUT);
 	return ux_postgres_check(p, result);
+}
+
+/* Reads what the server said about the end of the last transaction. */
+static void postgres_read_end(struct ux_postgres *p)
+{
+	PGresult *result = NULL;
+	if (!p->ending)
+		return;
+	p->ending = false;
+	while ((result = p->pipeline.PQgetResult(p->connection)) != NULL)
+		(void)!ux_postgres_check(p, result);
+}
+
+bool ux_postgres_send_end(struct ux_postgres *p)
+{
+	p->ending = p->pipelines && p->pipeline.PQsendQuery(p->connection, "ROLLBACK") != 0;
+	return p->ending;
+}
+
+/* The answer to one of several statements, without the mark of its end. */
+static PGresult *postgres_next_answer(struct ux_postgres *p)
+{
+	PGresult *result = p->pipeline.PQgetResult(p->connection);
+	PGresult *more = result ? p->pipeline.PQgetResult(p->connection) : NULL;
+	while (more) {
+		p->calls.PQclear(more);
+		more = p->pipeline.PQgetResult(p->connection);
+	}
+	return result;
+}
+
+/* The mark of the end of all, after which single statements are run again. */
+static void postgres_end_pipeline(struct ux_postgres *p)
+{
+	PGresult *mark = p->pipeline.PQgetResult(p->connection);
+	bool ended = mark && p->calls.PQresultStatus(mark) == PGRES_PIPELINE_SYNC;
+	p->calls.PQclear(mark);
+	if (!ended || p->pipeline.PQexitPipelineMode(p->connection) == 0)
+		p->lost = true;
+}
+
+PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
+				 const char *const *values, const int *sizes, const int *formats)
+{
+	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
+	ux_postgres_note_trip(p);
+	if (c->PQenterPipelineMode(p->connection) == 0 ||
+	    c->PQsendQueryParams(p->connection, p->begin, 0, NULL, NULL, NULL, NULL, 0) == 0 ||
+	    c->PQsendQueryPrepared(p->connection, name, n, values, sizes, formats,
+				   /* resultFormat= */ 0) == 0 ||
+	    c->PQpipelineSync(p->connection) == 0) {
+		p->lost = true; /* what was sent is not known */
+		return NULL;
+	}
+	PGresult *begun = postgres_next_answer(p);
+	if (!begun || p->calls.PQresultStatus(begun) != PGRES_COMMAND_OK) {
+		/* The statement was not run then, and its answer says nothing. */
+		p->calls.PQclear(postgres_next_answer(p));
+		postgres_end_pipeline(p);
+		return begun;
+	}
+	p->calls.PQclear(begun);
+	p->begin = NULL;
+	p->open = p->reads = true;
+	PGresult *result = postgres_next_answer(p);
+	postgres_end_pipeline(p);
+	return result;
 }
 
 /* Connects again where the connection is lost, unless that has just failed. */
 enum ux_code ux_postgres_ensure(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
+	postgres_read_end(p);
 	if (ux_postgres_is_connected(p))
 		return UX_OK;
 	if (p->open || ux_clock_ns() < p->retry_ns) {
@@ -154,8 +262,13 @@ enum ux_code ux_postgres_ensure(struct ux_db *db)
 enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error *err)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
-	if (ux_postgres_ensure(db) != UX_OK ||
-	    ux_postgres_check(p, p->calls.PQexec(p->connection, sql)) != UX_OK)
+	if (ux_postgres_ensure(db) != UX_OK)
+		return ux_postgres_fail(db, err);
+	const char *begin = ux_take(&p->begin);
+	if (begin && ux_postgres_check(p, ux_postgres_query(p, p->connection, begin)) != UX_OK)
+		return ux_postgres_fail(db, err);
+	p->open |= begin != NULL;
+	if (ux_postgres_check(p, ux_postgres_query(p, p->connection, sql)) != UX_OK)
 		return ux_postgres_fail(db, err);
 	return UX_OK;
 }
@@ -172,6 +285,7 @@ enum ux_code ux_postgres_open(struct ux_db *db, const char *location, bool reade
 	if (!p->location)
 		return ux_error_nomem(err);
 	UX_TRY(postgres_load(&p->calls, err));
+	p->pipelines = postgres_load_pipeline(&p->pipeline);
 	p->connection = ux_postgres_connect(p);
 	if (!p->connection)
 		return ux_error_nomem(err);
@@ -201,7 +315,7 @@ enum ux_code ux_postgres_set_timeout(struct ux_db *db)
 	if (p->timeout_ms == db->limit_ms || p->open)
 		return UX_OK;
 	snprintf(text, sizeof(text), "SET statement_timeout = %u", db->limit_ms);
-	UX_TRY(ux_postgres_check(p, p->calls.PQexec(p->connection, text)));
+	UX_TRY(ux_postgres_check(p, ux_postgres_query(p, p->connection, text)));
 	p->timeout_ms = db->limit_ms;
 	return UX_OK;
 }

@@ -77,6 +77,9 @@ static bool postgres_is_name(char c)
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+/* Begins a comment that is SQL of PostgreSQL's own. No statement has other comments. */
+static const char own_sql[] = "/*postgres ";
+
 /* Copies the text with $1 in place of the first name, and so on. Texts in quotes stay. */
 static bool postgres_number_parameters(struct postgres_statement *s, const char *sql,
 				       struct ux_out *out)
@@ -85,6 +88,14 @@ static bool postgres_number_parameters(struct postgres_statement *s, const char 
 	char number[UX_POSTGRES_NUMBER];
 	for (const char *at = sql; *at != '\0';) {
 		quoted ^= *at == '\'';
+		if (!quoted && strncmp(at, own_sql, strlen(own_sql)) == 0) {
+			at += strlen(own_sql);
+			continue;
+		}
+		if (!quoted && strncmp(at, "*/", 2) == 0) {
+			at += 2;
+			continue;
+		}
 		if (quoted || *at != ':' || !postgres_is_name(at[1])) {
 			ux_out_put(out, at++, 1);
 			continue;
@@ -131,10 +142,15 @@ void ux_postgres_stmt_begin(struct ux_stmt *st)
 	st->status = st->handle ? UX_OK : UX_ENOMEM;
 }
 
+void ux_postgres_stmt_again(struct ux_stmt *st)
+{
+	postgres_clear_result(ux_postgres_of(st->db), st->handle);
+}
+
 void ux_postgres_stmt_end(struct ux_stmt *st)
 {
 	struct postgres_statement *s = st->handle;
-	postgres_clear_result(ux_postgres_of(st->db), s);
+	ux_postgres_stmt_again(st);
 	for (size_t i = 0; i < s->n; i++) {
 		struct postgres_parameter *parameter = &s->parameters[i];
 		free(parameter->owned);
@@ -258,11 +274,22 @@ static enum ux_code postgres_prepare(struct ux_postgres *p, struct postgres_stat
 	for (size_t i = 0; i < s->n; i++)
 		types[i] = s->parameters[i].type;
 
+	ux_postgres_note_trip(p);
 	PGresult *result = p->calls.PQprepare(p->connection, s->name, s->text, (int)s->n, types);
 	enum ux_code code = ux_postgres_check(p, result);
 	if (code == UX_OK)
 		s->session = p->session;
 	return code;
+}
+
+static PGresult *postgres_execute(struct ux_postgres *p, const struct postgres_statement *s,
+				  const char *const *values, const int *sizes, const int *formats)
+{
+	if (p->begin)
+		return ux_postgres_begin_with(p, s->name, (int)s->n, values, sizes, formats);
+	ux_postgres_note_trip(p);
+	return p->calls.PQexecPrepared(p->connection, s->name, (int)s->n, values, sizes, formats,
+				       /* resultFormat= */ 0);
 }
 
 static enum ux_code postgres_run(struct ux_db *db, struct postgres_statement *s)
@@ -279,8 +306,7 @@ static enum ux_code postgres_run(struct ux_db *db, struct postgres_statement *s)
 		sizes[i] = s->parameters[i].size;
 		formats[i] = s->parameters[i].binary;
 	}
-	PGresult *result = p->calls.PQexecPrepared(p->connection, s->name, (int)s->n, values, sizes,
-						   formats, /* resultFormat= */ 0);
+	PGresult *result = postgres_execute(p, s, values, sizes, formats);
 	ExecStatusType status = result ? p->calls.PQresultStatus(result) : PGRES_FATAL_ERROR;
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		return ux_postgres_check(p, result);

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "glob.h"
+#include "out.h"
 #include "room.h"
 
 #include <errno.h>
@@ -24,6 +25,10 @@ enum {
  * transactions changed is copied once.
  */
 #define LOG_PAGES "4096"
+
+/* The first bytes of the file are mapped by readers, as many as SQLite allows: 2 GiB less 64 KiB.
+ */
+#define MAPPED_BYTES "2147418112"
 
 /*
  * Called by SQLite while another process holds the index. Only the first writer waits for long. The
@@ -122,10 +127,14 @@ static enum ux_code sqlite_open_reader(struct ux_db *db, struct ux_error *err)
 				       sqlite_glob, NULL, NULL, NULL) != SQLITE_OK)
 		return sqlite_fail(db, err);
 	sqlite3_progress_handler(sqlite_of(db), DEADLINE_STEPS, sqlite_check_deadline, db);
-	/* There may be several, so each has half a MiB of pages instead of 2 MiB. */
+	/*
+	 * There may be several, each with up to 2 MiB of pages. What is mapped is not copied there:
+	 * of an index that is large nearly every page is read for one row alone.
+	 */
 	return sqlite_exec(db,
 			   "PRAGMA query_only = ON;"
-			   "PRAGMA cache_size = -512;",
+			   "PRAGMA cache_size = -2048;"
+			   "PRAGMA mmap_size = " MAPPED_BYTES ";",
 			   err);
 }
 
@@ -306,9 +315,14 @@ static void sqlite_stmt_begin(struct ux_stmt *st)
 	st->handle = handle;
 }
 
-static void sqlite_stmt_end(struct ux_stmt *st)
+static void sqlite_stmt_again(struct ux_stmt *st)
 {
 	sqlite3_reset(st->handle);
+}
+
+static void sqlite_stmt_end(struct ux_stmt *st)
+{
+	sqlite_stmt_again(st);
 	sqlite3_clear_bindings(st->handle);
 }
 
@@ -401,8 +415,10 @@ static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struc
 	return ux_stmt_run(&st, NULL, err);
 }
 
-static enum ux_code sqlite_begin(struct ux_db *db, enum ux_tx_kind kind, struct ux_error *err)
+static enum ux_code sqlite_begin(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
+				 struct ux_error *err)
 {
+	(void)scope; /* there is one writer at a time */
 	if (kind == UX_TX_READ)
 		return sqlite_run(db, &sql_begin_read, err);
 	UX_TRY(sqlite_be_lazy(db, kind == UX_TX_LAZY, err));
@@ -441,6 +457,68 @@ static enum ux_code sqlite_sync_log(struct ux_db *db, struct ux_error *err)
 		       : ux_error_os(err, errno, "cannot sync the log of the index");
 }
 
+/* Runs the SQL text that a SELECT returns; NULL: none. */
+static enum ux_code sqlite_exec_selected(struct ux_db *db, const char *select, struct ux_error *err)
+{
+	sqlite3_stmt *s = NULL;
+	if (sqlite3_prepare_v2(sqlite_of(db), select, -1, &s, NULL) != SQLITE_OK ||
+	    sqlite3_step(s) != SQLITE_ROW) {
+		sqlite3_finalize(s);
+		return sqlite_fail(db, err);
+	}
+	const char *text = (const char *)sqlite3_column_text(s, 0);
+	ux_cleanup(ux_free_ptr) char *copy = text ? strdup(text) : NULL;
+	sqlite3_finalize(s); /* before the schema changes */
+	if (text && !copy)
+		return ux_error_nomem(err);
+	return copy ? sqlite_exec(db, copy, err) : UX_OK;
+}
+
+/* Triggers cannot be turned off, so they are made again at the end. */
+static enum ux_code sqlite_bulk_begin(struct ux_db *db, struct ux_error *err)
+{
+	UX_TRY(sqlite_exec(
+		db,
+		"PRAGMA defer_foreign_keys = ON;"
+		"CREATE TEMP TABLE ux_triggers AS SELECT name, sql FROM main.sqlite_master "
+		"WHERE type = 'trigger'",
+		err));
+	return sqlite_exec_selected(
+		db, "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM temp.ux_triggers", err);
+}
+
+static enum ux_code sqlite_bulk_end(struct ux_db *db, struct ux_error *err)
+{
+	UX_TRY(sqlite_exec_selected(db, "SELECT group_concat(sql, ';') FROM temp.ux_triggers",
+				    err));
+	return sqlite_exec(db, "DROP TABLE temp.ux_triggers", err);
+}
+
+static enum ux_code sqlite_bulk_rows(struct ux_db *db, const char *select, unsigned number,
+				     struct ux_out *out, struct ux_error *err)
+{
+	(void)db;
+	(void)number;
+	(void)err;
+	ux_out_cstr(out, select);
+	return UX_OK;
+}
+
+static const struct ux_db_bulk sqlite_bulk = {
+	.columns =
+		{"sqlite_columns",
+		 "SELECT t.name, c.name, c.type FROM sqlite_master t, pragma_table_xinfo(t.name) c "
+		 "WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND c.hidden = 0 "
+		 "ORDER BY t.name, c.cid"},
+	.numbering = {"sqlite_numbering", "SELECT name, seq FROM sqlite_sequence"},
+	.renumber = {"sqlite_renumber",
+		     "INSERT INTO sqlite_sequence (name, seq) SELECT :name, max(:last, "
+		     "coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = :name), 0))"},
+	.begin = sqlite_bulk_begin,
+	.end = sqlite_bulk_end,
+	.rows = sqlite_bulk_rows,
+};
+
 const struct ux_db_engine ux_sqlite_engine = {
 	.open = sqlite_open,
 	.close = sqlite_close,
@@ -451,9 +529,12 @@ const struct ux_db_engine ux_sqlite_engine = {
 	.sync = sqlite_sync_log,
 	.begin = sqlite_begin,
 	.commit = sqlite_commit,
+	.commit_waits = true,
 	.rollback = sqlite_rollback,
+	.bulk = &sqlite_bulk,
 	.stmt_begin = sqlite_stmt_begin,
 	.stmt_end = sqlite_stmt_end,
+	.stmt_again = sqlite_stmt_again,
 	.bind_int = sqlite_bind_int,
 	.bind_text = sqlite_bind_text,
 	.bind_bytes = sqlite_bind_bytes,

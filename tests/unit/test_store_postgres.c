@@ -141,7 +141,7 @@ static void a_database_that_is_not_there_is_said(void **state)
 	assert_true(ux_index_is_url("postgresql://h/d") && !ux_index_is_url("/var/lib/unhex"));
 }
 
-static void an_index_of_a_newer_unhex_is_refused(void **state)
+static void an_index_of_a_newer_unhex_is_refused_where_it_says_so(void **state)
 {
 	(void)state;
 	struct ux_index *ix = NULL;
@@ -149,8 +149,12 @@ static void an_index_of_a_newer_unhex_is_refused(void **state)
 	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
 	ix->close(ix);
 	execute("UPDATE unhex_schema SET version = 999");
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	ix->close(ix);
+	execute("UPDATE unhex_schema SET oldest = 998");
 	assert_int_equal(ux_index_open(&ix, database(), &err), UX_EUNSUPPORTED);
 	assert_non_null(strstr(err.text, "schema 999"));
+	assert_non_null(strstr(err.text, "998"));
 }
 
 static void *open_and_close(void *ctx)
@@ -237,7 +241,8 @@ int main(void)
 		cmocka_unit_test_setup(a_transaction_whose_connection_is_lost_fails_as_a_whole,
 				       empty),
 		cmocka_unit_test(a_database_that_is_not_there_is_said),
-		cmocka_unit_test_setup(an_index_of_a_newer_unhex_is_refused, empty),
+		cmocka_unit_test_setup(an_index_of_a_newer_unhex_is_refused_where_it_says_so,
+				       empty),
 		cmocka_unit_test_setup(the_schema_is_made_once, empty),
 		cmocka_unit_test_setup(patterns_match_as_in_the_other_database, empty),
 		cmocka_unit_test_setup(text_that_is_not_utf8_is_stored, empty),
