@@ -2,10 +2,6 @@
 /* Candidates: adding them, recording what was measured, removing them. */
 #include "index_sql.h"
 
-#include "vec.h"
-
-UX_VEC(candidates, struct ux_candidate);
-
 enum {
 	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
 };
@@ -90,34 +86,6 @@ enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 	UX_TRY(ux_provenance_read(st, UX_CANDIDATE_PROVENANCE, arena, &ret->provenance, err));
 	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
 	return ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), err);
-}
-
-UX_SQL(sql_candidates_of_module,
-       "SELECT " UX_SQL_CANDIDATE_COLUMNS "FROM candidates c WHERE c.module = :module "
-       "ORDER BY CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "
-       "c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.quality DESC, "
-       "c.line_bytes DESC, c.code_bytes DESC, c.functions DESC, c.number DESC");
-
-enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
-				struct ux_error *err)
-{
-	ux_cleanup(candidates_deinit) struct candidates v = {0};
-	UX_STMT(st, db, &sql_candidates_of_module);
-	ux_stmt_bind_int(&st, ":module", ret->number);
-	bool row = false;
-	UX_TRY(ux_stmt_step(&st, &row, err));
-	while (row) {
-		struct ux_candidate c;
-		UX_TRY(ux_candidate_row_read(&st, arena, &c, err));
-		if (!candidates_append(&v, c))
-			return ux_error_nomem(err);
-		UX_TRY(ux_stmt_step(&st, &row, err));
-	}
-	ret->candidates = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
-	if (!ret->candidates)
-		return ux_arena_fail(arena, err);
-	ret->n_candidates = v.size;
-	return UX_OK;
 }
 
 static void candidate_bind_counts(struct ux_stmt *st, const struct ux_counts *c)

@@ -277,6 +277,10 @@ struct ux_index_modules {
 	enum ux_code (*newest)(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
 			       struct ux_arena *arena, struct ux_module_list *ret,
 			       struct ux_error *err);
+	/* Lists the modules of these numbers, in their order, without those that are not there. */
+	enum ux_code (*numbered)(struct ux_index *ix, const char *ns, const int64_t *numbers,
+				 size_t n, struct ux_arena *arena, struct ux_module_list *ret,
+				 struct ux_error *err);
 	/*
 	 * Returns hits in ascending order of their numbers. If ret->more is set, repeat the search
 	 * after the last number.

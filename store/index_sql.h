@@ -135,13 +135,18 @@ struct ux_module ux_module_row_read(struct ux_stmt *st);
 enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
 				struct ux_error *err) ux_must;
 
+/* The same for n modules, by two statements for some hundred of them. */
+enum ux_code ux_module_rows_fill(struct ux_db *db, struct ux_arena *arena,
+				 struct ux_module *modules, size_t n, struct ux_error *err) ux_must;
+
+/* The same without their candidates. */
+enum ux_code ux_module_rows_fill_ids(struct ux_db *db, struct ux_arena *arena,
+				     struct ux_module *modules, size_t n, struct ux_error *err)
+	ux_must;
+
 /* Reads a candidate from a row that begins with UX_SQL_CANDIDATE_COLUMNS. */
 enum ux_code ux_candidate_row_read(struct ux_stmt *st, struct ux_arena *arena,
 				   struct ux_candidate *ret, struct ux_error *err) ux_must;
-
-/* Reads the candidates of module ret->number, best first. */
-enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
-				struct ux_error *err) ux_must;
 
 /* Converts a stored number to a quality. */
 enum ux_quality ux_quality_of_column(int64_t v);

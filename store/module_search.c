@@ -159,9 +159,7 @@ static enum ux_code module_search_newest(struct ux_index *ix, const char *ns,
 	ret->modules = ux_rows_copy(arena, v.data, ret->n, sizeof(*v.data));
 	if (!ret->modules)
 		return ux_arena_fail(arena, err);
-	for (size_t i = 0; i < ret->n; i++)
-		UX_TRY(ux_module_row_fill(db, arena, &ret->modules[i], err));
-	return UX_OK;
+	return ux_module_rows_fill(db, arena, ret->modules, ret->n, err);
 }
 
 void ux_module_search_init(struct ux_index *ix)

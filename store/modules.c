@@ -3,6 +3,7 @@
 #include "index_sql.h"
 
 #include "glob.h"
+#include "json_out.h"
 #include "vec.h"
 
 UX_VEC(modules, struct ux_module);
@@ -13,17 +14,6 @@ UX_VEC(hits, struct ux_hit);
 	"c.origin_name FROM candidates c JOIN modules m ON m.number = c.module "         \
 	"WHERE c.state = 0 AND c.number > :after AND (" condition                        \
 	") ORDER BY c.number LIMIT :limit"
-
-UX_SQL(sql_ids_of_module, "SELECT id FROM ids WHERE module = :module ORDER BY rank, id");
-
-enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
-				struct ux_error *err)
-{
-	UX_STMT(ids, db, &sql_ids_of_module);
-	ux_stmt_bind_int(&ids, ":module", ret->number);
-	UX_TRY(ux_stmt_read_texts(&ids, arena, &ret->ids, &ret->n_ids, err));
-	return ux_candidates_read(db, arena, ret, err);
-}
 
 struct ux_module ux_module_row_read(struct ux_stmt *st)
 {
@@ -91,6 +81,19 @@ static enum ux_code module_find_number(struct ux_index *ix, const char *ns, cons
 	return UX_OK;
 }
 
+/* Reads all rows of a statement of modules. */
+static enum ux_code module_read_rows(struct ux_stmt *st, struct modules *v, struct ux_error *err)
+{
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	while (row) {
+		if (!modules_append(v, ux_module_row_read(st)))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(st, &row, err));
+	}
+	return UX_OK;
+}
+
 /* Reads one row more than the limit, to find out whether there are more. */
 static enum ux_code module_read_page(struct ux_db *db, const struct ux_sql *which, const char *ns,
 				     int64_t from, size_t limit, struct modules *v,
@@ -100,14 +103,7 @@ static enum ux_code module_read_page(struct ux_db *db, const struct ux_sql *whic
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":from", from);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit + 1);
-	bool row = false;
-	UX_TRY(ux_stmt_step(&st, &row, err));
-	while (row) {
-		if (!modules_append(v, ux_module_row_read(&st)))
-			return ux_error_nomem(err);
-		UX_TRY(ux_stmt_step(&st, &row, err));
-	}
-	return UX_OK;
+	return module_read_rows(&st, v, err);
 }
 
 static enum ux_code module_page(struct ux_index *ix, const struct ux_sql *which, const char *ns,
@@ -124,9 +120,7 @@ static enum ux_code module_page(struct ux_index *ix, const struct ux_sql *which,
 	ret->modules = ux_rows_copy(arena, v.data, ret->n, sizeof(*v.data));
 	if (!ret->modules)
 		return ux_arena_fail(arena, err);
-	for (size_t i = 0; i < ret->n; i++)
-		UX_TRY(ux_module_row_fill(db, arena, &ret->modules[i], err));
-	return UX_OK;
+	return ux_module_rows_fill(db, arena, ret->modules, ret->n, err);
 }
 
 UX_SQL(sql_module_page,
@@ -149,6 +143,42 @@ static enum ux_code module_newest(struct ux_index *ix, const char *ns, int64_t b
 				  struct ux_error *err)
 {
 	return module_page(ix, &sql_module_page_back, ns, before, limit, arena, ret, err);
+}
+
+UX_SQL(sql_modules_numbered,
+       "SELECT " UX_SQL_MODULE_COLUMNS "FROM json_each(:modules) e CROSS JOIN modules m "
+       "WHERE m.number = CAST(e.value AS BIGINT) AND m.ns = :ns ORDER BY e.key");
+
+static enum ux_code module_read_numbered(struct ux_db *db, const char *ns, const char *numbers,
+					 struct modules *v, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_modules_numbered);
+	ux_stmt_bind_text(&st, ":modules", numbers);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	return module_read_rows(&st, v, err);
+}
+
+static enum ux_code module_numbered(struct ux_index *ix, const char *ns, const int64_t *numbers,
+				    size_t n, struct ux_arena *arena, struct ux_module_list *ret,
+				    struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	ux_cleanup(modules_deinit) struct modules v = {0};
+	struct ux_json j = ux_json_make(&list);
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < n; i++)
+		ux_json_i64(&j, numbers[i]);
+	ux_json_array_end(&j);
+	ux_out_u8(&list, 0);
+	UX_TRY(ux_out_status(&list, err));
+	UX_READER(db, ix, UX_READ_POINT, err);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	UX_TRY(module_read_numbered(db, ns, (const char *)list.data, &v, err));
+	*ret = (struct ux_module_list){.n = v.size};
+	ret->modules = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->modules ? ux_module_rows_fill(db, arena, ret->modules, ret->n, err)
+			    : ux_arena_fail(arena, err);
 }
 
 UX_SQL(sql_search_file,
@@ -286,6 +316,7 @@ void ux_modules_init(struct ux_index *ix)
 	ix->modules.number = module_find_number;
 	ix->modules.list = module_list;
 	ix->modules.newest = module_newest;
+	ix->modules.numbered = module_numbered;
 	ix->modules.search = module_search;
 	ix->modules.remove = module_remove;
 	ux_module_search_init(ix);

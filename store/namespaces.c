@@ -86,19 +86,23 @@ static enum ux_code usage_read(struct ux_db *db, const char *ns, struct ux_usage
 	return UX_OK;
 }
 
+UX_SQL(sql_quota, "SELECT n.quota_modules, n.quota_bytes, coalesce(u.modules, 0), "
+		  "coalesce(u.bytes, 0) FROM namespaces n LEFT JOIN usage u ON u.ns = n.name "
+		  "WHERE n.name = :name");
+
 enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t modules,
 				      uint64_t bytes, struct ux_error *err)
 {
-	UX_ARENA(arena, 64 << 10);
-	struct ux_namespace row;
-	struct ux_usage use;
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = namespace_find_row(db, ns, &arena, &row, &why);
-	if (code == UX_ENOTFOUND) /* it is created with its first module and has no quota yet */
+	bool found = false;
+	UX_STMT(st, db, &sql_quota);
+	ux_stmt_bind_text(&st, ":name", ns);
+	UX_TRY(ux_stmt_step(&st, &found, err));
+	if (!found) /* it is created with its first module and has no quota yet */
 		return UX_OK;
-	if (code != UX_OK)
-		return ux_db_fail(db, err);
-	UX_TRY(usage_read(db, ns, &use, err));
+	const struct ux_namespace row = {.quota_modules = (uint64_t)ux_stmt_get_int(&st, 0),
+					 .quota_bytes = (uint64_t)ux_stmt_get_int(&st, 1)};
+	const struct ux_usage use = {.modules = (uint64_t)ux_stmt_get_int(&st, 2),
+				     .bytes = (uint64_t)ux_stmt_get_int(&st, 3)};
 	if (row.quota_modules != 0 && modules > 0 && use.modules + modules > row.quota_modules)
 		return ux_error_set(err, UX_ELIMIT,
 				    "namespace %.64s has %" PRIu64 " of %" PRIu64 " modules", ns,

@@ -19,18 +19,22 @@ UX_SQL(sql_objects_page,
        "AND (c.sequence, c.number) > (:sequence, :candidate) "
        "ORDER BY c.sequence, c.number LIMIT :limit");
 
-UX_SQL(sql_object_ids, "SELECT id FROM ids WHERE module = :module ORDER BY rank, id");
-
 /* Reads the IDs of the modules of all rows, when no other statement is running. */
 static enum ux_code object_rows_fill(struct ux_db *db, const struct stored_rows *rows,
 				     struct ux_arena *arena, struct ux_stored_object *ret,
 				     struct ux_error *err)
 {
+	ux_cleanup(ux_free_ptr) struct ux_module *modules =
+		calloc(rows->size + 1, sizeof(*modules));
+	if (!modules)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < rows->size; i++)
+		modules[i].number = rows->data[i].module;
+	UX_TRY(ux_module_rows_fill_ids(db, arena, modules, rows->size, err));
 	for (size_t i = 0; i < rows->size; i++) {
 		ret[i] = rows->data[i].object;
-		UX_STMT(ids, db, &sql_object_ids);
-		ux_stmt_bind_int(&ids, ":module", rows->data[i].module);
-		UX_TRY(ux_stmt_read_texts(&ids, arena, &ret[i].ids, &ret[i].n_ids, err));
+		ret[i].ids = modules[i].ids;
+		ret[i].n_ids = modules[i].n_ids;
 	}
 	return UX_OK;
 }

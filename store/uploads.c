@@ -2,8 +2,14 @@
 /* Uploads, and how they become candidates. */
 #include "index_sql.h"
 
+#include "vec.h"
+
+UX_VEC(uploads, struct ux_upload);
+
 enum {
-	UPLOAD_PROVENANCE = 15 /* the first of its columns in sql_upload_find */
+	UPLOAD_PROVENANCE = 15, /* the first of its columns in sql_upload_find */
+	UPLOAD_ID = UPLOAD_PROVENANCE + UX_PROVENANCE_COUNT,
+	UPLOAD_UID,
 };
 
 UX_SQL(sql_upload_add,
@@ -138,14 +144,58 @@ static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, stru
 	return ux_stmt_get_bytes(st, 3, ret->hash.bytes, sizeof(ret->hash.bytes), err);
 }
 
+/*
+ * A row for each ID, or one without an ID: one statement sees both tables at one moment, without a
+ * transaction.
+ */
+#define UPLOAD_COLUMNS                                                                                 \
+	"u.ns, u.key_id, u.size, u.hash, u.kind, u.claim, u.description, u.file_name, "                \
+	"u.force, u.state, u.status, u.reason, u.created, u.updated, u.candidate, " UX_SQL_PROVENANCE( \
+		"u.") ", i.id, u.uid "
+
 UX_SQL(sql_upload_find,
-       "SELECT ns, key_id, size, hash, kind, claim, description, file_name, force, "
-       "state, status, reason, created, updated, candidate, " UX_SQL_PROVENANCE(
-	       "") " FROM uploads WHERE uid = :uid");
+       "SELECT " UPLOAD_COLUMNS "FROM uploads u LEFT JOIN upload_ids i ON i.uid = u.uid "
+       "WHERE u.uid = :uid ORDER BY i.position");
 
-UX_SQL(sql_upload_ids, "SELECT id FROM upload_ids WHERE uid = :uid ORDER BY position");
+/* Leaves the statement at the first row of the next upload; *ret_row: there is one. */
+static enum ux_code upload_read_ids(struct ux_stmt *st, struct ux_arena *arena,
+				    struct ux_upload *ret, bool *ret_row, struct ux_error *err)
+{
+	const char *ids[UX_INDEX_IDS_MOST];
+	bool row = true;
+	while (row) {
+		const char *uid = ux_stmt_peek_text(st, UPLOAD_UID);
+		if (!uid)
+			return ux_error_nomem(err);
+		if (strcmp(uid, ret->uid) != 0)
+			break;
+		if (!ux_stmt_is_null(st, UPLOAD_ID) && ret->n_ids < UX_INDEX_IDS_MOST) {
+			ids[ret->n_ids] = ux_stmt_get_text(st, UPLOAD_ID, arena);
+			if (!ids[ret->n_ids++])
+				return ux_arena_fail(arena, err);
+		}
+		UX_TRY(ux_stmt_step(st, &row, err));
+	}
+	*ret_row = row;
+	ret->ids = ux_rows_copy(arena, ids, ret->n_ids, sizeof(*ids));
+	return ret->ids ? UX_OK : ux_arena_fail(arena, err);
+}
 
-/* Called within a transaction. */
+/* Reads the rows of one upload. */
+static enum ux_code upload_read_rows(struct ux_stmt *st, struct ux_arena *arena,
+				     struct ux_upload *ret, bool *ret_row, struct ux_error *err)
+{
+	struct ux_upload up;
+	UX_TRY(upload_read(st, arena, &up, err));
+	const char *uid = ux_stmt_peek_text(st, UPLOAD_UID);
+	if (!uid)
+		return ux_error_nomem(err);
+	snprintf(up.uid, sizeof(up.uid), "%s", uid);
+	UX_TRY(upload_read_ids(st, arena, &up, ret_row, err));
+	*ret = up;
+	return UX_OK;
+}
+
 static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux_arena *arena,
 				    struct ux_upload *ret, struct ux_error *err)
 {
@@ -153,24 +203,14 @@ static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux
 	ux_stmt_bind_text(&st, ":uid", uid);
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	if (!row)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
-	struct ux_upload up;
-	UX_TRY(upload_read(&st, arena, &up, err));
-	snprintf(up.uid, sizeof(up.uid), "%s", uid);
-	UX_STMT(ids, db, &sql_upload_ids);
-	ux_stmt_bind_text(&ids, ":uid", uid);
-	UX_TRY(ux_stmt_read_texts(&ids, arena, &up.ids, &up.n_ids, err));
-	*ret = up;
-	return UX_OK;
+	return row ? upload_read_rows(&st, arena, ret, &row, err)
+		   : ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
 }
 
 static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
 				struct ux_upload *ret, struct ux_error *err)
 {
 	UX_READER(db, ix, UX_READ_POINT, err);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	return upload_find_row(db, uid, arena, ret, err);
 }
 
@@ -219,39 +259,35 @@ static enum ux_code upload_find_same(struct ux_index *ix, const struct ux_upload
 	return UX_OK;
 }
 
-UX_SQL(sql_upload_running, "SELECT uid FROM uploads WHERE ns = :ns AND state IN (0, 3) "
-			   "ORDER BY updated DESC, uid LIMIT :limit");
+#define UPLOADS_PAGE(states)                                                                    \
+	"SELECT " UPLOAD_COLUMNS "FROM (SELECT * FROM uploads WHERE ns = :ns AND state " states \
+	" (0, 3) ORDER BY updated DESC, uid LIMIT :limit) u LEFT JOIN upload_ids i "            \
+	"ON i.uid = u.uid ORDER BY u.updated DESC, u.uid, i.position"
 
-UX_SQL(sql_upload_ended, "SELECT uid FROM uploads WHERE ns = :ns AND state NOT IN (0, 3) "
-			 "ORDER BY updated DESC, uid LIMIT :limit");
+UX_SQL(sql_uploads_running, UPLOADS_PAGE("IN"));
 
-static enum ux_code upload_list_uids(struct ux_db *db, const char *ns, bool running, size_t limit,
-				     struct ux_arena *arena, const char ***ret, size_t *ret_n,
-				     struct ux_error *err)
-{
-	UX_STMT(st, db, running ? &sql_upload_running : &sql_upload_ended);
-	ux_stmt_bind_text(&st, ":ns", ns);
-	ux_stmt_bind_int(&st, ":limit", (int64_t)ux_min(limit, (size_t)INT64_MAX));
-	return ux_stmt_read_texts(&st, arena, ret, ret_n, err);
-}
+UX_SQL(sql_uploads_ended, UPLOADS_PAGE("NOT IN"));
 
 static enum ux_code upload_list(struct ux_index *ix, const char *ns, bool running, size_t limit,
 				struct ux_arena *arena, struct ux_upload_list *ret,
 				struct ux_error *err)
 {
-	const char **uids = NULL;
-	size_t n = 0;
+	ux_cleanup(uploads_deinit) struct uploads v = {0};
+	bool row = false;
 	UX_READER(db, ix, UX_READ_SCAN, err);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_read(&tx, db, err));
-	UX_TRY(upload_list_uids(db, ns, running, limit, arena, &uids, &n, err));
-	struct ux_upload *uploads = ux_arena_array(arena, struct ux_upload, n + 1);
-	if (!uploads)
-		return ux_arena_fail(arena, err);
-	for (size_t i = 0; i < n; i++)
-		UX_TRY(upload_find_row(db, uids[i], arena, &uploads[i], err));
-	*ret = (struct ux_upload_list){.uploads = uploads, .n = n};
-	return UX_OK;
+	UX_STMT(st, db, running ? &sql_uploads_running : &sql_uploads_ended);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)ux_min(limit, (size_t)INT64_MAX));
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_upload up;
+		UX_TRY(upload_read_rows(&st, arena, &up, &row, err));
+		if (!uploads_append(&v, up))
+			return ux_error_nomem(err);
+	}
+	ret->n = v.size;
+	ret->uploads = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->uploads ? UX_OK : ux_arena_fail(arena, err);
 }
 
 UX_SQL(sql_upload_end, "UPDATE uploads "

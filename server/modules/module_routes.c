@@ -96,7 +96,7 @@ static void modules_put_module(const struct ux_request *req, struct ux_json *j,
 
 /* The modules that have a file with that path, or with that name if it is none. */
 static enum ux_code modules_of_file(struct ux_request *req, const char *file, size_t limit,
-				    struct ux_json *j)
+				    struct ux_module_list *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const struct ux_search what = {
@@ -108,24 +108,14 @@ static enum ux_code modules_of_file(struct ux_request *req, const char *file, si
 	if (!seen)
 		return ux_arena_fail(&req->arena, &req->err);
 	for (size_t i = 0; i < hits.n && n < limit; i++) {
-		struct ux_module m;
 		size_t k = 0;
 		while (k < n && seen[k] != hits.hits[i].module)
 			k++;
-		if (k < n)
-			continue;
-		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits.hits[i].id,
-						     &req->arena, &m, &req->err);
-		if (code == UX_ENOTFOUND) { /* it was removed in between */
-			req->err = (struct ux_error)UX_ERROR_INIT;
-			continue;
-		}
-		UX_TRY(code);
-		seen[n++] = hits.hits[i].module;
-		modules_put_module(req, j, &m);
-		ux_json_object_end(j);
+		seen[k] = hits.hits[i].module;
+		n += k == n;
 	}
-	return UX_OK;
+	return ix->modules.numbered(ix, ux_caller_of(req)->ns, seen, n, &req->arena, ret,
+				    &req->err);
 }
 
 /* The field "modules" of an answer. */
@@ -145,15 +135,14 @@ static void modules_put_list(struct ux_request *req, struct ux_json *j,
 static enum ux_code modules_answer_file(struct ux_request *req, struct ux_response *res,
 					struct ux_bytes file, size_t limit)
 {
-	struct ux_json j = ux_json_make(&req->out);
 	const char *name = ux_arena_strndup(&req->arena, file.data, file.size);
+	struct ux_module_list list;
 	if (!name)
 		return ux_arena_fail(&req->arena, &req->err);
+	UX_TRY(modules_of_file(req, name, limit, &list));
+	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
-	ux_json_key(&j, "modules");
-	ux_json_array_begin(&j);
-	UX_TRY(modules_of_file(req, name, limit, &j));
-	ux_json_array_end(&j);
+	modules_put_list(req, &j, &list);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
