@@ -92,9 +92,28 @@ static void make_json(void)
 		save_seed("symbolize_json", seeds[i].name, ux_bytes_cstr(seeds[i].text));
 }
 
+static void make_queries(void)
+{
+	static const struct {
+		const char *name, *text;
+	} seeds[] = {
+		{"ids", "{\"ids\":[\"gnu:00ff\",\"00FF\",\"uuid:0\",\"\"],\"force\":true}\n"},
+		{"modules",
+		 "{\"force\":false,\"modules\":[{\"ids\":[\"go:x/y\",\"gnu:00\"],"
+		 "\"quality\":\"lines\"},{\"quality\":\"great\",\"ids\":[\"gnu:01\"]}]}"},
+		{"odd", " {\t\"ids\" : [ \"gnu:\\u0030\\u0030\" , \"\xc3\xa9\" ] , \"more\":null}"},
+		{"none", "{\"modules\":[{\"ids\":[]},{\"ids\":[\"gnu:00\"],\"quality\":null}]}"},
+		{"twice", "{\"ids\":[],\"ids\":[],\"force\":true,\"force\":false}"},
+		{"both", "{\"ids\":[],\"modules\":[]}"},
+	};
+	for (size_t i = 0; i < ux_countof(seeds); i++)
+		save_seed("query_json", seeds[i].name, ux_bytes_cstr(seeds[i].text));
+}
+
 void make_wire_corpus(void)
 {
 	make_questions();
 	make_replies();
 	make_json();
+	make_queries();
 }

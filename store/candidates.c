@@ -294,10 +294,15 @@ static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival
 	return UX_OK;
 }
 
-UX_SQL(sql_id_take, "INSERT INTO ids (ns, id, module, rank) VALUES (:ns, :id, :module, :rank) "
-		    "ON CONFLICT (ns, id) DO UPDATE SET module = :module");
+/* The offer of the module, which a query reads (store/schema/0020-offers-by-id.sql). */
+#define ID_ADD                                                                           \
+	"INSERT INTO ids (ns, id, module, rank, offer) SELECT :ns, :id, number, :rank, " \
+	"CASE WHEN marked <> 0 THEN -1 ELSE offer END FROM modules WHERE number = :module"
 
-UX_SQL(sql_id_add, "INSERT INTO ids (ns, id, module, rank) VALUES (:ns, :id, :module, :rank)");
+UX_SQL(sql_id_take, ID_ADD " ON CONFLICT (ns, id) DO UPDATE SET module = excluded.module, "
+			   "offer = excluded.offer");
+
+UX_SQL(sql_id_add, ID_ADD);
 
 enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux_module *m,
 			       const char *const *ids, size_t n, struct ux_error *err)
@@ -344,15 +349,26 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 		else
 			UX_TRY(candidate_describe(db, same->number, c, err));
 	}
-	if (r->candidate != 0 && r->state == UX_CANDIDATE_PENDING)
-		UX_TRY(ux_job_add_extract(db, what->ns, r->candidate, now, err));
-	if (r->add == UX_ADD_NEW && r->state == UX_CANDIDATE_READY &&
-	    (c->holds & UX_HOLDS_DEBUG) != 0)
-		UX_TRY(ux_supplementary_arrived(db, m->number, c->forced, now, &r->queued, err));
-	return module_changed(db, m->number, now, err);
+	return r->candidate != 0 && r->state == UX_CANDIDATE_PENDING
+		       ? ux_job_add_extract(db, what->ns, r->candidate, now, err)
+		       : UX_OK;
 }
 
-/* Aliases are added even if the candidate itself is refused. */
+/* What follows from a candidate that was written, and from the IDs that it came with. */
+static enum ux_code candidate_arrived(struct ux_db *db, int64_t module,
+				      const struct ux_candidate *c, ux_time now,
+				      struct ux_add_result *r, struct ux_error *err)
+{
+	if (r->add == UX_ADD_NEW && r->state == UX_CANDIDATE_READY &&
+	    (c->holds & UX_HOLDS_DEBUG) != 0)
+		UX_TRY(ux_supplementary_arrived(db, module, c->forced, now, &r->queued, err));
+	return module_changed(db, module, now, err);
+}
+
+/*
+ * Aliases are added even if the candidate itself is refused. They come after it, so that their rows
+ * are written once, with what the module offers then.
+ */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
 				  struct ux_add_result *ret, struct ux_error *err)
@@ -366,12 +382,13 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 	if (m.number == 0)
 		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
 	UX_TRY(ux_module_row_fill(db, &arena, &m, err));
-	UX_TRY(ux_module_ids_add(db, what->ns, &m, what->ids, what->n_ids, err));
 	struct ux_candidate c = *cand;
 	c.forced = what->force;
 	struct ux_add_result r = ux_candidate_judge(&m, &c);
 	r.module = m.number;
 	UX_TRY(candidate_store(db, what, &m, &c, now, &r, err));
+	UX_TRY(ux_module_ids_add(db, what->ns, &m, what->ids, what->n_ids, err));
+	UX_TRY(candidate_arrived(db, m.number, &c, now, &r, err));
 	*ret = r;
 	return UX_OK;
 }

@@ -10,7 +10,6 @@ enum {
 	HASHES = 4,
 	BITS_PER_ID = 16, /* with four hashes, one unknown ID in four hundred passes the filter */
 	IDS_MORE = 1 << 16,
-	IDS_MOST = 4 << 20, /* 16 MB */
 };
 
 struct ux_id_filter {
@@ -25,7 +24,7 @@ struct ux_id_filter {
 struct ux_id_filter *ux_id_filter_create(uint64_t n)
 {
 	uint64_t bits = 64;
-	if (n > IDS_MOST)
+	if (n > UX_ID_FILTER_MOST)
 		return NULL;
 	while (bits < (n + IDS_MORE) * BITS_PER_ID)
 		bits *= 2;

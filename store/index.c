@@ -46,11 +46,13 @@ static void index_close(struct ux_index *ix)
 	free(s);
 }
 
-UX_SQL(sql_ids_count, "SELECT count(*) FROM ids");
+/* More than a filter is made for are not counted: it would take minutes. */
+UX_SQL(sql_ids_count, "SELECT count(*) FROM (SELECT 1 FROM ids LIMIT :most) i");
 
 static enum ux_code index_count_ids(struct ux_db *db, uint64_t *ret)
 {
 	UX_STMT(st, db, &sql_ids_count);
+	ux_stmt_bind_int(&st, ":most", UX_ID_FILTER_MOST + 1);
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, NULL));
 	*ret = row ? (uint64_t)ux_stmt_get_int(&st, 0) : 0;
@@ -126,6 +128,7 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 	s->base.copy = index_copy;
 	s->base.sync = index_sync;
 	ux_modules_init(&s->base);
+	ux_module_known_init(&s->base);
 	ux_candidates_init(&s->base);
 	ux_retention_init(&s->base);
 	ux_blob_rows_init(&s->base);

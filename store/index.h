@@ -229,6 +229,14 @@ struct ux_module_search {
 	size_t limit;
 };
 
+/* What is known of the module that an ID names, without its rows. */
+struct ux_known {
+	int64_t module; /* 0: no module has the ID; the rest is 0 then */
+	ux_time marked; /* 0: retention has not marked it */
+	bool any; /* it has a ready GSYM, or a candidate of another kind than sources is pending */
+	enum ux_quality quality; /* the best of these; that of a pending one is its claim */
+};
+
 /* A module was used at this time. */
 struct ux_touch {
 	int64_t module;
@@ -269,6 +277,12 @@ struct ux_index_modules {
 	/* Finds only the number of that module, by one indexed query. UX_ENOTFOUND. */
 	enum ux_code (*number)(struct ux_index *ix, const char *ns, const char *id, int64_t *ret,
 			       struct ux_error *err);
+	/*
+	 * Looks up many IDs by few statements; ret[i] is of ids[i]. What statements read is not one
+	 * snapshot when there are more than ten thousand IDs.
+	 */
+	enum ux_code (*known)(struct ux_index *ix, const char *ns, const char *const *ids, size_t n,
+			      struct ux_known *ret, struct ux_error *err);
 	/* Lists up to limit modules whose numbers are above after, ascending. */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
 			     struct ux_arena *arena, struct ux_module_list *ret,
@@ -362,10 +376,11 @@ struct ux_index_modules {
 
 	/*
 	 * Records a batch of uses in one transaction. A later recorded time is kept; the idle mark
-	 * is removed. Modules that no longer exist are skipped.
+	 * is removed. Modules that no longer exist are skipped, and those without a mark whose
+	 * recorded use was less than step_s seconds before.
 	 */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_touch *touches, size_t n,
-			      struct ux_error *err);
+			      int64_t step_s, struct ux_error *err);
 	/*
 	 * UX_ENOTFOUND: no such module, or (unpin) no such label. Pinning twice keeps the first
 	 * pin.

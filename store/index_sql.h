@@ -106,6 +106,7 @@ bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id);
 /* Each function fills in its part of base. */
 void ux_module_search_init(struct ux_index *ix);
 void ux_modules_init(struct ux_index *ix);
+void ux_module_known_init(struct ux_index *ix);
 void ux_candidates_init(struct ux_index *ix);
 void ux_retention_init(struct ux_index *ix);
 void ux_blob_rows_init(struct ux_index *ix);
@@ -275,6 +276,10 @@ bool ux_text_among(const char *const *texts, size_t n, const char *text);
  * stays in it until the filter is rebuilt. Any thread.
  */
 struct ux_id_filter;
+
+enum {
+	UX_ID_FILTER_MOST = 4 << 20, /* IDs, whose filter has 16 MB */
+};
 
 /*
  * Creates a filter with capacity for n IDs and some thousand more; beyond that it rejects fewer

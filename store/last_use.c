@@ -107,8 +107,8 @@ static enum ux_code last_use_write_keys(const struct ux_last_use_table *t, struc
 	return ix->keys.touch(ix, v.data, v.size, err);
 }
 
-static enum ux_code last_use_write_modules(const struct ux_last_use_table *t, struct ux_index *ix,
-					   struct ux_error *err)
+static enum ux_code last_use_write_modules(const struct ux_last_use_table *t, int64_t step_s,
+					   struct ux_index *ix, struct ux_error *err)
 {
 	ux_cleanup(touches_deinit) struct touches v = {0};
 	for (size_t i = 0; i < t->uses.cap; i++) {
@@ -116,7 +116,7 @@ static enum ux_code last_use_write_modules(const struct ux_last_use_table *t, st
 		if (t->uses.entries[i].hash != 0 && !touches_append(&v, one))
 			return ux_error_nomem(err);
 	}
-	return ix->modules.touch(ix, v.data, v.size, err);
+	return ix->modules.touch(ix, v.data, v.size, step_s, err);
 }
 
 static enum ux_code last_use_write(enum ux_used what, const struct ux_last_use_table *t,
@@ -124,7 +124,9 @@ static enum ux_code last_use_write(enum ux_used what, const struct ux_last_use_t
 {
 	switch (what) {
 	case UX_USED_MODULE:
-		return last_use_write_modules(t, ix, err);
+		return last_use_write_modules(t, /* step_s= */ 0, ix, err);
+	case UX_QUERIED_MODULE:
+		return last_use_write_modules(t, UX_STORE_USE_S, ix, err);
 	case UX_USED_KEY:
 		break;
 	}

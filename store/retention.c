@@ -14,31 +14,6 @@ enum {
 	LIST_BUDGET = 256 << 20 /* memory for their rows */
 };
 
-UX_SQL(sql_module_touch, "UPDATE modules SET last_used = max(last_used, :time), marked = 0 "
-			 "WHERE number = :module");
-
-static enum ux_code touch_write(struct ux_db *db, const struct ux_touch *t, struct ux_error *err)
-{
-	UX_STMT(st, db, &sql_module_touch);
-	ux_stmt_bind_int(&st, ":module", t->module);
-	ux_stmt_bind_int(&st, ":time", t->time);
-	return ux_stmt_run(&st, NULL, err);
-}
-
-static enum ux_code module_touch(struct ux_index *ix, const struct ux_touch *touches, size_t n,
-				 struct ux_error *err)
-{
-	struct ux_db *db = ux_index_writer(ix);
-	if (n == 0)
-		return UX_OK;
-	UX_LOCKED(&db->lock);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
-	for (size_t i = 0; i < n; i++)
-		UX_TRY(touch_write(db, &touches[i], err));
-	return ux_tx_commit(&tx, err);
-}
-
 UX_SQL(sql_pin_add, "INSERT INTO pins (module, label, key_id, created) "
 		    "VALUES (:module, :label, :key_id, :now) ON CONFLICT DO NOTHING");
 
@@ -258,7 +233,6 @@ static enum ux_code module_sweep(struct ux_index *ix, int64_t module, ux_time be
 
 void ux_retention_init(struct ux_index *ix)
 {
-	ix->modules.touch = module_touch;
 	ix->modules.pin = module_pin;
 	ix->modules.unpin = module_unpin;
 	ix->modules.pins = module_pins;
@@ -423,7 +397,7 @@ enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
 				  .ctx = ctx,
 				  .sum = ret,
 				  .now = ux_store_now(s)};
-	UX_TRY(ux_last_use_flush(&s->last_use, s->index, &complete, err));
+	UX_TRY(ux_store_write_uses(s, &complete, err));
 	if (complete)
 		UX_TRY(retention_run_modules(&r, err));
 	return retention_bound_caches(&r, err);

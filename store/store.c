@@ -168,6 +168,7 @@ static void store_init(struct ux_store *s)
 	store_init_commit_lock(s);
 	pthread_mutex_init(&s->work_lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
+	ux_last_use_init(&s->query_use, UX_QUERIED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
 	ux_store_clock_init(&s->clock, 0, 0);
 }
@@ -268,6 +269,7 @@ void ux_store_close(struct ux_store *s)
 		close(s->lock_fd);
 	ux_room_close(&s->room);
 	ux_last_use_deinit(&s->last_use);
+	ux_last_use_deinit(&s->query_use);
 	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->work_lock);
@@ -293,12 +295,35 @@ enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_er
 	return UX_OK;
 }
 
+/* True: the mark of retention has gone, and nothing is left to be noted. */
+static bool store_unmark(struct ux_store *s, int64_t module, ux_time now)
+{
+	const struct ux_touch touch = {module, now};
+	return s->index->modules.touch(s->index, &touch, 1, /* step_s= */ 0, NULL) == UX_OK;
+}
+
 void ux_store_used(struct ux_store *s, const struct ux_module *m)
 {
-	const struct ux_touch touch = {m->number, ux_store_now(s)};
-	if (m->marked == 0 || s->index->modules.touch(s->index, &touch, 1, NULL) != UX_OK)
-		ux_last_use_note(&s->last_use, m->number, touch.time,
-				 /* urgent= */ touch.time - m->last_used > UX_STORE_URGENT_S);
+	const ux_time now = ux_store_now(s);
+	if (m->marked == 0 || !store_unmark(s, m->number, now))
+		ux_last_use_note(&s->last_use, m->number, now,
+				 /* urgent= */ now - m->last_used > UX_STORE_URGENT_S);
+}
+
+void ux_store_queried(struct ux_store *s, int64_t module, bool marked)
+{
+	const ux_time now = ux_store_now(s);
+	if (!marked || !store_unmark(s, module, now))
+		ux_last_use_note(&s->query_use, module, now, /* urgent= */ false);
+}
+
+enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct ux_error *err)
+{
+	bool used = false, queried = false;
+	UX_TRY(ux_last_use_flush(&s->last_use, s->index, &used, err));
+	UX_TRY(ux_last_use_flush(&s->query_use, s->index, &queried, err));
+	*ret_complete = used && queried;
+	return UX_OK;
 }
 
 void ux_store_used_again(struct ux_store *s, int64_t module)
@@ -331,7 +356,7 @@ enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
 	UX_TRY(s->index->number_put(s->index, clock_name, ux_store_now(s), err));
 	UX_TRY(store_write_latest(s, err));
 	UX_TRY(ux_last_use_flush(&s->key_use, s->index, &complete, err));
-	return ux_last_use_flush(&s->last_use, s->index, &complete, err);
+	return ux_store_write_uses(s, &complete, err);
 }
 
 struct sweep {

@@ -64,7 +64,12 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s);
 
 enum ux_used {
 	UX_USED_MODULE, /* by its number */
-	UX_USED_KEY,    /* by its ID: 12 hex digits as a number */
+	/*
+	 * the same, without a look at its row: what was used less than UX_STORE_USE_S before stays
+	 * as it is
+	 */
+	UX_QUERIED_MODULE,
+	UX_USED_KEY, /* by its ID: 12 hex digits as a number */
 };
 
 /* Uses that have not been written to the index yet. Any thread. */
@@ -93,6 +98,12 @@ bool ux_last_use_urgent(struct ux_last_use *u);
 enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
 			       struct ux_error *err) ux_must;
 
+struct ux_store;
+
+/* ux_last_use_flush() of all uses of modules. */
+enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct ux_error *err)
+	ux_must;
+
 /* Owner name of job leases that are held by the only server of a store folder. */
 #define UX_STORE_OWNER "local"
 
@@ -111,6 +122,7 @@ struct ux_store {
 	struct ux_store_clock clock;
 	/* uses of modules; written by ux_store_tick(), like those of keys */
 	struct ux_last_use last_use;
+	struct ux_last_use query_use;
 	struct ux_last_use key_use;
 	struct ux_room room; /* on the disk */
 	/* of ux_store_collect(): the garbage up to this number... */
@@ -194,6 +206,12 @@ enum {
  * just read.
  */
 void ux_store_used(struct ux_store *s, const struct ux_module *m);
+
+/*
+ * The same for a module that a query found. When it was used before is not known; the use is
+ * written within a minute, unless the index has one of the last UX_STORE_USE_S seconds then.
+ */
+void ux_store_queried(struct ux_store *s, int64_t module, bool marked);
 
 /* Notes a repeated use of an open module. */
 void ux_store_used_again(struct ux_store *s, int64_t module);

@@ -195,6 +195,18 @@ enum ux_code ux_query_number(struct ux_request *req, const char *name, uint64_t 
 	return UX_OK;
 }
 
+enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct ux_error *err)
+{
+	for (int q = UX_QUALITY_NONE; q < UX_QUALITY_COUNT; q++) {
+		if (!ux_bytes_eq(word, ux_bytes_cstr(ux_quality_name((enum ux_quality)q))))
+			continue;
+		*ret = (enum ux_quality)q;
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_EINVAL, "there is no quality \"%.*s\"",
+			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
+}
+
 enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret_said,
 				struct ux_error *err)
 {
@@ -203,12 +215,6 @@ enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret
 	UX_TRY(ux_json_in_str(o, "quality", 32, &word, err));
 	if (!word)
 		return UX_OK;
-	for (int q = UX_QUALITY_NONE; q < UX_QUALITY_COUNT; q++) {
-		if (strcmp(word, ux_quality_name((enum ux_quality)q)) != 0)
-			continue;
-		*ret = (enum ux_quality)q;
-		*ret_said = true;
-		return UX_OK;
-	}
-	return ux_error_set(err, UX_EINVAL, "there is no quality \"%.32s\"", word);
+	*ret_said = true;
+	return ux_quality_parse(ux_bytes_cstr(word), ret, err);
 }

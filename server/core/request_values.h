@@ -50,6 +50,10 @@ enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, con
 enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struct ux_error *err)
 	ux_must;
 
+/* Finds a quality by its name. UX_EINVAL: there is none. */
+enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct ux_error *err)
+	ux_must;
+
 /*
  * Reads the member "quality". If it is absent, *ret is not changed and *ret_present is false.
  * UX_EINVAL: no such quality.

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations shared by the handlers of uploads. */
+/* Declarations shared by the handlers of uploads and of the queries before them. */
 #ifndef UX_UPLOAD_H
 #define UX_UPLOAD_H
 
-#include "text.h"
+#include "cursor.h"
 #include "json_out.h"
+#include "request_values.h"
 #include "server.h"
+#include "text.h"
 
 /* Finds the upload named in the request's path. UX_ENOTFOUND: there is none in this namespace. */
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must;
@@ -39,6 +41,52 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 
 /* Adds the header Upload-Offset, at which the client has to continue. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
+
+/* --- the JSON of POST /v1/query ----------------------------------------------------------------
+ */
+
+/* An entry of a query: an ID, or all IDs of a module. */
+struct ux_query {
+	struct ux_bytes id; /* its first ID as the client sent it */
+	const char **ids;   /* canonical */
+	size_t n_ids;       /* 0 when it is invalid */
+	enum ux_quality quality;
+	bool has_quality;    /* the request has "quality" */
+	const char *invalid; /* why it cannot be answered; NULL: it can */
+};
+
+/*
+ * A request, of which entries are read one after the other. A plain one, which has no escapes and
+ * nothing but what is described in docs/api/openapi.yaml, is read in place; for any other one a
+ * tree is built, which also finds out what is wrong. The body must live as long.
+ */
+struct ux_query_request {
+	bool force;
+	bool modules;       /* its entries are modules, not IDs */
+	size_t left;        /* entries that were not read yet */
+	struct ux_cur next; /* plain: in front of the next entry */
+	size_t passed;      /* plain: entries that were read */
+	json_t *doc;        /* NULL: it is plain */
+	const json_t *list; /* a member of doc */
+};
+
+/* Checks everything but the IDs and qualities of single entries. UX_EINVAL, UX_ELIMIT. */
+enum ux_code ux_query_request_parse(struct ux_query_request *q, struct ux_bytes body,
+				    struct ux_error *err) ux_must;
+
+/* The same, always by a tree. */
+enum ux_code ux_query_request_parse_tree(struct ux_query_request *q, struct ux_bytes body,
+					 struct ux_error *err) ux_must;
+void ux_query_request_deinit(struct ux_query_request *q);
+
+/*
+ * Reads the next entry; there must be one. Its IDs are in the arena, and what is wrong with an
+ * invalid one. UX_ENOMEM, UX_ELIMIT: the arena is full.
+ */
+enum ux_code ux_query_request_next(struct ux_query_request *q, struct ux_arena *arena,
+				   struct ux_query *ret, struct ux_error *err) ux_must;
+
+/* --- routes ----------------------------------------------------------------------------------- */
 
 /* POST /v1/query; /v1/uploads, /v1/uploads/{uid} and /v1/uploads/{uid}/finish. */
 ux_handler_fn ux_handle_query;

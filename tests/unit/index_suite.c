@@ -284,6 +284,82 @@ static void removed_module_leaves_nothing(struct ux_index *ix)
 	assert_false(used);
 }
 
+static void many_ids_are_looked_up_at_once(struct ux_index *ix)
+{
+	enum {
+		MANY = 25000
+	};
+	struct ux_add_result r;
+	const char *first[] = {"go:a\"b\\c", "gnu:e1"}, *second[] = {"gnu:e2"},
+		   *third[] = {"gnu:e3"};
+	struct ux_candidate pending = index_candidate(72, UX_QUALITY_NONE, 0);
+	pending.kind = UX_KIND_DEBUGINFO;
+	pending.state = UX_CANDIDATE_PENDING;
+	pending.claim = UX_QUALITY_INLINES;
+	struct ux_candidate bundle = index_candidate(73, UX_QUALITY_NONE, 0);
+	bundle.kind = UX_KIND_SOURCES;
+	assert_int_equal(
+		index_add(ix, first, 2, index_candidate(70, UX_QUALITY_SYMTAB, 0), false, &r),
+		UX_OK);
+	const int64_t module = r.module;
+	assert_int_equal(
+		index_add(ix, first, 2, index_candidate(71, UX_QUALITY_LINES, 5), false, &r),
+		UX_OK);
+	assert_int_equal(index_add(ix, second, 1, pending, false, &r), UX_OK);
+	assert_int_equal(index_add(ix, third, 1, bundle, false, &r), UX_OK);
+
+	const char **ids = calloc(MANY, sizeof(*ids));
+	struct ux_known *known = calloc(MANY, sizeof(*known));
+	assert_non_null(ids);
+	assert_non_null(known);
+	for (size_t i = 0; i < MANY; i++)
+		ids[i] = "gnu:none";
+	ids[0] = "gnu:e1";
+	ids[9999] = "gnu:e2";
+	ids[10000] = "go:a\"b\\c";
+	ids[MANY - 2] = "gnu:e3";
+	ids[MANY - 1] = "gnu:e1"; /* a second time */
+	assert_int_equal(ix->modules.known(ix, "default", ids, MANY, known, NULL), UX_OK);
+	size_t found = 0;
+	for (size_t i = 0; i < MANY; i++)
+		found += known[i].module != 0;
+	assert_int_equal(found, 5);
+	assert_int_equal(known[0].module, module);
+	assert_true(known[0].any);
+	assert_int_equal(known[0].quality, UX_QUALITY_LINES);
+	assert_int_equal(known[10000].module, module);
+	assert_int_equal(known[MANY - 1].module, module);
+	assert_true(known[9999].any); /* with what its client claimed */
+	assert_int_equal(known[9999].quality, UX_QUALITY_INLINES);
+	assert_false(known[MANY - 2].any); /* sources have no symbols */
+	assert_int_equal(ix->modules.known(ix, "other", ids, MANY, known, NULL), UX_OK);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(known[i].module, 0);
+	assert_int_equal(ix->modules.known(ix, "default", ids, 0, known, NULL), UX_OK);
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module_list list;
+	const int64_t numbers[] = {r.module, INT64_MAX, module};
+	assert_int_equal(ix->modules.numbered(ix, "default", numbers, 3, &arena, &list, NULL),
+			 UX_OK);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.modules[0].ids[0], "gnu:e3");
+	assert_int_equal(list.modules[0].n_candidates, 1);
+	assert_int_equal(list.modules[1].n_ids, 2);
+	assert_string_equal(list.modules[1].ids[0], "gnu:e1");
+	assert_int_equal(list.modules[1].n_candidates, 2);
+	assert_int_equal(list.modules[1].candidates[0].quality, UX_QUALITY_LINES);
+	assert_int_equal(ix->modules.numbered(ix, "other", numbers, 3, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
+	free(ids);
+	free(known);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(
+			ix->modules.remove(ix, "default",
+					   (const char *[]){"gnu:e1", "gnu:e2", "gnu:e3"}[i],
+					   &index_tester, 3000, NULL),
+			UX_OK);
+}
+
 void index_modules_conform(struct ux_index *ix)
 {
 	uploads_are_kept_as_announced(ix);
@@ -293,6 +369,42 @@ void index_modules_conform(struct ux_index *ix)
 	finishing_twice_is_a_conflict(ix);
 	pages_join_to_the_whole_list(ix);
 	removed_module_leaves_nothing(ix);
+	many_ids_are_looked_up_at_once(ix);
+}
+
+/* What query says of a module, computed from its candidates. */
+static bool index_offer(const struct ux_module *m, enum ux_quality *ret)
+{
+	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;
+	*ret = ux_module_quality(m);
+	for (size_t i = 0; i < m->n_candidates; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		bool pending = c->state == UX_CANDIDATE_PENDING && c->kind != UX_KIND_SOURCES;
+		any |= pending;
+		*ret = pending ? ux_max(*ret, c->claim) : *ret;
+	}
+	return any;
+}
+
+void index_offers_agree(struct ux_index *ix, const char *ns, size_t least)
+{
+	UX_ARENA(arena, 8 << 20);
+	struct ux_module_list all;
+	assert_int_equal(ix->modules.list(ix, ns, 0, 10000, &arena, &all, NULL), UX_OK);
+	assert_in_range(all.n, least, 9999);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct ux_module *m = &all.modules[i];
+		struct ux_known known;
+		enum ux_quality quality;
+		bool any = index_offer(m, &quality);
+		if (m->n_ids == 0)
+			continue;
+		assert_int_equal(ix->modules.known(ix, ns, m->ids, 1, &known, NULL), UX_OK);
+		assert_int_equal(known.module, m->number);
+		assert_int_equal(known.any, any);
+		assert_int_equal(known.quality, any ? quality : UX_QUALITY_NONE);
+		assert_int_equal(known.marked, m->marked);
+	}
 }
 
 void index_conforms(struct ux_index *ix)
@@ -303,4 +415,5 @@ void index_conforms(struct ux_index *ix)
 	index_others_conform(ix);
 	index_profiles_conform(ix);
 	index_packages_conform(ix);
+	index_offers_agree(ix, UX_NAMESPACE_DEFAULT, 10);
 }

@@ -12,6 +12,10 @@ extern const struct ux_who index_tester;
  * candidates among them. */
 void index_conforms(struct ux_index *ix);
 
+/* A query says of each module of the namespace, of which there are at least so many, what its
+ * candidates say. */
+void index_offers_agree(struct ux_index *ix, const char *ns, size_t least);
+
 /* Its parts. */
 void index_modules_conform(struct ux_index *ix);
 void index_candidates_conform(struct ux_index *ix);

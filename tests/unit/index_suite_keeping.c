@@ -40,7 +40,7 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 	UX_ARENA(arena, 1 << 20);
 	int64_t a = keep(ix, "gnu:k1", 60), b = keep(ix, "gnu:k2", 61), c = keep(ix, "gnu:k3", 62);
 	const struct ux_touch uses[] = {{a, 3000}, {b, 4000}, {999999, 1}, {b, 3500}};
-	assert_int_equal(ix->modules.touch(ix, uses, ux_countof(uses), NULL), UX_OK);
+	assert_int_equal(ix->modules.touch(ix, uses, ux_countof(uses), 0, NULL), UX_OK);
 	struct ux_idle_list list = idle(ix, &arena, 3001);
 	assert_int_equal(list.n, 2);
 	assert_int_equal(list.modules[0].module, c); /* last used when it came, at 2000 */
@@ -50,6 +50,13 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 	assert_string_equal(list.modules[1].id, "gnu:k1");
 	assert_int_equal(idle(ix, &arena, 4001).n, 3); /* the later time stayed */
 	assert_int_equal(idle(ix, &arena, 2000).n, 0);
+	struct ux_touch many[1200]; /* of several transactions */
+	for (size_t i = 0; i < ux_countof(many); i++)
+		many[i] = (struct ux_touch){i == 700 ? b : 900000 + (int64_t)i,
+					    4000 + (i == 700 ? 1 : (ux_time)i % 7)};
+	assert_int_equal(ix->modules.touch(ix, many, ux_countof(many), 0, NULL), UX_OK);
+	assert_int_equal(idle(ix, &arena, 4001).n, 2);
+	assert_int_equal(idle(ix, &arena, 4002).n, 3);
 
 	assert_int_equal(ix->modules.pin(ix, "keep", "gnu:k3", "v1", &index_tester, 1, NULL),
 			 UX_OK);
@@ -69,10 +76,11 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 	assert_false(mark(ix, b, 3001, 5000));
 	assert_true(mark(ix, a, 3001, 5000));
 	assert_false(mark(ix, a, 3001, 5500)); /* the first time counts */
+	index_offers_agree(ix, "keep", 3);     /* of a marked one, too */
 	assert_false(sweep(ix, a, 3001, 4999));
 	assert_false(sweep(ix, b, 9999, 9999));
 	const struct ux_touch again = {a, 3000}; /* used, however long ago: the mark goes */
-	assert_int_equal(ix->modules.touch(ix, &again, 1, NULL), UX_OK);
+	assert_int_equal(ix->modules.touch(ix, &again, 1, 0, NULL), UX_OK);
 	assert_false(sweep(ix, a, 3001, 9999));
 	assert_true(mark(ix, a, 3001, 5500));
 	assert_true(sweep(ix, a, 3001, 5500));

@@ -141,6 +141,41 @@ static void use_that_is_not_written_yet_counts(void **state)
 	assert_true(sum.n[UX_RETAINED_MARKED] == 0 && sum.n[UX_RETAINED_SWEPT] == 0);
 }
 
+/* A query knows nothing of earlier uses, and writes one of ten minutes. */
+static void query_counts_as_a_use_of_what_it_found(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module m = put(s, &arena, "gnu:a", "a");
+	const ux_time put_at = m.last_used;
+	struct ux_known known;
+	static const char *const id[] = {"gnu:a"};
+	pass(s, UX_STORE_USE_S / 2);
+	ux_store_queried(s, m.number, false);
+	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
+	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
+			 UX_OK);
+	assert_int_equal(m.last_used, put_at);
+	pass(s, UX_STORE_USE_S);
+	ux_store_queried(s, m.number, false);
+	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
+	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
+			 UX_OK);
+	assert_int_equal(m.last_used, ux_store_now(s));
+	pass(s, 40 * DAY);
+	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 1);
+	assert_int_equal(s->index->modules.known(s->index, "default", id, 1, &known, NULL), UX_OK);
+	assert_int_not_equal(known.marked, 0);
+	assert_true(known.any);
+	ux_store_queried(s, known.module, known.marked != 0);
+	assert_int_equal(s->index->modules.known(s->index, "default", id, 1, &known, NULL), UX_OK);
+	assert_int_equal(known.marked, 0);
+	assert_true(known.any);
+	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
+			 UX_OK);
+	assert_int_equal(m.last_used, ux_store_now(s));
+}
+
 static void nothing_goes_when_a_use_could_not_be_noted(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -401,7 +436,7 @@ static void jump_of_the_clock_between_two_runs_removes_nothing(void **state)
 		struct ux_module m;
 		ux_time was = time(NULL) + jumps[i];
 		const struct ux_touch use = {1, was};
-		assert_int_equal(f->store.index->modules.touch(f->store.index, &use, 1, NULL),
+		assert_int_equal(f->store.index->modules.touch(f->store.index, &use, 1, 0, NULL),
 				 UX_OK);
 		assert_int_equal(f->store.index->number_put(f->store.index, "clock", was, NULL),
 				 UX_OK);
@@ -591,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FOLDER_TEST(module_goes_after_its_retention_and_its_grace),
 		FOLDER_TEST(use_that_is_not_written_yet_counts),
+		FOLDER_TEST(query_counts_as_a_use_of_what_it_found),
 		FOLDER_TEST(nothing_goes_when_a_use_could_not_be_noted),
 		FOLDER_TEST(pinned_modules_and_namespaces_that_keep_longer_are_kept),
 		FOLDER_TEST(caches_are_bounded_and_the_least_used_goes_first),

@@ -298,6 +298,8 @@ static void index_of_each_earlier_schema_keeps_everything(void **state)
 		struct ux_upload up;
 		struct ux_key key;
 		struct ux_usage use;
+		struct ux_known known;
+		static const char *const ids[] = {"file:old"};
 		struct ux_usage_errors wrong;
 		UX_ARENA(arena, 1 << 20);
 		dir_make(&d);
@@ -310,6 +312,8 @@ static void index_of_each_earlier_schema_keeps_everything(void **state)
 		assert_int_equal(m.n_candidates, 1);
 		assert_string_equal(m.candidates[0].file_name, "/opt/a/prog");
 		assert_int_equal(m.candidates[0].quality, 4);
+		assert_int_equal(ix->modules.known(ix, "team", ids, 1, &known, NULL), UX_OK);
+		assert_true(known.module == 5 && known.any && known.quality == 4);
 		assert_int_equal(ix->uploads.find(ix, uid, &arena, &up, NULL), UX_OK);
 		assert_string_equal(up.ids[0], "gnu:new");
 		assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 60, &arena, &key, NULL),

@@ -403,7 +403,7 @@ static enum ux_code unpin(struct ux_index *ix)
 static enum ux_code touch_modules(struct ux_index *ix)
 {
 	const struct ux_touch touches[] = {{module, 4200}, {module, 4300}};
-	return ix->modules.touch(ix, touches, 2, NULL);
+	return ix->modules.touch(ix, touches, 2, 0, NULL);
 }
 
 static enum ux_code mark(struct ux_index *ix)

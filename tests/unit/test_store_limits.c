@@ -413,7 +413,7 @@ static enum ux_code change_all(struct writer *w, unsigned i)
 	UX_TRY(ix->uploads.give_up(ix, up.uid, "corrupt", "", 1, NULL));
 	UX_TRY(ix->modules.add(ix, &what, &c, &who, 1, &added, NULL));
 	const struct ux_touch touch = {added.module, 5};
-	UX_TRY(ix->modules.touch(ix, &touch, 1, NULL));
+	UX_TRY(ix->modules.touch(ix, &touch, 1, 0, NULL));
 	UX_TRY(ix->modules.pin(ix, UX_NAMESPACE_DEFAULT, id, "p", &who, 1, NULL));
 	UX_TRY(ix->modules.unpin(ix, UX_NAMESPACE_DEFAULT, id, "p", &who, 1, NULL));
 	UX_TRY(ix->modules.mark(ix, added.module, 9, 9, &done, NULL));

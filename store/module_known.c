@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many modules at once: what is known of those that IDs name, and the uses of modules. */
+#include "index_sql.h"
+
+#include "db_engine.h"
+#include "json_out.h"
+#include "order.h"
+
+#include <pthread.h>
+
+enum {
+	KNOWN_AT_ONCE =
+		10000, /* IDs of one transaction: a whole query of clients that send one each */
+	KNOWN_BY_TWO = 4000, /* so many take milliseconds, a thread a twentieth of one */
+	KNOWN_ORDER_BYTES = 5,
+	KNOWN_CHECKED = 16, /* lookups between two looks at the clock */
+	TOUCHES_AT_ONCE =
+		500, /* rows of one transaction, so that an upload waits for milliseconds */
+};
+
+/* The offer of an ID whose module retention has marked: the module's row says more. */
+enum {
+	OFFER_MARKED = -1
+};
+
+/* What is looked up, and for which place of the list. */
+struct known_key {
+	uint64_t order; /* IDs: roughly the order of the index; modules: their numbers */
+	size_t at;
+};
+
+/*
+ * IDs that may be there, in the order of the index: pages that have been read for one of them are
+ * still in the cache for the next one. Afterwards those of marked modules, by these.
+ */
+struct known_lookup {
+	struct ux_db *db;
+	const char *ns;
+	const char *const *ids;
+	struct known_key *keys;
+	size_t n;
+	struct ux_known *known;
+};
+
+/*
+ * IDs of one type are ordered by their digits, which follow a colon: the first of its letters and
+ * these are few enough bits for a sort by radix.
+ */
+static uint64_t known_order(const char *id)
+{
+	const char *colon = strchr(id, ':');
+	uint64_t v = (uint8_t)id[0];
+	const char *at = colon ? colon + 1 : id;
+	for (size_t i = 0; i < KNOWN_ORDER_BYTES; i++, at += *at != '\0')
+		v = v << 8 | (uint8_t)*at;
+	return v;
+}
+
+static int known_key_cmp(const void *a, const void *b)
+{
+	const struct known_key *x = a, *y = b;
+	UX_ORDER(x->order, y->order);
+	UX_ORDER(x->at, y->at);
+	return 0;
+}
+
+static void known_sort(struct known_lookup *l)
+{
+	ux_sort_by_start(l->keys, l->n, sizeof(*l->keys), known_key_cmp);
+}
+
+/* Reads module and offer from two columns; marked is negative when the module's row says more. */
+static void known_read_offer(struct ux_stmt *st, int first, struct ux_known *ret)
+{
+	const int64_t offer = ux_stmt_get_int(st, first + 1);
+	ret->module = ux_stmt_get_int(st, first);
+	ret->marked = offer == OFFER_MARKED ? OFFER_MARKED : 0;
+	ret->any = offer > 0 || (offer == 0 && !ux_stmt_is_null(st, first + 1));
+	ret->quality = ux_quality_of_column(offer);
+}
+
+/* --- by one statement ------------------------------------------------------------------------- */
+
+/*
+ * The IDs are one parameter, a JSON array, because each statement is a round trip to PostgreSQL.
+ * key is the place of an ID in it, from 0.
+ */
+UX_SQL(sql_ids_known, "SELECT e.key, i.module, i.offer FROM json_each(:ids) e CROSS JOIN ids i "
+		      "WHERE i.ns = :ns AND i.id = e.value");
+
+static enum ux_code known_write_list(const struct known_lookup *l, struct ux_out *out,
+				     struct ux_error *err)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < l->n; i++)
+		ux_json_cstr(&j, l->ids[l->keys[i].at]);
+	ux_json_array_end(&j);
+	ux_out_u8(out, 0);
+	return ux_out_status(out, err);
+}
+
+/* What the first column of a row, the place of a key, is about. */
+static enum ux_code known_read_place(const struct known_lookup *l, struct ux_stmt *st,
+				     struct ux_known **ret, struct ux_error *err)
+{
+	int64_t at = ux_stmt_get_int(st, 0);
+	if (at < 0 || (uint64_t)at >= l->n)
+		return ux_error_set(err, UX_EIO, "the index: no ID %" PRId64 " of %zu", at, l->n);
+	*ret = &l->known[l->keys[at].at];
+	return UX_OK;
+}
+
+static enum ux_code known_by_list(struct known_lookup *l, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	struct ux_known *known = NULL;
+	bool row = false;
+	UX_TRY(known_write_list(l, &list, err));
+	UX_STMT(st, l->db, &sql_ids_known);
+	ux_stmt_bind_text(&st, ":ids", (const char *)list.data);
+	ux_stmt_bind_text(&st, ":ns", l->ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		UX_TRY(known_read_place(l, &st, &known, err));
+		known_read_offer(&st, 1, known);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	return UX_OK;
+}
+
+/* --- one after the other ---------------------------------------------------------------------- */
+
+UX_SQL(sql_id_known, "SELECT module, offer FROM ids WHERE ns = :ns AND id = :id");
+
+static enum ux_code known_one_by_one(struct known_lookup *l, struct ux_error *err)
+{
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, l->db, err));
+	UX_STMT(st, l->db, &sql_id_known);
+	ux_stmt_bind_text(&st, ":ns", l->ns);
+	for (size_t i = 0; i < l->n; i++) {
+		const size_t at = l->keys[i].at;
+		bool row = false;
+		if (i % KNOWN_CHECKED == 0)
+			UX_TRY(ux_db_check_limit(l->db, err));
+		ux_stmt_again(&st);
+		ux_stmt_bind_text(&st, ":id", l->ids[at]);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+		if (row)
+			known_read_offer(&st, 0, &l->known[at]);
+	}
+	return UX_OK;
+}
+
+/* --- modules that retention has marked -------------------------------------------------------- */
+
+UX_SQL(sql_modules_marked,
+       "SELECT e.key, m.number, m.offer, m.marked FROM json_each(:modules) e CROSS JOIN modules m "
+       "WHERE m.number = CAST(e.value AS BIGINT)");
+
+/* Keeps the keys of IDs whose modules are marked. */
+static void known_keep_marked(struct known_lookup *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct known_key key = {(uint64_t)l->known[l->keys[i].at].module,
+					      l->keys[i].at};
+		if (l->known[key.at].marked < 0)
+			l->keys[n++] = key;
+	}
+	l->n = n;
+}
+
+/* The list of their modules. What is known of them is from now on what their rows say. */
+static enum ux_code known_write_modules(struct known_lookup *l, struct ux_out *out,
+					struct ux_error *err)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < l->n; i++) {
+		ux_json_u64(&j, l->keys[i].order);
+		l->known[l->keys[i].at] = (struct ux_known){0};
+	}
+	ux_json_array_end(&j);
+	ux_out_u8(out, 0);
+	return ux_out_status(out, err);
+}
+
+static enum ux_code known_read_marked(struct known_lookup *l, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	struct ux_known *known = NULL;
+	bool row = false;
+	known_keep_marked(l);
+	if (l->n == 0)
+		return UX_OK;
+	known_sort(l);
+	UX_TRY(known_write_modules(l, &list, err));
+	UX_STMT(st, l->db, &sql_modules_marked);
+	ux_stmt_bind_text(&st, ":modules", (const char *)list.data);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		UX_TRY(known_read_place(l, &st, &known, err));
+		known_read_offer(&st, 1, known);
+		known->marked = ux_stmt_get_int(&st, 3);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code known_some(struct ux_index *ix, const char *ns, const char *const *ids,
+			       size_t n, struct ux_known *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct known_key *keys = calloc(n, sizeof(*keys));
+	if (!keys)
+		return ux_error_nomem(err);
+	struct known_lookup l = {.ns = ns, .ids = ids, .keys = keys, .known = ret};
+	for (size_t i = 0; i < n; i++)
+		if (ux_index_may_have(ix, ns, ids[i]))
+			keys[l.n++] = (struct known_key){known_order(ids[i]), i};
+	if (l.n == 0)
+		return UX_OK;
+	known_sort(&l);
+	UX_READER(db, ix, UX_READ_POINT, err);
+	l.db = db;
+	UX_TRY(db->engine->remote ? known_by_list(&l, err) : known_one_by_one(&l, err));
+	return known_read_marked(&l, err);
+}
+
+/* --- by two threads --------------------------------------------------------------------------- */
+
+/* Half of a long list. Each half takes a connection of its own, and gives it back at its end. */
+struct known_half {
+	struct ux_index *ix;
+	const char *ns;
+	const char *const *ids;
+	size_t n;
+	struct ux_known *known;
+	enum ux_code code;
+	struct ux_error err;
+};
+
+static void *known_half_run(void *ctx)
+{
+	struct known_half *h = ctx;
+	h->code = known_some(h->ix, h->ns, h->ids, h->n, h->known, &h->err);
+	return NULL;
+}
+
+/*
+ * The client of such a list waits for all of it, and a server of databases answers two connections
+ * at once. SQLite's work would be that of this process, beside other requests. Without
+ * a second thread the halves are looked up one after the other.
+ */
+static enum ux_code known_both_halves(struct ux_index *ix, const char *ns, const char *const *ids,
+				      size_t n, struct ux_known *ret, struct ux_error *err)
+{
+	const size_t first = n / 2;
+	struct known_half second = {.ix = ix,
+				    .ns = ns,
+				    .ids = ids + first,
+				    .n = n - first,
+				    .known = ret + first,
+				    .err = UX_ERROR_INIT};
+	pthread_t thread;
+	bool started = pthread_create(&thread, NULL, known_half_run, &second) == 0;
+	enum ux_code code = known_some(ix, ns, ids, first, ret, err);
+	if (started)
+		pthread_join(thread, NULL);
+	else
+		known_half_run(&second);
+	if (code == UX_OK && second.code != UX_OK && err)
+		*err = second.err;
+	return code == UX_OK ? second.code : code;
+}
+
+static enum ux_code modules_known(struct ux_index *ix, const char *ns, const char *const *ids,
+				  size_t n, struct ux_known *ret, struct ux_error *err)
+{
+	const bool remote = ux_index_writer(ix)->engine->remote;
+	memset(ret, 0, n * sizeof(*ret));
+	for (size_t from = 0; from < n; from += KNOWN_AT_ONCE) {
+		size_t some = ux_min(n - from, (size_t)KNOWN_AT_ONCE);
+		bool halves = remote && some >= KNOWN_BY_TWO;
+		UX_TRY((halves ? known_both_halves : known_some)(ix, ns, ids + from, some,
+								 ret + from, err));
+	}
+	return UX_OK;
+}
+
+/* --- uses ------------------------------------------------------------------------------------- */
+
+UX_SQL(sql_modules_touch,
+       "UPDATE modules SET last_used = max(last_used, :time), marked = 0 "
+       "WHERE number IN (SELECT CAST(e.value AS BIGINT) FROM json_each(:modules) e) "
+       "AND (last_used < :before OR marked <> 0)");
+
+static enum ux_code touch_write(struct ux_db *db, ux_time time, int64_t step_s,
+				const struct ux_out *modules, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_modules_touch);
+	ux_stmt_bind_int(&st, ":time", time);
+	ux_stmt_bind_int(&st, ":before", time - step_s);
+	ux_stmt_bind_text(&st, ":modules", (const char *)modules->data);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* Writes the touches that have the first one's time. *ret_n: how many there are. */
+static enum ux_code touch_same_time(struct ux_db *db, const struct ux_touch *touches, size_t n,
+				    int64_t step_s, struct ux_out *list, size_t *ret_n,
+				    struct ux_error *err)
+{
+	struct ux_json j = ux_json_make(list);
+	size_t i = 0;
+	ux_out_reset(list);
+	ux_json_array_begin(&j);
+	while (i < n && touches[i].time == touches[0].time)
+		ux_json_i64(&j, touches[i++].module);
+	ux_json_array_end(&j);
+	ux_out_u8(list, 0);
+	*ret_n = i;
+	UX_TRY(ux_out_status(list, err));
+	return touch_write(db, touches[0].time, step_s, list, err);
+}
+
+/* The last transaction waits for the disk, and so for all before it. */
+static enum ux_code touch_some(struct ux_db *db, const struct ux_touch *touches, size_t n,
+			       int64_t step_s, bool last, struct ux_out *list, struct ux_error *err)
+{
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(last ? ux_tx_begin(&tx, db, err) : ux_tx_begin_lazy(&tx, db, err));
+	for (size_t i = 0, some = 0; i < n; i += some)
+		UX_TRY(touch_same_time(db, touches + i, n - i, step_s, list, &some, err));
+	return ux_tx_commit(&tx, err);
+}
+
+static int touch_cmp(const void *a, const void *b)
+{
+	const struct ux_touch *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->module < y->module ? -1 : x->module > y->module;
+}
+
+static enum ux_code modules_touch(struct ux_index *ix, const struct ux_touch *touches, size_t n,
+				  int64_t step_s, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	if (n == 0)
+		return UX_OK;
+	ux_cleanup(ux_free_ptr) struct ux_touch *sorted = calloc(n, sizeof(*sorted));
+	if (!sorted)
+		return ux_error_nomem(err);
+	memcpy(sorted, touches, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), touch_cmp);
+	for (size_t from = 0; from < n; from += TOUCHES_AT_ONCE) {
+		size_t some = ux_min(n - from, (size_t)TOUCHES_AT_ONCE);
+		UX_TRY(touch_some(ux_index_writer(ix), sorted + from, some, step_s,
+				  /* last= */ from + some == n, &list, err));
+	}
+	return UX_OK;
+}
+
+void ux_module_known_init(struct ux_index *ix)
+{
+	ix->modules.known = modules_known;
+	ix->modules.touch = modules_touch;
+}
