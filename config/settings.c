@@ -122,6 +122,10 @@ static const struct ux_setting rows[] = {
 	 UX_SETTING_LIVE, NULL,
 	 "Packages of one host, such as a mirror, that all workers of a crawl together may have "
 	 "leased at a time."},
+	{NULL, "crawl-packages", UX_SETTING_COUNT, AT(crawl_packages), "4194304", 1, 0,
+	 UX_SETTING_LIVE, NULL, "Packages of crawls that one namespace may have."},
+	{NULL, "crawl-repositories", UX_SETTING_COUNT, AT(crawl_repositories), "10000", 1, 0,
+	 UX_SETTING_LIVE, NULL, "Repositories of packages that one namespace may have."},
 	{NULL, "keep-profiles", UX_SETTING_TIME, AT(keep_profiles_ms), "0", 0, 3650 * DAY,
 	 UX_SETTING_LIVE, NULL,
 	 "How long profiles are kept that were uploaded or have passed as OpenTelemetry messages; 0 "

@@ -64,8 +64,9 @@ struct ux_settings {
 	uint64_t cache_bytes;
 	uint64_t min_free_bytes;
 	uint64_t audit_days;
-	uint64_t crawl_host_jobs;  /* leases of packages of one host */
-	uint64_t keep_profiles_ms; /* 0: none are kept */
+	uint64_t crawl_host_jobs;                    /* leases of packages of one host */
+	uint64_t crawl_packages, crawl_repositories; /* of one namespace */
+	uint64_t keep_profiles_ms;                   /* 0: none are kept */
 	uint64_t profile_bytes;
 	uint64_t sweep_every_ms;
 	uint64_t sweep_grace_ms;

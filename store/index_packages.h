@@ -15,17 +15,19 @@ struct ux_glob;
 struct ux_index;
 
 enum {
-	UX_PACKAGE_KEY_BYTES = 128,       /* of a key */
-	UX_PACKAGE_TEXT_BYTES = 256,      /* of a name, a version, a suite, ... */
-	UX_PACKAGE_URL_BYTES = 1024,      /* of a URL or a path */
-	UX_PACKAGE_CAUSE_BYTES = 32,      /* a short word */
-	UX_PACKAGE_REASON_BYTES = 512,    /* a sentence for people */
-	UX_PACKAGE_ID_BYTES = 64,         /* of a build ID: 20 mostly */
-	UX_PACKAGE_LEASE = 32 + 1,        /* hex digits, and a NUL */
-	UX_PACKAGE_TAKE_MOST = 100,       /* leases at a time */
-	UX_PACKAGE_TRIES = 3,             /* failures after which a package is quarantined */
-	UX_PACKAGES_MOST = 4 << 20,       /* of one namespace: several times what Debian has */
-	UX_REPOSITORIES_MOST = 10000,     /* of one namespace */
+	UX_PACKAGE_KEY_BYTES = 128,     /* of a key */
+	UX_PACKAGE_TEXT_BYTES = 256,    /* of a name, a version, a suite, ... */
+	UX_PACKAGE_URL_BYTES = 1024,    /* of a URL or a path */
+	UX_PACKAGE_FILES_BYTES = 16384, /* of the list of further files */
+	UX_PACKAGE_CAUSE_BYTES = 32,    /* a short word */
+	UX_PACKAGE_REASON_BYTES = 512,  /* a sentence for people */
+	UX_PACKAGE_ID_BYTES = 64,       /* of a build ID: 20 mostly */
+	UX_PACKAGE_LEASE = 32 + 1,      /* hex digits, and a NUL */
+	UX_PACKAGE_TAKE_MOST = 100,     /* leases at a time */
+	UX_PACKAGE_TRIES = 3,           /* failures after which a package is quarantined */
+	UX_PACKAGES_MOST =
+		4 << 20, /* of one namespace, by default: several times what Debian has */
+	UX_REPOSITORIES_MOST = 10000,     /* of one namespace, by default */
 	UX_REPOSITORY_STATE_BYTES = 4096, /* of the state of a repository */
 	/*
 	 * Leases that ended by themselves after which a package is quarantined. A worker that is
@@ -63,6 +65,8 @@ struct ux_package_row {
 	const char *sha256;         /* hex */
 	uint64_t size;              /* bytes of the package */
 	uint64_t installed;         /* bytes of what is in it; 0: unknown */
+	const char *source_version; /* of the source package, where it differs; "" or NULL: no */
+	const char *files;          /* further files, a JSON array; "" or NULL: none */
 	bool crawl;                 /* false: it is only known */
 	const struct ux_bytes *ids; /* build IDs of its files */
 	size_t n_ids;
@@ -163,6 +167,11 @@ struct ux_package_status {
 /* Part of struct ux_index; see there for general rules. */
 struct ux_index_packages {
 	/*
+	 * What one namespace may have; 0: UX_PACKAGES_MOST and UX_REPOSITORIES_MOST. Relaxed: a
+	 * limit that changes is for later announcements.
+	 */
+	_Atomic uint64_t most, repositories_most;
+	/*
 	 * Adds packages of a repository, which is created if there is none. A key that is known
 	 * gets the new URL and build IDs, and is queued again only if it was known and is to be
 	 * crawled now, or was quarantined by an extractor below `extractor`. Adds some hundred at a
@@ -190,9 +199,12 @@ struct ux_index_packages {
 			     const struct ux_package_take *what, ux_time now,
 			     struct ux_arena *arena, struct ux_package_jobs *ret, ux_time *ret_next,
 			     struct ux_error *err);
-	/* UX_ECONFLICT: the lease is another's. UX_ENOTFOUND: there is no such package. */
+	/*
+	 * received: all of the package is with the worker, so that its host has room for another
+	 * one. UX_ECONFLICT: the lease is another's. UX_ENOTFOUND: there is no such package.
+	 */
 	enum ux_code (*renew)(struct ux_index *ix, const char *ns, int64_t number,
-			      const char *lease, ux_time now, int64_t lease_s,
+			      const char *lease, ux_time now, int64_t lease_s, bool received,
 			      struct ux_error *err);
 	/*
 	 * Records how a lease ended. Repeating the call changes nothing. A lease that ended by
@@ -220,6 +232,16 @@ struct ux_index_packages {
 	/* Records that a package has no file with the build ID, until it is announced again. */
 	enum ux_code (*lacks)(struct ux_index *ix, const char *ns, struct ux_bytes id,
 			      int64_t package, struct ux_error *err);
+	/*
+	 * Source packages of what a module was built from, by the packages that its candidates are
+	 * from, but those whose sources it has; the newest first. Only of the source version of
+	 * these, or where none was announced of their own, without the number of a rebuild of
+	 * Debian's
+	 * ("+b1"). Packages of "debian-debug" have their sources in "debian".
+	 */
+	enum ux_code (*sources)(struct ux_index *ix, const char *ns, const char *id, size_t limit,
+				struct ux_arena *arena, struct ux_package_jobs *ret,
+				struct ux_error *err);
 };
 
 #endif

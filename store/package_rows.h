@@ -11,7 +11,11 @@
 	"p.number, p.key, p.name, p.version, p.arch, p.source, p.distribution, p.suite, "      \
 	"p.component, p.kind, p.role, p.url, p.host, p.sha256, p.size, p.installed, p.state, " \
 	"p.tries, p.losses, p.next, p.worker, p.lease, p.lease_until, p.cause, p.reason, "     \
-	"p.modules, p.fetched, p.stored, p.ended, r.name "
+	"p.modules, p.fetched, p.stored, p.ended, r.name, p.files "
+
+enum {
+	UX_PACKAGE_COLUMN_COUNT = 31
+};
 
 enum ux_code ux_package_job_read(struct ux_stmt *st, struct ux_arena *arena,
 				 struct ux_package_job *ret, struct ux_error *err) ux_must;

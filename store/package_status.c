@@ -15,6 +15,7 @@ void ux_package_row_bind(struct ux_stmt *st, const struct ux_package_row *p)
 	ux_stmt_bind_text(st, ":version", p->version);
 	ux_stmt_bind_text(st, ":arch", p->arch);
 	ux_stmt_bind_text(st, ":source", p->source);
+	ux_stmt_bind_text(st, ":source_version", p->source_version ? p->source_version : "");
 	ux_stmt_bind_text(st, ":distribution", p->distribution);
 	ux_stmt_bind_text(st, ":suite", p->suite);
 	ux_stmt_bind_text(st, ":component", p->component);
@@ -23,6 +24,7 @@ void ux_package_row_bind(struct ux_stmt *st, const struct ux_package_row *p)
 	ux_stmt_bind_text(st, ":url", p->url);
 	ux_stmt_bind_text(st, ":host", p->host);
 	ux_stmt_bind_text(st, ":sha256", p->sha256);
+	ux_stmt_bind_text(st, ":files", p->files ? p->files : "");
 	ux_stmt_bind_int(st, ":size", (int64_t)p->size);
 	ux_stmt_bind_int(st, ":installed", (int64_t)p->installed);
 }
@@ -57,7 +59,7 @@ enum ux_code ux_package_job_read(struct ux_stmt *st, struct ux_arena *arena,
 		{11, &ret->package.url},    {12, &ret->package.host},
 		{13, &ret->package.sha256}, {20, &ret->worker},
 		{23, &ret->cause},          {24, &ret->reason},
-		{29, &ret->repository},
+		{29, &ret->repository},     {30, &ret->package.files},
 	};
 	for (size_t i = 0; i < ux_countof(texts); i++) {
 		*texts[i].text = ux_stmt_get_text(st, texts[i].column, arena);
@@ -103,6 +105,59 @@ static enum ux_code packages_failures(struct ux_index *ix, const char *ns, size_
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
 	return package_rows_read(&st, arena, ret, err);
+}
+
+UX_SQL(sql_packages_sources,
+       "SELECT DISTINCT " UX_PACKAGE_COLUMNS ", b.version, b.source_version FROM ids i "
+       "JOIN candidates c ON c.module = i.module "
+       "JOIN packages b ON b.ns = i.ns AND b.key = c.package_sha256 "
+       "JOIN packages p ON p.ns = i.ns AND p.source = b.source AND p.role = 'source' "
+       "JOIN repositories r ON r.number = p.repository "
+       "WHERE i.ns = :ns AND i.id = :id AND c.package_sha256 <> '' AND b.source <> '' "
+       "AND (p.distribution = b.distribution OR p.distribution || '-' = "
+       "substr(b.distribution, 1, length(p.distribution) + 1)) AND NOT EXISTS (SELECT 1 FROM candidates k "
+       "WHERE k.module = i.module AND k.package_sha256 = p.key) "
+       "ORDER BY p.number DESC LIMIT :limit");
+
+/* Is it the version that was built, perhaps with a number behind it that counts rebuilds? */
+static bool package_is_version(const char *built, const char *source)
+{
+	size_t n = strlen(source);
+	const char *rest = built + n;
+	if (strncmp(built, source, n) != 0)
+		return false;
+	return rest[0] == '\0' || (strncmp(rest, "+b", 2) == 0 && rest[2] != '\0' &&
+				   strspn(rest + 2, "0123456789") == strlen(rest + 2));
+}
+
+static enum ux_code packages_sources(struct ux_index *ix, const char *ns, const char *id,
+				     size_t limit, struct ux_arena *arena,
+				     struct ux_package_jobs *ret, struct ux_error *err)
+{
+	ux_cleanup(package_rows_deinit) struct package_rows v = {0};
+	bool row = false;
+	UX_READER(db, ix, UX_READ_POINT, err);
+	UX_STMT(st, db, &sql_packages_sources);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":id", id);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_package_job job;
+		const char *built = ux_stmt_get_text(&st, UX_PACKAGE_COLUMN_COUNT, arena);
+		const char *source = ux_stmt_get_text(&st, UX_PACKAGE_COLUMN_COUNT + 1, arena);
+		if (!built || !source)
+			return ux_arena_fail(arena, err);
+		UX_TRY(ux_package_job_read(&st, arena, &job, err));
+		bool same = source[0] != '\0' ? strcmp(source, job.package.version) == 0
+					      : package_is_version(built, job.package.version);
+		if (same && !package_rows_append(&v, job))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->n = v.size;
+	ret->items = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->items ? UX_OK : ux_arena_fail(arena, err);
 }
 
 UX_SQL(sql_packages_holding,
@@ -311,6 +366,7 @@ void ux_package_status_init(struct ux_index *ix)
 {
 	ix->packages.failures = packages_failures;
 	ix->packages.holding = packages_holding;
+	ix->packages.sources = packages_sources;
 	ix->packages.status = packages_status;
 	ix->packages.repositories = packages_repositories;
 }

@@ -30,18 +30,29 @@ UX_SQL(sql_repositories_count,
        "SELECT count(*), count(CASE WHEN name = :name THEN 1 END) FROM repositories "
        "WHERE ns = :ns");
 
-static enum ux_code repository_ensure(struct ux_db *db, const char *ns, const char *name,
+/* A limit that was set, or the default one. */
+static uint64_t packages_limit(_Atomic uint64_t *set, uint64_t usual)
+{
+	uint64_t most = atomic_load_explicit(set, memory_order_relaxed);
+	return most > 0 ? most : usual;
+}
+
+static enum ux_code repository_ensure(struct ux_index *ix, const char *ns, const char *name,
 				      ux_time now, int64_t *ret, struct ux_error *err)
 {
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t most = packages_limit(&ix->packages.repositories_most, UX_REPOSITORIES_MOST);
 	bool row = false;
 	{
 		UX_STMT(st, db, &sql_repositories_count);
 		ux_stmt_bind_text(&st, ":ns", ns);
 		ux_stmt_bind_text(&st, ":name", name);
 		UX_TRY(ux_stmt_step(&st, &row, err));
-		if (ux_stmt_get_int(&st, 0) >= UX_REPOSITORIES_MOST && ux_stmt_get_int(&st, 1) == 0)
-			return ux_error_set(err, UX_ELIMIT, "namespace %.64s has %d repositories",
-					    ns, UX_REPOSITORIES_MOST);
+		if ((uint64_t)ux_stmt_get_int(&st, 0) >= most && ux_stmt_get_int(&st, 1) == 0)
+			return ux_error_set(err, UX_ELIMIT,
+					    "namespace %.64s has %" PRIu64
+					    " repositories, which is the limit",
+					    ns, most);
 	}
 	UX_STMT(st, db, &sql_repository_ensure);
 	ux_stmt_bind_text(&st, ":ns", ns);
@@ -52,18 +63,21 @@ static enum ux_code repository_ensure(struct ux_db *db, const char *ns, const ch
 
 UX_SQL(sql_packages_count, "SELECT coalesce(sum(packages), 0) FROM package_counts WHERE ns = :ns");
 
-static enum ux_code packages_check_limit(struct ux_db *db, const char *ns, size_t n,
+static enum ux_code packages_check_limit(struct ux_index *ix, const char *ns, size_t n,
 					 struct ux_error *err)
 {
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t most = packages_limit(&ix->packages.most, UX_PACKAGES_MOST);
 	bool row = false;
 	UX_STMT(st, db, &sql_packages_count);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	uint64_t there = (uint64_t)ux_stmt_get_int(&st, 0);
-	if (there + n > UX_PACKAGES_MOST)
+	if (there + n > most)
 		return ux_error_set(err, UX_ELIMIT,
-				    "namespace %.64s has %" PRIu64 " packages; at most %d are kept",
-				    ns, there, UX_PACKAGES_MOST);
+				    "namespace %.64s has %" PRIu64 " packages; at most %" PRIu64
+				    " are kept",
+				    ns, there, most);
 	return UX_OK;
 }
 
@@ -95,10 +109,10 @@ static enum ux_code package_find_known(struct ux_db *db, const char *ns, const c
 }
 
 UX_SQL(sql_package_add,
-       "INSERT INTO packages (ns, key, repository, name, version, arch, source, distribution, "
-       "suite, component, kind, role, url, host, sha256, size, installed, state, next, created) "
-       "VALUES (:ns, :key, :repository, :name, :version, :arch, :source, :distribution, :suite, "
-       ":component, :kind, :role, :url, :host, :sha256, :size, :installed, :state, :now, :now) "
+       "INSERT INTO packages (ns, key, repository, name, version, arch, source, source_version, distribution, "
+       "suite, component, kind, role, url, host, sha256, files, size, installed, state, next, created) "
+       "VALUES (:ns, :key, :repository, :name, :version, :arch, :source, :source_version, :distribution, :suite, "
+       ":component, :kind, :role, :url, :host, :sha256, :files, :size, :installed, :state, :now, :now) "
        "RETURNING number");
 
 static enum ux_code package_insert(struct ux_db *db, const char *ns, int64_t repository,
@@ -114,8 +128,10 @@ static enum ux_code package_insert(struct ux_db *db, const char *ns, int64_t rep
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-UX_SQL(sql_package_moved, "UPDATE packages SET url = :url, host = :host WHERE number = :number "
-			  "AND url <> :url");
+UX_SQL(sql_package_moved,
+       "UPDATE packages SET url = :url, host = :host, files = :files, "
+       "source_version = :source_version WHERE number = :number "
+       "AND (url <> :url OR files <> :files OR source_version <> :source_version)");
 UX_SQL(sql_package_again,
        "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = '', "
        "extractor = :extractor WHERE number = :number");
@@ -130,6 +146,9 @@ static enum ux_code package_update(struct ux_db *db, const struct package_known 
 		ux_stmt_bind_int(&st, ":number", known->number);
 		ux_stmt_bind_text(&st, ":url", p->url);
 		ux_stmt_bind_text(&st, ":host", p->host);
+		ux_stmt_bind_text(&st, ":files", p->files ? p->files : "");
+		ux_stmt_bind_text(&st, ":source_version",
+				  p->source_version ? p->source_version : "");
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}
 	ret->known++;
@@ -185,28 +204,30 @@ static enum ux_code package_announce_one(struct ux_db *db, const struct announce
 }
 
 /* Only the last transaction waits for the disk, which then has those before it as well. */
-static enum ux_code packages_announce_some(struct ux_db *db, const struct announcement *a,
+static enum ux_code packages_announce_some(struct ux_index *ix, const struct announcement *a,
 					   const struct ux_package_row *items, size_t n, bool last,
 					   struct ux_packages_announced *ret, struct ux_error *err)
 {
+	struct ux_db *db = ux_index_writer(ix);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(last ? ux_tx_begin(&tx, db, err) : ux_tx_begin_lazy(&tx, db, err));
-	UX_TRY(packages_check_limit(db, a->ns, n, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, !last, err));
+	UX_TRY(packages_check_limit(ix, a->ns, n, err));
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(package_announce_one(db, a, &items[i], ret, err));
 	return ux_tx_commit(&tx, err);
 }
 
-static enum ux_code packages_begin_repository(struct ux_db *db, const char *ns,
+static enum ux_code packages_begin_repository(struct ux_index *ix, const char *ns,
 					      const char *repository, ux_time now, int64_t *ret,
 					      struct ux_error *err)
 {
+	struct ux_db *db = ux_index_writer(ix);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ true, err));
 	UX_TRY(ux_namespace_ensure(db, ns, now, err));
-	UX_TRY(repository_ensure(db, ns, repository, now, ret, err));
+	UX_TRY(repository_ensure(ix, ns, repository, now, ret, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -215,13 +236,12 @@ static enum ux_code packages_announce(struct ux_index *ix, const char *ns, const
 				      unsigned extractor, ux_time now,
 				      struct ux_packages_announced *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_writer(ix);
 	struct announcement a = {.ns = ns, .extractor = extractor, .now = now};
 	struct ux_packages_announced sum = {0};
-	UX_TRY(packages_begin_repository(db, ns, repository, now, &a.repository, err));
+	UX_TRY(packages_begin_repository(ix, ns, repository, now, &a.repository, err));
 	for (size_t i = 0; i < n; i += ANNOUNCE_AT_ONCE) {
 		size_t some = ux_min(n - i, (size_t)ANNOUNCE_AT_ONCE);
-		UX_TRY(packages_announce_some(db, &a, items + i, some, i + some == n, &sum, err));
+		UX_TRY(packages_announce_some(ix, &a, items + i, some, i + some == n, &sum, err));
 	}
 	*ret = sum;
 	return UX_OK;
@@ -237,9 +257,9 @@ static enum ux_code packages_complete(struct ux_index *ix, const char *ns, const
 	int64_t number = 0;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ false, err));
 	UX_TRY(ux_namespace_ensure(db, ns, now, err));
-	UX_TRY(repository_ensure(db, ns, repository, now, &number, err));
+	UX_TRY(repository_ensure(ix, ns, repository, now, &number, err));
 	{
 		UX_STMT(st, db, &sql_repository_complete);
 		ux_stmt_bind_text(&st, ":ns", ns);
@@ -340,7 +360,8 @@ static enum ux_code package_find_due(struct ux_db *db, struct due_repository *r,
 	return UX_OK;
 }
 
-UX_SQL(sql_host_leases, "SELECT count(*) FROM packages WHERE state = 1 AND host = :host");
+UX_SQL(sql_host_leases,
+       "SELECT count(*) FROM packages WHERE state = 1 AND host = :host AND received = 0");
 
 /* A path has no host: a disk is not spared. */
 static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned most, bool *ret,
@@ -358,7 +379,7 @@ static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned m
 }
 
 UX_SQL(sql_package_lease,
-       "UPDATE packages SET state = 1, lease = :lease, answered = 0, lease_until = :until, "
+       "UPDATE packages SET state = 1, lease = :lease, answered = 0, received = 0, lease_until = :until, "
        "worker = :worker WHERE number = :number");
 
 static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, const char *worker,
@@ -468,7 +489,7 @@ static enum ux_code packages_take(struct ux_index *ix, const char *ns,
 	ux_time next = INT64_MAX;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ true, err));
 	UX_TRY(packages_note_lapsed(db, now, err));
 	UX_TRY(repositories_find_due(db, ns, what->glob, &due, err));
 	UX_TRY(packages_deal(db, &due, what, now, arena, &v, err));
@@ -517,17 +538,19 @@ static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t 
 	return UX_OK;
 }
 
-UX_SQL(sql_package_renew, "UPDATE packages SET lease_until = :until WHERE number = :number");
+UX_SQL(sql_package_renew,
+       "UPDATE packages SET lease_until = :until, "
+       "received = CASE WHEN :received > 0 THEN 1 ELSE received END WHERE number = :number");
 
 static enum ux_code packages_renew(struct ux_index *ix, const char *ns, int64_t number,
-				   const char *lease, ux_time now, int64_t lease_s,
+				   const char *lease, ux_time now, int64_t lease_s, bool received,
 				   struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
 	struct package_held held;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ true, err));
 	UX_TRY(package_find_held(db, ns, number, lease, &held, err));
 	if (held.state != UX_PACKAGE_LEASED)
 		return ux_error_set(err, UX_ECONFLICT, "the lease of package %" PRId64 " has ended",
@@ -536,6 +559,7 @@ static enum ux_code packages_renew(struct ux_index *ix, const char *ns, int64_t 
 		UX_STMT(st, db, &sql_package_renew);
 		ux_stmt_bind_int(&st, ":number", number);
 		ux_stmt_bind_int(&st, ":until", now + lease_s);
+		ux_stmt_bind_int(&st, ":received", received);
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}
 	return ux_tx_commit(&tx, err);
@@ -601,7 +625,7 @@ static enum ux_code packages_end(struct ux_index *ix, const char *ns, int64_t nu
 	struct package_held held;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_PACKAGES, /* lazy= */ false, err));
 	UX_TRY(package_find_held(db, ns, number, how->lease, &held, err));
 	if (!held.answered)
 		UX_TRY(package_end_row(db, number, how, held.tries, now, &held.state, err));

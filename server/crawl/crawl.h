@@ -10,6 +10,7 @@ enum {
 	UX_CRAWL_OF_HOST = 4,           /* leases of packages of one host, by default */
 	UX_CRAWL_ANNOUNCED_MOST = 5000, /* packages of one request */
 	UX_CRAWL_IDS_MOST = 20000,      /* build IDs of one package; Debian's kernel has 4,000 */
+	UX_CRAWL_FILES_MOST = 16,       /* further files of one package */
 	UX_CRAWL_LEASE_S = 600,         /* length of a lease, where the worker names none, */
 	UX_CRAWL_LEASE_LEAST_S = 5,
 	UX_CRAWL_LEASE_MOST_S = 86400,

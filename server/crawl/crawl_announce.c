@@ -34,23 +34,85 @@ static enum ux_code announced_word(const json_t *o, const char *key, const char 
 			    *ret, words[0]);
 }
 
-/* Where a package is: a URL without credentials, or an absolute path. Sets the host. */
-static enum ux_code announced_url(const json_t *o, struct ux_arena *arena, struct ux_package_row *p,
-				  struct ux_error *err)
+static enum ux_code announced_size(const json_t *o, const char *key, uint64_t *ret,
+				   struct ux_error *err)
 {
-	UX_TRY(announced_text(o, "url", UX_PACKAGE_URL_BYTES, &p->url, err));
-	p->host = "";
-	if (p->url[0] == '/')
+	UX_TRY(ux_json_in_u64(o, key, ret, err));
+	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
+		return ux_error_set(err, UX_EINVAL, "\"%s\" is %" PRIu64 ", which no package has",
+				    key, *ret);
+	return UX_OK;
+}
+
+/* Where a file is: a URL without credentials, or an absolute path, which has no host. */
+static enum ux_code announced_place(const json_t *o, const char **ret, struct ux_bytes *ret_host,
+				    struct ux_error *err)
+{
+	UX_TRY(announced_text(o, "url", UX_PACKAGE_URL_BYTES, ret, err));
+	const char *url = *ret;
+	*ret_host = UX_BYTES_NONE;
+	if (url[0] == '/')
 		return UX_OK;
-	bool http = strncmp(p->url, "http://", 7) == 0, https = strncmp(p->url, "https://", 8) == 0;
-	const char *host = p->url + (https ? 8 : 7);
+	bool http = strncmp(url, "http://", 7) == 0, https = strncmp(url, "https://", 8) == 0;
+	const char *host = url + (https ? 8 : 7);
 	size_t n = http || https ? strcspn(host, "/?#") : 0;
 	if (n == 0 || memchr(host, '@', n))
 		return ux_error_set(err, UX_EINVAL,
 				    "\"url\" is \"%.80s\"; expected http://, https:// or a path",
-				    p->url);
-	p->host = ux_arena_strndup(arena, host, n);
+				    url);
+	*ret_host = ux_bytes(host, n);
+	return UX_OK;
+}
+
+static enum ux_code announced_url(const json_t *o, struct ux_arena *arena, struct ux_package_row *p,
+				  struct ux_error *err)
+{
+	struct ux_bytes host;
+	UX_TRY(announced_place(o, &p->url, &host, err));
+	p->host = host.size > 0 ? ux_arena_strndup(arena, host.data, host.size) : "";
 	return p->host ? UX_OK : ux_arena_fail(arena, err);
+}
+
+static enum ux_code announced_file(const json_t *o, struct ux_json *j, struct ux_error *err)
+{
+	const char *key = NULL, *url = NULL;
+	struct ux_bytes host;
+	uint64_t size = 0;
+	if (!json_is_object(o))
+		return ux_error_set(err, UX_EINVAL, "\"files\" holds %s; expected objects",
+				    ux_json_in_type(o));
+	UX_TRY(announced_text(o, "key", UX_PACKAGE_KEY_BYTES, &key, err));
+	UX_TRY(announced_place(o, &url, &host, err));
+	UX_TRY(announced_size(o, "size", &size, err));
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "key", key);
+	ux_json_key_cstr(j, "url", url);
+	ux_json_key_u64(j, "size", size);
+	ux_json_object_end(j);
+	return UX_OK;
+}
+
+/* Further files are kept as the JSON that a worker gets. */
+static enum ux_code announced_files(const json_t *o, struct ux_arena *arena,
+				    struct ux_package_row *p, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_json j = ux_json_make(&out);
+	const json_t *list = NULL;
+	p->files = "";
+	UX_TRY(ux_json_in_array(o, "files", UX_CRAWL_FILES_MOST, &list, err));
+	if (json_array_size(list) == 0)
+		return UX_OK;
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		UX_TRY(announced_file(json_array_get(list, i), &j, err));
+	ux_json_array_end(&j);
+	UX_TRY(ux_out_status(&out, err));
+	if (out.size > UX_PACKAGE_FILES_BYTES)
+		return ux_error_set(err, UX_ELIMIT, "\"files\" has over %d bytes",
+				    UX_PACKAGE_FILES_BYTES);
+	p->files = ux_arena_strndup(arena, out.data, out.size);
+	return p->files ? UX_OK : ux_arena_fail(arena, err);
 }
 
 /* The key names the bytes. One that is a SHA-256 is also what their hash is compared with. */
@@ -103,20 +165,10 @@ static enum ux_code announced_ids(const json_t *o, struct ux_arena *arena, struc
 	return UX_OK;
 }
 
-static enum ux_code announced_size(const json_t *o, const char *key, uint64_t *ret,
-				   struct ux_error *err)
-{
-	UX_TRY(ux_json_in_u64(o, key, ret, err));
-	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
-		return ux_error_set(err, UX_EINVAL, "\"%s\" is %" PRIu64 ", which no package has",
-				    key, *ret);
-	return UX_OK;
-}
-
 static enum ux_code announced_package(const json_t *o, struct ux_arena *arena,
 				      struct ux_package_row *p, struct ux_error *err)
 {
-	static const char *const kinds[] = {"deb", "rpm", "apk", "pacman", "layer"};
+	static const char *const kinds[] = {"deb", "rpm", "apk", "pacman", "layer", "dsc"};
 	static const char *const roles[] = {"debug", "stripped", "source"};
 	*p = (struct ux_package_row){.crawl = true};
 	const struct {
@@ -127,6 +179,7 @@ static enum ux_code announced_package(const json_t *o, struct ux_arena *arena,
 		{"version", &p->version},
 		{"arch", &p->arch},
 		{"source", &p->source},
+		{"source_version", &p->source_version},
 		{"distribution", &p->distribution},
 		{"suite", &p->suite},
 		{"component", &p->component},
@@ -138,6 +191,7 @@ static enum ux_code announced_package(const json_t *o, struct ux_arena *arena,
 		UX_TRY(announced_text(o, texts[i].key, UX_PACKAGE_TEXT_BYTES, texts[i].text, err));
 	UX_TRY(announced_key(o, p, err));
 	UX_TRY(announced_url(o, arena, p, err));
+	UX_TRY(announced_files(o, arena, p, err));
 	UX_TRY(announced_word(o, "kind", kinds, ux_countof(kinds), &p->kind, err));
 	UX_TRY(announced_word(o, "role", roles, ux_countof(roles), &p->role, err));
 	UX_TRY(announced_size(o, "size", &p->size, err));

@@ -36,6 +36,10 @@ static void job_put_package(struct ux_json *j, const struct ux_package_job *job)
 		ux_json_key_cstr(j, texts[i].key, texts[i].text);
 	ux_json_key_u64(j, "size", p->size);
 	ux_json_key_u64(j, "installed", p->installed);
+	if (p->files && p->files[0] != '\0') {
+		ux_json_key(j, "files");
+		ux_out_cstr(ux_json_value(j), p->files); /* JSON, as it was announced */
+	}
 	ux_json_object_end(j);
 }
 
@@ -162,13 +166,15 @@ enum ux_code ux_handle_crawl_renew(struct ux_request *req, struct ux_response *r
 	struct ux_store *s = ux_server_of(req)->store;
 	const char *lease = NULL;
 	int64_t number = 0, lease_s = UX_CRAWL_LEASE_S;
+	bool received = false;
 	UX_TRY(job_number(req, &number));
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(job_lease_read(doc, &lease, &req->err));
 	UX_TRY(crawl_read_seconds(doc, "lease_s", UX_CRAWL_LEASE_LEAST_S, UX_CRAWL_LEASE_MOST_S,
 				  &lease_s, &req->err));
+	UX_TRY(ux_json_in_bool(doc, "received", &received, &req->err));
 	UX_TRY(s->index->packages.renew(s->index, ux_caller_of(req)->ns, number, lease,
-					ux_store_now(s), lease_s, &req->err));
+					ux_store_now(s), lease_s, received, &req->err));
 	res->status = 204;
 	return UX_OK;
 }

@@ -47,6 +47,10 @@ static void reload_apply_limits(struct ux_running *r)
 	ux_module_cache_limit(r->server->cache, next.memory_bytes);
 	atomic_store_explicit(&r->server->crawl_of_host, (unsigned)r->settings->crawl_host_jobs,
 			      memory_order_relaxed);
+	struct ux_index_packages *packages = &r->server->store->index->packages;
+	atomic_store_explicit(&packages->most, r->settings->crawl_packages, memory_order_relaxed);
+	atomic_store_explicit(&packages->repositories_most, r->settings->crawl_repositories,
+			      memory_order_relaxed);
 }
 
 static void reload_apply_keeping(struct ux_keeper *k, const struct ux_settings *s)

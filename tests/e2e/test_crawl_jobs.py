@@ -98,6 +98,20 @@ def test_a_host_has_no_more_leases_than_configured(tmp_path):
     server.stop()
 
 
+def test_a_namespace_has_no_more_packages_and_repositories_than_configured(tmp_path):
+    server = Server(tmp_path / "server", options=("--set", "crawl-packages=5", "--set", "crawl-repositories=2")).start()
+    try:
+        api = Api(server)
+        announce(api, [package(i) for i in range(3)])
+        announce(api, [package(i) for i in range(3, 5)], repository="other")
+        for repository, numbers, words in (("other", [5], "has 5 packages; at most 5"), ("third", [], "has 2 repositories")):
+            status, doc, _ = api("POST", "/v1/crawl/packages", {"repository": repository, "packages": [package(n) for n in numbers]})
+            assert status == 413 and words in doc["error"]["message"], (status, doc)
+        assert crawl_status(api)["states"]["waiting"]["packages"] == 5
+    finally:
+        assert server.stop() == 0
+
+
 def test_what_is_wrong_in_a_request_is_said(crawled):
     api = Api(crawled)
     path = "/v1/crawl/packages"

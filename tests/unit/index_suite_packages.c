@@ -179,6 +179,7 @@ static void repositories_are_chosen_by_a_pattern(struct ux_index *ix)
 	assert_string_equal(jobs.items[0].package.name, "libz-dbg");
 	assert_string_equal(jobs.items[0].repository, "debian bookworm");
 	assert_int_equal(jobs.items[0].package.installed, 5000);
+	assert_string_equal(jobs.items[0].package.files, "");
 }
 
 static void one_host_has_so_many_leases(struct ux_index *ix)
@@ -195,6 +196,31 @@ static void one_host_has_so_many_leases(struct ux_index *ix)
 	assert_string_equal(take_keys(ix, "host2", 9, 3, 1000), "e");
 }
 
+/* Its mirror has no more to do with it, although its symbols are not sent yet. */
+static void package_that_was_received_takes_no_place_of_its_host(struct ux_index *ix)
+{
+	ux_time next = 0;
+	UX_ARENA(arena, 1 << 20);
+	announce_keys(ix, "received", "r", "far", "abcd");
+	struct ux_package_jobs jobs = take_as(ix, "received", "w", 1, 1, 1000, &arena, &next);
+	assert_int_equal(jobs.n, 1);
+	assert_string_equal(take_keys(ix, "received", 9, 1, 1000), "");
+	assert_int_equal(ix->packages.renew(ix, "received", jobs.items[0].number,
+					    jobs.items[0].lease, 1000, LEASE_S, true, NULL),
+			 UX_OK);
+	assert_string_equal(take_keys(ix, "received", 9, 1, 1000), "b");
+	/* a later renewal does not take it back */
+	assert_int_equal(ix->packages.renew(ix, "received", jobs.items[0].number,
+					    jobs.items[0].lease, 1010, LEASE_S, false, NULL),
+			 UX_OK);
+	assert_string_equal(take_keys(ix, "received", 9, 2, 1000), "c");
+	/* the next worker has to receive it too */
+	assert_string_equal(take_keys(ix, "received", 9, 9, 1010 + LEASE_S), "dabc");
+	announce_keys(ix, "received", "r", "far", "e");
+	assert_string_equal(take_keys(ix, "received", 9, 4, 1010 + LEASE_S), "");
+	assert_string_equal(take_keys(ix, "received", 9, 5, 1010 + LEASE_S), "e");
+}
+
 static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 {
 	UX_ARENA(arena, 1 << 20);
@@ -206,7 +232,7 @@ static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 	assert_int_equal(take_as(ix, "lapse", "w2", 1, 1, 1000 + LEASE_S - 1, &arena, &next).n, 0);
 	assert_true(next <= 1000 + LEASE_S);
 	assert_int_equal(ix->packages.renew(ix, "lapse", first.items[0].number,
-					    first.items[0].lease, 1050, LEASE_S, NULL),
+					    first.items[0].lease, 1050, LEASE_S, false, NULL),
 			 UX_OK);
 	assert_int_equal(take_as(ix, "lapse", "w2", 1, 1, 1050 + LEASE_S - 1, &arena, &next).n, 0);
 	struct ux_package_jobs second =
@@ -218,7 +244,7 @@ static void lease_that_ends_by_itself_is_given_to_another(struct ux_index *ix)
 	assert_int_equal(end_job(ix, "lapse", &first.items[0], UX_PACKAGE_ENDS_DONE, 1200, &after),
 			 UX_ECONFLICT);
 	assert_int_equal(ix->packages.renew(ix, "lapse", first.items[0].number,
-					    first.items[0].lease, 1200, LEASE_S, NULL),
+					    first.items[0].lease, 1200, LEASE_S, false, NULL),
 			 UX_ECONFLICT);
 	assert_int_equal(end_job(ix, "lapse", &second.items[0], UX_PACKAGE_ENDS_DONE, 1200, &after),
 			 UX_OK);
@@ -244,7 +270,7 @@ static void work_counts_whose_lease_ended_meanwhile(struct ux_index *ix)
 			 UX_OK);
 	assert_int_equal(status(ix, "late", 5000, &arena).states[UX_PACKAGE_FAILED].packages, 1);
 	assert_int_equal(ix->packages.renew(ix, "late", first.items[0].number, first.items[0].lease,
-					    5000, LEASE_S, NULL),
+					    5000, LEASE_S, false, NULL),
 			 UX_ECONFLICT);
 	assert_int_equal(end_job(ix, "late", &first.items[0], UX_PACKAGE_ENDS_DONE, 5000, &after),
 			 UX_OK);
@@ -344,12 +370,12 @@ static void leases_of_another_namespace_are_not_found(struct ux_index *ix)
 	assert_int_equal(end_job(ix, "else", &jobs.items[0], UX_PACKAGE_ENDS_DONE, 1000, &after),
 			 UX_ENOTFOUND);
 	assert_int_equal(ix->packages.renew(ix, "else", jobs.items[0].number, jobs.items[0].lease,
-					    1000, LEASE_S, NULL),
+					    1000, LEASE_S, false, NULL),
 			 UX_ENOTFOUND);
-	assert_int_equal(
-		ix->packages.renew(ix, "mine", jobs.items[0].number, "", 1000, LEASE_S, NULL),
-		UX_ECONFLICT);
-	assert_int_equal(ix->packages.renew(ix, "mine", 999999, "", 1000, LEASE_S, NULL),
+	assert_int_equal(ix->packages.renew(ix, "mine", jobs.items[0].number, "", 1000, LEASE_S,
+					    false, NULL),
+			 UX_ECONFLICT);
+	assert_int_equal(ix->packages.renew(ix, "mine", 999999, "", 1000, LEASE_S, false, NULL),
 			 UX_ENOTFOUND);
 }
 
@@ -388,13 +414,69 @@ static void packages_are_found_by_build_id(struct ux_index *ix)
 	assert_string_equal(list.items[0].package.key, "known");
 	known.crawl = true;
 	known.url = "http://elsewhere/known";
+	known.files = "[{\"key\":\"k\"}]";
 	known.host = "elsewhere";
 	struct ux_packages_announced sum = announce(ix, "ids", "r", &known, 1, 1, 3000);
 	assert_int_equal(sum.again, 1);
 	assert_int_equal(ix->packages.holding(ix, "ids", ids[0], 9, &arena, &list, NULL), UX_OK);
 	assert_string_equal(list.items[0].package.url, "http://elsewhere/known");
+	assert_string_equal(list.items[0].package.files, known.files);
 	assert_string_equal(list.items[0].package.host, "elsewhere");
 	assert_int_equal(take_as(ix, "ids", "w", 9, 9, 3000, &arena, &next).n, 2);
+}
+
+/* Source packages of a module that was built from the package "binary", at most nine. */
+static struct ux_package_jobs sources_of(struct ux_index *ix, struct ux_arena *arena)
+{
+	struct ux_package_jobs list;
+	assert_int_equal(ix->packages.sources(ix, "sources", "gnu:5c", 9, arena, &list, NULL),
+			 UX_OK);
+	return list;
+}
+
+static void sources_are_those_of_the_same_version(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	const char *ids[] = {"gnu:5c"};
+	struct ux_add_result added;
+	static const struct {
+		const char *key, *version, *source, *distribution, *role;
+		bool found;
+	} rows[] = {
+		{"same", "1.2-3", "zlib", "debian", "source", true},
+		{"rebuilt", "1.2-3+b1", "zlib", "debian", "source", false},
+		{"older", "1.2", "zlib", "debian", "source", false},
+		{"more", "1.2-3+b", "zlib", "debian", "source", false},
+		{"elsewhere", "1.2-3", "zlib", "ubuntu", "source", false},
+		{"other", "1.2-3", "zstd", "debian", "source", false},
+		{"no source", "1.2-3", "zlib", "debian", "debug", false},
+	};
+	struct ux_package_row binary = package("binary", "h");
+	binary.version = "1.2-3+b12";
+	assert_int_equal(announce(ix, "sources", "r", &binary, 1, 1, 1000).new, 1);
+	for (size_t i = 0; i < ux_countof(rows); i++) {
+		struct ux_package_row row = package(rows[i].key, "h");
+		row.version = rows[i].version;
+		row.source = rows[i].source;
+		row.distribution = rows[i].distribution;
+		row.role = rows[i].role;
+		assert_int_equal(announce(ix, "sources", "r", &row, 1, 1, 1000).new, 1);
+	}
+	assert_int_equal(sources_of(ix, &arena).n, 0); /* there is no such module */
+	struct ux_candidate c = index_candidate(0x5c, UX_QUALITY_LINES, 0);
+	c.provenance.facts[UX_PACKAGE_SHA256] = "binary";
+	assert_int_equal(index_add_to(ix, "sources", ids, 1, c, false, NULL, &added), UX_OK);
+	struct ux_package_jobs list = sources_of(ix, &arena);
+	size_t n = 0;
+	for (size_t i = 0; i < ux_countof(rows); i++)
+		n += rows[i].found;
+	assert_int_equal(list.n, n);
+	assert_string_equal(list.items[0].package.key, "same");
+	c = index_candidate(0x5d, UX_QUALITY_NONE, 0);
+	c.kind = UX_KIND_SOURCES;
+	c.provenance.facts[UX_PACKAGE_SHA256] = "same";
+	assert_int_equal(index_add_to(ix, "sources", ids, 1, c, false, NULL, &added), UX_OK);
+	assert_int_equal(sources_of(ix, &arena).n, 0); /* it has these sources */
 }
 
 static void sums_follow_the_packages(struct ux_index *ix)
@@ -430,10 +512,12 @@ static void sums_follow_the_packages(struct ux_index *ix)
 void index_packages_conform(struct ux_index *ix)
 {
 	packages_are_announced_once(ix);
+	sources_are_those_of_the_same_version(ix);
 	state_of_a_repository_is_kept_when_it_is_complete(ix);
 	repositories_take_turns(ix);
 	repositories_are_chosen_by_a_pattern(ix);
 	one_host_has_so_many_leases(ix);
+	package_that_was_received_takes_no_place_of_its_host(ix);
 	lease_that_ends_by_itself_is_given_to_another(ix);
 	work_counts_whose_lease_ended_meanwhile(ix);
 	failures_are_tried_again_later_and_then_quarantined(ix);
