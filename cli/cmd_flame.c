@@ -189,8 +189,7 @@ static enum ux_code flame_put_samples(struct flame_job *job, const char *name, s
 	UX_TRY(ux_profile_type_find(p, ux_bytes_cstr(job->v->value), &options.type, err));
 	switch (job->to) {
 	case FLAME_FOLDED:
-		UX_TRY(ux_folded_write(p, options.type, job->c.demangle, &job->out.stream.out,
-				       err));
+		UX_TRY(ux_folded_write(p, options.type, job->c.demangle, &job->out.stream, err));
 		return ux_stream_flush(&job->out.stream, err);
 	case FLAME_SPEEDSCOPE:
 		return ux_speedscope_write(p, &options, &job->out.stream, err);

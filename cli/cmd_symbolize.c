@@ -60,7 +60,7 @@ static enum ux_code symbolize_write_folded(const struct ux_profile *p,
 					   const struct ux_viewer_options *options,
 					   struct ux_stream *s, struct ux_error *err)
 {
-	return ux_folded_write(p, options->type, options->demangle, &s->out, err);
+	return ux_folded_write(p, options->type, options->demangle, s, err);
 }
 
 static enum ux_code symbolize_write_pprof(const struct ux_profile *p,
@@ -155,8 +155,7 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_st
 	case UX_PROFILE_FORMAT_NONE:
 		break;
 	}
-	return ux_folded_write(&in->profile, job->options.type, job->options.demangle, &s->out,
-			       err);
+	return ux_folded_write(&in->profile, job->options.type, job->options.demangle, s, err);
 }
 
 /* The same, packed if the input was. */

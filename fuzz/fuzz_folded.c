@@ -8,7 +8,7 @@
 #include "folded.h"
 
 /* Reads and writes; false when the text has an error. */
-static bool fold(struct ux_bytes in, struct ux_out *out)
+static bool fold(struct ux_bytes in, struct ux_stream *out)
 {
 	ux_cleanup(ux_profile_deinit) struct ux_profile p;
 	struct ux_error err = UX_ERROR_INIT;
@@ -23,12 +23,12 @@ static bool fold(struct ux_bytes in, struct ux_out *out)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out once = {0}, twice = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream once = {0}, twice = {0};
 	struct ux_bytes in = ux_bytes(data, size);
 	(void)ux_folded_is(in);
 	if (!fold(in, &once))
 		return 0;
-	fuzz_truth(fold(ux_out_bytes(&once), &twice));
-	fuzz_truth(ux_bytes_eq(ux_out_bytes(&once), ux_out_bytes(&twice)));
+	fuzz_truth(fold(ux_out_bytes(&once.out), &twice));
+	fuzz_truth(ux_bytes_eq(ux_out_bytes(&once.out), ux_out_bytes(&twice.out)));
 	return 0;
 }

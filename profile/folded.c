@@ -164,62 +164,114 @@ struct folded_entry {
 };
 
 UX_VEC(folded_entries, struct folded_entry);
+UX_VEC(folded_texts, struct ux_bytes);
 
 /* The state of writing. */
 struct folded_writer {
 	const struct ux_profile *profile;
 	enum ux_demangle_mode mode;
-	struct ux_out line;
-	struct ux_out *texts; /* of each location: its frames; NULL data: not written yet */
-	struct ux_profile_values stack; /* of a sample: its locations, the innermost first */
-	struct ux_arena arena;          /* texts of entries */
+	struct ux_out line;        /* of a sample */
+	struct ux_out text;        /* of a location or a name, while it is written */
+	struct ux_bytes *texts;    /* of each location: its frames; empty: not written yet */
+	struct folded_texts names; /* as they stand in lines */
+	struct ux_profile_numbers names_of; /* index in `names` by folded_name_key() */
+	struct ux_profile_values stack;     /* of a sample: its locations, the innermost first */
+	struct ux_arena arena;              /* texts of locations, names and entries */
 	struct folded_entries entries;
 	struct ux_string_numbers entry_of; /* entry by its text */
 };
 
 static void folded_writer_deinit(struct folded_writer *w)
 {
-	for (size_t i = 0; w->texts && i < w->profile->locations.size; i++)
-		ux_out_deinit(&w->texts[i]);
 	free(w->texts);
 	ux_out_deinit(&w->line);
+	ux_out_deinit(&w->text);
+	folded_texts_deinit(&w->names);
+	ux_profile_numbers_deinit(&w->names_of);
 	ux_profile_values_deinit(&w->stack);
 	ux_arena_deinit(&w->arena);
 	folded_entries_deinit(&w->entries);
 	ux_string_numbers_deinit(&w->entry_of);
 }
 
-/* Appends a name in which nothing separates frames or lines. */
-static void folded_put_clean(struct ux_out *out, size_t from)
+/* Changes what separates frames or lines. */
+static void folded_clean(struct ux_out *out, size_t from)
 {
 	for (size_t i = from; i < out->size && !out->failed; i++)
 		if (out->data[i] == ';' || out->data[i] == '\n' || out->data[i] == '\r')
 			out->data[i] = ':';
 }
 
-/* The frames of a location as they stand in a line, ";" before each. */
-static struct ux_bytes folded_text(struct folded_writer *w, uint32_t location)
+/* Keeps the text that was written. */
+static enum ux_code folded_keep(struct folded_writer *w, struct ux_bytes *ret, struct ux_error *err)
 {
-	struct ux_out *out = &w->texts[location];
+	UX_TRY(ux_out_status(&w->text, err));
+	const char *copy = ux_arena_strndup(&w->arena, w->text.data, w->text.size);
+	if (!copy)
+		return ux_arena_fail(&w->arena, err);
+	*ret = ux_bytes(copy, w->text.size);
+	return UX_OK;
+}
+
+static uint64_t folded_name_key(const struct ux_profile_frame *frame)
+{
+	return (uint64_t)frame->name << 32 | frame->linkage;
+}
+
+/* The name of a function, which many locations have. */
+static enum ux_code folded_name(struct folded_writer *w, const struct ux_profile_frame *frame,
+				struct ux_bytes *ret, struct ux_error *err)
+{
+	bool fresh = false;
+	uint32_t *index = ux_profile_numbers_insert(&w->names_of, folded_name_key(frame), &fresh);
+	if (!index)
+		return ux_error_nomem(err);
+	if (fresh) {
+		*index = (uint32_t)w->names.size;
+		ux_out_reset(&w->text);
+		ux_profile_write_name(w->profile, frame, w->mode, &w->text);
+		folded_clean(&w->text, 0);
+		struct ux_bytes name = UX_BYTES_NONE;
+		UX_TRY(folded_keep(w, &name, err));
+		if (!folded_texts_append(&w->names, name))
+			return ux_error_nomem(err);
+	}
+	*ret = w->names.data[*index];
+	return UX_OK;
+}
+
+/* Writes the frames of a location as they stand in a line, ";" before each. */
+static enum ux_code folded_location_text(struct folded_writer *w, uint32_t location,
+					 struct ux_error *err)
+{
 	const struct ux_profile *p = w->profile;
-	out->quota = w->line.quota;
 	const struct ux_profile_location *l = &p->locations.data[location];
-	if (out->size > 0)
-		return ux_out_bytes(out);
-	for (uint32_t i = l->n; i > 0; i--) {
-		ux_out_u8(out, ';');
-		size_t from = out->size;
-		ux_profile_write_name(p, &p->frames.data[l->first + i - 1], w->mode, out);
-		folded_put_clean(out, from);
-	}
+	struct ux_bytes name = UX_BYTES_NONE;
 	if (l->n == 0) {
-		ux_out_cstr(out, ";[");
-		size_t from = out->size;
-		ux_profile_write_place(p, l, out);
-		folded_put_clean(out, from);
-		ux_out_u8(out, ']');
+		ux_out_reset(&w->text);
+		ux_out_cstr(&w->text, ";[");
+		ux_profile_write_place(p, l, &w->text);
+		folded_clean(&w->text, 1);
+		ux_out_u8(&w->text, ']');
+		return folded_keep(w, &w->texts[location], err);
 	}
-	return ux_out_bytes(out);
+	size_t size = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		UX_TRY(folded_name(w, &p->frames.data[l->first + i], &name, err));
+		size += 1 + name.size;
+	}
+	uint8_t *text = ux_arena_array(&w->arena, uint8_t, size);
+	if (!text)
+		return ux_arena_fail(&w->arena, err);
+	w->texts[location] = ux_bytes(text, size);
+	for (uint32_t i = l->n; i > 0; i--) {
+		UX_TRY(folded_name(w, &p->frames.data[l->first + i - 1], &name, err));
+		*text++ = ';';
+		if (name.size > 0)
+			memcpy(text, name.data, name.size);
+		text += name.size;
+	}
+	return UX_OK;
 }
 
 static enum ux_code folded_add(struct folded_writer *w, struct ux_bytes text, int64_t count,
@@ -248,22 +300,28 @@ static enum ux_code folded_sample(struct folded_writer *w, const struct ux_profi
 {
 	const struct ux_profile *p = w->profile;
 	const struct ux_profile_thread *thread = &p->threads.data[sample->thread];
+	size_t size = 0;
 	w->stack.size = 0;
-	for (uint32_t s = sample->stack; s != 0; s = p->stacks.data[s].caller)
-		if (!ux_profile_values_append(&w->stack, p->stacks.data[s].location))
+	for (uint32_t s = sample->stack; s != 0; s = p->stacks.data[s].caller) {
+		uint32_t location = p->stacks.data[s].location;
+		if (!ux_profile_values_append(&w->stack, location))
 			return ux_error_nomem(err);
+		if (w->texts[location].size == 0)
+			UX_TRY(folded_location_text(w, location, err));
+		size += w->texts[location].size;
+	}
 	ux_out_reset(&w->line);
 	if (thread->comm != 0) {
 		struct ux_bytes comm = ux_profile_text(p, thread->comm);
 		ux_out_u8(&w->line, ';');
 		ux_out_put(&w->line, comm.data, comm.size);
-		folded_put_clean(&w->line, 1);
+		folded_clean(&w->line, 1);
 	}
-	for (size_t i = w->stack.size; i > 0; i--) {
-		uint32_t location = (uint32_t)w->stack.data[i - 1];
-		struct ux_bytes text = folded_text(w, location);
-		UX_TRY(ux_out_status(&w->texts[location], err));
-		ux_out_put(&w->line, text.data, text.size);
+	uint8_t *to = size > 0 ? ux_out_room(&w->line, size) : NULL;
+	for (size_t i = to ? w->stack.size : 0; i > 0; i--) {
+		struct ux_bytes text = w->texts[w->stack.data[i - 1]];
+		memcpy(to, text.data, text.size);
+		to += text.size;
 	}
 	if (w->line.size == 0)
 		ux_out_cstr(&w->line, ";[no stack]");
@@ -277,12 +335,29 @@ static int folded_compare(const void *a, const void *b)
 	return ux_bytes_cmp(x->text, y->text);
 }
 
-enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_demangle_mode mode,
-			     struct ux_out *out, struct ux_error *err)
+/* Writes " COUNT" and the end of the line. */
+static void folded_put_count(struct ux_out *out, int64_t count)
 {
+	char text[24];
+	size_t at = sizeof(text);
+	uint64_t v = count < 0 ? -(uint64_t)count : (uint64_t)count;
+	text[--at] = '\n';
+	do
+		text[--at] = (char)('0' + v % 10);
+	while ((v /= 10) > 0);
+	if (count < 0)
+		text[--at] = '-';
+	text[--at] = ' ';
+	ux_out_put(out, text + at, sizeof(text) - at);
+}
+
+enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_demangle_mode mode,
+			     struct ux_stream *s, struct ux_error *err)
+{
+	struct ux_out_quota *quota = s->out.quota;
 	ux_cleanup(folded_writer_deinit) struct folded_writer w = {.profile = p, .mode = mode};
-	w.line.quota = out->quota;
-	ux_arena_init(&w.arena, out->quota ? FOLDED_QUOTA_MOST : UX_PROFILE_BYTES_MOST);
+	w.line.quota = w.text.quota = quota;
+	ux_arena_init(&w.arena, quota ? FOLDED_QUOTA_MOST : UX_PROFILE_BYTES_MOST);
 	w.texts = calloc(p->locations.size, sizeof(*w.texts));
 	if (!w.texts)
 		return ux_error_nomem(err);
@@ -295,8 +370,9 @@ enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_de
 		qsort(w.entries.data, w.entries.size, sizeof(*w.entries.data), folded_compare);
 	for (size_t i = 0; i < w.entries.size; i++) {
 		const struct folded_entry *e = &w.entries.data[i];
-		ux_out_put(out, e->text.data, e->text.size);
-		ux_out_fmt(out, " %" PRId64 "\n", e->count);
+		ux_out_put(&s->out, e->text.data, e->text.size);
+		folded_put_count(&s->out, e->count);
+		UX_TRY(ux_stream_pass(s, err));
 	}
-	return ux_out_status(out, err);
+	return ux_out_status(&s->out, err);
 }

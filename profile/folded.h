@@ -7,8 +7,8 @@
 #define UX_FOLDED_H
 
 #include "demangle.h"
-#include "out.h"
 #include "profile.h"
+#include "stream.h"
 
 /* Whether the text's first line is a folded stack. */
 bool ux_folded_is(struct ux_bytes text);
@@ -23,9 +23,10 @@ enum ux_code ux_folded_read(struct ux_bytes text, struct ux_profile *p, struct u
 
 /*
  * Appends the profile as folded stacks, each once, sorted by their bytes, with the sums of value
- * number `type` of their samples. Threads that have a name are the outermost frame. UX_ENOMEM.
+ * number `type` of their samples. Threads that have a name are the outermost frame. A quota of the
+ * stream's buffer bounds all that is written. UX_ENOMEM, codes of the quota and of the stream.
  */
 enum ux_code ux_folded_write(const struct ux_profile *p, size_t type, enum ux_demangle_mode mode,
-			     struct ux_out *out, struct ux_error *err) ux_must;
+			     struct ux_stream *s, struct ux_error *err) ux_must;
 
 #endif

@@ -87,8 +87,8 @@ static enum ux_code output_put_samples(struct ux_request *req,
 	case UX_OUTPUT_PPROF:
 		return ux_stored_profile_write(o->profile, &req->out, &req->err);
 	case UX_OUTPUT_FOLDED:
-		return ux_folded_write(o->profile, viewer.type, UX_DEMANGLE_SHORT, &req->out,
-				       &req->err);
+		s->out.quota = req->out.quota;
+		return ux_folded_write(o->profile, viewer.type, UX_DEMANGLE_SHORT, s, &req->err);
 	case UX_OUTPUT_SPEEDSCOPE:
 		return ux_speedscope_write(o->profile, &viewer, s, &req->err);
 	case UX_OUTPUT_FIREFOX:

@@ -34,12 +34,12 @@ static void drop_parts(struct parts *p)
 
 static void expect_folded(const struct ux_profile *p, const char *type, const char *lines)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_cleanup(ux_stream_deinit) struct ux_stream s = {0};
 	size_t n = 0;
 	assert_int_equal(ux_profile_type_find(p, ux_bytes_cstr(type), &n, NULL), UX_OK);
-	assert_int_equal(ux_folded_write(p, n, UX_DEMANGLE_FULL, &out, NULL), UX_OK);
-	ux_out_u8(&out, 0);
-	assert_string_equal((const char *)out.data, lines);
+	assert_int_equal(ux_folded_write(p, n, UX_DEMANGLE_FULL, &s, NULL), UX_OK);
+	ux_out_u8(&s.out, 0);
+	assert_string_equal((const char *)s.out.data, lines);
 }
 
 static void equal_things_are_there_once_and_values_are_added(void **state)
