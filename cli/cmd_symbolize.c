@@ -52,6 +52,7 @@ struct symbolize_target {
 	const char *word;   /* of --to */
 	const char *suffix; /* of the output's name */
 	bool binary;        /* not for a terminal */
+	bool packed;        /* by gzip */
 	enum ux_code (*write)(const struct ux_profile *p, const struct ux_viewer_options *options,
 			      struct ux_stream *s, struct ux_error *err);
 };
@@ -71,28 +72,18 @@ static enum ux_code symbolize_write_pprof(const struct ux_profile *p,
 	return ux_pprof_write(p, s, err);
 }
 
-static enum ux_code symbolize_write_packed_pprof(const struct ux_profile *p,
-						 const struct ux_viewer_options *options,
-						 struct ux_stream *s, struct ux_error *err)
-{
-	ux_cleanup(ux_gzip_close) struct ux_gzip packed = {0};
-	UX_TRY(ux_gzip_open(&packed, s, err));
-	UX_TRY(symbolize_write_pprof(p, options, &packed.plain, err));
-	return ux_gzip_finish(&packed, err);
-}
-
 enum {
 	SYMBOLIZE_FOLDED,
 	SYMBOLIZE_PPROF,
 };
 
 static const struct symbolize_target symbolize_targets[] = {
-	[SYMBOLIZE_FOLDED] = {"folded", ".folded", false, symbolize_write_folded},
-	[SYMBOLIZE_PPROF] = {"pprof", ".pb.gz", true, symbolize_write_packed_pprof},
-	{NULL, ".pprof", true, symbolize_write_packed_pprof},
-	{NULL, ".pb", true, symbolize_write_pprof},
-	{"speedscope", ".speedscope.json", false, ux_speedscope_write},
-	{"firefox", ".firefox.json", false, ux_firefox_write},
+	[SYMBOLIZE_FOLDED] = {"folded", ".folded", .write = symbolize_write_folded},
+	[SYMBOLIZE_PPROF] = {"pprof", ".pb.gz", true, true, symbolize_write_pprof},
+	{NULL, ".pprof", true, true, symbolize_write_pprof},
+	{NULL, ".pb", .binary = true, .write = symbolize_write_pprof},
+	{"speedscope", ".speedscope.json", .write = ux_speedscope_write},
+	{"firefox", ".firefox.json", .write = ux_firefox_write},
 };
 
 /* The state of the command. */
@@ -124,12 +115,11 @@ static bool symbolize_select(const struct symbolize_values *v, const struct symb
 	return v->to == NULL;
 }
 
-/* Whether a target is what the input is already: then all else is kept. */
-static bool symbolize_is_same(const struct symbolize_job *job)
+/* Whether the output has the format of the input: then all else is kept, packed or not. */
+static bool symbolize_keeps_format(const struct symbolize_job *job)
 {
-	return !job->to ||
-	       (job->to->write == symbolize_write_packed_pprof &&
-		job->c.input.document.format == UX_PROFILE_FORMAT_PPROF && job->c.input.packed);
+	return !job->to || (job->to->write == symbolize_write_pprof &&
+			    job->c.input.document.format == UX_PROFILE_FORMAT_PPROF);
 }
 
 /* Writes the format of the input. */
@@ -158,14 +148,22 @@ static enum ux_code symbolize_write_same(struct symbolize_job *job, struct ux_st
 	return ux_folded_write(&in->profile, job->options.type, job->options.demangle, s, err);
 }
 
-/* The same, packed if the input was. */
-static enum ux_code symbolize_write_as_input(struct symbolize_job *job, struct ux_error *err)
+static enum ux_code symbolize_write_plain(struct symbolize_job *job, struct ux_stream *s,
+					  struct ux_error *err)
+{
+	return symbolize_keeps_format(job)
+		       ? symbolize_write_same(job, s, err)
+		       : job->to->write(&job->c.input.profile, &job->options, s, err);
+}
+
+/* Writes the output, packed as its name says, or as the input was. */
+static enum ux_code symbolize_write(struct symbolize_job *job, struct ux_error *err)
 {
 	ux_cleanup(ux_gzip_close) struct ux_gzip packed = {0};
-	if (!job->c.input.packed)
-		return symbolize_write_same(job, &job->out.stream, err);
+	if (!(job->to ? job->to->packed : job->c.input.packed))
+		return symbolize_write_plain(job, &job->out.stream, err);
 	UX_TRY(ux_gzip_open(&packed, &job->out.stream, err));
-	UX_TRY(symbolize_write_same(job, &packed.plain, err));
+	UX_TRY(symbolize_write_plain(job, &packed.plain, err));
 	return ux_gzip_finish(&packed, err);
 }
 
@@ -187,9 +185,7 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 				    "a binary profile is not written to a terminal; expected "
 				    "-o FILE or --to folded");
 	UX_TRY(ux_output_file_open(&job->out, output, err));
-	UX_TRY(symbolize_is_same(job) ? symbolize_write_as_input(job, err)
-				      : job->to->write(&job->c.input.profile, &job->options,
-						       &job->out.stream, err));
+	UX_TRY(symbolize_write(job, err));
 	return ux_output_file_commit(&job->out, err);
 }
 

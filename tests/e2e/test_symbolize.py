@@ -98,6 +98,18 @@ def test_compression_is_that_of_the_input(recorded):
     assert gzip.decompress(run("-", data=gzip.compress(plain)).stdout) == run("-", data=plain).stdout
 
 
+@pytest.mark.parametrize("name", ["named.pb", "named.pb.gz", "named.pprof"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_profile_of_pprof_keeps_all_else_under_any_name(recorded, tmp_path, name, pack):
+    raw = recorded.SerializeToString()
+    plain = run("-", data=raw).stdout
+    assert plain != raw
+    assert run("-", "-o", tmp_path / name, data=pack(raw)).returncode == 0
+    written = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(written) if name != "named.pb" else written) == plain
+    assert gzip.decompress(run("-", "--to", "pprof", data=pack(raw)).stdout) == plain
+
+
 @pytest.mark.parametrize("disk", ["usual", "gone", "limited"])
 def test_a_large_packed_profile_is_that_of_the_plain_one(recorded, tmp_path, disk):
     """While it is named, it is in a temporary file, if there can be one."""
