@@ -5,6 +5,13 @@
 #include "demangle.h"
 #include "protobuf.h"
 
+void ux_function_table_release_lines(struct ux_function_table *t)
+{
+	free(t->line_of);
+	t->line_of = NULL;
+	ux_out_deinit(&t->lines);
+}
+
 void ux_function_table_deinit(struct ux_function_table *t)
 {
 	ux_out_deinit(&t->strings);
@@ -13,6 +20,7 @@ void ux_function_table_deinit(struct ux_function_table *t)
 	ux_out_deinit(&t->name);
 	free(t->string_of);
 	free(t->function_of);
+	ux_function_table_release_lines(t);
 	ux_string_numbers_deinit(&t->demangled);
 	ux_function_places_deinit(&t->places);
 }
@@ -116,29 +124,85 @@ static enum ux_code function_table_of_frame(struct ux_function_table *t, size_t 
 	return UX_OK;
 }
 
-enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
+/* A number behind the tag of a field; zero is the default and is left out. */
+ux_inline uint8_t *function_table_put_number(uint8_t *p, uint32_t field, uint64_t value)
+{
+	if (value == 0)
+		return p;
+	p = ux_uleb_put(p, (uint64_t)field << 3 | UX_PROTOBUF_VARINT);
+	return ux_uleb_put(p, value);
+}
+
+/* Appends the line of a frame with that function, as a field with that number. */
+static void function_table_line(const struct ux_function_fields *fields, uint64_t function,
+				const struct ux_profile_frame *frame, uint32_t number,
+				struct ux_out *out)
+{
+	enum {
+		ULEB_MOST = 10,
+		MOST = ULEB_MOST + 1 + 3 * 2 * ULEB_MOST,
+	};
+	static_assert(MOST < 0x80, "the size of a line is one byte");
+	uint8_t *start = ux_out_room(out, MOST);
+	if (!start)
+		return;
+	uint8_t *size = ux_uleb_put(start, (uint64_t)number << 3 | UX_PROTOBUF_BYTES);
+	uint8_t *p = ux_uleb_put(size + 1, (uint64_t)fields->line_function << 3);
+	p = ux_uleb_put(p, function);
+	p = function_table_put_number(p, fields->line_line, frame->line);
+	p = function_table_put_number(p, fields->line_column, frame->column);
+	*size = (uint8_t)(p - size - 1);
+	out->size -= MOST - (size_t)(p - start);
+}
+
+/* Whether two frames are of the same function. */
+ux_inline bool function_table_is_same(const struct ux_profile_frame *a,
+				      const struct ux_profile_frame *b)
+{
+	return a->name == b->name && a->linkage == b->linkage && a->file == b->file &&
+	       a->start_line == b->start_line;
+}
+
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
 				       struct ux_error *err)
 {
-	uint64_t function = 0;
-	for (size_t i = first; i < t->profile->frames.size; i++)
-		UX_TRY(function_table_of_frame(t, i, &function, err));
-	return UX_OK;
+	enum {
+		RECENT = 64
+	};
+	/* The frames of some functions that came last: neighbours have the same ones. */
+	const struct ux_profile_frame *recent[RECENT] = {0};
+	uint64_t functions[RECENT] = {0};
+	const struct ux_profile_frame *frames = t->profile->frames.data;
+	const size_t n = t->profile->frames.size - first;
+	t->first_line = first;
+	t->line_of = malloc((n + 1) * sizeof(*t->line_of));
+	if (!t->line_of)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_profile_frame *frame = &frames[first + i];
+		const size_t at = (frame->name ^ frame->linkage ^ frame->file) % RECENT;
+		t->line_of[i] = (uint32_t)t->lines.size;
+		if (!recent[at] || !function_table_is_same(recent[at], frame))
+			UX_TRY(function_table_add(t, frame, &functions[at], err));
+		recent[at] = frame;
+		function_table_line(t->fields, functions[at], frame, number, &t->lines);
+	}
+	t->line_of[n] = (uint32_t)t->lines.size;
+	if (t->lines.size > UINT32_MAX)
+		return ux_error_set(err, UX_ELIMIT, "the lines of the locations have over %u bytes",
+				    UINT32_MAX);
+	return ux_out_status(&t->lines, err);
 }
 
 enum ux_code ux_function_table_lines(struct ux_function_table *t,
 				     const struct ux_profile_location *l, uint32_t number,
 				     struct ux_out *message, struct ux_error *err)
 {
-	const struct ux_function_fields *fields = t->fields;
 	for (uint32_t i = 0; i < l->n; i++) {
-		const struct ux_profile_frame *frame = &t->profile->frames.data[l->first + i];
 		uint64_t function = 0;
 		UX_TRY(function_table_of_frame(t, l->first + i, &function, err));
-		ux_out_reset(&t->inner);
-		ux_protobuf_put_uint(&t->inner, fields->line_function, function);
-		ux_protobuf_put_nonzero(&t->inner, fields->line_line, frame->line);
-		ux_protobuf_put_nonzero(&t->inner, fields->line_column, frame->column);
-		ux_protobuf_put_message(message, number, &t->inner);
+		function_table_line(t->fields, function, &t->profile->frames.data[l->first + i],
+				    number, message);
 	}
 	return UX_OK;
 }

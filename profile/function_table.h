@@ -54,6 +54,11 @@ struct ux_function_table {
 	struct ux_string_numbers demangled; /* number in the message, by linkage name */
 	struct ux_function_places places;   /* of functions that are appended */
 	uint32_t *function_of; /* of each frame: its function's place plus 1, or 0; malloc'ed */
+	/* Of prepared frames, from number first_line on: where each one's line begins in `lines`,
+	 * and where the last one ends; malloc'ed. */
+	uint32_t *line_of;
+	size_t first_line;
+	struct ux_out lines;
 	struct ux_out inner;
 	struct ux_out name;
 };
@@ -74,22 +79,37 @@ uint64_t ux_function_table_put(struct ux_function_table *t, struct ux_bytes text
 uint64_t ux_function_table_string(struct ux_function_table *t, uint32_t string);
 
 /*
- * Appends the functions of all frames from number `first` on, in their order. That saves time where
- * most of them are needed: neighbours often have the same function. UX_ENOMEM.
+ * Appends the functions of all frames from number `first` on, in their order, and keeps their lines
+ * as fields with that number. That saves time where most of them are needed: neighbours often have
+ * the same function. UX_ENOMEM, UX_ELIMIT: the lines have over 4 GiB.
  */
-enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first,
+enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first, uint32_t number,
 				       struct ux_error *err) ux_must;
 
-/* Prefetches what ux_function_table_lines() reads of a location. */
+/* The lines of a location whose frames were prepared. Valid as long as the table. */
+static inline struct ux_bytes ux_function_table_lines_of(const struct ux_function_table *t,
+							 const struct ux_profile_location *l)
+{
+	const uint32_t *at = &t->line_of[l->first - t->first_line];
+	return ux_bytes(t->lines.data + at[0], at[l->n] - at[0]);
+}
+
+/* Releases the lines that were prepared, once they are written. */
+void ux_function_table_release_lines(struct ux_function_table *t);
+
+/* Prefetches where the lines are, and the lines, once it is known where they are. */
+static inline void ux_function_table_expect_place(const struct ux_function_table *t,
+						  const struct ux_profile_location *l)
+{
+	if (l->n > 0 && l->first >= t->first_line)
+		__builtin_prefetch(&t->line_of[l->first - t->first_line]);
+}
+
 static inline void ux_function_table_expect(const struct ux_function_table *t,
 					    const struct ux_profile_location *l)
 {
-	if (l->n == 0)
-		return;
-	const struct ux_profile_frame *frames = &t->profile->frames.data[l->first];
-	__builtin_prefetch(frames);
-	__builtin_prefetch(frames + l->n - 1);
-	__builtin_prefetch(&t->function_of[l->first]);
+	if (l->n > 0 && l->first >= t->first_line)
+		__builtin_prefetch(t->lines.data + t->line_of[l->first - t->first_line]);
 }
 
 /* Appends the lines of a location, as fields with that number, to a message. UX_ENOMEM. */

@@ -3,6 +3,7 @@
 #include "pprof.h"
 
 #include "pprof_fields.h"
+#include "pprof_location.h"
 #include "protobuf.h"
 
 #define SECTION "pprof profile"
@@ -31,13 +32,24 @@ enum {
 	PPROF_INDEXED = 2 * (sizeof(struct pprof_function) + 24)
 };
 
+/* The part of the message from the first to the last field with some number. */
+struct pprof_part {
+	const uint8_t *start; /* NULL: there is none */
+	const uint8_t *end;
+	uint32_t n; /* fields */
+};
+
 /* The state of reading. */
 struct pprof_reader {
 	struct ux_pprof *file;
 	struct ux_profile *profile;
+	struct pprof_part parts[PPROF_PERIOD_TYPE + 1]; /* by number of the field */
 	struct pprof_numbers strings; /* number in the profile of each string of the file */
 	struct pprof_mappings mappings;
 	struct ux_profile_numbers mapping_of; /* index by ID */
+	/* The mapping of the last location: most have that of the one before. NULL: none. */
+	const struct pprof_mapping *mapping;
+	uint64_t mapping_id;
 	struct pprof_functions functions;
 	struct ux_profile_numbers function_of; /* index by ID */
 	/* Location of the profile, by ID. Empty as long as IDs count from 1 on in the order of the
@@ -59,17 +71,29 @@ static void pprof_reader_deinit(struct pprof_reader *r)
 	ux_profile_frames_deinit(&r->frames);
 }
 
+/* Whether the message may be a ValueType: numbers alone, where OTLP has messages. */
+static bool pprof_is_value_type(struct ux_cur c)
+{
+	bool some = false;
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f); some = true)
+		if (f.wire != UX_PROTOBUF_VARINT || f.number > PPROF_UNIT)
+			return false;
+	return some && !c.failed;
+}
+
 bool ux_pprof_is(struct ux_bytes bytes)
 {
 	struct ux_cur c = ux_cur_make(bytes, SECTION, false);
-	bool strings = false;
+	bool strings = false, types = true, samples = false;
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
 		if (f.number <= PPROF_STRING_TABLE && f.wire != UX_PROTOBUF_BYTES)
 			return false;
 		strings |= f.number == PPROF_STRING_TABLE;
+		samples |= f.number == PPROF_SAMPLE;
+		types &= f.number != PPROF_SAMPLE_TYPE || pprof_is_value_type(f.bytes);
 	}
-	/* A damaged end is for the reader to report. */
-	return strings;
+	/* The reader reports a damaged end, also of a file that ends before its strings. */
+	return strings || (samples && types && c.failed);
 }
 
 /* The number in the profile of a string of the file. */
@@ -217,15 +241,24 @@ static enum ux_code pprof_read_line(struct pprof_reader *r, struct ux_cur c, str
 	return ux_profile_frames_append(&r->frames, frame) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Sets what the address of a location means. */
-static void pprof_place(const struct pprof_reader *r, uint64_t mapping,
-			struct ux_profile_location *l)
+/* The mapping with that ID, or NULL. */
+static const struct pprof_mapping *pprof_mapping_of(struct pprof_reader *r, uint64_t id)
 {
-	const uint32_t *index = ux_profile_numbers_find(&r->mapping_of, mapping);
+	if (r->mapping && r->mapping_id == id)
+		return r->mapping;
+	const uint32_t *index = ux_profile_numbers_find(&r->mapping_of, id);
+	r->mapping = index ? &r->mappings.data[*index] : NULL;
+	r->mapping_id = id;
+	return r->mapping;
+}
+
+/* Sets what the address of a location means. */
+static void pprof_place(struct pprof_reader *r, uint64_t mapping, struct ux_profile_location *l)
+{
+	const struct pprof_mapping *m = pprof_mapping_of(r, mapping);
 	l->kind = UX_PROFILE_ADDRESS;
-	if (!index)
+	if (!m)
 		return;
-	const struct pprof_mapping *m = &r->mappings.data[*index];
 	l->module = m->module;
 	enum ux_profile_module_kind kind = r->profile->modules.data[m->module].kind;
 	if (kind != UX_PROFILE_FILE && kind != UX_PROFILE_VDSO)
@@ -262,32 +295,42 @@ static uint32_t pprof_location(const struct pprof_reader *r, uint64_t id)
 	return number ? *number : 0;
 }
 
-static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
-					struct ux_error *err)
+/* Reads the fields of any location. */
+static enum ux_code pprof_read_fields(struct pprof_reader *r, struct ux_cur c,
+				      struct ux_pprof_small *ret, struct ux_error *err)
 {
-	struct ux_profile_location location = {0};
-	uint64_t id = 0, mapping = 0;
-	r->frames.size = 0;
+	*ret = (struct ux_pprof_small){0};
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
 		if (f.number == PPROF_LOCATION_ID)
-			id = f.value;
+			ret->id = f.value;
 		else if (f.number == PPROF_LOCATION_MAPPING)
-			mapping = f.value;
+			ret->mapping = f.value;
 		else if (f.number == PPROF_LOCATION_ADDRESS)
-			location.address = f.value;
+			ret->address = f.value;
 		else if (f.number == PPROF_LOCATION_LINE && ux_protobuf_is_message(&c, &f))
 			UX_TRY(pprof_read_line(r, f.bytes, err));
 	}
-	UX_TRY(ux_cur_status(&c, err));
+	return ux_cur_status(&c, err);
+}
+
+static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
+					struct ux_error *err)
+{
+	struct ux_pprof_small fields;
+	r->frames.size = 0;
+	if (!ux_pprof_small_read(&c, r->file->bytes.data + r->file->bytes.size, &fields))
+		UX_TRY(pprof_read_fields(r, c, &fields, err));
+	struct ux_profile_location location = {.address = fields.address};
 	uint32_t number = 0;
 	if (location.address != 0)
-		pprof_place(r, mapping, &location);
+		pprof_place(r, fields.mapping, &location);
 	location.named = r->frames.size > 0;
 	for (size_t i = 0; i + 1 < r->frames.size; i++)
 		r->frames.data[i].inlined = true;
 	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
-	UX_TRY(ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err));
-	return pprof_index_location(r, id, number, err);
+	if (location.named)
+		UX_TRY(ux_profile_name(r->profile, number, r->frames.data, r->frames.size, err));
+	return pprof_index_location(r, fields.id, number, err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -348,6 +391,7 @@ static enum ux_code pprof_read_type(struct pprof_reader *r, struct ux_cur c,
 
 /* --- the message ------------------------------------------------------------------------------ */
 
+/* Reads a field that refers to strings alone, or to nothing. */
 static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_protobuf_field *f,
 				    struct ux_error *err)
 {
@@ -364,6 +408,22 @@ static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_prot
 		return pprof_read_function(r, f->bytes, err);
 	case PPROF_MAPPING:
 		return pprof_read_mapping(r, f->bytes, err);
+	case PPROF_LOCATION:
+		return pprof_read_location(r, f->bytes, err);
+	case PPROF_SAMPLE:
+		return pprof_read_sample(r, f->bytes, err);
+	default:
+		return UX_OK;
+	}
+}
+
+/* Reads what refers to nothing, and notes where the other fields are. The cursor fails at a field
+ * that has to be a message and is none. */
+static enum ux_code pprof_read_first(struct pprof_reader *r, struct ux_cur *c,
+				     const struct ux_protobuf_field *f, struct ux_error *err)
+{
+	struct ux_profile *p = r->profile;
+	switch (f->number) {
 	case PPROF_TIME_NANOS:
 		p->start_ns = f->value;
 		return UX_OK;
@@ -373,51 +433,61 @@ static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_prot
 	case PPROF_PERIOD:
 		p->period = (int64_t)f->value;
 		return UX_OK;
+	case PPROF_STRING_TABLE:
+		return ux_protobuf_is_message(c, f) ? pprof_read_string(r, f, err) : UX_OK;
 	default:
-		return UX_OK;
+		break;
 	}
+	if (f->number > PPROF_STRING_TABLE && f->number != PPROF_PERIOD_TYPE)
+		return UX_OK;
+	struct pprof_part *part = &r->parts[f->number];
+	if (!ux_protobuf_is_message(c, f))
+		return UX_OK;
+	if (!part->start)
+		part->start = f->whole.data;
+	part->end = f->whole.data + f->whole.size;
+	part->n++;
+	return UX_OK;
 }
 
-/*
- * Fields may come in any order, and refer to each other by ID, so the message is read four times:
- * strings; then what refers to strings alone; then locations; then samples.
- */
-static enum ux_code pprof_read_pass(struct pprof_reader *r, unsigned pass, struct ux_error *err)
+/* Reads the fields with some number. */
+static enum ux_code pprof_read_part(struct pprof_reader *r, uint32_t number, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(r->file->bytes, SECTION, false);
-	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {
-		bool integer = f.number == PPROF_TIME_NANOS || f.number == PPROF_DURATION_NANOS ||
-			       f.number == PPROF_PERIOD;
-		bool known = f.number <= PPROF_STRING_TABLE || f.number == PPROF_PERIOD_TYPE;
-		if (known && !integer && !ux_protobuf_is_message(&c, &f))
+	const struct pprof_part *part = &r->parts[number];
+	if (!part->start)
+		return UX_OK;
+	ux_cur_pass(&c, (uint64_t)(part->start - c.pos));
+	while (c.pos < part->end) {
+		struct ux_protobuf_field f;
+		if (!ux_protobuf_next(&c, &f))
 			break;
-		if (pass == 0 && f.number == PPROF_STRING_TABLE)
-			UX_TRY(pprof_read_string(r, &f, err));
-		else if (pass == 1)
+		if (f.number == number)
 			UX_TRY(pprof_read_head(r, &f, err));
-		else if (pass == 2 && f.number == PPROF_LOCATION)
-			UX_TRY(pprof_read_location(r, f.bytes, err));
-		else if (pass == 3 && f.number == PPROF_SAMPLE)
-			UX_TRY(pprof_read_sample(r, f.bytes, err));
 	}
 	return ux_cur_status(&c, err);
 }
 
+/*
+ * Fields may come in any order, and refer to each other by ID, so that what others refer to is read
+ * first. Only the first time all of the message is walked.
+ */
 enum ux_code ux_pprof_read(struct ux_pprof *f, struct ux_bytes bytes, struct ux_profile *p,
 			   struct ux_error *err)
 {
-	enum {
-		PASSES = 4
-	};
+	static const uint32_t order[] = {PPROF_SAMPLE_TYPE, PPROF_PERIOD_TYPE, PPROF_FUNCTION,
+					 PPROF_MAPPING,     PPROF_LOCATION,    PPROF_SAMPLE};
 	*f = (struct ux_pprof){.bytes = bytes, .first_location = (uint32_t)p->locations.size};
 	ux_cleanup(pprof_reader_deinit) struct pprof_reader r = {.file = f, .profile = p};
-	for (unsigned pass = 0; pass < PASSES; pass++) {
-		UX_TRY(pprof_read_pass(&r, pass, err));
-		if (pass == 0)
-			f->n_strings = (uint32_t)r.strings.size;
-		if (r.strings.size == 0 && !pprof_numbers_append(&r.strings, 0))
-			return ux_error_nomem(err);
-	}
+	struct ux_cur c = ux_cur_make(bytes, SECTION, false);
+	for (struct ux_protobuf_field field; ux_protobuf_next(&c, &field);)
+		UX_TRY(pprof_read_first(&r, &c, &field, err));
+	UX_TRY(ux_cur_status(&c, err));
+	f->n_strings = (uint32_t)r.strings.size;
+	if (r.strings.size == 0 && !pprof_numbers_append(&r.strings, 0))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < ux_countof(order); i++)
+		UX_TRY(pprof_read_part(&r, order[i], err));
 	f->n_frames = p->frames.size;
 	return UX_OK;
 }

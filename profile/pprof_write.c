@@ -5,6 +5,7 @@
 
 #include "function_table.h"
 #include "pprof_fields.h"
+#include "pprof_location.h"
 #include "protobuf.h"
 
 static const struct ux_function_fields pprof_function_fields = {
@@ -24,6 +25,7 @@ static const struct ux_function_fields pprof_function_fields = {
 struct pprof_writer {
 	const struct ux_profile *profile;
 	struct ux_out *out;
+	const uint8_t *end;    /* of the message that is rewritten */
 	struct ux_out message; /* one that is being written */
 	struct ux_out inner;   /* one inside of that */
 	struct ux_function_table table;
@@ -46,6 +48,9 @@ static void pprof_has_add(struct pprof_has *has, const struct ux_profile *p,
 {
 	has->functions = true;
 	has->inlines |= l->n > 1;
+	if (has->filenames &&
+	    has->lines) /* the frames of a location are far from those of the next */
+		return;
 	for (uint32_t i = 0; i < l->n; i++) {
 		has->filenames |= p->frames.data[l->first + i].file != 0;
 		has->lines |= p->frames.data[l->first + i].line != 0;
@@ -67,13 +72,33 @@ static enum ux_code pprof_rewrite_location(struct pprof_writer *w, struct ux_cur
 					   const struct ux_profile_location *l,
 					   struct ux_error *err)
 {
-	ux_out_reset(&w->message);
-	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
-		if (f.number != PPROF_LOCATION_LINE && f.number != PPROF_LOCATION_FOLDED)
-			ux_out_put(&w->message, f.whole.data, f.whole.size);
-	UX_TRY(ux_cur_status(&c, err));
-	UX_TRY(ux_function_table_lines(&w->table, l, PPROF_LOCATION_LINE, &w->message, err));
-	ux_protobuf_put_message(w->out, PPROF_LOCATION, &w->message);
+	enum {
+		HEAD_MOST = 11 /* bytes of a tag and a size */
+	};
+	const struct ux_bytes lines = ux_function_table_lines_of(&w->table, l);
+	struct ux_bytes content = ux_bytes(c.pos, ux_cur_left(&c));
+	struct ux_pprof_small small;
+	if (!ux_pprof_small_read(&c, w->end, &small)) {
+		ux_out_reset(&w->message);
+		for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
+			if (f.number != PPROF_LOCATION_LINE && f.number != PPROF_LOCATION_FOLDED)
+				ux_out_put(&w->message, f.whole.data, f.whole.size);
+		UX_TRY(ux_cur_status(&c, err));
+		UX_TRY(ux_out_status(&w->message, err));
+		content = ux_out_bytes(&w->message);
+	}
+	const size_t most = HEAD_MOST + content.size + lines.size;
+	uint8_t *start = ux_out_room(w->out, most), *p = start;
+	if (!start)
+		return ux_out_status(w->out, err);
+	*p++ = PPROF_LOCATION << 3 | UX_PROTOBUF_BYTES;
+	p = ux_uleb_put(p, content.size + lines.size);
+	if (content.size > 0)
+		memcpy(p, content.data, content.size);
+	p += content.size;
+	memcpy(p, lines.data, lines.size);
+	p += lines.size;
+	w->out->size -= most - (size_t)(p - start);
 	return UX_OK;
 }
 
@@ -111,17 +136,22 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 					 struct ux_error *err)
 {
 	enum {
-		AHEAD = 8 /* locations: each takes as long as one miss of the caches */
+		/* Locations. Each takes as long as one miss of the caches; of its lines it is first
+		 * prefetched where they are, then they are. */
+		AHEAD = 8
 	};
 	struct ux_cur c = ux_cur_make(f->bytes, NULL, false);
 	uint32_t location = f->first_location, module = 1;
 	for (struct ux_protobuf_field field; ux_protobuf_next(&c, &field);) {
 		const struct ux_profile_location *l = NULL;
 		if (field.number == PPROF_LOCATION) {
-			if (location + AHEAD < w->profile->locations.size)
-				ux_function_table_expect(
-					&w->table, &w->profile->locations.data[location + AHEAD]);
-			l = &w->profile->locations.data[location++];
+			const size_t left = w->profile->locations.size - location;
+			l = &w->profile->locations.data[location];
+			if (left > 2 * AHEAD)
+				ux_function_table_expect_place(&w->table, l + 2 * AHEAD);
+			if (left > AHEAD)
+				ux_function_table_expect(&w->table, l + AHEAD);
+			location++;
 		}
 		if (l && pprof_is_new(l))
 			UX_TRY(pprof_rewrite_location(w, field.bytes, l, err));
@@ -138,10 +168,11 @@ static enum ux_code pprof_rewrite_fields(struct pprof_writer *w, const struct ux
 enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile *p,
 			      struct ux_stream *s, struct ux_error *err)
 {
-	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {.profile = p, .out = &s->out};
+	ux_cleanup(pprof_writer_deinit) struct pprof_writer w = {
+		.profile = p, .out = &s->out, .end = f->bytes.data + f->bytes.size};
 	UX_TRY(ux_function_table_init(&w.table, p, &pprof_function_fields, f->n_strings,
 				      f->function_max + 1, err));
-	UX_TRY(ux_function_table_prepare(&w.table, f->n_frames, err));
+	UX_TRY(ux_function_table_prepare(&w.table, f->n_frames, PPROF_LOCATION_LINE, err));
 	ux_cleanup(ux_free_ptr) struct pprof_has *has = calloc(p->modules.size, sizeof(*has));
 	if (!has)
 		return ux_error_nomem(err);
@@ -151,6 +182,7 @@ enum ux_code ux_pprof_rewrite(const struct ux_pprof *f, const struct ux_profile 
 			pprof_has_add(&has[l->module], p, l);
 	}
 	UX_TRY(pprof_rewrite_fields(&w, f, has, s, err));
+	ux_function_table_release_lines(&w.table);
 	return ux_function_table_write(&w.table, &s->out, err);
 }
 

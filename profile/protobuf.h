@@ -25,9 +25,31 @@ struct ux_protobuf_field {
 	struct ux_bytes whole; /* the field with its tag, to be copied */
 };
 
+/*
+ * Most fields of large messages are small messages: a tag of one byte, and less than 128 bytes.
+ * They are read without a look at each of these bytes.
+ */
+ux_inline bool ux_protobuf_next_small(struct ux_cur *c, struct ux_protobuf_field *ret)
+{
+	const uint8_t *p = c->pos;
+	const size_t left = ux_cur_left(c);
+	if (left < 2 || (p[0] & 0x87) != UX_PROTOBUF_BYTES || p[0] < 0x08 || p[1] > 0x7f ||
+	    p[1] > left - 2)
+		return false;
+	ret->number = p[0] >> 3;
+	ret->wire = UX_PROTOBUF_BYTES;
+	ret->value = p[1];
+	ret->whole = ux_bytes(p, 2 + (size_t)p[1]);
+	ux_cur_pass(c, 2);
+	ret->bytes = ux_cur_sub(c, p[1]);
+	return true;
+}
+
 /* Reads the next field. False at the end, and when the cursor has failed. */
 static inline bool ux_protobuf_next(struct ux_cur *c, struct ux_protobuf_field *ret)
 {
+	if (ux_likely(ux_protobuf_next_small(c, ret)))
+		return true;
 	if (!ux_cur_more(c))
 		return false;
 	const uint8_t *start = c->pos;

@@ -462,7 +462,9 @@ def test_the_output_name_selects_the_format(recorded, tmp_path):
     (b"main;f\nno count\n", ["not a profile"]),
     (b"main;f 1\nmain;g\n", ["line 2"]),
     (gzip.compress(b"main;f 1\n")[:-9], ["standard input"]),
-], ids=["empty", "elf", "text", "line", "cut"])
+    # pprof: a type of values and two samples, of which the second is cut, before any string
+    (b"\n\4\10\1\20\2" + b"\22\6\n\1\1\22\1\5" + b"\22\6\n\1", ["pprof profile+0x10", "ends too early"]),
+], ids=["empty", "elf", "text", "line", "cut", "cut pprof"])
 def test_what_is_no_profile_is_refused(data, words):
     done = run("-", data=data)
     assert (done.returncode, done.stdout) == (1, b"")

@@ -193,6 +193,96 @@ static void names_are_added_and_all_else_is_kept(void **state)
 	ux_stream_deinit(&plain);
 }
 
+/* Location number i of a message of many: addresses of 1 to 10 bytes, some of which lack a field,
+ * have them in another order or an unknown one. */
+static void put_location(struct ux_out *out, uint64_t i)
+{
+	struct ux_out inner = {0};
+	const uint64_t address = i == 0 ? 0 : UINT64_MAX >> (i % 64);
+	if (i % 7 == 3)
+		ux_protobuf_put_uint(&inner, PPROF_LOCATION_ADDRESS, address);
+	ux_protobuf_put_uint(&inner, PPROF_LOCATION_ID, 5 * i + 7);
+	if (i % 5 != 4)
+		ux_protobuf_put_uint(&inner, PPROF_LOCATION_MAPPING, 1);
+	if (i % 7 != 3)
+		ux_protobuf_put_uint(&inner, PPROF_LOCATION_ADDRESS, address);
+	if (i % 11 == 5)
+		ux_protobuf_put_uint(&inner, UNKNOWN_FIELD, i);
+	ux_protobuf_put_bytes(out, PPROF_LOCATION, ux_out_bytes(&inner));
+	ux_out_deinit(&inner);
+}
+
+/* The number in a field of a message; 0: there is none. */
+static uint64_t field_of(struct ux_bytes message, uint32_t number)
+{
+	uint64_t value = 0;
+	struct ux_cur c = ux_cur_make(message, NULL, false);
+	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
+		value = f.number == number ? f.value : value;
+	assert_false(c.failed);
+	return value;
+}
+
+static void locations_of_any_form_keep_their_fields_and_get_their_lines(void **state)
+{
+	(void)state;
+	enum {
+		LOCATIONS = 500
+	};
+	struct ux_out out = {0};
+	struct ux_stream named = {0};
+	struct ux_pprof f;
+	struct ux_profile p;
+	for (size_t i = 0; i < 3; i++)
+		ux_protobuf_put_bytes(&out, PPROF_STRING_TABLE, ux_bytes_cstr(i ? "x" : ""));
+	put_message(&out, PPROF_MAPPING,
+		    FIELDS({PPROF_MAPPING_ID, 1}, {PPROF_MAPPING_FILENAME, 1}));
+	for (uint64_t i = 0; i < LOCATIONS; i++)
+		put_location(&out, i);
+	read_profile(&f, ux_out_bytes(&out), &p);
+	assert_int_equal(f.n_locations, LOCATIONS);
+	for (uint32_t i = 0; i < LOCATIONS; i++) {
+		const struct ux_profile_location *l = &p.locations.data[f.first_location + i];
+		struct ux_profile_frame frame = {.linkage = string_of(&p, i % 3 ? "f" : "g"),
+						 .line = i * i * i + 1};
+		const bool placed = i > 0 && i % 5 != 4;
+		assert_int_equal(l->address, i == 0 ? 0 : UINT64_MAX >> (i % 64));
+		assert_int_equal(l->module, placed ? 1 : 0);
+		if (i % 4 != 0)
+			assert_int_equal(ux_profile_name(&p, f.first_location + i, &frame, 1, NULL),
+					 UX_OK);
+	}
+	assert_int_equal(ux_pprof_rewrite(&f, &p, &named, NULL), UX_OK);
+	struct ux_cur before = ux_cur_make(ux_out_bytes(&out), NULL, false);
+	struct ux_cur after = ux_cur_make(ux_out_bytes(&named.out), NULL, false);
+	uint64_t i = 0;
+	for (struct ux_protobuf_field a, b; ux_protobuf_next(&before, &a);) {
+		assert_true(ux_protobuf_next(&after, &b));
+		if (a.number != PPROF_LOCATION)
+			continue;
+		const struct ux_bytes old = ux_protobuf_text(&a), new = ux_protobuf_text(&b);
+		assert_true(ux_bytes_starts(new, old));
+		assert_int_equal(new.size > old.size, i % 4 != 0);
+		struct ux_cur line = ux_cur_make(new, NULL, false);
+		struct ux_protobuf_field one;
+		ux_cur_skip(&line, old.size);
+		if (i % 4 != 0) {
+			assert_true(ux_protobuf_next(&line, &one));
+			assert_int_equal(one.number, PPROF_LOCATION_LINE);
+			assert_int_equal(field_of(ux_protobuf_text(&one), PPROF_LINE_LINE),
+					 i * i * i + 1);
+			assert_int_equal(field_of(ux_protobuf_text(&one), PPROF_LINE_FUNCTION),
+					 i % 3 ? 1 : 2);
+		}
+		assert_false(ux_cur_more(&line));
+		i++;
+	}
+	assert_int_equal(i, LOCATIONS);
+	ux_profile_deinit(&p);
+	ux_out_deinit(&out);
+	ux_stream_deinit(&named);
+}
+
 static void a_new_profile_says_the_same(void **state)
 {
 	(void)state;
@@ -344,6 +434,7 @@ int main(void)
 		UX_TEST(a_profile_has_its_samples_and_places),
 		UX_TEST(without_new_names_the_bytes_are_the_same),
 		UX_TEST(names_are_added_and_all_else_is_kept),
+		UX_TEST(locations_of_any_form_keep_their_fields_and_get_their_lines),
 		UX_TEST(a_new_profile_says_the_same),
 		UX_TEST(damage_is_an_error_and_nothing_worse),
 		UX_TEST(dangling_numbers_are_named_with_their_offset),
