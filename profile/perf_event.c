@@ -228,6 +228,7 @@ static void perf_parse_registers(struct ux_cur *c, uint64_t mask, struct ux_perf
 	ux_cur_skip(&ip, WORD * (uint64_t)__builtin_popcountll(mask & (((uint64_t)1 << bit) - 1)));
 	ret->user_ip = ux_cur_u64(&ip);
 	ret->registers = values;
+	ret->registers32 = abi == UX_PERF_ABI_32;
 }
 
 /* The fields behind the period. */

@@ -64,6 +64,7 @@ struct ux_perf_sample {
 	struct ux_bytes branches;  /* of 24 bytes, the newest first */
 	uint64_t user_ip;          /* of the registers; 0: it has none */
 	struct ux_bytes registers; /* values of those in the event's mask; empty: it has none */
+	bool registers32;          /* they are of a 32-bit process */
 	struct ux_bytes stack;     /* copy of the top of the user's stack */
 	bool has_stack;            /* the event copies stacks, and there was one */
 };

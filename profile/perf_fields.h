@@ -72,6 +72,12 @@ enum {
 	UX_PERF_SAMPLE_IDENTIFIER = 1 << 16, /* comes first, and last in other records */
 };
 
+/* What the registers of a sample are of. 0: a thread of the kernel, which has none. */
+enum {
+	UX_PERF_ABI_32 = 1,
+	UX_PERF_ABI_64 = 2,
+};
+
 /* Bits of read_format. */
 enum {
 	UX_PERF_READ_ENABLED = 1 << 0,

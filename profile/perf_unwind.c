@@ -4,11 +4,6 @@
 
 #include "profile_unwind.h"
 
-enum {
-	SP_X86_64 = 7, /* DWARF's numbers */
-	SP_ARM64 = 31,
-};
-
 /* What the search for the code at an address needs. */
 struct perf_unwind_place {
 	struct ux_perf_reader *reader;
@@ -32,41 +27,34 @@ static struct ux_unwind_place perf_unwind_find(void *ctx, uint64_t address)
 	return place;
 }
 
-/* Sets the registers that DWARF numbers otherwise than perf does; perf's number 16 is r8. */
-static void perf_unwind_set_x86_64(struct ux_unwind_thread *t, unsigned bit, uint64_t v)
-{
-	static const uint8_t numbers[] = {0, 3, 2, 1, 4, 5, 6, 7};
-	enum {
-		IP = 8,
-		R8 = 16,
-		R15 = 23,
-		DWARF_R8 = 8,
-	};
-	unsigned number = UX_CFI_REGISTERS;
-	if (bit < ux_countof(numbers))
-		number = numbers[bit];
-	else if (bit == IP)
-		t->pc = v;
-	else if (bit >= R8 && bit <= R15)
-		number = bit - R8 + DWARF_R8;
-	if (number < UX_CFI_REGISTERS) {
-		t->registers[number] = v;
-		t->known |= (uint64_t)1 << number;
-	}
-}
+/* Of a machine: the register of DWARF for each of perf's, and where perf has the pc. */
+struct perf_unwind_registers {
+	enum ux_unwind_machine machine;
+	unsigned pc; /* of perf */
+	unsigned sp; /* of DWARF */
+	uint8_t n;   /* registers of perf that are listed */
+	uint8_t numbers[33];
+};
 
-static void perf_unwind_set_arm64(struct ux_unwind_thread *t, unsigned bit, uint64_t v)
-{
-	enum {
-		PC = 32
-	};
-	if (bit == PC) {
-		t->pc = v;
-	} else if (bit < PC) {
-		t->registers[bit] = v;
-		t->known |= (uint64_t)1 << bit;
-	}
-}
+enum {
+	OTHER = UX_CFI_REGISTERS, /* perf's register has no column in DWARF's rows */
+};
+
+/* Flags and segments follow the pc of x86, and behind them r8 to r15, which 32-bit processes lack.
+ * perf has the stack pointer and the link register of 32-bit arm where those of arm64 are. */
+static const struct perf_unwind_registers perf_unwind_machines[] = {
+	{UX_UNWIND_X86_64, UX_PERF_X86_64_IP, .sp = 7, .n = 24,
+	 .numbers = {0,     3,     2,     1,     4, 5, 6,  7,  OTHER, OTHER, OTHER, OTHER,
+		     OTHER, OTHER, OTHER, OTHER, 8, 9, 10, 11, 12,    13,    14,    15}},
+	{UX_UNWIND_I386, UX_PERF_X86_64_IP, .sp = 4, .n = 8, .numbers = {0, 3, 1, 2, 6, 7, 5, 4}},
+	{UX_UNWIND_ARM64, UX_PERF_ARM64_PC, .sp = 31, .n = 32,
+	 .numbers = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+		     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}},
+	{UX_UNWIND_ARM, UX_PERF_ARM64_PC, .sp = 13, .n = 32,
+	 .numbers = {0,     1,     2,     3,     4,     5,     6,     7,     8,     9,     10,
+		     11,    12,    OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER,
+		     OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, OTHER, 14,    13}},
+};
 
 /* The state of a sample's thread. False: its registers are those of another machine. */
 static bool perf_unwind_thread(const struct ux_perf_reader *r, const struct ux_perf_event *event,
@@ -76,10 +64,12 @@ static bool perf_unwind_thread(const struct ux_perf_reader *r, const struct ux_p
 	int ip = ux_perf_ip_register(mask);
 	if (ip < 0 || sample->registers.size == 0 || sample->stack.size == 0)
 		return false;
-	bool arm64 = ip == UX_PERF_ARM64_PC;
-	unsigned sp = arm64 ? SP_ARM64 : SP_X86_64;
+	const bool arm = ip == UX_PERF_ARM64_PC;
+	const struct perf_unwind_registers *m =
+		&perf_unwind_machines[2 * arm + sample->registers32];
+	const uint64_t bits = sample->registers32 ? UINT32_MAX : UINT64_MAX;
 	*ret = (struct ux_unwind_thread){
-		.machine = arm64 ? UX_UNWIND_ARM64 : UX_UNWIND_X86_64,
+		.machine = m->machine,
 		.bytes = sample->stack,
 		.swap = r->swap,
 	};
@@ -87,13 +77,17 @@ static bool perf_unwind_thread(const struct ux_perf_reader *r, const struct ux_p
 	for (unsigned bit = 0; bit < 64; bit++) {
 		if ((mask >> bit & 1) == 0)
 			continue;
-		if (arm64)
-			perf_unwind_set_arm64(ret, bit, ux_cur_u64(&c));
-		else
-			perf_unwind_set_x86_64(ret, bit, ux_cur_u64(&c));
+		const uint64_t v = ux_cur_u64(&c) & bits;
+		const unsigned number = bit < m->n ? m->numbers[bit] : OTHER;
+		if (bit == m->pc)
+			ret->pc = v;
+		if (number >= UX_CFI_REGISTERS)
+			continue;
+		ret->registers[number] = v;
+		ret->known |= (uint64_t)1 << number;
 	}
-	ret->stack = ret->registers[sp];
-	return !c.failed && (ret->known >> sp & 1) != 0;
+	ret->stack = ret->registers[m->sp];
+	return !c.failed && (ret->known >> m->sp & 1) != 0;
 }
 
 enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_perf_event *event,

@@ -37,9 +37,13 @@ static struct ux_bytes profile_tables_file(struct ux_profile_unwind *u, const st
 	const struct ux_profile_module *m = &p->modules.data[module];
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
-	if (m->kind == UX_PROFILE_VDSO)
-		return profile_tables_vdso(u, p, module);
-	if (m->kind != UX_PROFILE_FILE ||
+	if (m->kind == UX_PROFILE_VDSO) {
+		struct ux_bytes own = profile_tables_vdso(u, p, module);
+		if (own.size > 0 || m->id.size == 0)
+			return own;
+		/* That of 32-bit processes is another one; perf keeps copies by their IDs. */
+	}
+	if ((m->kind != UX_PROFILE_FILE && m->kind != UX_PROFILE_VDSO) ||
 	    ux_profile_file_find(u->sources, (const char *)ux_profile_text(p, m->path).data, &m->id,
 				 UX_SYMBOLS_HEAD, &path, &symbols, NULL) != UX_OK ||
 	    ux_dsym_map(path, UX_BYTES_NONE, &tables->file, NULL) != UX_OK)

@@ -106,6 +106,81 @@ int main(int argc, char **argv)
 }
 """
 
+# Built for 32 bits, of which perf in Debian unwinds nothing: what is known of the stacks is the judge.
+SMALL = r"""
+#include <math.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static volatile double sink;
+
+__attribute__((noinline)) static double burn(int n)
+{
+	double d = 1;
+	for (int i = 0; i < n; i++)
+		d += sqrt(d) / (i + 1.5);
+	return d;
+}
+
+__attribute__((noinline)) static double recurse(int depth, const char *text)
+{
+	char copy[200];
+	size_t n = strlen(text) % sizeof(copy);
+	memset(copy, depth, sizeof(copy));
+	double d = depth > 0 ? recurse(depth - 1, text) : burn(300);
+	return d + copy[n];
+}
+
+static int compare(const void *a, const void *b)
+{
+	sink += burn(3);
+	return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+__attribute__((noinline)) static void sorts(void)
+{
+	int v[600];
+	for (int i = 0; i < 600; i++)
+		v[i] = rand();
+	qsort(v, 600, sizeof(v[0]), compare);
+}
+
+/* 64-bit divisions are calls of libgcc's code, and their operands are pushed. */
+__attribute__((noinline)) static uint64_t divides(uint64_t n)
+{
+	uint64_t sum = 0;
+	for (uint64_t i = 1; i < n; i++)
+		sum += (n << 33) / i;
+	return sum;
+}
+
+static void on_timer(int signal)
+{
+	(void)signal;
+	sink += burn(20000);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1000000000;
+	struct itimerval often = {{0, 5000}, {0, 5000}};
+	signal(SIGPROF, on_timer);
+	setitimer(ITIMER_PROF, &often, NULL);
+	for (int i = 0; i < n; i++) {
+		sink += recurse(i % 20, argv[0]);
+		sorts();
+		sink += (double)divides(3000);
+		sink += getppid();
+	}
+	return 0;
+}
+"""
+
 GO = r"""
 package main
 
@@ -334,6 +409,39 @@ def test_our_recordings_are_unwound_as_perf_does(program, tmp_path, stack):
     r = compare(path)
     assert r["stacks"] > 300
     assert r["same"] >= 0.995 * r["stacks"]
+
+
+CALLERS = {"burn": {"recurse", "compare", "on_timer"}, "recurse": {"recurse", "main"}, "sorts": {"main"},
+           "divides": {"main"}, "qsort": {"sorts"}, "__udivdi3": {"divides"}}
+
+
+@recorded
+@pytest.mark.parametrize("recorder", ["perf", "unhex"])
+def test_samples_of_32_bit_processes_are_unwound(tmp_path, recorder):
+    """Each caller is one that the source has; all stacks but those in code without tables reach the start."""
+    source, program, path = tmp_path / "small.c", tmp_path / "small", tmp_path / "out.data"
+    source.write_text(SMALL)
+    subprocess.run(["gcc", "-m32", "-O2", "-g", "-fomit-frame-pointer", "-o", program, source, "-lm"], check=True)
+    if recorder == "perf":
+        subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1997", "--call-graph", "dwarf", "-o", path,
+                        "--", program, "2000"], check=True, capture_output=True)
+    else:
+        assert unhex("record", "-F", "1997", "--call-graph", "dwarf", "-o", path, "--", program, "2000").returncode == 0
+    r = unhex("symbolize", path, "--to", "folded", "--value", "samples")
+    assert r.returncode == 0, r.stderr
+    seen = collections.Counter()
+    for line in r.stdout.splitlines():
+        names, n = line.rsplit(" ", 1)[0].split(";")[1:], int(line.rsplit(" ", 1)[1])
+        for caller, callee in zip(names, names[1:]):
+            if callee in CALLERS and "[" not in caller:
+                assert caller in CALLERS[callee], line
+                seen[callee] += n
+        if {"recurse", "sorts", "divides"} & set(names):
+            seen["of main"] += n
+            seen["complete"] += n * (names[0] == "_start" and "main" in names)
+    print(seen)
+    assert seen["of main"] > 100 and seen["complete"] >= 0.9 * seen["of main"]
+    assert all(seen[callee] > 0 for callee in CALLERS), seen
 
 
 @recorded
