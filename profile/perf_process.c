@@ -92,9 +92,15 @@ static enum ux_code perf_thread_find(struct ux_perf_processes *p, uint32_t pid, 
 enum ux_code ux_perf_processes_thread(struct ux_perf_processes *p, uint32_t pid, uint32_t tid,
 				      const struct ux_perf_thread **ret, struct ux_error *err)
 {
-	uint32_t index = 0;
-	UX_TRY(perf_thread_find(p, pid, tid, &index, err));
-	struct ux_perf_thread *t = &p->threads.data[index];
+	/* A thread keeps its index. */
+	uint32_t *recent = &p->recent[tid % ux_countof(p->recent)];
+	uint32_t index = *recent;
+	struct ux_perf_thread *t = index < p->threads.size ? &p->threads.data[index] : NULL;
+	if (!t || t->tid != tid || t->pid != pid || t->number == 0) {
+		UX_TRY(perf_thread_find(p, pid, tid, &index, err));
+		*recent = index;
+		t = &p->threads.data[index];
+	}
 	*ret = t;
 	if (t->number != 0)
 		return UX_OK;

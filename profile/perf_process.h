@@ -73,6 +73,7 @@ struct ux_perf_processes {
 	struct ux_perf_thread_list threads;
 	struct ux_profile_numbers process_of; /* by pid */
 	struct ux_profile_numbers thread_of;  /* by tid */
+	uint32_t recent[16];                  /* indexes of threads that had samples, by tid */
 	struct ux_perf_module_map modules;
 	struct ux_perf_thread_map numbers;
 	uint64_t unkept; /* mappings beyond the limit */

@@ -27,6 +27,8 @@ struct ux_perf_link {
 
 UX_VEC(ux_perf_links, struct ux_perf_link);
 
+UX_VEC(ux_perf_words, uint64_t);
+
 /*
  * Callchains that were seen last, by thread: the next one of the thread mostly has the same outer
  * callers, which are not looked up again.
@@ -36,6 +38,7 @@ struct ux_perf_recent {
 	uint64_t before; /* of that before the last exec */
 	uint64_t kernel; /* version of the kernel's */
 	struct ux_perf_links links;
+	struct ux_perf_words words; /* as in the file: the links are these and no others; or none */
 };
 
 enum {

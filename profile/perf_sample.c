@@ -14,8 +14,10 @@ void ux_perf_reader_deinit_samples(struct ux_perf_reader *r)
 {
 	ux_perf_links_deinit(&r->links);
 	ux_perf_nexts_deinit(&r->nexts);
-	for (size_t i = 0; i < ux_countof(r->recent); i++)
+	for (size_t i = 0; i < ux_countof(r->recent); i++) {
 		ux_perf_links_deinit(&r->recent[i].links);
+		ux_perf_words_deinit(&r->recent[i].words);
+	}
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -159,17 +161,51 @@ ux_inline void perf_links_add(struct ux_perf_reader *r, uint64_t address, uint8_
 		(struct ux_perf_link){.address = address, .mode = mode, .returns = returns};
 }
 
+/* The words at the end of a callchain that the recent one of its thread ends with, too. */
+struct perf_chain_end {
+	size_t words;
+	size_t zeros; /* of these */
+};
+
+/* Finds them. They are addresses, the first of which is not 0. */
+static struct perf_chain_end perf_chain_shared(struct ux_bytes chain, bool swap,
+					       const struct ux_perf_words *old)
+{
+	struct perf_chain_end end = {0};
+	const size_t most = ux_min(chain.size / sizeof(uint64_t), old->size);
+	const uint8_t *at = chain.data + chain.size;
+	const uint64_t *other = ux_perf_words_end(old);
+	size_t zeros = 0;
+	for (size_t n = 1; n <= most; n++) {
+		uint64_t v = perf_word(at -= sizeof(uint64_t), swap);
+		if (v != perf_word((const uint8_t *)--other, swap) || v >= UX_PERF_CONTEXT_FIRST)
+			break;
+		zeros += v == 0;
+		if (v != 0)
+			end = (struct perf_chain_end){.words = n, .zeros = zeros};
+	}
+	return end;
+}
+
+/* Where the reading of a callchain has come to. */
+struct perf_chain_state {
+	uint8_t mode;
+	bool leaf; /* no address of this mode has come yet */
+	bool ended;
+};
+
 /*
- * Reads the entries of a callchain. The first address of each mode is where it was interrupted, the
+ * Reads entries of a callchain. The first address of each mode is where it was interrupted, the
  * others are return addresses. A return address of 0 in user mode ends the chain of frames and is
  * none. `until_user`: the user's part is left out.
  */
-static void perf_links_of_chain(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
-				uint8_t mode, bool until_user)
+static void perf_links_of_chain(struct ux_perf_reader *r, struct ux_bytes chain,
+				struct perf_chain_state *state, bool until_user)
 {
-	bool leaf = true;
-	for (size_t i = 0; i < sample->chain.size; i += sizeof(uint64_t)) {
-		uint64_t v = perf_word(sample->chain.data + i, r->swap);
+	uint8_t mode = state->mode;
+	bool leaf = state->leaf;
+	for (size_t i = 0; i < chain.size; i += sizeof(uint64_t)) {
+		uint64_t v = perf_word(chain.data + i, r->swap);
 		if (ux_likely(v < UX_PERF_CONTEXT_FIRST)) {
 			if (v != 0 || leaf || mode != UX_PERF_MODE_USER)
 				perf_links_add(r, v, mode, !leaf);
@@ -178,16 +214,53 @@ static void perf_links_of_chain(struct ux_perf_reader *r, const struct ux_perf_s
 		}
 		if (v == UX_PERF_CONTEXT_USER_DEFERRED) {
 			r->summary->deferred++;
+			state->ended = true;
 			return; /* what follows is a cookie */
 		}
 		uint8_t next = perf_mark_mode(v);
 		if (next == UX_PERF_MODE_UNKNOWN)
 			continue; /* what the unwinder took for a return address */
-		if (until_user && next == UX_PERF_MODE_USER)
+		if (until_user && next == UX_PERF_MODE_USER) {
+			state->ended = true;
 			return;
+		}
 		mode = next;
 		leaf = true;
 	}
+	state->mode = mode;
+	state->leaf = leaf;
+}
+
+/*
+ * The same for a whole callchain. Links at its end that are those of `recent` (NULL: none) are
+ * copied, with what is known of them; returns how many these are. *ret_whole: all was read.
+ */
+static size_t perf_links_of_chain_after(struct ux_perf_reader *r, struct ux_bytes chain,
+					uint8_t mode, const struct ux_perf_recent *recent,
+					bool *ret_whole)
+{
+	struct perf_chain_state state = {.mode = mode, .leaf = true};
+	struct perf_chain_end end = {0};
+	if (recent)
+		end = perf_chain_shared(chain, r->swap, &recent->words);
+	const size_t front = chain.size - end.words * sizeof(uint64_t);
+	perf_links_of_chain(r, ux_bytes(chain.data, front), &state, /* until_user= */ false);
+	*ret_whole = !state.ended;
+	if (state.ended || end.words == 0)
+		return 0;
+	/* A return address of 0 is a link in the kernel alone. */
+	size_t n = end.words - (state.mode == UX_PERF_MODE_USER ? end.zeros : 0);
+	const struct ux_perf_link *old = ux_perf_links_end(&recent->links);
+	if (n > recent->links.size || old[-1].mode != state.mode ||
+	    (old -= n)->returns == state.leaf) {
+		perf_links_of_chain(r, ux_bytes(chain.data + front, chain.size - front), &state,
+				    /* until_user= */ false);
+		*ret_whole = !state.ended;
+		return 0;
+	}
+	memcpy(r->links.data + r->links.size, old, n * sizeof(*old));
+	r->links.size += n;
+	return n;
 }
 
 /* The user's callers from a branch stack that the processor kept as a stack of calls. */
@@ -218,27 +291,47 @@ static void perf_links_of_stack(struct ux_perf_reader *r, const struct ux_unwind
 		perf_links_add(r, frames[i].address, UX_PERF_MODE_USER, frames[i].returns);
 }
 
-/* Sets r->links, the leaf first. */
-static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
-				      const struct ux_perf_sample *sample,
-				      const struct ux_perf_process *process, uint8_t mode,
-				      struct ux_error *err)
+/* Room for the links of a sample. */
+static enum ux_code perf_links_empty(struct ux_perf_reader *r, const struct ux_perf_sample *sample,
+				     size_t n_frames, struct ux_error *err)
 {
-	const struct ux_unwind_frame *frames = NULL;
-	size_t n_frames = 0;
 	enum {
 		OTHERS = 3 /* the sample's address, the newest branch, a register */
 	};
+	r->links.size = 0;
+	return ux_perf_links_reserve(&r->links, sample->chain.size / sizeof(uint64_t) +
+							sample->branches.size / BRANCH_BYTES +
+							OTHERS + n_frames)
+		       ? UX_OK
+		       : ux_error_nomem(err);
+}
+
+/*
+ * Sets r->links, the leaf first. The last *ret_known of them are those of `recent`, NULL: of an
+ * address space that has changed. *ret_plain: they are the callchain's and no others.
+ */
+static enum ux_code perf_reader_links(struct ux_perf_reader *r, const struct ux_perf_event *event,
+				      const struct ux_perf_sample *sample,
+				      const struct ux_perf_process *process, uint8_t mode,
+				      const struct ux_perf_recent *recent, size_t *ret_known,
+				      bool *ret_plain, struct ux_error *err)
+{
+	const struct ux_unwind_frame *frames = NULL;
+	size_t n_frames = 0;
 	bool calls = (event->attr.branch_type & UX_PERF_BRANCH_CALL_STACK) != 0 &&
 		     sample->branches.size > 0;
-	size_t most = sample->chain.size / sizeof(uint64_t) + sample->branches.size / BRANCH_BYTES +
-		      OTHERS;
-	UX_TRY(ux_perf_reader_unwind(r, event, sample, process, &frames, &n_frames, err));
-	most += n_frames;
-	r->links.size = 0;
-	if (!ux_perf_links_reserve(&r->links, most))
-		return ux_error_nomem(err);
-	perf_links_of_chain(r, sample, mode, calls || n_frames > 0);
+	*ret_known = 0;
+	*ret_plain = false;
+	if (sample->stack.size > 0)
+		UX_TRY(ux_perf_reader_unwind(r, event, sample, process, &frames, &n_frames, err));
+	UX_TRY(perf_links_empty(r, sample, n_frames, err));
+	if (!calls && n_frames == 0) {
+		*ret_known = perf_links_of_chain_after(r, sample->chain, mode, recent, ret_plain);
+		*ret_plain &= r->links.size > 0 && !sample->has_stack;
+	} else {
+		struct perf_chain_state state = {.mode = mode, .leaf = true};
+		perf_links_of_chain(r, sample->chain, &state, /* until_user= */ true);
+	}
 	if (n_frames > 0) {
 		perf_links_of_stack(r, frames, n_frames);
 		return UX_OK;
@@ -357,46 +450,86 @@ static enum ux_code perf_reader_push(struct ux_perf_reader *r,
 	return UX_OK;
 }
 
-/* Sets the stack of r->links. */
-static enum ux_code perf_reader_stack(struct ux_perf_reader *r, const struct ux_perf_thread *thread,
+/* Whether a recent callchain is of the same address spaces. */
+static bool perf_recent_is_of(const struct ux_perf_recent *recent, const struct ux_perf_reader *r,
+			      const struct ux_perf_process *process)
+{
+	return recent->space == perf_space_version(process->space) &&
+	       recent->before == perf_space_version(process->before) &&
+	       recent->kernel == perf_space_version(r->processes.kernel);
+}
+
+/* How many links at the end of r->links are those of the recent ones, which are copied. */
+static size_t perf_links_shared(struct ux_perf_reader *r, const struct ux_perf_recent *recent)
+{
+	size_t shared = 0, most = ux_min(r->links.size, recent->links.size);
+	struct ux_perf_link *link = ux_perf_links_end(&r->links);
+	const struct ux_perf_link *old = ux_perf_links_end(&recent->links);
+	for (; shared < most && perf_link_eq(--link, --old); shared++)
+		*link = *old;
+	return shared;
+}
+
+/* Sets the stack of r->links, of which the last `known` have theirs. */
+static enum ux_code perf_reader_stack(struct ux_perf_reader *r,
+				      const struct ux_perf_process *process, size_t known,
 				      uint32_t *ret, struct ux_error *err)
 {
-	const struct ux_perf_process *process = &r->processes.processes.data[thread->process];
-	struct ux_perf_recent *recent = &r->recent[thread->tid % UX_PERF_RECENT];
-	struct ux_perf_recent now = {
-		.space = perf_space_version(process->space),
-		.before = perf_space_version(process->before),
-		.kernel = perf_space_version(r->processes.kernel),
-	};
-	bool same = recent->space == now.space && recent->before == now.before &&
-		    recent->kernel == now.kernel;
-	size_t n = r->links.size;
-	uint32_t stack = 0;
-	uint16_t unmapped = 0;
-	for (size_t old = same ? recent->links.size : 0; n > 0 && old > 0; n--, old--) {
-		const struct ux_perf_link *a = &r->links.data[n - 1];
-		const struct ux_perf_link *b = &recent->links.data[old - 1];
-		if (!perf_link_eq(a, b))
-			break;
-		r->links.data[n - 1] = *b;
-		stack = b->stack;
-		unmapped = b->unmapped;
-	}
+	size_t n = r->links.size - known;
+	uint32_t stack = known > 0 ? r->links.data[n].stack : 0;
+	uint16_t unmapped = known > 0 ? r->links.data[n].unmapped : 0;
 	for (; n > 0; n--) {
 		struct ux_perf_link *link = &r->links.data[n - 1];
-		bool kernel = link->mode == UX_PERF_MODE_KERNEL;
+		const struct ux_perf_space *space =
+			link->mode == UX_PERF_MODE_KERNEL ? r->processes.kernel : process->space;
 		link->unmapped = unmapped;
-		UX_TRY(perf_reader_push(r, process, kernel ? now.kernel : now.space, stack, link,
-					err));
+		UX_TRY(perf_reader_push(r, process, perf_space_version(space), stack, link, err));
 		stack = link->stack;
 		unmapped = link->unmapped;
 	}
 	r->summary->unmapped += unmapped;
 	*ret = stack;
-	now.links = r->links;
-	r->links = recent->links;
-	*recent = now;
 	return UX_OK;
+}
+
+/* Keeps the callchain that was read for the next one of its thread. */
+static enum ux_code perf_recent_keep(struct ux_perf_recent *recent, struct ux_perf_reader *r,
+				     const struct ux_perf_process *process, struct ux_bytes chain,
+				     struct ux_error *err)
+{
+	struct ux_perf_links links = r->links;
+	const size_t n = chain.size / sizeof(uint64_t);
+	r->links = recent->links;
+	recent->links = links;
+	recent->space = perf_space_version(process->space);
+	recent->before = perf_space_version(process->before);
+	recent->kernel = perf_space_version(r->processes.kernel);
+	recent->words.size = 0;
+	if (!ux_perf_words_reserve(&recent->words, n))
+		return ux_error_nomem(err);
+	if (n > 0)
+		memcpy(recent->words.data, chain.data, n * sizeof(uint64_t));
+	recent->words.size = n;
+	return UX_OK;
+}
+
+/* Sets the stack of a sample. */
+static enum ux_code perf_reader_place(struct ux_perf_reader *r, const struct ux_perf_event *event,
+				      const struct ux_perf_sample *sample,
+				      const struct ux_perf_thread *thread, uint8_t mode,
+				      uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_perf_process *process = &r->processes.processes.data[thread->process];
+	struct ux_perf_recent *recent = &r->recent[thread->tid % UX_PERF_RECENT];
+	const bool same = perf_recent_is_of(recent, r, process);
+	size_t known = 0;
+	bool plain = false;
+	UX_TRY(perf_reader_links(r, event, sample, process, mode, same ? recent : NULL, &known,
+				 &plain, err));
+	if (same && known == 0)
+		known = perf_links_shared(r, recent);
+	UX_TRY(perf_reader_stack(r, process, known, ret, err));
+	return perf_recent_keep(recent, r, process, plain ? sample->chain : UX_BYTES_NONE, err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -440,11 +573,10 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 		return ux_error_set(err, UX_ECORRUPT, "a sample of an event that has none");
 	UX_TRY(ux_perf_sample_parse(event, record, r->swap, &sample, err));
 	UX_TRY(ux_perf_processes_thread(&r->processes, sample.pid, sample.tid, &thread, err));
-	UX_TRY(perf_reader_links(r, event, &sample, &r->processes.processes.data[thread->process],
-				 record->misc & UX_PERF_MISC_MODE, err));
 	uint32_t number = thread->number;
 	UX_TRY(perf_reader_refresh_code(r, event, sample.time, thread->process, err));
-	UX_TRY(perf_reader_stack(r, thread, &stack, err));
+	UX_TRY(perf_reader_place(r, event, &sample, thread, record->misc & UX_PERF_MISC_MODE,
+				 &stack, err));
 	perf_reader_note_time(r, sample.time);
 	values[r->one_value ? 0 : event->value] = 1;
 	if (!r->one_value)

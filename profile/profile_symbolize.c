@@ -6,6 +6,8 @@
 #include "file.h"
 #include "jit.h"
 #include "jit_files.h"
+#include "kernel_copy.h"
+#include "order.h"
 #include "out.h"
 #include "packed_file.h"
 #include "process.h"
@@ -45,6 +47,7 @@ struct symbolize_batch {
 	bool passing; /* texts are gone after the call in which they are received */
 	/* The frames that were received last, of the same texts, and a location that has them. */
 	struct ux_frame last[UX_FRAMES_MOST];
+	struct ux_profile_frame made[UX_FRAMES_MOST]; /* what was made of each */
 	size_t n_last;
 	uint32_t last_location;
 	struct ux_out path;
@@ -112,23 +115,41 @@ static enum ux_code symbolize_name(struct symbolize_batch *b, uint32_t location,
 		ux_profile_name_as(b->profile, location, b->last_location);
 		return UX_OK;
 	}
-	b->n_last = b->passing ? 0 : n;
-	b->last_location = location;
+	const size_t n_last = b->passing ? 0 : b->n_last;
 	for (size_t i = 0; i < n; i++) {
-		b->last[i] = frames[i];
+		/* Mostly the function in which the others are inlined is that of the last frames.
+		 */
+		const bool known = n - i <= n_last;
+		const size_t same = known ? n_last - (n - i) : 0;
 		to[i] = (struct ux_profile_frame){.line = frames[i].line,
 						  .inlined = frames[i].inlined};
-		UX_TRY(symbolize_text(b, NULL, frames[i].function, &to[i].linkage));
-		if (*frames[i].base)
+		if (known && frames[i].function == b->last[same].function)
+			to[i].linkage = b->made[same].linkage;
+		else
+			UX_TRY(symbolize_text(b, NULL, frames[i].function, &to[i].linkage));
+		if (known && frames[i].base == b->last[same].base &&
+		    frames[i].dir == b->last[same].dir)
+			to[i].file = b->made[same].file;
+		else if (*frames[i].base)
 			UX_TRY(symbolize_text(b, frames[i].dir, frames[i].base, &to[i].file));
 	}
+	memcpy(b->last, frames, n * sizeof(*frames));
+	memcpy(b->made, to, n * sizeof(*to));
+	b->n_last = b->passing ? 0 : n;
+	b->last_location = location;
 	return ux_profile_name(b->profile, location, to, n, b->err);
 }
 
 /* Receives the frames of pc number `index`. Bounds of a function without a name are no name. */
 static bool symbolize_take(void *ctx, size_t index, const struct ux_frame *frames, size_t n)
 {
+	enum {
+		AHEAD = 16 /* answers; addresses are sorted, and their locations are anywhere */
+	};
 	struct symbolize_batch *b = ctx;
+	if (b->n_pcs - index > AHEAD)
+		__builtin_prefetch(&b->profile->locations.data[b->owners[index + AHEAD]],
+				   /* rw= */ 1);
 	if (n == 0 || strcmp(frames[n - 1].function, UX_NO_NAME) == 0)
 		return true;
 	b->code = symbolize_name(b, b->owners[index], frames, n);
@@ -183,6 +204,40 @@ static size_t symbolize_offsets(struct symbolize_batch *b, uint32_t module,
 		lost += l->kind == UX_PROFILE_OFFSET;
 	}
 	return lost;
+}
+
+/*
+ * Sorts the pcs. They would be sorted for each use otherwise, and the locations to which the
+ * answers belong could not be prefetched. Pcs that are too far apart are left as they are.
+ */
+static enum ux_code symbolize_sort(struct symbolize_batch *b)
+{
+	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
+	uint64_t low = UINT64_MAX, high = 0;
+	if (b->n_pcs == 0)
+		return UX_OK;
+	for (size_t i = 0; i < b->n_pcs; i++) {
+		low = ux_min(low, b->pcs[i]);
+		high = ux_max(high, b->pcs[i]);
+	}
+	if (!ux_order_init(&order, b->n_pcs))
+		return ux_error_nomem(b->err);
+	if (high - low > ux_order_limit(&order))
+		return UX_OK;
+	for (size_t i = 0; i < b->n_pcs; i++)
+		ux_order_add(&order, b->pcs[i] - low, i);
+	if (!ux_order_sort(&order))
+		return ux_error_nomem(b->err);
+	uint32_t *owners = malloc(b->n_pcs * sizeof(*owners));
+	if (!owners)
+		return ux_error_nomem(b->err);
+	memcpy(owners, b->owners, b->n_pcs * sizeof(*owners));
+	for (size_t i = 0; i < b->n_pcs; i++) {
+		b->pcs[i] = ux_order_address(&order, i) + low;
+		b->owners[i] = owners[ux_order_place(&order, i)];
+	}
+	free(owners);
+	return UX_OK;
 }
 
 /*
@@ -273,6 +328,7 @@ static enum ux_code symbolize_file(struct symbolize_batch *b, uint32_t module,
 				   path);
 		UX_TRY(symbolize_reason(b, module, &why));
 	}
+	UX_TRY(symbolize_sort(b));
 	code = symbolize_by_path(b, module, path, sources, sources->gsym_cache);
 	if (code == UX_ECORRUPT)
 		code = symbolize_by_path(b, module, path, sources, /* gsym_cache= */ false);
@@ -537,6 +593,42 @@ static enum ux_code symbolize_running_kernel(struct symbolize_batch *b, uint32_t
 	return ux_profile_string(b->profile, UX_STR("the running kernel"), &m->source, b->err);
 }
 
+/* The function of the kernel at a location. */
+static bool symbolize_copy_find(const struct symbolize_batch *b, uint32_t module, uint32_t location,
+				const struct ux_kernel_copy *copy, struct ux_frame *ret)
+{
+	const struct ux_profile_location *l = &b->profile->locations.data[location];
+	const uint64_t pc = l->address - (l->returns && l->address > 0);
+	struct ux_kernel_symbol s;
+	if (l->kind != UX_PROFILE_ADDRESS ||
+	    !ux_kernel_copy_find(copy, b->profile->modules.data[module].start, pc, &s))
+		return false;
+	*ret = (struct ux_frame){.function = s.name, .dir = "", .base = "", .offset = pc - s.start};
+	return true;
+}
+
+/* Names addresses of the kernel itself by perf's copy of its symbols. UX_ENOTFOUND: there is none,
+ * or with `whole`, it does not have all of them. */
+static enum ux_code symbolize_kernel_copy(struct symbolize_batch *b, uint32_t module, bool whole)
+{
+	struct ux_profile_module *m = &b->profile->modules.data[module];
+	ux_cleanup(ux_kernel_copy_deinit) struct ux_kernel_copy copy = {0};
+	struct ux_frame frame;
+	size_t found = 0;
+	enum ux_code code = ux_kernel_copy_read(&m->id, &copy, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(b->err);
+	for (size_t i = 0; code == UX_OK && i < b->n; i++)
+		found += symbolize_copy_find(b, module, b->locations[i], &copy, &frame);
+	if (found == 0 || (whole && found < b->n))
+		return UX_ENOTFOUND;
+	for (size_t i = 0; i < b->n; i++)
+		if (symbolize_copy_find(b, module, b->locations[i], &copy, &frame))
+			UX_TRY(symbolize_name(b, b->locations[i], &frame, 1));
+	symbolize_forget_texts(b); /* which are the copy's */
+	return ux_profile_string(b->profile, ux_bytes_cstr(copy.path), &m->source, b->err);
+}
+
 /*
  * Turns addresses in .text of a kernel module, which begins with it, into pcs of its file. Where
  * its other sections were loaded depends on the kernel, which has other names by now.
@@ -577,22 +669,36 @@ static enum ux_code symbolize_module_file(struct symbolize_batch *b, uint32_t mo
 	return symbolize_with(b, module, s, path);
 }
 
-/* Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
- * else by the module's file. */
+/*
+ * Names addresses of the kernel or of a module of it: by the running one if it is the recorded one,
+ * else by perf's copy of the kernel's symbols, or the module's file. For functions alone the copy
+ * is as good, and much quicker: the kernel takes longer to print its symbols than a recording of
+ * 100,000 samples takes to be read.
+ */
 static enum ux_code symbolize_kernel(struct symbolize_batch *b, uint32_t module,
 				     const struct ux_profile_sources *sources)
 {
 	const struct ux_profile_module *m = &b->profile->modules.data[module];
 	ux_cleanup(ux_profile_kernel_deinit) struct ux_profile_kernel running = {0};
 	struct ux_error why = UX_ERROR_INIT;
+	const bool is_kernel = ux_profile_is_kernel(b->profile, m);
 	if (sources->no_kernel)
 		return UX_OK;
-	enum ux_code code = ux_profile_kernel_find(b->profile, module, sources, &running, &why);
+	enum ux_code code = UX_ENOTFOUND;
+	if (is_kernel && sources->no_dwarf)
+		code = symbolize_kernel_copy(b, module, /* whole= */ true);
+	if (code != UX_ENOTFOUND)
+		return code;
+	code = ux_profile_kernel_find(b->profile, module, sources, &running, &why);
 	if (code == UX_OK)
 		return symbolize_running_kernel(b, module, sources, &running);
 	if (code != UX_ENOTFOUND)
 		return ux_error_set(b->err, code, "%s", why.text);
-	if (!ux_profile_is_kernel(b->profile, m) && m->start != 0) {
+	if (is_kernel) {
+		code = symbolize_kernel_copy(b, module, /* whole= */ false);
+		if (code != UX_ENOTFOUND)
+			return code;
+	} else if (m->start != 0) {
 		code = symbolize_module_file(b, module, sources);
 		if (code == UX_OK || code == UX_ENOMEM)
 			return code == UX_OK ? UX_OK : ux_error_nomem(b->err);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reader of perf.data against perf itself: the same samples, threads, addresses and modules."""
+import collections
 import pathlib
 import re
 import subprocess
 
 import pytest
 
+from pprof_message import Profile
 from tool import UNHEX, perfs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -273,6 +275,60 @@ def test_a_recording_of_another_machine_is_named_by_the_symbols_of_a_server(prog
     assert server.unhex("push", "--force", gsym).returncode == 0
     n, said = far()
     assert n == spin and "symbols from server" in said, said
+
+
+def kernel_leaves(path):
+    """How often our --no-dwarf has each function of the kernel innermost."""
+    out = path.with_suffix(".pb")
+    done = subprocess.run([UNHEX, "symbolize", path, "--no-dwarf", "-v", "-o", out], capture_output=True, text=True, check=True)
+    profile = Profile.FromString(out.read_bytes())
+    texts = profile.string_table
+    kernel = {m.id for m in profile.mapping if texts[m.filename].startswith("[kernel")}
+    functions = {f.id: texts[f.name] for f in profile.function}
+    locations = {x.id: functions[x.line[0].function_id] if x.line else "?"
+                 for x in profile.location if x.mapping_id in kernel}
+    leaves = collections.Counter()
+    for sample in profile.sample:
+        if sample.location_id[0] in locations:
+            leaves[locations[sample.location_id[0]]] += sample.value[0]
+    return leaves, done.stderr
+
+
+def test_another_kernel_is_named_by_the_copy_of_its_symbols_that_perf_has_kept(program, monkeypatch):
+    """As after the start of another build: the recording and the copy have its ID, what runs has another one."""
+    path = record("perf", program, "kernel.data", [], ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000000"])
+    monkeypatch.setenv("HOME", str(program / "home"))
+    monkeypatch.delenv("PERF_CONFIG")  # which has another cache
+    listed = subprocess.run(["perf", "buildid-list", "-i", path], check=True, capture_output=True, text=True).stdout
+    own = re.search(r"^([0-9a-f]{40}) \[kernel\.kallsyms\]$", listed, re.M)[1]
+    other = own[::-1]
+    recorded = path.read_bytes()
+    assert bytes.fromhex(own) in recorded
+    path.write_bytes(recorded.replace(bytes.fromhex(own), bytes.fromhex(other)))
+    leaves, said = kernel_leaves(path)
+    assert set(leaves) == {"?"} and "another kernel runs here" in said
+
+    cache = program / "home/.debug"
+    copy = cache / "[kernel.kallsyms]" / other
+    copy.mkdir(parents=True)
+    symbols = pathlib.Path("/proc/kallsyms").read_text(encoding="ascii")
+    (copy / "kallsyms").write_text(symbols, encoding="ascii")
+    (cache / ".build-id" / other[:2]).mkdir(parents=True)
+    (cache / ".build-id" / other[:2] / other[2:]).symlink_to(f"../../[kernel.kallsyms]/{other}")
+    leaves, said = kernel_leaves(path)
+    assert f"symbols from {cache}/.build-id/{other[:2]}/{other[2:]}/kallsyms" in said
+    script = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym,dso"], check=True, capture_output=True, text=True)
+    theirs = collections.Counter(re.findall(r"^\s*[0-9a-f]+ (\S+) \(\[kernel\.kallsyms\]\)$", script.stdout, re.M))
+    assert sum(theirs.values()) > 100 and "[unknown]" not in theirs, script.stderr
+    # Functions may have several names: they are compared by where they begin.
+    starts = {line.split()[2]: line.split()[0] for line in symbols.splitlines()}
+
+    def by_start(names):
+        sums = collections.Counter()
+        for name, n in names.items():
+            sums[starts[name]] += n
+        return sums
+    assert by_start(leaves) == by_start(theirs)
 
 
 def test_a_recording_that_is_cut_off(program):

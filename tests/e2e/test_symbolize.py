@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex symbolize: profiles of pprof and OTLP, perf script, folded stacks."""
+import collections
 import gzip
 import hashlib
 import json
@@ -408,6 +409,41 @@ def test_recordings_of_perf_are_named_with_inlined_calls(busy, tmp_path):
     (tmp_path / "cut").write_bytes(whole[:-min(20000, len(whole) // 4)])
     done = run(tmp_path / "cut", "--files", root)
     assert b"cut off" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_inlined_calls_of_copied_stacks_are_those_of_perf_script(tmp_path):
+    """perf 6.1 looks for inlined calls only in callchains that it unwinds itself."""
+    program = compile_c(tmp_path, "layers", """
+#define INLINE static inline __attribute__((always_inline))
+volatile unsigned sink;
+INLINE void innermost(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; }
+INLINE void middle(unsigned n) { innermost(n); sink ^= n; innermost(n / 2); }
+__attribute__((noinline)) void one(unsigned n) { middle(n); sink++; }
+__attribute__((noinline)) void other(unsigned n) { innermost(n); one(n); sink++; }
+int main(void)
+{
+	for (unsigned i = 0; i < 40000; i++) {
+		other(9000 + i % 7);
+		sink++;
+	}
+	return 0;
+}
+""", ("-O1", "-g"))
+    data = tmp_path / "perf.data"
+    subprocess.run(["perf", "record", "-q", "-F", "499", "--call-graph", "dwarf,4096", "-e", "cpu-clock:u", "-o", data, program],
+                   check=True, capture_output=True)
+    own = {"innermost", "middle", "one", "other", "main"}
+    theirs = collections.Counter()
+    for sample in perf_script(data, "--inline", "-F", "comm,ip,sym").split("\n\n"):
+        names = re.findall(r"^\s+[0-9a-f]+ (\S+)(?: \(inlined\))?$", sample, re.M)
+        theirs[";".join(name for name in reversed(names) if name in own)] += bool(names)
+    ours = collections.Counter()
+    for line in run(data, "--to", "folded", "--value", "samples").stdout.decode().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        ours[";".join(name for name in stack.split(";")[1:] if name in own)] += int(count)
+    del theirs[""], ours[""]  # the loader
+    assert theirs == ours
+    assert theirs["main;other;one;middle;innermost"] > 10 and theirs["main;other;innermost"] > 10
 
 
 def test_the_sum_of_samples_stays(recorded):

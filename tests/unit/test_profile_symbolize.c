@@ -136,6 +136,12 @@ static const char *why_of(const struct machine *t, uint32_t module)
 	return (const char *)ux_profile_text(p, p->modules.data[module].why).data;
 }
 
+static const char *source_of(const struct machine *t, uint32_t module)
+{
+	const struct ux_profile *p = &t->profile;
+	return (const char *)ux_profile_text(p, p->modules.data[module].source).data;
+}
+
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
 /* The position of clock_gettime in this machine's vDSO, as the dynamic linker knows it. */
@@ -337,6 +343,75 @@ static void another_kernel_than_the_recorded_one_names_nothing(void **state)
 	assert_string_equal(name_of(t, in_module), "");
 	assert_non_null(strstr(why_of(t, kernel), "another kernel runs here: gnu:"));
 	assert_non_null(strstr(why_of(t, module), "another kernel runs here: gnu:"));
+}
+
+/* The copy that perf has kept of the symbols of a kernel. */
+static void put_copy(const struct machine *t, struct ux_bytes id, const char *symbols)
+{
+	char hex[2 * UX_ID_GNU_MOST + 1], name[PATH_MAX];
+	ux_hex_encode(id, hex);
+	snprintf(name, sizeof(name), ".debug/.build-id/%.2s/%s/kallsyms", hex, hex + 2);
+	put(t, name, ux_bytes_cstr(symbols));
+}
+
+static void another_kernel_is_named_by_the_copy_of_its_symbols_that_perf_has_kept(void **state)
+{
+	struct machine *t = *state;
+	put_copy(t, OTHER_ID,
+		 "ffffffff91000000 T _text\nffffffff91000010 t in_copy\n"
+		 "ffffffff91000100 D behind\nffffffffc0600000 t in_module\t[some_module]\n");
+	uint32_t kernel = add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+	uint32_t module = add_kernel_module(t, "[some_module]", UX_BYTES_NONE, MODULE_AT);
+	uint32_t in_kernel = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x11);
+	uint32_t in_data = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x101);
+	uint32_t in_module = add_location(t, module, UX_PROFILE_ADDRESS, MODULE_AT + 9);
+	/* As far from the kernel as the module was from the one of the copy. */
+	uint32_t far = add_location(t, kernel, UX_PROFILE_ADDRESS, MODULE_AT - 0x10000000 + 9);
+	symbolize(t);
+	assert_string_equal(name_of(t, in_kernel), "in_copy");
+	assert_string_equal(name_of(t, in_data), "");
+	assert_string_equal(name_of(t, in_module), "");
+	assert_string_equal(name_of(t, far), "");
+	assert_non_null(strstr(source_of(t, kernel), "/kallsyms"));
+}
+
+static void a_copy_that_hides_addresses_or_is_none_names_nothing(void **state)
+{
+	struct machine *t = *state;
+	static const char *const copies[] = {
+		"0000000000000000 T _text\n0000000000000000 t in_copy\n",
+		"no symbols at all\n",
+		"ffffffff91000010 t without_start\n",
+	};
+	for (size_t i = 0; i < ux_countof(copies); i++) {
+		put_copy(t, OTHER_ID, copies[i]);
+		uint32_t kernel = add_kernel_module(t, "[kernel.kallsyms]", OTHER_ID, KERNEL_AT);
+		uint32_t named = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x10 + i);
+		symbolize(t);
+		assert_string_equal(name_of(t, named), "");
+		assert_non_null(strstr(why_of(t, kernel), "another kernel runs here: gnu:"));
+	}
+}
+
+static void functions_alone_of_the_running_kernel_are_those_of_a_copy_that_has_all(void **state)
+{
+	struct machine *t = *state;
+	put_copy(t, KERNEL_ID,
+		 "ffffffff91000000 T _text\nffffffff91000010 t in_copy\n"
+		 "ffffffff91000030 t behind\n");
+	uint32_t kernel = add_kernel_module(t, "[kernel.kallsyms]", KERNEL_ID, KERNEL_AT);
+	uint32_t first = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x11);
+	symbolize(t);
+	assert_string_equal(name_of(t, first), "in_kernel"); /* which may have lines, too */
+	t->sources.no_dwarf = true;
+	uint32_t second = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x12);
+	symbolize(t);
+	assert_string_equal(name_of(t, second), "in_copy");
+	uint32_t third = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x13);
+	uint32_t lost = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x20000000);
+	symbolize(t);
+	assert_string_equal(name_of(t, third), "in_kernel");
+	assert_string_equal(name_of(t, lost), "");
 }
 
 static void modules_are_named_by_the_running_kernel_wherever_they_were_loaded(void **state)
@@ -632,6 +707,9 @@ int main(void)
 		TEST(texts_of_a_server_are_those_of_the_moment),
 		TEST(addresses_of_the_kernel_are_moved_to_where_it_is_after_another_boot),
 		TEST(another_kernel_than_the_recorded_one_names_nothing),
+		TEST(another_kernel_is_named_by_the_copy_of_its_symbols_that_perf_has_kept),
+		TEST(a_copy_that_hides_addresses_or_is_none_names_nothing),
+		TEST(functions_alone_of_the_running_kernel_are_those_of_a_copy_that_has_all),
 		TEST(modules_are_named_by_the_running_kernel_wherever_they_were_loaded),
 		TEST(modules_of_another_kernel_are_named_by_their_files),
 		TEST(modules_are_found_where_a_distribution_compresses_them),
