@@ -109,10 +109,14 @@ ux_inline void ux_out_uleb(struct ux_out *out, uint64_t v)
 	ux_out_u8(out, (uint8_t)v);
 }
 
+enum {
+	UX_ULEB_MOST = 10 /* most bytes of an LEB128 of 64 bits */
+};
+
 /*
- * Writes an unsigned LEB128 to p, which has room for 10 bytes, and returns the position behind it.
- * Numbers below 2^14 are written without a branch between their widths, which a processor cannot
- * foresee.
+ * Writes an unsigned LEB128 to p, which has room for UX_ULEB_MOST bytes, and returns the position
+ * behind it. Numbers below 2^14 are written without a branch between their widths, which a
+ * processor cannot foresee.
  */
 ux_inline uint8_t *ux_uleb_put(uint8_t *p, uint64_t v)
 {

@@ -126,6 +126,20 @@ ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uin
 	return ++r->n_files;
 }
 
+enum {
+	UX_WIRE_FRAME_MOST = 4 * UX_ULEB_MOST, /* bytes of a frame */
+};
+
+/* Writes a frame. up: how many frames before it is the one that it is inlined into, or 0. */
+ux_inline uint8_t *ux_wire_frame_put(uint8_t *p, uint32_t function, uint32_t file, uint32_t line,
+				     uint32_t up)
+{
+	p = ux_uleb_put(p, function);
+	p = ux_uleb_put(p, file);
+	p = ux_uleb_put(p, line);
+	return ux_uleb_put(p, up);
+}
+
 /*
  * Appends a frame and returns its number. up: the number of the frame that it is inlined into, or
  * 0.
@@ -133,30 +147,21 @@ ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uin
 ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t function, uint32_t file,
 				       uint32_t line, uint32_t up)
 {
-	enum {
-		MOST = 4 * 10
-	};
-	uint8_t *start = ux_out_room(&r->frames, MOST);
+	uint8_t *start = ux_out_room(&r->frames, UX_WIRE_FRAME_MOST);
 	r->n_frames++;
 	if (!start)
 		return r->n_frames;
-	uint8_t *p = ux_uleb_put(start, function);
-	p = ux_uleb_put(p, file);
-	p = ux_uleb_put(p, line);
-	p = ux_uleb_put(p, up ? r->n_frames - up : 0);
-	r->frames.size -= MOST - (size_t)(p - start);
+	uint8_t *p = ux_wire_frame_put(start, function, file, line, up ? r->n_frames - up : 0);
+	r->frames.size -= UX_WIRE_FRAME_MOST - (size_t)(p - start);
 	return r->n_frames;
 }
 
 /* Appends the next address: the number of its innermost frame, or 0. */
 ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 {
-	enum {
-		MOST = 10
-	};
-	uint8_t *start = ux_out_room(&r->addresses, MOST);
+	uint8_t *start = ux_out_room(&r->addresses, UX_ULEB_MOST);
 	if (start)
-		r->addresses.size -= MOST - (size_t)(ux_uleb_put(start, frame) - start);
+		r->addresses.size -= UX_ULEB_MOST - (size_t)(ux_uleb_put(start, frame) - start);
 }
 
 /*

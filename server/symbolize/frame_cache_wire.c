@@ -3,27 +3,35 @@
 #include "frame_cache_wire.h"
 
 enum {
-	PAGE = 64,  /* numbers in one page */
-	AHEAD = 12, /* items that are prefetched ahead */
+	AHEAD = 12,            /* items that are prefetched ahead */
+	BASE_MOST = INT32_MAX, /* from there on a map is cleared, so that its elements fit */
+	/* most new frames of a group of addresses, and room behind them */
+	NEW_MOST = UX_FRAME_CACHE_GROUP * (UX_FRAMES_MOST + 1),
 };
 
-static void frame_reply_map_clear(struct ux_frame_reply_map *map)
+/* Forgets all; `most` is the greatest number of the reply so far. */
+static void frame_reply_map_clear(struct ux_frame_reply_map *map, uint32_t most)
 {
-	map->n = map->n_pages = 0;
+	if (most < BASE_MOST - map->base) {
+		map->base += most;
+		return;
+	}
+	if (map->cap > 0)
+		memset(map->numbers, 0, map->cap * sizeof(*map->numbers));
+	map->base = 0;
 }
 
 static void frame_reply_map_deinit(struct ux_frame_reply_map *map)
 {
-	free(map->table);
-	free(map->pages);
+	free(map->numbers);
 	*map = (struct ux_frame_reply_map){0};
 }
 
 void ux_frame_reply_reset(struct ux_frame_reply *w)
 {
-	frame_reply_map_clear(&w->frames);
-	frame_reply_map_clear(&w->files);
-	frame_reply_map_clear(&w->texts);
+	frame_reply_map_clear(&w->frames, w->reply.n_frames);
+	frame_reply_map_clear(&w->files, w->reply.n_files);
+	frame_reply_map_clear(&w->texts, w->reply.n_strings);
 }
 
 void ux_frame_reply_deinit(struct ux_frame_reply *w)
@@ -36,7 +44,7 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 }
 
 enum {
-	POOLED_MOST = 4 << 20 /* largest memory of a reply that is put into the pool */
+	POOLED_MOST = 8 << 20 /* largest memory of a reply that is put into the pool */
 };
 
 /* The buffers of a reply. */
@@ -85,7 +93,7 @@ struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
 
 static size_t frame_reply_map_bytes(const struct ux_frame_reply_map *map)
 {
-	return map->cap * sizeof(*map->table) + map->pages_cap * PAGE * sizeof(*map->pages);
+	return map->cap * sizeof(*map->numbers);
 }
 
 static size_t frame_reply_bytes_of(const struct ux_frame_reply *w)
@@ -131,141 +139,199 @@ void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all)
 		frame_reply_destroy(all->kept[--all->n]);
 }
 
-/* Adds a zeroed page for run `run`; false when memory is short. */
-static bool frame_reply_add_page(struct ux_frame_reply_map *map, size_t run)
+/* Makes the array longer, so that it has `number`. False when memory is short. */
+static bool frame_reply_map_cover(struct ux_frame_reply_map *map, uint32_t number)
 {
-	if (run >= map->n) {
-		if (run >= map->cap &&
-		    !ux_vec_grow((void **)&map->table, &map->cap, run + 1, sizeof(*map->table)))
-			return false;
-		memset(map->table + map->n, 0, (run + 1 - map->n) * sizeof(*map->table));
-		map->n = run + 1;
-	}
-	if (map->n_pages == map->pages_cap &&
-	    !ux_vec_grow((void **)&map->pages, &map->pages_cap, map->n_pages + 1,
-			 PAGE * sizeof(*map->pages)))
+	const size_t cap = ux_max((size_t)number + 1, 2 * map->cap);
+	if (ux_likely(number < map->cap))
+		return true;
+	/* the system clears a large array page by page, when they are used */
+	uint32_t *more = calloc(cap, sizeof(*more));
+	if (!more)
 		return false;
-	memset(map->pages + map->n_pages * PAGE, 0, PAGE * sizeof(*map->pages));
-	map->table[run] = (uint32_t)++map->n_pages;
+	if (map->cap > 0)
+		memcpy(more, map->numbers, map->cap * sizeof(*more));
+	free(map->numbers);
+	map->numbers = more;
+	map->cap = cap;
 	return true;
 }
 
-/* The slot of a number in a map; `nowhere` when memory is short. Valid until the next call. */
-ux_inline uint32_t *frame_reply_add_address(struct ux_frame_reply *w,
-					    struct ux_frame_reply_map *map, uint32_t number,
-					    uint32_t *nowhere)
+/* The number in the reply for one that the array has; 0: there is none yet. */
+ux_inline uint32_t frame_reply_map_get(const struct ux_frame_reply_map *map, uint32_t number)
 {
-	size_t run = number / PAGE;
-	if (ux_unlikely(run >= map->n || map->table[run] == 0) && !frame_reply_add_page(map, run)) {
-		w->failed = true;
-		*nowhere = 0;
-		return nowhere;
-	}
-	return &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE];
+	const uint32_t at = map->numbers[number];
+	return at > map->base ? at - map->base : 0;
 }
 
+/*
+ * The number of a text in the reply, which is added if it is new. There is room for it in w->later.
+ * Half of the texts are new, so nothing here branches on that.
+ */
 ux_inline uint32_t frame_reply_put_text(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 					uint32_t text)
 {
-	uint32_t nowhere;
-	if (text == 0)
+	struct ux_frame_reply_map *map = &w->texts;
+	if (ux_unlikely(text == 0))
 		return 0;
-	uint32_t *number = frame_reply_add_address(w, &w->texts, text, &nowhere);
-	if (*number == 0) {
-		*number = ++w->reply.n_strings;
-		w->failed |= !ux_frame_reply_texts_append(&w->later, text);
-		__builtin_prefetch(ux_cached_text(m, text));
+	if (ux_unlikely(!frame_reply_map_cover(map, text))) {
+		w->failed = true;
+		return 0;
 	}
-	return *number;
+	uint32_t number = frame_reply_map_get(map, text);
+	const bool fresh = number == 0;
+	w->reply.n_strings += fresh;
+	number = fresh ? w->reply.n_strings : number;
+	map->numbers[text] = map->base + number;
+	w->later.data[w->later.size] = text;
+	w->later.size += fresh;
+	__builtin_prefetch(ux_cached_text(m, text));
+	return number;
 }
 
 static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 				     uint32_t file)
 {
-	uint32_t nowhere;
+	struct ux_frame_reply_map *map = &w->files;
 	if (file == 0)
 		return 0;
-	uint32_t *number = frame_reply_add_address(w, &w->files, file, &nowhere);
-	if (*number == 0) {
+	if (ux_unlikely(!frame_reply_map_cover(map, file))) {
+		w->failed = true;
+		return 0;
+	}
+	uint32_t number = frame_reply_map_get(map, file);
+	if (number == 0) {
 		const struct ux_cached_file *f = ux_cached_file(m, file);
 		uint32_t dir = frame_reply_put_text(w, m, f->dir);
-		*number = ux_wire_reply_file(&w->reply, dir, frame_reply_put_text(w, m, f->base));
+		number = ux_wire_reply_file(&w->reply, dir, frame_reply_put_text(w, m, f->base));
+		map->numbers[file] = map->base + number;
 	}
-	return *number;
-}
-
-/* Makes room for n pages, so that slots do not move until so many were added. */
-ux_inline bool frame_reply_reserve(struct ux_frame_reply *w, struct ux_frame_reply_map *map,
-				   size_t n)
-{
-	if (ux_unlikely(map->pages_cap - map->n_pages < n) &&
-	    !ux_vec_grow((void **)&map->pages, &map->pages_cap, map->n_pages + n,
-			 PAGE * sizeof(*map->pages)))
-		w->failed = true;
-	return !w->failed;
-}
-
-/* The frame that this one is inlined into is written first. */
-static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m,
-				      uint32_t frame)
-{
-	const struct ux_cached_frame *frames[UX_FRAMES_MOST];
-	uint32_t *slots[UX_FRAMES_MOST], up = 0, nowhere;
-	size_t n = 0;
-	if (!frame_reply_reserve(w, &w->frames, UX_FRAMES_MOST))
-		return 0;
-	for (; frame != 0; frame = frames[n++]->up) {
-		slots[n] = frame_reply_add_address(w, &w->frames, frame, &nowhere);
-		up = *slots[n];
-		if (up != 0)
-			break;
-		frames[n] = ux_cached_frame(m, frame);
-	}
-	while (n-- > 0) {
-		const struct ux_cached_frame *f = frames[n];
-		uint32_t function = frame_reply_put_text(w, m, f->function),
-			 file = frame_reply_put_file(w, m, f->file);
-		*slots[n] = up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
-	}
-	return up;
-}
-
-/* The slot of `number`; NULL: its page was not added yet. */
-ux_inline const uint32_t *frame_reply_find(const struct ux_frame_reply_map *map, uint32_t number)
-{
-	size_t run = number / PAGE;
-	return run < map->n && map->table[run] != 0
-		       ? &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]
-		       : NULL;
+	return number;
 }
 
 /*
- * Prefetches what frame_reply_put_frame() reads for a few addresses: the frames of all of them that
- * are not in the reply, from the innermost on, and the slots of these frames and of their texts.
+ * Frames of a group of addresses that were not in the reply when they were looked for: level by
+ * level from the innermost ones on, so that memory that one of them needs is waited for while that
+ * of the others is.
  */
-static void frame_reply_expect(const struct ux_frame_reply *w, const struct ux_frame_cache *m,
-			       const uint32_t *frames, size_t n)
+struct new_frames {
+	size_t n;
+	uint32_t frames[NEW_MOST];
+	uint8_t of[NEW_MOST];                     /* which address */
+	uint32_t known[UX_FRAME_CACHE_GROUP];     /* of each address: the number in the reply of the
+						     frame further out, or 0 */
+	uint16_t depth[UX_FRAME_CACHE_GROUP + 1]; /* and how many new frames it has */
+	uint16_t order[NEW_MOST];                 /* in which they are written */
+};
+static_assert(NEW_MOST <= UINT16_MAX && UX_FRAME_CACHE_GROUP <= UINT8_MAX, "indexes");
+
+/* Prefetches a frame and its slot. */
+ux_inline void frame_reply_expect(const struct ux_frame_reply *w, const struct ux_frame_cache *m,
+				  uint32_t frame)
 {
-	uint32_t at[UX_FRAME_CACHE_GROUP];
+	__builtin_prefetch(ux_cached_frame(m, frame));
+	__builtin_prefetch(&w->frames.numbers[frame]);
+}
+
+/*
+ * Finds the new frames of a level of `left` frames, and replaces these by the frames that the new
+ * ones are inlined into; returns how many are new. It has no branch on what the frames are: which
+ * of them are new cannot be predicted.
+ */
+ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_frame_reply *w,
+					const struct ux_frame_cache *m, uint32_t *level,
+					uint8_t *of, size_t left)
+{
+	uint32_t *found = f->frames + f->n;
+	uint8_t *found_of = f->of + f->n;
+	size_t n = 0;
+	for (size_t i = 0; i < left; i++) {
+		uint32_t frame = level[i], number = frame_reply_map_get(&w->frames, frame);
+		const bool fresh = (frame != 0) & (number == 0);
+		f->known[of[i]] = number;
+		f->depth[of[i]] += fresh;
+		found[n] = frame;
+		found_of[n] = of[i];
+		n += fresh;
+	}
 	for (size_t i = 0; i < n; i++) {
-		at[i] = frames[i];
-		ux_frame_cache_prefetch(m, at[i]);
-		__builtin_prefetch(frame_reply_find(&w->frames, at[i]));
+		const struct ux_cached_frame *frame = ux_cached_frame(m, found[i]);
+		__builtin_prefetch(&w->texts.numbers[frame->function]);
+		frame_reply_expect(w, m, frame->up != 0 ? frame->up : found[i]);
+		level[i] = frame->up;
+		of[i] = found_of[i];
 	}
-	for (size_t left = n; left > 0;) {
-		size_t all = left;
-		left = 0;
-		for (size_t i = 0; i < all; i++) {
-			const uint32_t *slot = frame_reply_find(&w->frames, at[i]);
-			if (at[i] == 0 || (slot && *slot != 0))
-				continue;
-			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
-			__builtin_prefetch(frame_reply_find(&w->texts, f->function));
-			ux_frame_cache_prefetch(m, f->up);
-			__builtin_prefetch(frame_reply_find(&w->frames, f->up));
-			at[left++] = f->up;
+	return n;
+}
+
+/* Finds the new frames of n addresses, which w->frames covers. */
+static void frame_reply_find_new(struct new_frames *f, const struct ux_frame_reply *w,
+				 const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
+{
+	uint32_t level[UX_FRAME_CACHE_GROUP];
+	uint8_t of[UX_FRAME_CACHE_GROUP];
+	f->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		level[i] = frames[i];
+		of[i] = (uint8_t)i;
+		f->depth[i] = 0;
+		if (frames[i] != 0)
+			frame_reply_expect(w, m, frames[i]);
+	}
+	for (size_t left = n; left > 0; f->n += left)
+		left = frame_reply_find_level(f, w, m, level, of, left);
+}
+
+/* Orders them by their address, the outermost frame first. */
+static void new_frames_sort(struct new_frames *f, size_t n)
+{
+	size_t end = 0;
+	for (size_t i = 0; i < n; i++)
+		f->depth[i] = (uint16_t)(end += f->depth[i]);
+	for (size_t i = 0; i < f->n; i++)
+		f->order[--f->depth[f->of[i]]] = (uint16_t)i;
+}
+
+/* Makes room for what f->n frames add to the reply. NULL when memory is short. */
+static uint8_t *frame_reply_reserve(struct ux_frame_reply *w, const struct new_frames *f)
+{
+	enum {
+		TEXTS = 3, /* of each frame */
+	};
+	uint8_t *p = ux_out_room(&w->reply.frames, f->n * UX_WIRE_FRAME_MOST);
+	if (!p || !ux_frame_reply_texts_reserve(&w->later, w->later.size + TEXTS * f->n)) {
+		w->failed = true;
+		return NULL;
+	}
+	return p;
+}
+
+/* Writes the new frames. One that several addresses have was new for each of them. */
+static void frame_reply_put_new(struct ux_frame_reply *w, const struct ux_frame_cache *m,
+				const struct new_frames *f)
+{
+	uint8_t *start = frame_reply_reserve(w, f), *p = start;
+	struct ux_frame_reply_map *map = &w->frames;
+	uint32_t up = 0;
+	size_t of = SIZE_MAX;
+	if (!start)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		size_t at = f->order[i];
+		uint32_t number = frame_reply_map_get(map, f->frames[at]);
+		up = f->of[at] == of ? up : f->known[f->of[at]];
+		of = f->of[at];
+		if (ux_likely(number == 0)) {
+			const struct ux_cached_frame *frame = ux_cached_frame(m, f->frames[at]);
+			uint32_t function = frame_reply_put_text(w, m, frame->function),
+				 file = frame_reply_put_file(w, m, frame->file);
+			number = ++w->reply.n_frames;
+			map->numbers[f->frames[at]] = map->base + number;
+			p = ux_wire_frame_put(p, function, file, frame->line, up ? number - up : 0);
 		}
+		up = number;
 	}
+	w->reply.frames.size -= f->n * UX_WIRE_FRAME_MOST - (size_t)(p - start);
 }
 
 static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
@@ -282,14 +348,32 @@ static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_fra
 	w->later.size = 0;
 }
 
+/* Writes which frames are the innermost ones of n addresses. */
+static void frame_reply_put_addresses(struct ux_frame_reply *w, const uint32_t *frames, size_t n)
+{
+	uint8_t *start = ux_out_room(&w->reply.addresses, n * UX_ULEB_MOST), *p = start;
+	if (!start)
+		return;
+	for (size_t i = 0; i < n; i++)
+		p = ux_uleb_put(p, frame_reply_map_get(&w->frames, frames[i]));
+	w->reply.addresses.size -= n * UX_ULEB_MOST - (size_t)(p - start);
+}
+
 bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 			const uint32_t *frames, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (i % UX_FRAME_CACHE_GROUP == 0)
-			frame_reply_expect(w, m, frames + i,
-					   ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP));
-		ux_wire_reply_address(&w->reply, frame_reply_put_frame(w, m, frames[i]));
+	struct new_frames f;
+	uint32_t most = 0;
+	for (size_t i = 0; i < n; i++)
+		most = ux_max(most, frames[i]);
+	w->failed |= !frame_reply_map_cover(&w->frames, most);
+	for (size_t i = 0; i < n && !w->failed; i += UX_FRAME_CACHE_GROUP) {
+		size_t some = ux_min(n - i, (size_t)UX_FRAME_CACHE_GROUP);
+		frame_reply_find_new(&f, w, m, frames + i, some);
+		new_frames_sort(&f, some);
+		if (f.n > 0)
+			frame_reply_put_new(w, m, &f);
+		frame_reply_put_addresses(w, frames + i, some);
 	}
 	frame_reply_copy_texts(w, m);
 	return !w->failed;

@@ -11,14 +11,14 @@
 #include <pthread.h>
 
 /*
- * Maps numbers of a cache to numbers of a reply. The cache numbers in one reply are close together,
- * so a table of pages is both small and fast. A zeroed map is empty.
+ * Maps numbers of a cache to numbers of a reply, by an array that has an element for each of the
+ * first. An element that is not above `base` is from a reply before, so that a new reply needs not
+ * clear what is as long as the cache's list. A zeroed map is empty.
  */
 struct ux_frame_reply_map {
-	uint32_t *table; /* the page of each run of numbers, counted from 1; 0: none */
-	size_t n, cap;   /* size and capacity of table */
-	uint32_t *pages;
-	size_t n_pages, pages_cap;
+	uint32_t *numbers; /* that of the reply plus `base` */
+	size_t cap;
+	uint32_t base;
 };
 
 UX_VEC(ux_frame_reply_texts, uint32_t);
@@ -62,7 +62,10 @@ struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
 void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_reply *w);
 void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all);
 
-/* Starts using another cache, so the map is cleared. */
+/*
+ * Starts using another cache, so the maps are cleared. Before ux_wire_reply_clear(), since their
+ * elements are told apart from later ones by how many items the reply had.
+ */
 void ux_frame_reply_reset(struct ux_frame_reply *w);
 
 /* The code of ux_out_status() of the first table that has failed. */

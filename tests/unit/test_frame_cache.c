@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "frame_cache.h"
+#include "frame_cache_wire.h"
 #include "gsym_reader.h"
 #include "make_gsym.h"
 #include "text.h"
@@ -396,6 +397,134 @@ static void each_failed_allocation_is_no_worse_than_a_full_cache(void **state)
 	each_failed_alloc(add_with_little_memory, NULL, /* may_recover= */ true);
 }
 
+/* The frames of an address in a reply, as the cache has them. */
+static void expect_reply_frames(const struct ux_wire_read *r, size_t i,
+				const struct ux_frame_cache *m, uint32_t frame)
+{
+	uint32_t at = r->addresses[i];
+	for (; frame != 0; frame = ux_cached_frame(m, frame)->up, at = r->frames[at].up) {
+		const struct ux_frame_text text = ux_frame_cache_text(m, frame);
+		assert_true(at != 0 && at <= r->n_frames);
+		const struct ux_wire_frame *f = &r->frames[at];
+		assert_true(ux_bytes_eq(ux_bytes_cstr(ux_wire_read_string(r, f->function)),
+					text.function));
+		assert_int_equal(f->line, text.line);
+		const struct ux_wire_file file =
+			f->file ? r->files[f->file] : (struct ux_wire_file){0};
+		assert_true(ux_bytes_eq(ux_bytes_cstr(ux_wire_read_string(r, file.dir)), text.dir));
+		assert_true(
+			ux_bytes_eq(ux_bytes_cstr(ux_wire_read_string(r, file.base)), text.base));
+	}
+	assert_int_equal(at, 0);
+}
+
+/* Adds n addresses whose calls are nested up to `deep` deep, most of them within calls of others.
+ */
+static void add_nested(struct ux_frame_cache *m, uint32_t *numbers, size_t n, size_t deep)
+{
+	static char names[UX_FRAMES_MOST][24];
+	struct ux_frame frames[UX_FRAMES_MOST];
+	for (size_t i = 0; i < n; i++) {
+		size_t depth = i * 7 % (deep + 1); /* 0: nothing is known there */
+		for (size_t k = 0; k < depth; k++) {
+			struct ux_frame *f = &frames[depth - 1 - k];
+			snprintf(names[k], sizeof(names[k]), "f%zu", k);
+			/* the outer frames are common to all; some addresses have all in common */
+			*f = (struct ux_frame){.function = names[k],
+					       .dir = k % 3 ? "/d" : "",
+					       .base = k % 5 ? names[k] : "",
+					       .line = k + 1 < depth ? (uint32_t)k
+								     : (uint32_t)(i % 9),
+					       .inlined = k > 0};
+		}
+		numbers[i] = add(m, i, frames, depth);
+	}
+}
+
+static size_t count_frames(const struct ux_frame_cache *m, const uint32_t *numbers, size_t n)
+{
+	static bool seen[1 << 14];
+	size_t count = 0;
+	memset(seen, 0, sizeof(seen));
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t f = numbers[i]; f != 0; f = ux_cached_frame(m, f)->up) {
+			assert_true(f < ux_countof(seen));
+			count += !seen[f];
+			seen[f] = true;
+		}
+	return count;
+}
+
+static void a_reply_that_is_used_again_has_nothing_of_the_one_before(void **state)
+{
+	enum {
+		N = 300,
+	};
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	struct ux_frame_reply w = {0};
+	uint32_t numbers[N];
+	uint32_t base = 0;
+	add_nested(m, numbers, N, 3);
+	for (size_t round = 0; round < 5; round++) {
+		struct ux_wire_read r = {0};
+		/* the same number of a frame twice: of the second cache it is another frame */
+		for (size_t part = 0; part < 2; part++) {
+			ux_frame_reply_reset(&w);
+			assert_true(ux_frame_reply_add(&w, m, numbers, N));
+			ux_wire_reply_module(&w.reply, UX_MODULE_FOUND, UX_QUALITY_INLINES,
+					     UX_STR(""), 0, N);
+		}
+		assert_int_equal(ux_wire_read_open(&r, ux_wire_reply_finish(&w.reply), NULL),
+				 UX_OK);
+		assert_int_equal(r.n_frames, 2 * count_frames(m, numbers, N));
+		for (size_t k = 0; k < 2 * N; k++)
+			expect_reply_frames(&r, k, m, numbers[k % N]);
+		ux_wire_read_deinit(&r);
+		ux_frame_reply_reset(&w);
+		ux_wire_reply_clear(&w.reply);
+		assert_true((w.frames.base > base) == (round != 3));
+		/* so that numbers are over what an element holds in the next round */
+		if (round == 2)
+			w.frames.base = w.files.base = w.texts.base = INT32_MAX - 1;
+		base = w.frames.base;
+	}
+	ux_frame_reply_deinit(&w);
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
+static void a_reply_has_each_frame_once_and_those_of_the_cache(void **state)
+{
+	enum {
+		N = 700,
+	};
+	(void)state;
+	static const size_t deeps[] = {0, 1, 3, 40, UX_FRAMES_MOST};
+	for (size_t i = 0; i < ux_countof(deeps); i++) {
+		struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+		struct ux_frame_reply w = {0};
+		struct ux_wire_read r = {0};
+		uint32_t numbers[N];
+		add_nested(m, numbers, N, deeps[i]);
+		/* the second part finds frames of the first in the reply */
+		assert_true(ux_frame_reply_add(&w, m, numbers, N / 3));
+		assert_true(ux_frame_reply_add(&w, m, numbers + N / 3, N - N / 3));
+		ux_wire_reply_module(&w.reply, UX_MODULE_FOUND, UX_QUALITY_INLINES, UX_STR(""), 0,
+				     N);
+		assert_int_equal(ux_wire_read_open(&r, ux_wire_reply_finish(&w.reply), NULL),
+				 UX_OK);
+		assert_int_equal(r.n_addresses, N);
+		assert_int_equal(r.n_frames, count_frames(m, numbers, N));
+		for (size_t k = 0; k < N; k++)
+			expect_reply_frames(&r, k, m, numbers[k]);
+		ux_wire_read_deinit(&r);
+		ux_frame_reply_deinit(&w);
+		ux_frame_cache_unref(m);
+	}
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +538,8 @@ int main(void)
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),
 		UX_TEST(places_have_the_frames_of_lookups),
+		UX_TEST(a_reply_that_is_used_again_has_nothing_of_the_one_before),
+		UX_TEST(a_reply_has_each_frame_once_and_those_of_the_cache),
 		UX_TEST(each_failed_allocation_is_no_worse_than_a_full_cache),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
