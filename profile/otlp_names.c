@@ -184,25 +184,33 @@ static ux_cold enum ux_code otlp_scan_any_location(struct ux_cur c, struct otlp_
 					     : UX_OK;
 }
 
-/* Adds a location that was read, if it is to be named. */
+/*
+ * Adds a location that was read, if it is to be named. Its fields are written one by one to where
+ * they stay: read together right after that, as a copy does, they would not be there yet.
+ */
 ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct otlp_scanned *s,
 					 const uint8_t *field, struct ux_bytes content,
 					 struct ux_error *err)
 {
+	struct ux_otlp_locations *locations = &n->locations;
 	n->n_locations++;
 	if (s->named || s->mapping == 0)
 		return UX_OK;
-	const struct ux_otlp_location l = {
-		.address = s->address,
-		.mapping = (uint32_t)s->mapping,
-		.field = otlp_offset(n, field),
-		.content = otlp_offset(n, content.data),
-		.end = otlp_offset(n, content.data + content.size),
-	};
-	if (ux_unlikely(n->locations.size == UX_OTLP_LOCATIONS_MOST))
-		return ux_error_at(err, UX_ELIMIT, SECTION, l.content,
+	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MOST))
+		return ux_error_at(err, UX_ELIMIT, SECTION, otlp_offset(n, content.data),
 				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
-	return ux_otlp_locations_append(&n->locations, l) ? UX_OK : ux_error_nomem(err);
+	if (ux_unlikely(locations->size == locations->cap) &&
+	    !ux_otlp_locations_reserve(locations, locations->size + 1))
+		return ux_error_nomem(err);
+	struct ux_otlp_location *l = &locations->data[locations->size++];
+	l->address = s->address;
+	l->mapping = (uint32_t)s->mapping;
+	l->field = otlp_offset(n, field);
+	l->content = otlp_offset(n, content.data);
+	l->end = otlp_offset(n, content.data + content.size);
+	l->lines = 0;
+	l->n_lines = 0;
+	return UX_OK;
 }
 
 enum {

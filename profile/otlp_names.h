@@ -84,7 +84,46 @@ uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t
 				uint32_t file);
 
 enum {
+	UX_OTLP_FUNCTION_MOST = 2 + 3 * (1 + 5), /* bytes: a tag, a size and three numbers */
+};
+
+/*
+ * The same for many. begin: room for so many functions, NULL after a failure, which is latched;
+ * put: writes one, and returns the position behind it; end: with that behind the last of them.
+ */
+uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions);
+
+/* A field with the number of a string, without a branch on whether it is left out: for the empty
+ * one. */
+ux_inline uint8_t *ux_otlp_functions_put_number(uint8_t *p, unsigned field, uint32_t number)
+{
+	*p = (uint8_t)(field << 3 | UX_PROTOBUF_VARINT);
+	uint8_t *end = ux_uleb_put(p + 1, number);
+	return number == 0 ? p : end;
+}
+
+ux_inline uint8_t *ux_otlp_functions_put(uint8_t *p, uint32_t name, uint32_t linkage, uint32_t file)
+{
+	static_assert(UX_OTLP_FUNCTION_MOST < 0x80, "the size of a function is one byte");
+	uint8_t *start = p + 2;
+	*p = OTLP_FUNCTION_TABLE << 3 | UX_PROTOBUF_BYTES;
+	uint8_t *end = ux_otlp_functions_put_number(start, OTLP_FUNCTION_NAME, name);
+	end = ux_otlp_functions_put_number(end, OTLP_FUNCTION_SYSTEM_NAME, linkage);
+	end = ux_otlp_functions_put_number(end, OTLP_FUNCTION_FILENAME, file);
+	p[1] = (uint8_t)(end - start);
+	return end;
+}
+
+ux_inline void ux_otlp_functions_end(struct ux_otlp_names *n, size_t n_functions, const uint8_t *p)
+{
+	n->functions.size = (size_t)(p - n->functions.data);
+	n->n_functions += (uint32_t)n_functions;
+}
+
+enum {
 	UX_OTLP_LINE_MOST = 16, /* bytes of one line: a tag and a number of one byte, two of five */
+	UX_OTLP_LINES_BEHIND = 64, /* bytes behind the lines that can be read: most locations have
+				      fewer, which are copied at once */
 };
 
 /*
@@ -95,8 +134,7 @@ enum {
  */
 ux_inline uint8_t *ux_otlp_lines_begin(struct ux_otlp_names *n, size_t n_lines)
 {
-	/* One more, so that so many bytes can be read behind the last line. */
-	const size_t most = (n_lines + 1) * UX_OTLP_LINE_MOST;
+	const size_t most = n_lines * UX_OTLP_LINE_MOST + UX_OTLP_LINES_BEHIND;
 	uint8_t *p = ux_out_room(&n->line_bytes, most);
 	if (ux_likely(p != NULL))
 		n->line_bytes.size -= most;
@@ -114,12 +152,19 @@ struct ux_otlp_line_head {
 
 ux_inline struct ux_otlp_line_head ux_otlp_line_head(uint32_t function)
 {
-	uint8_t bytes[UX_OTLP_LINE_MOST] = {OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT};
-	uint8_t *end = ux_uleb_put(bytes + 1, function);
+	/* The bytes are put together in a register, the first one in its lowest bits. */
+	uint64_t bytes = OTLP_LINE_FUNCTION << 3 | UX_PROTOBUF_VARINT;
 	struct ux_otlp_line_head head;
-	*end++ = OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT;
-	memcpy(head.bytes, bytes, sizeof(head.bytes));
-	head.size = (uint8_t)(end - bytes);
+	unsigned bits = 8;
+	for (; function >= 0x80; function >>= 7, bits += 8)
+		bytes |= (uint64_t)((function & 0x7f) | 0x80) << bits;
+	bytes |= (uint64_t)function << bits;
+	bytes |= (uint64_t)(OTLP_LINE_LINE << 3 | UX_PROTOBUF_VARINT) << (bits + 8);
+	bytes |= (uint64_t)(bits / 8 + 2) << 8 * offsetof(struct ux_otlp_line_head, size);
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		bytes = __builtin_bswap64(bytes);
+	static_assert(sizeof(head) == sizeof(bytes), "a head is one number");
+	memcpy(&head, &bytes, sizeof(head));
 	return head;
 }
 

@@ -12,42 +12,35 @@ enum {
 	ULEB_MOST = 10, /* bytes of one number */
 	SIZE_MOST = 5,  /* bytes of a size, which is below 4 GiB */
 	/* bytes that are copied at once, where there is room, instead of a few */
-	WIDE = UX_OTLP_LINE_MOST,
+	FEW = 16,
+	WIDE = UX_OTLP_LINES_BEHIND,
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* A field with the number of a string; it is left out for the empty one. */
-ux_inline uint8_t *otlp_put_string_number(uint8_t *p, unsigned field, uint32_t number)
-{
-	if (ux_unlikely(number == 0))
-		return p;
-	*p = (uint8_t)(field << 3 | UX_PROTOBUF_VARINT);
-	return ux_uleb_put(p + 1, number);
-}
-
 uint32_t ux_otlp_names_function(struct ux_otlp_names *n, uint32_t name, uint32_t linkage,
 				uint32_t file)
 {
-	enum {
-		MOST = 2 + 3 * (1 + ULEB_MOST)
-	};
-	static_assert(MOST < 0x80, "the size of a function is one byte");
+	uint8_t *p = ux_otlp_functions_begin(n, 1);
+	const uint32_t number = n->n_functions;
+	if (!p)
+		return 0;
+	ux_otlp_functions_end(n, 1, ux_otlp_functions_put(p, name, linkage, file));
+	return number;
+}
+
+uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions)
+{
+	/* An empty number's place is written before it is given up. */
+	const size_t most = n_functions * UX_OTLP_FUNCTION_MOST;
 	if (n->n_functions == 0) { /* element 0 of each table is the zero value */
 		ux_protobuf_put_bytes(&n->functions, OTLP_FUNCTION_TABLE, UX_BYTES_NONE);
 		n->n_functions++;
 	}
-	uint8_t *start = ux_out_room(&n->functions, MOST), *p = start;
-	if (!start)
-		return 0;
-	*p++ = OTLP_FUNCTION_TABLE << 3 | UX_PROTOBUF_BYTES;
-	uint8_t *size = p++;
-	p = otlp_put_string_number(p, OTLP_FUNCTION_NAME, name);
-	p = otlp_put_string_number(p, OTLP_FUNCTION_SYSTEM_NAME, linkage);
-	p = otlp_put_string_number(p, OTLP_FUNCTION_FILENAME, file);
-	*size = (uint8_t)(p - size - 1);
-	n->functions.size -= MOST - (size_t)(p - start);
-	return n->n_functions++;
+	uint8_t *p = ux_out_room(&n->functions, most);
+	if (p)
+		n->functions.size -= most;
+	return p;
 }
 
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err)
@@ -64,7 +57,7 @@ struct otlp_copy {
 	const struct ux_otlp_names *names;
 	size_t next; /* location */
 	uint8_t *to;
-	const uint8_t *wide_end; /* up to here WIDE bytes of the message can be read */
+	const uint8_t *few_end;  /* up to here FEW bytes of the message can be read */
 	const uint8_t *room_end; /* of the buffer */
 };
 
@@ -82,11 +75,11 @@ ux_inline void otlp_copy(struct otlp_copy *c, const void *from, size_t size)
 	c->to += size;
 }
 
-/* The same for a few bytes of the message; most of these are fewer than WIDE. */
+/* The same for a few bytes of the message; most of these are fewer than FEW. */
 ux_inline void otlp_copy_few(struct otlp_copy *c, const uint8_t *from, size_t size)
 {
-	if (ux_likely(size <= WIDE && from <= c->wide_end))
-		memcpy(c->to, from, WIDE);
+	if (ux_likely(size <= FEW && from <= c->few_end))
+		memcpy(c->to, from, FEW);
 	else
 		memcpy(c->to, from, size);
 	c->to += size;
@@ -97,9 +90,31 @@ ux_inline void otlp_copy_lines(struct otlp_copy *c, const struct ux_otlp_locatio
 {
 	const uint8_t *from = c->names->line_bytes.data + l->lines;
 	memcpy(c->to, from, WIDE);
-	if (l->n_lines > WIDE)
+	if (ux_unlikely(l->n_lines > WIDE))
 		memcpy(c->to + WIDE, from + WIDE, l->n_lines - WIDE);
 	c->to += l->n_lines;
+}
+
+/* Strings that are still in the caller's memory. */
+static void otlp_copy_borrowed(struct otlp_copy *c)
+{
+	enum {
+		AHEAD = 8,
+		LINE = 64, /* bytes that are prefetched at once */
+	};
+	static_assert((int)WIDE <= (int)UX_OTLP_BORROWED_BEHIND, "");
+	const struct ux_otlp_borrowed_list *l = &c->names->strings.borrowed;
+	for (size_t i = 0; i < l->size; i++) {
+		const uint8_t *from = l->data[i].data;
+		const size_t size = l->data[i].size;
+		if (i + AHEAD < l->size)
+			for (size_t k = 0; k < 4; k++)
+				__builtin_prefetch(l->data[i + AHEAD].data + k * LINE);
+		memcpy(c->to, from, WIDE);
+		if (size > WIDE)
+			memcpy(c->to + WIDE, from + WIDE, size - WIDE);
+		c->to += size;
+	}
 }
 
 /*
@@ -134,6 +149,7 @@ static void otlp_copy_dictionary(struct otlp_copy *c, const struct ux_protobuf_f
 		otlp_copy(c, n->functions.data, n->functions.size);
 		if (n->strings.fields.size > 0)
 			otlp_copy(c, n->strings.fields.data, n->strings.fields.size);
+		otlp_copy_borrowed(c);
 	}
 	const size_t size = (size_t)(c->to - start) - size_bytes;
 	uint8_t number[ULEB_MOST];
@@ -153,7 +169,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		return ux_out_status(out, err);
 	}
 	size_t left = 0, most = n->bytes.size + n->line_bytes.size + n->functions.size +
-				n->strings.fields.size + WIDE;
+				n->strings.fields.size + n->strings.borrowed_bytes + WIDE;
 	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		left += f.number == OTLP_DICTIONARY;
@@ -166,7 +182,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		.names = n,
 		.to = start,
 		.room_end = start + most,
-		.wide_end = n->bytes.data + n->bytes.size - ux_min(n->bytes.size, (size_t)WIDE),
+		.few_end = n->bytes.data + n->bytes.size - ux_min(n->bytes.size, (size_t)FEW),
 	};
 	c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);) {

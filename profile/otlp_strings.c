@@ -15,6 +15,8 @@ void ux_otlp_strings_deinit(struct ux_otlp_strings *s)
 	ux_out_deinit(&s->fields);
 	ux_otlp_string_list_deinit(&s->list);
 	ux_otlp_string_slots_deinit(&s->slots);
+	ux_otlp_borrowed_list_deinit(&s->borrowed);
+	ux_otlp_string_hashes_deinit(&s->hashes);
 }
 
 /* The free slot for a tag; slots of other strings with the same tag are passed. */
@@ -77,14 +79,89 @@ static bool otlp_strings_append(struct ux_otlp_strings *s, struct ux_bytes text)
 	return s->fields.size <= UINT32_MAX && ux_otlp_string_list_append(&s->list, one);
 }
 
+/* String 0 is "" in every message. */
+static void otlp_strings_first(struct ux_otlp_strings *s)
+{
+	if (s->first != 0)
+		return;
+	ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, UX_BYTES_NONE);
+	s->first = 1;
+}
+
+/* --- borrowed ones ---------------------------------------------------------------------------- */
+
+uint32_t ux_otlp_strings_begin(struct ux_otlp_strings *s, size_t n)
+{
+	otlp_strings_first(s);
+	if (s->fields.failed)
+		return 0;
+	if (!ux_otlp_borrowed_list_reserve(&s->borrowed, s->borrowed.size + n) ||
+	    !ux_otlp_string_hashes_reserve(&s->hashes, s->hashes.size + n) ||
+	    s->fields.size + s->borrowed_bytes > UINT32_MAX) {
+		s->fields.failed = true;
+		return 0;
+	}
+	return s->first + (uint32_t)(s->list.size + s->hashes.size);
+}
+
+uint32_t ux_otlp_strings_find(const struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash)
+{
+	if (s->list.size == 0)
+		return 0;
+	const uint32_t number = otlp_string_slot(s, text, hash)->number;
+	return number == 0 ? 0 : s->first + number - 1;
+}
+
+/* Adds the fields of a piece, which were copied, to the list and to the hash table. */
+static bool otlp_strings_list(struct ux_otlp_strings *s, const uint8_t *p, const uint8_t *end,
+			      const uint32_t **hash)
+{
+	while (p < end) {
+		unsigned shift = 0;
+		uint32_t size = 0;
+		do /* sizes are those that the caches have written */
+			size |= (uint32_t)(*++p & 0x7f) << shift;
+		while (shift += 7, *p & 0x80);
+		const struct ux_otlp_string one = {(uint32_t)(++p - s->fields.data), size};
+		if ((s->list.size >= s->slots.size / 2 && !otlp_strings_grow(s)) ||
+		    !ux_otlp_string_list_append(&s->list, one))
+			return false;
+		*otlp_free_slot(s, **hash) =
+			(struct ux_otlp_string_slot){(uint32_t)s->list.size, **hash};
+		++*hash;
+		p += size;
+	}
+	return true;
+}
+
+void ux_otlp_strings_settle(struct ux_otlp_strings *s)
+{
+	const uint32_t *hash = s->hashes.data;
+	if (s->hashes.size == 0 || s->fields.failed)
+		return;
+	if (s->fields.size + s->borrowed_bytes > UINT32_MAX)
+		s->fields.failed = true;
+	for (size_t i = 0; i < s->borrowed.size && !s->fields.failed; i++) {
+		const struct ux_otlp_borrowed *b = &s->borrowed.data[i];
+		uint8_t *p = ux_out_room(&s->fields, b->size);
+		if (!p)
+			break;
+		memcpy(p, b->data, b->size);
+		s->fields.failed = !otlp_strings_list(s, p, p + b->size, &hash);
+	}
+	s->borrowed.size = s->hashes.size = s->borrowed_bytes = 0;
+}
+
+/* --- copied ones ------------------------------------------------------------------------------ */
+
 uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash)
 {
 	if (text.size == 0 || s->fields.failed)
 		return 0;
-	if (s->first == 0) { /* string 0 is "" in every message */
-		ux_protobuf_put_bytes(&s->fields, OTLP_STRING_TABLE, UX_BYTES_NONE);
-		s->first = 1;
-	}
+	otlp_strings_first(s);
+	ux_otlp_strings_settle(s);
+	if (s->fields.failed)
+		return 0;
 	if (s->list.size >= s->slots.size / 2 && !otlp_strings_grow(s)) {
 		s->fields.failed = true;
 		return 0;

@@ -23,6 +23,15 @@ struct ux_otlp_string_slot {
 
 UX_VEC(ux_otlp_string_slots, struct ux_otlp_string_slot);
 
+/* Fields of strings in the caller's memory, one behind the other. */
+struct ux_otlp_borrowed {
+	const uint8_t *data;
+	size_t size;
+};
+
+UX_VEC(ux_otlp_borrowed_list, struct ux_otlp_borrowed);
+UX_VEC(ux_otlp_string_hashes, uint32_t);
+
 /*
  * The bytes of a string are in the fields alone. A hash table of numbers takes an eighth of the
  * memory that one with its keys takes, and this table is made anew for each message. Zeroed = empty
@@ -33,6 +42,11 @@ struct ux_otlp_strings {
 	struct ux_otlp_string_list list;   /* those that were added */
 	struct ux_otlp_string_slots slots; /* its size is a power of two */
 	uint32_t first;                    /* number in the message of the first one */
+	/* strings that follow those of the list: fields that are not copied yet, and their hashes
+	 */
+	struct ux_otlp_borrowed_list borrowed;
+	struct ux_otlp_string_hashes hashes;
+	size_t borrowed_bytes;
 };
 
 void ux_otlp_strings_deinit(struct ux_otlp_strings *s);
@@ -43,6 +57,38 @@ uint32_t ux_otlp_strings_add(struct ux_otlp_strings *s, struct ux_bytes text);
 
 /* The same with the lower half of the text's hash (ux_hash_bytes()), for callers that have it. */
 uint32_t ux_otlp_strings_put(struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
+
+/*
+ * Appends the fields of strings that the caller has, and that the message lacks, without copying
+ * them: they must stay until ux_otlp_strings_settle(), or until the message is written, and
+ * UX_OTLP_BORROWED_BEHIND bytes behind them can be read.
+ * begin: room for n strings, and the number of the first of them, 0 after a failure, which is
+ * latched. borrow: adds one, with the lower half of the hash of its bytes. find: the number of a
+ * string that was settled, 0: there is none.
+ */
+enum {
+	UX_OTLP_BORROWED_BEHIND = 64
+};
+uint32_t ux_otlp_strings_begin(struct ux_otlp_strings *s, size_t n);
+uint32_t ux_otlp_strings_find(const struct ux_otlp_strings *s, struct ux_bytes text, uint32_t hash);
+
+ux_inline void ux_otlp_strings_borrow(struct ux_otlp_strings *s, const uint8_t *field, size_t size,
+				      uint32_t hash)
+{
+	struct ux_otlp_borrowed *last = s->borrowed.data + s->borrowed.size;
+	s->hashes.data[s->hashes.size++] = hash;
+	s->borrowed_bytes += size;
+	if (s->borrowed.size > 0 && last[-1].data + last[-1].size == field) {
+		last[-1].size += size;
+		return;
+	}
+	*last = (struct ux_otlp_borrowed){field, size};
+	s->borrowed.size++;
+}
+
+/* Copies the fields that were borrowed, so that the caller may release them. A failure is latched.
+ */
+void ux_otlp_strings_settle(struct ux_otlp_strings *s);
 
 /* Prefetches where a string with this hash is looked for. */
 ux_inline void ux_otlp_strings_expect(const struct ux_otlp_strings *s, uint32_t hash)

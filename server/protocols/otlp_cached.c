@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of an OTLP message from the frames of a frame cache. */
+/* Lines of an OTLP message from the stacks of a frame cache. */
 #include "otlp_cached.h"
 
 enum {
-	PAGE = 64, /* slots that are made together */
+	PAGE = 64, /* numbers that have places together */
 };
+static_assert(UX_CACHED_STRING_TAG == (OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES), "");
+static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
 
 void ux_otlp_cached_init(struct ux_otlp_cached *c, struct ux_otlp_names *names)
 {
@@ -15,274 +17,221 @@ void ux_otlp_cached_init(struct ux_otlp_cached *c, struct ux_otlp_names *names)
 
 void ux_otlp_cached_deinit(struct ux_otlp_cached *c)
 {
-	ux_otlp_page_list_deinit(&c->pages);
-	ux_otlp_slot_list_deinit(&c->slots);
-	ux_profile_numbers_deinit(&c->others);
-	ux_otlp_function_list_deinit(&c->functions);
+	ux_otlp_page_list_deinit(&c->function_pages.numbers);
+	ux_otlp_page_list_deinit(&c->string_pages.numbers);
+	ux_otlp_head_list_deinit(&c->heads);
+	ux_otlp_number_list_deinit(&c->strings);
+	ux_frame_cache_unref(c->cache);
 }
 
 void ux_otlp_cached_reset(struct ux_otlp_cached *c)
 {
-	c->pages.size = c->slots.size = c->functions.size = 0;
-	ux_profile_numbers_deinit(&c->others);
+	c->function_pages.numbers.size = c->string_pages.numbers.size = 0;
+	c->function_pages.n = c->string_pages.n = 0;
+	c->heads.size = c->strings.size = 0;
+	if (!c->cache)
+		return;
+	ux_otlp_strings_settle(&c->names->strings);
+	ux_frame_cache_unref(c->cache);
+	c->cache = NULL;
 }
 
-/* --- slots ------------------------------------------------------------------------------------ */
+/* --- pages ------------------------------------------------------------------------------------ */
 
-/* Makes the page of a text. False: memory is short. */
-static bool otlp_add_page(struct ux_otlp_cached *c, size_t page)
+/* Appends a page to the table. False: memory is short. */
+static bool otlp_pages_add(struct ux_otlp_pages *p, size_t page)
 {
-	if (page >= c->pages.size) {
-		const size_t n = ux_max(page + 1, 2 * c->pages.size);
-		if (!ux_otlp_page_list_reserve(&c->pages, n))
+	struct ux_otlp_page_list *numbers = &p->numbers;
+	if (page >= numbers->size) {
+		const size_t n = ux_max(page + 1, 2 * numbers->size);
+		if (!ux_otlp_page_list_reserve(numbers, n))
 			return false;
-		memset(c->pages.data + c->pages.size, 0,
-		       (n - c->pages.size) * sizeof(*c->pages.data));
-		c->pages.size = n;
+		memset(numbers->data + numbers->size, 0,
+		       (n - numbers->size) * sizeof(*numbers->data));
+		numbers->size = n;
 	}
-	if (!ux_otlp_slot_list_reserve(&c->slots, c->slots.size + PAGE))
-		return false;
-	memset(c->slots.data + c->slots.size, 0, PAGE * sizeof(*c->slots.data));
-	c->slots.size += PAGE;
-	c->pages.data[page] = (uint32_t)(c->slots.size / PAGE);
+	numbers->data[page] = ++p->n;
 	return true;
 }
 
-/* The slot of a text, until the next one is looked for. NULL: memory is short. */
-ux_inline struct ux_otlp_slot *otlp_slot_of(struct ux_otlp_cached *c, uint32_t text)
+ux_inline bool otlp_pages_have(const struct ux_otlp_pages *p, uint32_t number)
 {
-	const size_t page = text / PAGE;
-	if (ux_unlikely(page >= c->pages.size || c->pages.data[page] == 0) &&
-	    !otlp_add_page(c, page))
-		return NULL;
-	return &c->slots.data[(c->pages.data[page] - 1) * (size_t)PAGE + text % PAGE];
+	const size_t page = number / PAGE;
+	return ux_likely(page < p->numbers.size) && ux_likely(p->numbers.data[page] != 0);
+}
+
+/* The place of a number whose page is there. */
+ux_inline uint32_t otlp_pages_place(const struct ux_otlp_pages *p, uint32_t number)
+{
+	return (p->numbers.data[number / PAGE] - 1) * PAGE + number % PAGE;
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* The number of the string of a file's path, 0 when it has none. */
-static enum ux_code otlp_put_path(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
-				  uint32_t file, uint32_t *ret, struct ux_error *err)
+/* Makes a page of heads for a function. */
+static ux_cold bool otlp_add_heads(struct ux_otlp_cached *c, uint32_t function)
 {
+	struct ux_otlp_head_list *heads = &c->heads;
+	if (!ux_otlp_head_list_reserve(heads, heads->size + PAGE) ||
+	    !otlp_pages_add(&c->function_pages, function / PAGE))
+		return false;
+	memset(heads->data + heads->size, 0, PAGE * sizeof(*heads->data));
+	heads->size += PAGE;
+	return true;
+}
+
+/* Makes a page of numbers for a string. */
+static ux_cold bool otlp_add_strings(struct ux_otlp_cached *c, uint32_t string)
+{
+	struct ux_otlp_number_list *numbers = &c->strings;
+	if (!ux_otlp_number_list_reserve(numbers, numbers->size + PAGE) ||
+	    !otlp_pages_add(&c->string_pages, string / PAGE))
+		return false;
+	memset(numbers->data + numbers->size, 0, PAGE * sizeof(*numbers->data));
+	numbers->size += PAGE;
+	return true;
+}
+
+/* --- strings of functions --------------------------------------------------------------------- */
+
+/* Strings that are appended: the number of the next one. */
+struct otlp_string_adder {
+	struct ux_otlp_cached *c;
+	const struct ux_frame_cache *cache;
+	uint32_t next;
+};
+
+/*
+ * The number in the message of a string of the cache. One that the message has by a cache before is
+ * found by its bytes.
+ */
+ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
+{
+	struct ux_otlp_cached *c = a->c;
 	*ret = 0;
-	if (file == 0)
-		return UX_OK;
-	const uint32_t path = ux_cached_file(cache, file)->path;
-	struct ux_otlp_slot *slot = otlp_slot_of(c, path);
-	if (!slot)
-		return ux_error_nomem(err);
-	if (slot->number == 0) {
-		const struct ux_cached_text *text = ux_cached_text(cache, path);
-		slot->number = ux_otlp_strings_put(&c->names->strings,
-						   ux_bytes(text->data, text->size), text->hash);
+	if (string == 0)
+		return true;
+	if (ux_unlikely(!otlp_pages_have(&c->string_pages, string)) && !otlp_add_strings(c, string))
+		return false;
+	uint32_t *number = &c->strings.data[otlp_pages_place(&c->string_pages, string)];
+	if (*number == 0) {
+		const struct ux_cached_string *s = ux_cached_string(a->cache, string);
+		struct ux_otlp_strings *strings = &c->names->strings;
+		if (ux_unlikely(strings->list.size > 0))
+			*number = ux_otlp_strings_find(
+				strings, ux_bytes(s->field + s->head, s->size - s->head), s->hash);
+		if (ux_likely(*number == 0)) {
+			*number = a->next++;
+			ux_otlp_strings_borrow(strings, s->field, s->size, s->hash);
+		}
 	}
-	*ret = slot->number;
-	return UX_OK;
+	*ret = *number;
+	return true;
 }
 
-static bool otlp_has_name(const struct ux_frame_cache *cache, uint32_t text)
+/* Prefetches the first two strings of a function: most have a name and a linkage name of their own.
+ */
+ux_inline void otlp_expect_strings(const struct ux_frame_cache *cache,
+				   const struct ux_cached_function *f)
 {
-	return text != 0 && !ux_bytes_eq(ux_cached_text_bytes(cache, text), UX_STR(UX_NO_NAME));
+	if (f->name != 0)
+		__builtin_prefetch(ux_cached_string(cache, f->name));
 }
 
-/* Appends the function of a frame to the message. */
-static enum ux_code otlp_put_function(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
-				      const struct ux_cached_frame *f,
-				      struct ux_otlp_line_head *ret, struct ux_error *err)
-{
-	struct ux_otlp_strings *strings = &c->names->strings;
-	uint32_t name = 0, linkage = 0, file = 0;
-	if (f->up == 0 && !otlp_has_name(cache, f->function)) {
-		*ret = (struct ux_otlp_line_head){0};
-		return UX_OK;
-	}
-	if (f->function != 0) {
-		const struct ux_cached_text *t = ux_cached_text(cache, f->function);
-		linkage = name = ux_otlp_strings_put(strings, ux_bytes(t->data, t->size), t->hash);
-		if (t->linkage != t->data)
-			linkage =
-				ux_otlp_strings_put(strings, ux_cached_linkage(t), t->linkage_hash);
-	}
-	UX_TRY(otlp_put_path(c, cache, f->file, &file, err));
-	*ret = ux_otlp_line_head(ux_otlp_names_function(c->names, name, linkage, file));
-	return UX_OK;
-}
-
-/* Prefetches what says where the names of a frame's function are. */
-ux_inline void otlp_expect_function(const struct ux_frame_cache *cache,
-				    const struct ux_cached_frame *f)
-{
-	if (f->function != 0)
-		__builtin_prefetch(ux_cached_text(cache, f->function));
-	if (f->file != 0)
-		__builtin_prefetch(ux_cached_file(cache, f->file));
-}
-
-/* Prefetches the names, and where they are looked for in the message. */
-ux_inline void otlp_expect_names(const struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
-				 const struct ux_cached_frame *f)
-{
-	if (f->function == 0)
-		return;
-	const struct ux_cached_text *t = ux_cached_text(cache, f->function);
-	ux_otlp_strings_expect(&c->names->strings, t->hash);
-	ux_cached_text_prefetch(t);
-	if (t->linkage != t->data) {
-		ux_otlp_strings_expect(&c->names->strings, t->linkage_hash);
-		__builtin_prefetch(t->linkage);
-	}
-}
-
-/* Appends the functions that n frames of the batch are the first ones of. */
+/* Appends the functions that n lines of the batch are the first ones of. */
 static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
 				   size_t n, struct ux_error *err)
 {
 	const struct ux_otlp_batch *b = &c->batch;
-	struct ux_otlp_line_head *to = ux_otlp_function_list_end(&c->functions);
+	if (n == 0)
+		return UX_OK;
+	struct otlp_string_adder a = {.c = c, .cache = cache};
+	uint8_t *p = ux_otlp_functions_begin(c->names, n);
+	a.next = ux_otlp_strings_begin(&c->names->strings, 3 * n);
+	if (!p || a.next == 0)
+		return ux_otlp_names_status(c->names, err);
+	const uint32_t first = c->names->n_functions;
 	for (size_t i = 0; i < n; i++)
-		otlp_expect_function(cache, &b->frames[b->fresh[i]]);
+		__builtin_prefetch(ux_cached_function(cache, b->lines[b->fresh[i]].function));
 	for (size_t i = 0; i < n; i++)
-		otlp_expect_names(c, cache, &b->frames[b->fresh[i]]);
-	for (size_t i = 0; i < n; i++)
-		UX_TRY(otlp_put_function(c, cache, &b->frames[b->fresh[i]], &to[i], err));
-	c->functions.size += n;
+		otlp_expect_strings(cache,
+				    ux_cached_function(cache, b->lines[b->fresh[i]].function));
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t line = b->fresh[i];
+		const struct ux_cached_function *f =
+			ux_cached_function(cache, b->lines[line].function);
+		uint32_t name = 0, linkage = 0, path = 0;
+		if (!otlp_put_string(&a, f->name, &name) ||
+		    !otlp_put_string(&a, f->linkage, &linkage) ||
+		    !otlp_put_string(&a, f->path, &path))
+			return ux_error_nomem(err);
+		p = ux_otlp_functions_put(p, name, linkage, path);
+		c->heads.data[b->heads[line]] = ux_otlp_line_head(first + (uint32_t)i);
+	}
+	ux_otlp_functions_end(c->names, n, p);
 	return UX_OK;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/*
- * Queues the frames of n addresses (0: none), and prefetches each of them some time before it is
- * read. Returns how many they are; more than UX_OTLP_BATCH_LINES: there is no room for all.
- */
-static size_t otlp_batch_queue(struct ux_otlp_batch *b, const struct ux_frame_cache *cache,
-			       const uint32_t *frames, size_t n)
+/* Copies the stacks of addresses, as many as there is room for. Returns how many these are. */
+static size_t otlp_batch_fill(struct ux_otlp_batch *b, const struct ux_cached_stack *const *stacks,
+			      size_t n, size_t *ret_lines)
 {
-	size_t head = 0, tail = 0;
-	memset(b->ends, 0, sizeof(b->ends));
-	for (size_t i = 0; i < n; i++) {
-		if (frames[i] == 0)
-			continue;
-		b->queue[tail] = (struct ux_otlp_queued){.frame = ux_cached_frame(cache, frames[i]),
-							 .address = (uint32_t)i};
-		__builtin_prefetch(b->queue[tail++].frame);
+	size_t lines = 0, i = 0;
+	for (; i < n; i++) {
+		const struct ux_cached_stack *s = stacks[i];
+		if (ux_unlikely(lines + s->n > UX_OTLP_BATCH_LINES))
+			break;
+		memcpy(b->lines + lines, s->lines, UX_CACHED_LINES_LEAST * sizeof(*s->lines));
+		if (ux_unlikely(s->n > UX_CACHED_LINES_LEAST))
+			memcpy(b->lines + lines, s->lines, s->n * sizeof(*s->lines));
+		lines += s->n;
+		b->ends[i] = (uint32_t)lines;
 	}
-	for (; head < tail && tail <= UX_OTLP_BATCH_LINES; head++) {
-		const struct ux_otlp_queued *q = &b->queue[head];
-		const uint32_t up = q->frame->up, depth = ++b->ends[q->address];
-		const struct ux_cached_frame *frame = ux_cached_frame(cache, up ? up : 1);
-		__builtin_prefetch(frame);
-		b->queue[tail] = (struct ux_otlp_queued){frame, q->address, depth};
-		tail += (up != 0) & (depth < UX_FRAMES_MOST);
-	}
-	return tail;
+	*ret_lines = lines;
+	return i;
 }
 
-/* Copies the frames that were queued to where they belong. */
-static void otlp_batch_order(struct ux_otlp_batch *b, size_t n, size_t n_frames)
-{
-	uint32_t starts[UX_OTLP_BATCH], sum = 0;
-	for (size_t i = 0; i < n; i++) {
-		starts[i] = sum;
-		sum += b->ends[i];
-		b->ends[i] = sum;
-	}
-	for (size_t i = 0; i < n_frames; i++) {
-		const struct ux_otlp_queued *q = &b->queue[i];
-		b->frames[starts[q->address] + q->depth] = *q->frame;
-	}
-}
-
-/*
- * The number of a function whose text has another file in its slot. fresh: the number that it gets
- * if it is new. 0: memory is short.
- */
-static uint32_t otlp_other_function(struct ux_otlp_cached *c, const struct ux_cached_frame *f,
-				    uint32_t fresh)
-{
-	bool is_fresh = false;
-	uint32_t *number = ux_profile_numbers_insert(
-		&c->others, (uint64_t)f->function << 32 | f->file, &is_fresh);
-	if (number && is_fresh)
-		*number = fresh;
-	return number ? *number : 0;
-}
-
-/* Finds the functions of n frames, of which some may be new: whether one is cannot be foreseen. */
+/* Finds the functions of n lines, of which some may be new: whether one is cannot be foreseen. */
 static enum ux_code otlp_batch_functions(struct ux_otlp_cached *c,
 					 const struct ux_frame_cache *cache, size_t n,
 					 struct ux_error *err)
 {
 	struct ux_otlp_batch *b = &c->batch;
-	const uint32_t known = (uint32_t)c->functions.size;
-	uint32_t n_fresh = 0;
-	if (!ux_otlp_function_list_reserve(&c->functions, known + n))
-		return ux_error_nomem(err);
+	size_t n_fresh = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct ux_cached_frame *f = &b->frames[i];
-		struct ux_otlp_slot *slot = otlp_slot_of(c, f->function);
-		if (ux_unlikely(!slot))
+		const uint32_t function = b->lines[i].function;
+		if (ux_unlikely(!otlp_pages_have(&c->function_pages, function)) &&
+		    !otlp_add_heads(c, function))
 			return ux_error_nomem(err);
-		const bool fresh = slot->number == 0;
-		uint32_t number = fresh ? known + n_fresh + 1 : slot->number;
-		slot->file = fresh ? f->file : slot->file;
-		slot->number = number;
-		if (ux_unlikely(slot->file != f->file)) {
-			number = otlp_other_function(c, f, known + n_fresh + 1);
-			if (number == 0)
-				return ux_error_nomem(err);
-		}
-		b->functions[i] = number - 1;
+		const uint32_t place = otlp_pages_place(&c->function_pages, function);
+		struct ux_otlp_line_head *head = &c->heads.data[place];
+		b->heads[i] = place;
 		b->fresh[n_fresh] = (uint32_t)i;
-		n_fresh += number == known + n_fresh + 1;
+		n_fresh += head->size == 0;
+		head->size |= head->size == 0; /* its size, if it is new, follows */
 	}
 	return otlp_put_fresh(c, cache, n_fresh, err);
 }
 
-/* Writes the lines of n addresses, of which some are of functions without a name. */
-static ux_cold void otlp_batch_write_some(struct ux_otlp_cached *c, uint8_t *p, size_t n,
-					  size_t first)
-{
-	const struct ux_otlp_batch *b = &c->batch;
-	for (size_t i = 0, k = 0; i < n; i++) {
-		uint8_t *start = p;
-		for (; k < b->ends[i]; k++) {
-			const struct ux_otlp_line_head *function =
-				&c->functions.data[b->functions[k]];
-			p = function->size == 0
-				    ? start
-				    : ux_otlp_lines_put_head(p, function, b->frames[k].line);
-		}
-		if (p != start)
-			ux_otlp_lines_end(c->names, first + i, p);
-		c->named += p != start;
-		c->nameless += p == start;
-	}
-}
-
-/* Writes the lines of n addresses, from `first` on. */
-static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t n_frames,
+/* Writes n_lines lines, which are those of n addresses, from `first` on. */
+static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t n_lines,
 				     size_t first, struct ux_error *err)
 {
 	struct ux_otlp_batch *b = &c->batch;
-	uint8_t *const start = ux_otlp_lines_begin(c->names, n_frames), *p = start;
-	bool all = true;
+	uint8_t *const start = ux_otlp_lines_begin(c->names, n_lines), *p = start;
 	if (!start)
 		return ux_otlp_names_status(c->names, err);
-	for (size_t i = 0; i < n_frames; i++) {
-		const struct ux_otlp_line_head *function = &c->functions.data[b->functions[i]];
-		all &= function->size != 0;
-		p = ux_otlp_lines_put_head(p, function, b->frames[i].line);
+	for (size_t i = 0; i < n_lines; i++) {
+		p = ux_otlp_lines_put_head(p, &c->heads.data[b->heads[i]], b->lines[i].line);
 		b->line_ends[i] = (uint32_t)(p - start);
 	}
-	if (!all) {
-		otlp_batch_write_some(c, start, n, first);
-		return UX_OK;
-	}
 	for (size_t i = 0, k = 0; i < n; i++) {
-		c->named += b->ends[i] > k;
-		c->nameless += b->ends[i] == k;
-		if (b->ends[i] > k)
+		const bool named = b->ends[i] > k;
+		c->named += named;
+		c->nameless += !named;
+		if (ux_likely(named))
 			ux_otlp_lines_end(c->names, first + i,
 					  start + b->line_ends[b->ends[i] - 1]);
 		k = b->ends[i];
@@ -290,20 +239,24 @@ static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t 
 	return UX_OK;
 }
 
-enum ux_code ux_otlp_cached_put(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
-				const uint32_t *frames, size_t n, size_t first,
+enum ux_code ux_otlp_cached_put(struct ux_otlp_cached *c, struct ux_frame_cache *cache,
+				const struct ux_cached_stack *const *stacks, size_t n, size_t first,
 				struct ux_error *err)
 {
+	if (!c->cache) /* which has the strings */
+		c->cache = ux_frame_cache_ref(cache);
+	assert(c->cache == cache);
+	for (size_t i = 0; i < ux_min(n, (size_t)UX_OTLP_BATCH); i++)
+		__builtin_prefetch(stacks[i]);
 	for (size_t at = 0, some = 0; at < n; at += some) {
+		size_t lines = 0;
 		some = ux_min(n - at, (size_t)UX_OTLP_BATCH);
-		size_t n_frames = otlp_batch_queue(&c->batch, cache, frames + at, some);
-		while (n_frames > UX_OTLP_BATCH_LINES) {
-			some /= 2; /* never reaches 0, since there is room for one address */
-			n_frames = otlp_batch_queue(&c->batch, cache, frames + at, some);
-		}
-		otlp_batch_order(&c->batch, some, n_frames);
-		UX_TRY(otlp_batch_functions(c, cache, n_frames, err));
-		UX_TRY(otlp_batch_write(c, some, n_frames, first + at, err));
+		/* those of the next batch are on their way while this one is written */
+		for (size_t i = at + some; i < ux_min(n, at + some + UX_OTLP_BATCH); i++)
+			__builtin_prefetch(stacks[i]);
+		some = otlp_batch_fill(&c->batch, stacks + at, some, &lines);
+		UX_TRY(otlp_batch_functions(c, cache, lines, err));
+		UX_TRY(otlp_batch_write(c, some, lines, first + at, err));
 	}
 	return ux_otlp_names_status(c->names, err);
 }

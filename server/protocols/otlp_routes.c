@@ -4,10 +4,12 @@
  * passes them on. POST /v1/symbolize/otlp: the named message is the answer.
  */
 #include "forwarder.h"
+#include "module_cache.h"
 #include "otlp_exchange.h"
 #include "otlp_json.h"
 #include "profile_keeper.h"
 #include "protocols.h"
+#include "spare_memory.h"
 #include "unhex/frame.h"
 
 /* Seconds, while the queue is full or cannot be written. */
@@ -32,6 +34,19 @@ static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res,
 	if (code == UX_ECORRUPT)
 		res->status = 400;
 	return code;
+}
+
+/* Keeps the memory of a large message for the next one. */
+static void otlp_keep_memory(struct ux_request *req, struct ux_out *message)
+{
+	if (message->cap >= UX_SPARE_LEAST)
+		ux_spare_memory_give(ux_module_cache_spare(ux_server_of(req)->cache), message);
+}
+
+static void otlp_keep_answer(void *ctx)
+{
+	struct ux_request *req = ctx;
+	otlp_keep_memory(req, &req->out);
 }
 
 /* --- taking messages -------------------------------------------------------------------------- */
@@ -96,6 +111,7 @@ enum ux_code ux_handle_otlp_profiles(struct ux_request *req, struct ux_response 
 						"the queue of profiles to pass on is full"));
 	UX_TRY(otlp_name(req, res, &body, &named));
 	UX_TRY(otlp_take(req, res, ux_out_bytes(&named)));
+	otlp_keep_memory(req, &named);
 	return ux_otlp_accept(req, res, used ? NULL : unused_warning);
 }
 
@@ -177,6 +193,7 @@ enum ux_code ux_handle_symbolize_otlp(struct ux_request *req, struct ux_response
 		ux_out_deinit(&req->out);
 		req->out = named;
 		named = (struct ux_out){0};
+		UX_TRY(ux_request_keep(req, otlp_keep_answer, req));
 	}
 	return ux_response_out(req, res, ux_otlp_type(req));
 }

@@ -4,6 +4,7 @@
 
 #include "otlp_cached.h"
 #include "otlp_names.h"
+#include "spare_memory.h"
 #include "symbolize.h"
 
 struct otlp_work {
@@ -13,12 +14,20 @@ struct otlp_work {
 	struct ux_otlp_cached cached;
 	uint64_t n[UX_OTLP_COUNTS];
 	uint32_t frames[UX_RESOLVE_MOST];
+	const struct ux_cached_stack *stacks[UX_RESOLVE_MOST];
 };
+
+static struct ux_spare_memory *otlp_spare_of(struct ux_request *req)
+{
+	return ux_module_cache_spare(ux_server_of(req)->cache);
+}
 
 static void otlp_work_free(struct otlp_work **w)
 {
 	if (!*w)
 		return;
+	if ((*w)->names.strings.fields.cap >= UX_SPARE_LEAST)
+		ux_spare_memory_give(otlp_spare_of((*w)->req), &(*w)->names.strings.fields);
 	ux_otlp_names_deinit(&(*w)->names);
 	ux_otlp_cached_deinit(&(*w)->cached);
 	free(*w);
@@ -26,18 +35,39 @@ static void otlp_work_free(struct otlp_work **w)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
+/*
+ * Finds the stacks of the first *ret_done > 0 of n > 0 addresses. A full frame cache is replaced;
+ * other threads that fill the new one may make it full at once, even several times.
+ */
+static enum ux_code otlp_find_stacks(struct otlp_work *w, struct ux_resolver *r,
+				     const uint64_t *pcs, size_t n, size_t *ret_done)
+{
+	enum {
+		TRIES = 4,
+	};
+	*ret_done = 0;
+	for (unsigned i = 0; i < TRIES && *ret_done == 0; i++) {
+		size_t found = 0;
+		UX_TRY(ux_resolve(r, pcs, n, w->frames, &found, &w->req->err));
+		if (r->fresh)
+			ux_otlp_cached_reset(&w->cached);
+		*ret_done = ux_frame_cache_stacks(r->cache, w->frames, found, w->stacks);
+		r->full |= *ret_done < found;
+	}
+	return *ret_done > 0 ? UX_OK
+			     : ux_error_set(&w->req->err, UX_ELIMIT,
+					    "the frames of 0x%" PRIx64 " are too much", pcs[0]);
+}
+
 static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *open,
 				 const struct ux_otlp_module *m)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work};
-	ux_otlp_cached_reset(&w->cached);
 	for (size_t at = 0, done = 0; at < m->n; at += done) {
-		UX_TRY(ux_resolve(&r, w->names.addresses + m->first + at, m->n - at, w->frames,
-				  &done, &w->req->err));
-		if (r.fresh)
-			ux_otlp_cached_reset(&w->cached);
-		UX_TRY(ux_otlp_cached_put(&w->cached, r.cache, w->frames, done, m->first + at,
+		UX_TRY(otlp_find_stacks(w, &r, w->names.addresses + m->first + at, m->n - at,
+					&done));
+		UX_TRY(ux_otlp_cached_put(&w->cached, r.cache, w->stacks, done, m->first + at,
 					  &w->req->err));
 	}
 	return UX_OK;
@@ -92,6 +122,10 @@ enum ux_code ux_otlp_symbolize(struct ux_request *req, struct ux_bytes message, 
 	memset(w->n, 0, sizeof(w->n));
 	w->n[UX_OTLP_MESSAGES] = 1;
 	UX_TRY(ux_otlp_names_read(&w->names, &req->err));
+	if (w->names.locations.size >= UX_SPARE_ADDRESSES) {
+		ux_spare_memory_take(otlp_spare_of(req), out);
+		ux_spare_memory_take(otlp_spare_of(req), &w->names.strings.fields);
+	}
 	w->n[UX_OTLP_KEPT] = w->names.n_locations - (uint32_t)w->names.locations.size;
 	w->n[UX_OTLP_UNKNOWN] = w->names.n_unknown;
 	UX_TRY(otlp_symbolize_modules(w));

@@ -2,6 +2,8 @@
 /* The frame cache of a module: its life, and its table of addresses. */
 #include "frame_cache_inside.h"
 
+#include "table_memory.h"
+
 enum {
 	FIRST_SLOTS = 256,
 };
@@ -14,7 +16,8 @@ void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l
 	if (piece == UX_FRAME_CACHE_PIECES)
 		return NULL;
 	if (place == first) { /* of a new piece, which has as many items */
-		void *items = m->bytes + first * size <= m->most ? calloc(first, size) : NULL;
+		void *items =
+			m->bytes + first * size <= m->most ? ux_table_alloc(first * size) : NULL;
 		if (!items)
 			return NULL;
 		l->origins[piece] = (uintptr_t)items - first * size;
@@ -24,11 +27,23 @@ void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l
 	return ux_frame_cache_item(l, size, *ret_number);
 }
 
+void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align)
+{
+	size_t before = m->arena.used;
+	if (m->bytes + size > m->most)
+		return NULL;
+	/* the next block of the arena may be larger than what is left for the cache */
+	m->arena.budget = m->arena.used + (m->most - m->bytes);
+	void *memory = ux_arena_alloc(&m->arena, size, align);
+	frame_cache_charge(m, m->arena.used - before);
+	return memory;
+}
+
 static void frame_cache_list_free(struct ux_frame_cache_list *l, size_t size)
 {
 	size_t end = l->n > 0 ? ux_frame_cache_piece(ux_frame_cache_place((uint32_t)l->n)) + 1 : 0;
 	for (size_t i = UX_FRAME_CACHE_PIECE_FIRST; i < end; i++)
-		free((void *)(l->origins[i] + ((size_t)1 << i) * size));
+		ux_table_free((void *)(l->origins[i] + ((size_t)1 << i) * size), size << i);
 }
 
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all)
@@ -67,17 +82,20 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 	if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	atomic_fetch_sub_explicit(m->all, m->bytes, memory_order_relaxed);
-	free(m->addresses);
-	free(m->frame_slots);
-	for (size_t i = 0; i < m->nodes_cap; i++)
-		free(m->nodes[i]);
+	ux_table_free(m->addresses, m->addresses_cap * sizeof(*m->addresses));
+	ux_table_free(m->frame_slots, m->frame_slots_cap * sizeof(*m->frame_slots));
 	free(m->nodes);
 	free(m->files);
 	frame_cache_list_free(&m->lists.frames, sizeof(struct ux_cached_frame));
 	frame_cache_list_free(&m->lists.files, sizeof(struct ux_cached_file));
 	frame_cache_list_free(&m->lists.texts, sizeof(struct ux_cached_text));
 	cached_numbers_deinit(&m->text_numbers);
+	frame_cache_list_free(&m->lists.functions, sizeof(struct ux_cached_function));
+	frame_cache_list_free(&m->lists.strings, sizeof(struct ux_cached_string));
+	ux_table_free(m->string_slots, m->string_slots_cap * sizeof(*m->string_slots));
 	cached_numbers_deinit(&m->file_numbers);
+	cached_numbers_deinit(&m->function_numbers);
+	ux_table_free(m->stacks, m->stacks_cap * FRAME_CACHE_STACK_BYTES);
 	cached_offsets_deinit(&m->far_offsets);
 	ux_arena_deinit(&m->arena);
 	ux_out_deinit(&m->name);
@@ -179,7 +197,7 @@ void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size, 
 	size_t bytes = *ret_cap * size;
 	if (m->bytes + bytes - cap * size > m->most)
 		return NULL;
-	void *table = calloc(1, bytes);
+	void *table = ux_table_alloc(bytes);
 	if (table)
 		frame_cache_charge(m, bytes - cap * size);
 	return table;
@@ -201,7 +219,7 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 		if (old[i].frame != 0)
 			*frame_cache_slot(m, old[i].pc) = old[i];
 	}
-	free(old);
+	ux_table_free(old, n * sizeof(*old));
 	return true;
 }
 

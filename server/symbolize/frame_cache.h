@@ -63,6 +63,49 @@ struct ux_cached_frame {
 	uint32_t up; /* the frame that this one is inlined into, a smaller number; 0: none */
 };
 
+/*
+ * A name or a path as the field of an OTLP message's table of strings: its tag, its size and its
+ * bytes. A cache has one for equal bytes, whichever texts have them, so that a message that has a
+ * string once needs to compare numbers only. Up to UX_CACHED_STRING_BEHIND bytes behind the field
+ * can be read.
+ */
+struct ux_cached_string {
+	const uint8_t *field;
+	uint32_t hash; /* the lower half of ux_hash_bytes() of the bytes */
+	uint16_t size; /* of the whole field */
+	uint16_t head; /* of the tag and the size */
+};
+enum {
+	UX_CACHED_STRING_TAG = 0x2a, /* Source: as of otlp_fields.h */
+	UX_CACHED_STRING_BEHIND = 64,
+};
+
+/* A function of a file: what formats with a table of functions have once. */
+struct ux_cached_function {
+	uint32_t text; /* number of its name, 0: none */
+	uint32_t file;
+	uint32_t name, linkage, path; /* numbers of a ux_cached_string, 0: the empty one */
+};
+
+struct ux_cached_line {
+	uint32_t function; /* number of a ux_cached_function */
+	uint32_t line;
+};
+
+/*
+ * The frames of an address, innermost first, in one piece of memory. n is 0 if the function that
+ * contains the address has no name.
+ */
+struct ux_cached_stack {
+	uint32_t n;
+	uint32_t unused;
+	struct ux_cached_line lines[]; /* so many can be read in any case: UX_CACHED_LINES_LEAST */
+};
+
+enum {
+	UX_CACHED_LINES_LEAST = 3, /* most addresses have no more frames */
+};
+
 /* all: the total size of all caches, to which this one adds its size. NULL when memory is short. */
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
@@ -102,6 +145,14 @@ void ux_frame_cache_unlock(struct ux_frame_cache *m);
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret) ux_must;
 
+/*
+ * The stacks of n frames (0: none), which are made when they are needed first. Returns for how many
+ * of them there was room; fewer than n: the cache is full, or memory is short. They are read
+ * without the lock, as items are.
+ */
+size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+			     const struct ux_cached_stack **ret);
+
 struct ux_gsym;
 struct ux_gsym_place;
 
@@ -134,7 +185,7 @@ struct ux_frame_cache_list {
 
 /* The first member of a cache. Used only by the inline functions below. */
 struct ux_frame_cache_lists {
-	struct ux_frame_cache_list frames, files, texts;
+	struct ux_frame_cache_list frames, files, texts, functions, strings;
 };
 
 ux_inline size_t ux_frame_cache_place(uint32_t number)
@@ -174,6 +225,20 @@ ux_inline const struct ux_cached_text *ux_cached_text(const struct ux_frame_cach
 {
 	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->texts,
 				   sizeof(struct ux_cached_text), i);
+}
+
+ux_inline const struct ux_cached_function *ux_cached_function(const struct ux_frame_cache *m,
+							      uint32_t i)
+{
+	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->functions,
+				   sizeof(struct ux_cached_function), i);
+}
+
+ux_inline const struct ux_cached_string *ux_cached_string(const struct ux_frame_cache *m,
+							  uint32_t i)
+{
+	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->strings,
+				   sizeof(struct ux_cached_string), i);
 }
 
 ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, uint32_t i)

@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 enum {
-	FRAME_CACHE_AHEAD = 8, /* number of slots that are prefetched ahead */
+	FRAME_CACHE_AHEAD = 16, /* number of slots that are prefetched ahead */
 };
 
 /* The frames of one node of an index, except for file and line of the innermost one. */
@@ -21,6 +21,11 @@ struct cached_node {
 };
 #define OFFSET_FAR UINT32_MAX
 
+enum {
+	/* what a frame needs in the tables of stacks */
+	FRAME_CACHE_STACK_BYTES = sizeof(struct ux_cached_stack *) + sizeof(uint32_t),
+};
+
 /* A cached address. */
 struct address_slot {
 	uint64_t pc;
@@ -29,8 +34,8 @@ struct address_slot {
 };
 
 /*
- * A frame by its content. The tag is the upper half of its hash: frames that differ are told apart
- * without reading them.
+ * A frame or a string by its content. The tag is a half of its hash: items that differ are told
+ * apart without reading them.
  */
 struct frame_slot {
 	uint32_t number; /* 0: the slot is free */
@@ -69,13 +74,23 @@ struct ux_frame_cache {
 		/* numbers of texts, by address in the mapping of the module's file and by use */
 		text_numbers;
 	struct cached_numbers file_numbers;
+	struct cached_numbers function_numbers; /* by text and file */
+	struct frame_slot *string_slots;        /* hash table of strings by their bytes */
+	size_t string_slots_cap;
+	uint8_t *strings_at, *strings_end; /* free memory of strings; in the arena */
+	/* of each frame that was requested as a stack; NULL: not yet; 0: the empty one */
+	const struct ux_cached_stack **stacks;
+	/* of each frame that is in a stack: twice the number of its function, plus 1 if that has no
+	 * name; 0: not known yet. In the same memory, behind `stacks` */
+	uint32_t *frame_functions;
+	size_t stacks_cap; /* of both */
 	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
 	 * of files plus 1, by those in its file table. */
 	struct cached_node **nodes;
 	size_t nodes_cap;
 	uint32_t *files;
 	size_t files_cap;
-	struct ux_arena arena; /* memory of demangled texts */
+	struct ux_arena arena; /* memory of demangled texts, and pages of nodes */
 	struct ux_out name;    /* buffer of the demangler */
 };
 
@@ -90,6 +105,9 @@ ux_inline void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 /* Appends a cleared item and returns it with its number; NULL when there is no room. */
 void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
 			 uint32_t *ret_number);
+
+/* Memory that is freed with the cache; NULL when there is no room. */
+void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align);
 
 /*
  * Allocates a table of twice the size, into which the caller moves the entries. NULL: the old one
@@ -151,6 +169,15 @@ ux_inline uint64_t cached_text_key(const char *s, bool function)
 
 /* The number of a text; s points into a file of the module, in which each text occurs once. */
 bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function, uint32_t *ret);
+
+/* The map's slot of the number for a key, 0 for a new one. NULL: there is no room. */
+uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
+				  uint64_t key);
+
+/* The number of the string with these bytes, which stay where they are; the hash is their lower
+ * half of ux_hash_bytes(). */
+bool frame_cache_string_number(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
+			       uint32_t *ret);
 
 /* The number of the file of a frame. */
 bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f, uint32_t *ret);

@@ -3,6 +3,7 @@
 #include "frame_cache_inside.h"
 
 #include "demangle.h"
+#include "table_memory.h"
 #include "text.h"
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 			at = (at + 1) & (cap - 1);
 		slots[at] = old[i];
 	}
-	free(old);
+	ux_table_free(old, n * sizeof(*old));
 	return true;
 }
 
@@ -109,13 +110,8 @@ static struct ux_cached_text cached_text_of(struct ux_bytes text, struct ux_byte
 /* Replaces a text by a copy in the cache's memory, which is followed by `mark`. */
 static bool frame_cache_copy(struct ux_frame_cache *m, struct ux_bytes *text, struct ux_bytes mark)
 {
-	size_t before = m->arena.used, size = text->size + mark.size;
-	if (m->bytes + size > m->most)
-		return false;
-	/* the next block of the arena may be larger than what is left for the cache */
-	m->arena.budget = m->arena.used + (m->most - m->bytes);
-	char *copy = ux_arena_array(&m->arena, char, size + 1);
-	frame_cache_charge(m, m->arena.used - before);
+	size_t size = text->size + mark.size;
+	char *copy = frame_cache_memory(m, size + 1, 1);
 	if (!copy)
 		return false;
 	memcpy(copy, text->data, text->size);
@@ -139,9 +135,8 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	return made.size > UX_FRAME_TEXT_MOST || frame_cache_copy(m, text, UX_STR(""));
 }
 
-/* The map's slot of the number for a key, 0 for a new one. NULL: no room. */
-static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
-					 uint64_t key)
+uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
+				  uint64_t key)
 {
 	bool fresh = false;
 	size_t cap = map->cap;

@@ -7,6 +7,7 @@
 
 enum {
 	NODES = 512,          /* nodes of one page */
+	LINE = 64,            /* alignment of pages: a line of the processor's cache */
 	FILES_MOST = 1 << 20, /* most files of the best candidate that are learned */
 	NODES_MOST = 1 << 26, /* the same for nodes */
 };
@@ -38,10 +39,10 @@ static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint3
 							page + 1, sizeof(*m->nodes)))
 		return NULL;
 	if (!m->nodes[page]) {
-		m->nodes[page] = m->bytes + bytes <= m->most ? calloc(1, bytes) : NULL;
+		m->nodes[page] = frame_cache_memory(m, bytes, LINE);
 		if (!m->nodes[page])
 			return NULL;
-		frame_cache_charge(m, bytes);
+		memset(m->nodes[page], 0, bytes);
 	}
 	return &m->nodes[page][node % NODES];
 }

@@ -11,7 +11,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         receiver = self.server.receiver
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        body = self.rfile.read(size)
+        if len(body) < size:  # the sender was killed
+            self.close_connection = True
+            return
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         with receiver.lock:

@@ -63,22 +63,16 @@ static uint32_t plain_function(struct plain_functions *p, struct ux_otlp_names *
 	for (size_t i = 0; i < p->n; i++)
 		if (p->all[i].text == f->function && p->all[i].file == f->file)
 			return p->all[i].number;
-	uint32_t number = UINT32_MAX, name = 0, linkage = 0, file = 0;
-	const struct ux_bytes none = UX_STR(UX_NO_NAME);
-	const bool named =
-		f->function != 0 && !ux_bytes_eq(ux_cached_text_bytes(cache, f->function), none);
-	if (f->up != 0 || named) {
-		if (f->function != 0) {
-			const struct ux_cached_text *t = ux_cached_text(cache, f->function);
-			name = ux_otlp_names_string(n, ux_cached_text_bytes(cache, f->function));
-			linkage = ux_otlp_names_string(n, ux_bytes_cstr(t->linkage));
-		}
-		if (f->file != 0)
-			file = ux_otlp_names_string(
-				n,
-				ux_cached_text_bytes(cache, ux_cached_file(cache, f->file)->path));
-		number = ux_otlp_names_function(n, name, linkage, file);
+	uint32_t name = 0, linkage = 0, file = 0;
+	if (f->function != 0) {
+		const struct ux_cached_text *t = ux_cached_text(cache, f->function);
+		name = ux_otlp_names_string(n, ux_cached_text_bytes(cache, f->function));
+		linkage = ux_otlp_names_string(n, ux_bytes_cstr(t->linkage));
 	}
+	if (f->file != 0)
+		file = ux_otlp_names_string(
+			n, ux_cached_text_bytes(cache, ux_cached_file(cache, f->file)->path));
+	const uint32_t number = ux_otlp_names_function(n, name, linkage, file);
 	assert_true(p->n < ux_countof(p->all));
 	p->all[p->n].text = f->function;
 	p->all[p->n].file = f->file;
@@ -86,20 +80,29 @@ static uint32_t plain_function(struct plain_functions *p, struct ux_otlp_names *
 	return number;
 }
 
+/* The frame, or 0 if the function that contains the address has no name. */
+static uint32_t plain_named(const struct ux_frame_cache *cache, uint32_t frame)
+{
+	uint32_t outer = frame;
+	while (outer != 0 && ux_cached_frame(cache, outer)->up != 0)
+		outer = ux_cached_frame(cache, outer)->up;
+	const uint32_t text = outer ? ux_cached_frame(cache, outer)->function : 0;
+	return text && !ux_bytes_eq(ux_cached_text_bytes(cache, text), UX_STR(UX_NO_NAME)) ? frame
+											   : 0;
+}
+
 static size_t plain_lines(struct ux_otlp_names *n, const struct ux_frame_cache *cache,
-			  const uint32_t *frames)
+			  const uint32_t *frames, size_t first, size_t end_of_them)
 {
 	struct plain_functions *p = calloc(1, sizeof(*p));
 	size_t named = 0;
 	assert_non_null(p);
-	for (size_t i = 0; i < LOCATIONS; i++) {
+	for (size_t i = first; i < end_of_them; i++) {
 		uint8_t *start = ux_otlp_lines_begin(n, UX_FRAMES_MOST), *end = start;
 		assert_non_null(start);
-		for (uint32_t frame = frames[i]; frame != 0;) {
+		for (uint32_t frame = plain_named(cache, frames[i]); frame != 0;) {
 			const struct ux_cached_frame *f = ux_cached_frame(cache, frame);
-			const uint32_t function = plain_function(p, n, cache, f);
-			end = function == UINT32_MAX ? start
-						     : ux_otlp_lines_put(end, function, f->line);
+			end = ux_otlp_lines_put(end, plain_function(p, n, cache, f), f->line);
 			frame = f->up;
 		}
 		if (end != start)
@@ -153,10 +156,12 @@ static void add_frames(struct ux_frame_cache *m, const struct shape *s, uint32_t
 static void expect_equal(const struct shape *s)
 {
 	static uint32_t frames[LOCATIONS];
+	static const struct ux_cached_stack *stacks[LOCATIONS];
 	struct ux_out request = {0}, expected = {0}, got = {0};
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	struct ux_otlp_cached *c = malloc(sizeof(*c));
 	assert_non_null(c);
+	ux_frame_cache_limit(m, 4 * UX_FRAME_CACHE_MOST);
 	add_frames(m, s, frames);
 	write_request(&request);
 
@@ -164,15 +169,16 @@ static void expect_equal(const struct shape *s)
 	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
 	assert_int_equal(n.modules.size, 1);
 	assert_int_equal(n.modules.data[0].n, LOCATIONS);
-	const size_t named = plain_lines(&n, m, frames);
+	const size_t named = plain_lines(&n, m, frames, 0, LOCATIONS);
 	assert_int_equal(ux_otlp_names_write(&n, &expected, NULL), UX_OK);
 	ux_otlp_names_deinit(&n);
 
 	n = (struct ux_otlp_names){.bytes = ux_out_bytes(&request)};
 	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
 	ux_otlp_cached_init(c, &n);
+	assert_int_equal(ux_frame_cache_stacks(m, frames, LOCATIONS, stacks), LOCATIONS);
 	for (size_t at = 0; at < LOCATIONS; at += LOCATIONS / 4)
-		assert_int_equal(ux_otlp_cached_put(c, m, frames + at, LOCATIONS / 4, at, NULL),
+		assert_int_equal(ux_otlp_cached_put(c, m, stacks + at, LOCATIONS / 4, at, NULL),
 				 UX_OK);
 	assert_int_equal(c->named, named);
 	assert_int_equal(c->nameless, LOCATIONS - named);
@@ -187,6 +193,58 @@ static void expect_equal(const struct shape *s)
 	ux_out_deinit(&expected);
 	ux_out_deinit(&got);
 	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
+/* Two modules: the first has two thirds of the locations, and the caches have most names of each
+ * other. */
+static void a_string_of_two_caches_is_in_the_message_once(void **state)
+{
+	(void)state;
+	enum {
+		FIRST = 2 * LOCATIONS / 3
+	};
+	static uint32_t frames[2][LOCATIONS];
+	static const struct ux_cached_stack *stacks[2][LOCATIONS];
+	static const struct shape shapes[] = {{.depth = 3, .nameless = 7, .files = 2},
+					      {.depth = 2, .files = 4}};
+	struct ux_out request = {0}, expected = {0}, got = {0};
+	struct ux_otlp_cached *c = malloc(sizeof(*c));
+	struct ux_frame_cache *m[2];
+	assert_non_null(c);
+	for (unsigned i = 0; i < 2; i++) {
+		m[i] = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+		add_frames(m[i], &shapes[i], frames[i]);
+		assert_int_equal(ux_frame_cache_stacks(m[i], frames[i], LOCATIONS, stacks[i]),
+				 LOCATIONS);
+	}
+	write_request(&request);
+	struct ux_otlp_names n = {.bytes = ux_out_bytes(&request)};
+	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
+	(void)plain_lines(&n, m[0], frames[0], 0, FIRST);
+	(void)plain_lines(&n, m[1], frames[1], FIRST, LOCATIONS);
+	assert_int_equal(ux_otlp_names_write(&n, &expected, NULL), UX_OK);
+	ux_otlp_names_deinit(&n);
+
+	n = (struct ux_otlp_names){.bytes = ux_out_bytes(&request)};
+	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
+	ux_otlp_cached_init(c, &n);
+	assert_int_equal(ux_otlp_cached_put(c, m[0], stacks[0], FIRST, 0, NULL), UX_OK);
+	ux_otlp_cached_reset(c);
+	ux_frame_cache_unref(m[0]); /* as when a module is closed: nothing may point there */
+	assert_int_equal(
+		ux_otlp_cached_put(c, m[1], stacks[1] + FIRST, LOCATIONS - FIRST, FIRST, NULL),
+		UX_OK);
+	ux_frame_cache_unref(m[1]); /* a reference is held until the message is written */
+	assert_int_equal(ux_otlp_names_write(&n, &got, NULL), UX_OK);
+	assert_true(got.size > request.size);
+	assert_true(ux_bytes_eq(ux_out_bytes(&got), ux_out_bytes(&expected)));
+	ux_otlp_cached_deinit(c);
+	free(c);
+	ux_otlp_names_deinit(&n);
+	ux_out_deinit(&request);
+	ux_out_deinit(&expected);
+	ux_out_deinit(&got);
 	assert_int_equal(atomic_load(&all), 0);
 }
 
@@ -215,14 +273,49 @@ static void frames_that_are_more_than_a_batch_has_room_for_are_divided(void **st
 	expect_equal(&(struct shape){.depth = UX_FRAMES_MOST, .files = 3});
 }
 
+static void a_full_cache_has_the_stacks_of_the_first_addresses(void **state)
+{
+	(void)state;
+	static uint32_t frames[LOCATIONS];
+	static const struct ux_cached_stack *stacks[LOCATIONS], *again[LOCATIONS];
+	const struct shape shape = {.depth = 3, .files = 2};
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	add_frames(m, &shape, frames);
+	const size_t most = ux_frame_cache_bytes(m) + (128 << 10);
+	ux_frame_cache_unref(m);
+	m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	ux_frame_cache_limit(m, most);
+	add_frames(m, &shape, frames);
+	const size_t n = ux_frame_cache_stacks(m, frames, LOCATIONS, stacks);
+	assert_in_range(n, 1, LOCATIONS - 1);
+	assert_int_equal(ux_frame_cache_stacks(m, frames, n, again), n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t lines = 0;
+		for (uint32_t at = frames[i]; at != 0; lines++) {
+			const struct ux_cached_frame *f = ux_cached_frame(m, at);
+			const struct ux_cached_line *line = &stacks[i]->lines[lines];
+			assert_int_equal(ux_cached_function(m, line->function)->text, f->function);
+			assert_int_equal(ux_cached_function(m, line->function)->file, f->file);
+			assert_int_equal(line->line, f->line);
+			at = f->up;
+		}
+		assert_int_equal(stacks[i]->n, lines);
+		assert_ptr_equal(stacks[i], again[i]);
+	}
+	ux_frame_cache_unref(m);
+}
+
 struct naming {
 	struct ux_frame_cache *cache;
-	uint32_t frames[LOCATIONS];
+	const struct ux_cached_stack *stacks[LOCATIONS];
 	struct ux_out request;
 };
 
 static enum ux_code name_once(void *ctx)
 {
+	enum {
+		HALF = LOCATIONS / 2
+	};
 	const struct naming *with = ctx;
 	struct ux_out out = {0};
 	struct ux_otlp_names n = {.bytes = ux_out_bytes(&with->request)};
@@ -230,7 +323,11 @@ static enum ux_code name_once(void *ctx)
 	ux_otlp_cached_init(&c, &n);
 	enum ux_code code = ux_otlp_names_read(&n, NULL);
 	if (code == UX_OK)
-		code = ux_otlp_cached_put(&c, with->cache, with->frames, LOCATIONS, 0, NULL);
+		code = ux_otlp_cached_put(&c, with->cache, with->stacks, HALF, 0, NULL);
+	ux_otlp_cached_reset(&c); /* as before another cache: strings are copied */
+	if (code == UX_OK)
+		code = ux_otlp_cached_put(&c, with->cache, with->stacks + HALF, LOCATIONS - HALF,
+					  HALF, NULL);
 	if (code == UX_OK)
 		code = ux_otlp_names_write(&n, &out, NULL);
 	ux_otlp_cached_deinit(&c);
@@ -243,8 +340,11 @@ static void each_failed_allocation_is_an_error(void **state)
 {
 	(void)state;
 	static struct naming with;
+	static uint32_t frames[LOCATIONS];
 	with.cache = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
-	add_frames(with.cache, &(struct shape){.depth = 3, .files = 2}, with.frames);
+	add_frames(with.cache, &(struct shape){.depth = 3, .files = 2}, frames);
+	assert_int_equal(ux_frame_cache_stacks(with.cache, frames, LOCATIONS, with.stacks),
+			 LOCATIONS);
 	write_request(&with.request);
 	assert_true(each_failed_alloc(name_once, &with, /* may_recover= */ false) > 20);
 	ux_out_deinit(&with.request);
@@ -258,6 +358,8 @@ int main(void)
 		UX_TEST(functions_of_several_files_are_told_apart),
 		UX_TEST(functions_without_a_name_give_no_lines),
 		UX_TEST(frames_that_are_more_than_a_batch_has_room_for_are_divided),
+		UX_TEST(a_full_cache_has_the_stacks_of_the_first_addresses),
+		UX_TEST(a_string_of_two_caches_is_in_the_message_once),
 		UX_TEST(each_failed_allocation_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

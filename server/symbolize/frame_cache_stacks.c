@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks of a frame cache: the frames of an address as one piece of memory. */
+#include "frame_cache_inside.h"
+
+#include "table_memory.h"
+
+enum {
+	STACKS_AHEAD = 16,   /* slots of stacks that are prefetched ahead */
+	STACKS_LOCKED = 256, /* stacks that are made before the lock is released for readers */
+	STACKS_GROUP = 32,   /* stacks whose memory is prefetched together, */
+	LEVELS_EXPECTED = 8, /* and so many of their frames; most have fewer */
+	FIRST_STACKS = 1024,
+	/* Most stacks have this size, and are in one line of the processor's cache then. */
+	STACK_ALIGN = 32,
+};
+static_assert(sizeof(struct ux_cached_stack) +
+			      UX_CACHED_LINES_LEAST * sizeof(struct ux_cached_line) ==
+		      STACK_ALIGN,
+	      "");
+
+/* Sets the strings of a function. False: there is no room. */
+static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cached_function *f)
+{
+	f->name = f->linkage = f->path = 0;
+	if (f->text != 0) {
+		const struct ux_cached_text *t = ux_cached_text(m, f->text);
+		if (!frame_cache_string_number(m, ux_bytes(t->data, t->size), t->hash, &f->name) ||
+		    !frame_cache_string_number(m, ux_cached_linkage(t), t->linkage_hash,
+					       &f->linkage))
+			return false;
+	}
+	if (f->file == 0)
+		return true;
+	const struct ux_cached_text *path = ux_cached_text(m, ux_cached_file(m, f->file)->path);
+	return frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path);
+}
+
+/* The number of a function in a file. False: there is no room. */
+static bool frame_cache_function_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
+					uint32_t *ret)
+{
+	uint32_t *number = frame_cache_number_slot(m, &m->function_numbers,
+						   (uint64_t)f->function << 32 | f->file);
+	if (!number)
+		return false;
+	if (*number == 0) {
+		struct ux_cached_function made = {.text = f->function, .file = f->file};
+		if (!frame_cache_function_strings(m, &made))
+			return false;
+		struct ux_cached_function *item =
+			frame_cache_append(m, &m->lists.functions, sizeof(*item), number);
+		if (!item)
+			return false;
+		*item = made;
+	}
+	*ret = *number;
+	return true;
+}
+
+static bool frame_cache_has_name(const struct ux_frame_cache *m, const struct ux_cached_frame *f)
+{
+	return f->function != 0 &&
+	       !ux_bytes_eq(ux_cached_text_bytes(m, f->function), UX_STR(UX_NO_NAME));
+}
+
+/* A stack of n lines, which are to be set. NULL: there is no room. */
+static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, uint32_t n)
+{
+	const size_t lines = ux_max(n, (uint32_t)UX_CACHED_LINES_LEAST);
+	struct ux_cached_stack *s = NULL;
+	const size_t size = sizeof(*s) + lines * sizeof(*s->lines);
+	s = frame_cache_memory(m, size, STACK_ALIGN);
+	if (s) {
+		memset(s, 0, size);
+		s->n = n;
+	}
+	return s;
+}
+
+/* The function of a frame as m->frame_functions has it, 0: there is no room. */
+ux_inline uint32_t frame_cache_frame_function(struct ux_frame_cache *m, uint32_t frame,
+					      const struct ux_cached_frame *f)
+{
+	uint32_t *known = &m->frame_functions[frame], number = 0;
+	if (*known == 0 && frame_cache_function_number(m, f, &number))
+		*known = 2 * number + !frame_cache_has_name(m, f);
+	return *known;
+}
+
+/* Makes the stack of a frame. NULL: there is no room. */
+static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cache *m,
+							    uint32_t frame)
+{
+	uint32_t outer = frame, n = 1;
+	const struct ux_cached_frame *f = ux_cached_frame(m, frame);
+	for (; f->up != 0 && n < UX_FRAMES_MOST; n++)
+		f = ux_cached_frame(m, outer = f->up);
+	const uint32_t function = frame_cache_frame_function(m, outer, f);
+	if (function == 0)
+		return NULL;
+	if (f->up == 0 && function % 2 != 0)
+		return m->stacks[0];
+	struct ux_cached_stack *s = frame_cache_new_stack(m, n);
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++, frame = f->up) {
+		f = ux_cached_frame(m, frame);
+		s->lines[i].line = f->line;
+		s->lines[i].function = frame_cache_frame_function(m, frame, f) / 2;
+		if (s->lines[i].function == 0)
+			return NULL;
+	}
+	return s;
+}
+
+/* Makes room in the tables of stacks for all frames. */
+static bool frame_cache_grow_stacks(struct ux_frame_cache *m)
+{
+	const size_t want = m->lists.frames.n + 1, old = m->stacks_cap;
+	size_t cap = ux_max(old, (size_t)FIRST_STACKS);
+	if (want <= old)
+		return true;
+	while (cap < want)
+		cap *= 2;
+	if (m->bytes + (cap - old) * FRAME_CACHE_STACK_BYTES > m->most)
+		return false;
+	const struct ux_cached_stack **stacks = ux_table_alloc(cap * FRAME_CACHE_STACK_BYTES);
+	if (!stacks)
+		return false;
+	uint32_t *functions = (uint32_t *)(stacks + cap);
+	if (old > 0) {
+		memcpy(stacks, m->stacks, old * sizeof(*stacks));
+		memcpy(functions, m->frame_functions, old * sizeof(*functions));
+	}
+	ux_table_free(m->stacks, old * FRAME_CACHE_STACK_BYTES);
+	frame_cache_charge(m, (cap - old) * FRAME_CACHE_STACK_BYTES);
+	m->stacks = stacks;
+	m->frame_functions = functions;
+	m->stacks_cap = cap;
+	return true;
+}
+
+/*
+ * Prefetches what the stacks of n frames are made of, level by level: memory that one of them needs
+ * is waited for while that of the others is.
+ */
+static void frame_cache_expect_stacks(const struct ux_frame_cache *m, const uint32_t *frames,
+				      size_t n)
+{
+	uint32_t at[STACKS_GROUP];
+	size_t left = n;
+	for (size_t i = 0; i < n; i++) {
+		at[i] = frames[i];
+		ux_frame_cache_prefetch(m, at[i]);
+		__builtin_prefetch(&m->frame_functions[at[i]]);
+	}
+	for (unsigned level = 0; left > 0 && level < LEVELS_EXPECTED; level++) {
+		size_t next = 0;
+		for (size_t i = 0; i < left; i++) {
+			if (at[i] == 0)
+				continue;
+			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
+			if (m->frame_functions[at[i]] == 0)
+				cached_numbers_expect(&m->function_numbers,
+						      (uint64_t)f->function << 32 | f->file);
+			at[next++] = f->up;
+			ux_frame_cache_prefetch(m, f->up);
+			__builtin_prefetch(&m->frame_functions[f->up]);
+		}
+		left = next;
+	}
+}
+
+/* Makes the stacks of n frames where ret has none. Returns how many there was room for. */
+static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				     const struct ux_cached_stack **ret)
+{
+	uint32_t missing[STACKS_GROUP];
+	size_t n_missing = 0;
+	for (size_t i = 0; i < n; i++) {
+		missing[n_missing] = frames[i];
+		n_missing += !ret[i];
+	}
+	frame_cache_expect_stacks(m, missing, n_missing);
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_cached_stack **stack = &m->stacks[frames[i]];
+		if (!ret[i] && !*stack)
+			*stack = frame_cache_make_stack(m, frames[i]);
+		if (!ret[i])
+			ret[i] = *stack;
+		if (!ret[i])
+			return i;
+	}
+	return n;
+}
+
+/* Makes the stacks of n frames that have none. Returns how many there was room for. */
+static size_t frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				      const struct ux_cached_stack **ret)
+{
+	size_t done = 0;
+	ux_frame_cache_lock(m);
+	bool room = frame_cache_grow_stacks(m);
+	if (room && !m->stacks[0])
+		room = (m->stacks[0] = frame_cache_new_stack(m, 0)) != NULL;
+	while (room && done < n) {
+		const size_t some = ux_min(n - done, (size_t)STACKS_GROUP);
+		const size_t made = frame_cache_make_group(m, frames + done, some, ret + done);
+		done += made;
+		room = made == some;
+	}
+	ux_frame_cache_unlock(m);
+	return done;
+}
+
+/* The stacks of n frames that are made, NULL for others. Returns how many these are. */
+static size_t frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				      const struct ux_cached_stack **ret)
+{
+	size_t missing = 0;
+	pthread_rwlock_rdlock(&m->lock);
+	const struct ux_cached_stack *const *stacks = m->stacks;
+	const size_t cap = m->stacks_cap;
+	for (size_t i = 0; i < n; i++) {
+		if (cap > 0 && i + STACKS_AHEAD < n)
+			__builtin_prefetch(&stacks[frames[i + STACKS_AHEAD]]);
+		ret[i] = ux_likely(frames[i] < cap) ? stacks[frames[i]] : NULL;
+		missing += ret[i] == NULL;
+	}
+	pthread_rwlock_unlock(&m->lock);
+	return missing;
+}
+
+size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+			     const struct ux_cached_stack **ret)
+{
+	if (frame_cache_find_stacks(m, frames, n, ret) == 0)
+		return n;
+	for (size_t at = 0; at < n;) {
+		const size_t some = ux_min(n - at, (size_t)STACKS_LOCKED);
+		const size_t done = frame_cache_make_stacks(m, frames + at, some, ret + at);
+		at += done;
+		if (done < some)
+			return at;
+	}
+	return n;
+}
