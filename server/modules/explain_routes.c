@@ -6,7 +6,7 @@
 #include "text.h"
 #include "json_out.h"
 #include "frame_cache.h"
-#include "gsym_reader.h"
+#include "open_candidate.h"
 #include "request_values.h"
 #include "request_work.h"
 #include "modules.h"
@@ -74,27 +74,39 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 		e->code = ux_out_status(out, &e->req->err);
 }
 
+/* Looks the address up in a GSYM, of which no more is fetched than that takes. */
+static enum ux_code explain_look_up(struct explain *e, struct ux_open_candidate *open,
+				    const struct ux_candidate *c,
+				    struct ux_frame frames[UX_FRAMES_MOST], size_t *ret_n,
+				    struct ux_error *err)
+{
+	struct ux_blobs *b = ux_server_of(e->req)->store->blobs;
+	UX_TRY(ux_open_candidate_open(open, b, c, /* index_most= */ 0, err));
+	enum ux_code code = ux_open_candidate_bring(open, &e->addr, 1, NULL);
+	if (code != UX_OK)
+		UX_TRY(ux_open_candidate_complete(open, b, /* index_most= */ 0, err));
+	return ux_gsym_lookup_within(ux_open_candidate_gsym(open), e->addr, &e->work, frames,
+				     UX_FRAMES_MOST, ret_n, err);
+}
+
 /*
  * Writes the frames that a GSYM has for the address. The first GSYM that has any is the one that is
  * used.
  */
 static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 {
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	struct ux_blobs *b = ux_server_of(e->req)->store->blobs;
+	ux_cleanup(ux_open_candidate_close) struct ux_open_candidate open = {0};
 	struct ux_frame frames[UX_FRAMES_MOST];
 	struct ux_error why = UX_ERROR_INIT;
-	struct ux_gsym g;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	size_t n = 0;
-	enum ux_code code = ux_blobs_map(b, &c->blob, c->size, &file, &why);
-	if (code == UX_OK)
-		code = ux_gsym_open(&g, file.bytes, &why);
-	if (code == UX_OK)
-		code = ux_gsym_lookup_within(&g, e->addr, &e->work, frames, ux_countof(frames), &n,
-					     &why);
-	if (code == UX_EUNAVAILABLE)
+	enum ux_code code = explain_look_up(e, &open, c, frames, &n, &why);
+	if (code == UX_EUNAVAILABLE && why.code == UX_OK)
 		e->code = ux_request_work_code(&e->work, &e->req->err);
+	if (code == UX_ENOMEM) { /* the server's state, which says nothing of the file */
+		e->req->err = why;
+		e->code = code;
+	}
 	if (code == UX_OK && n > 0) {
 		ux_json_key_bool(&e->j, "chosen", !e->answered);
 		ux_json_key_cstr(&e->j, "says",

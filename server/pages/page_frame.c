@@ -305,6 +305,17 @@ static enum ux_code frame_put_place(struct frame_view *v, const struct ux_frame_
 	return UX_OK;
 }
 
+/* Brings the names of instructions together: one by one would be a request to the bucket each. */
+static enum ux_code frame_bring(const struct frame_view *v, const struct frame_code *code,
+				uint64_t start, size_t first, size_t end)
+{
+	uint64_t pcs[INSTRUCTIONS_BEFORE + INSTRUCTIONS_BEHIND];
+	size_t n = 0;
+	for (size_t i = first; i < end && n < ux_countof(pcs); i++)
+		pcs[n++] = start + code->data[i].offset;
+	return ux_open_module_bring(v->module, pcs, n, /* back= */ 0, &v->req->err);
+}
+
 /* Shows instructions beside their source: inlined calls, and the line above the first one of it. */
 static enum ux_code frame_put_instructions(struct frame_view *v, const struct frame_code *code,
 					   uint64_t start)
@@ -315,6 +326,7 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 	size_t first = 0, end = 0, at = 0;
 	uint32_t before = 0;
 	frame_code_window(code, v->pc - start, &first, &end, &at);
+	UX_TRY(frame_bring(v, code, start, first, end));
 	ux_out_cstr(out, "<pre class=\"lines code\" tabindex=\"0\">");
 	if (first > 0)
 		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions before</span>\n",
@@ -347,10 +359,11 @@ static enum ux_code frame_read_code(struct frame_view *v, struct ux_module_code 
 				    struct frame_code *ret, struct ux_error *why)
 {
 	uint64_t start = v->pc, size = 1;
-	bool end = false, known = false;
-	for (size_t i = 0; i < ux_open_module_count(v->module) && !known; i++)
-		known = ux_gsym_extent(&ux_open_module_candidate(v->module, i)->gsym, v->pc, &start,
-				       &size, NULL) == UX_OK;
+	bool end = false;
+	enum ux_code code = ux_open_module_extent(v->module, v->pc, &start, &size, why);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return code;
+	*why = (struct ux_error)UX_ERROR_INIT;
 	/* Of a giant function, what is around the address cannot be found from its start. */
 	if (v->pc - start >= UX_MODULE_CODE_MOST)
 		start = v->pc;

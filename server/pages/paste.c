@@ -206,6 +206,14 @@ static enum ux_code paste_choose(struct ux_paste *p, struct ux_paste_module *k, 
 	return UX_OK;
 }
 
+static const char *paste_why_closed(enum ux_code code)
+{
+	if (code == UX_EUNAVAILABLE)
+		return "its symbols are on their way: try again in a few seconds";
+	return code == UX_ENOTFOUND ? "nothing here has symbols of it"
+				    : "what is here of it cannot be read";
+}
+
 static enum ux_code paste_open(struct ux_paste *p, struct ux_paste_module *k)
 {
 	struct ux_request *req = p->req;
@@ -220,12 +228,8 @@ static enum ux_code paste_open(struct ux_paste *p, struct ux_paste_module *k)
 		req->err = why;
 		return code;
 	}
-	if (code == UX_EUNAVAILABLE)
-		k->why_not = "its symbols are on their way: try again in a few seconds";
-	else if (code == UX_ENOTFOUND)
-		k->why_not = "nothing here has symbols of it";
-	else if (code != UX_OK)
-		k->why_not = "what is here of it cannot be read";
+	if (code != UX_OK)
+		k->why_not = paste_why_closed(code);
 	return UX_OK;
 }
 
@@ -272,9 +276,7 @@ static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_cr
 	if (f->has_address && (start + f->symbol_offset) % PAGE_BYTES != f->address % PAGE_BYTES)
 		return false;
 	if (f->symbol_size == 0 ||
-	    ux_gsym_extent(&ux_open_module_candidate(k->module, 0)->gsym, start, &begin, &size,
-			   NULL) != UX_OK ||
-	    size == 0)
+	    ux_open_module_extent(k->module, start, &begin, &size, NULL) != UX_OK || size == 0)
 		return true;
 	return size <= f->symbol_size && f->symbol_size - size < padding;
 }
@@ -284,9 +286,15 @@ static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f
 	uint64_t starts[UX_PASTE_STARTS_MOST], fitting = 0;
 	size_t n = 0, n_fit = 0;
 	bool more = false;
-	enum ux_code code = ux_open_module_find_all(f->module->module, f->text.symbol,
-						    &p->name_budget, &p->work, starts,
-						    UX_PASTE_STARTS_MOST, &n, &more, &p->req->err);
+	enum ux_code code = ux_open_module_complete(f->module->module, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(&p->req->err);
+	if (code != UX_OK) {
+		f->why_not = paste_why_closed(code);
+		return UX_OK;
+	}
+	code = ux_open_module_find_all(f->module->module, f->text.symbol, &p->name_budget, &p->work,
+				       starts, UX_PASTE_STARTS_MOST, &n, &more, &p->req->err);
 	if (code == UX_EUNAVAILABLE)
 		return ux_request_work_code(&p->work, &p->req->err);
 	if (code == UX_ENOTFOUND) {
@@ -330,8 +338,12 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	uint64_t low = 0;
 	bool known = paste_low(f->module, &low);
 	f->has_pc = true;
-	if (t->has_position && ux_open_module_file_pc(f->module->module, t->position, &f->pc))
-		return UX_OK;
+	if (t->has_position) {
+		enum ux_code code = ux_open_module_file_pc(f->module->module, t->position, &f->pc,
+							   &p->req->err);
+		if (code != UX_ENOTFOUND)
+			return code;
+	}
 	f->pc = t->address;
 	if (t->has_address && known && low >= LOW_MOST && t->address >= low &&
 	    (t->origin != UX_CRASH_START || t->form == UX_CRASH_VALGRIND))
@@ -404,11 +416,23 @@ static enum ux_code paste_add_line(struct ux_paste *p, struct ux_bytes whole,
 	return ux_paste_lines_append(&p->lines, made) ? UX_OK : ux_error_nomem(&req->err);
 }
 
-/* Resolves all addresses of a module in one batch, which puts them into its frame cache. */
-static enum ux_code paste_resolve(struct ux_paste *p, const struct ux_paste_module *k)
+/*
+ * Brings what all addresses of a module need, and resolves them in one batch, which puts them into
+ * its frame cache. Without what they need it counts as closed.
+ */
+static enum ux_code paste_resolve(struct ux_paste *p, struct ux_paste_module *k)
 {
+	enum ux_code code =
+		ux_open_module_bring(k->module, k->pcs.data, k->pcs.size, /* back= */ 0, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(&p->req->err);
+	if (code != UX_OK) {
+		ux_open_module_unref(ux_take(&k->module));
+		k->why_not = paste_why_closed(code);
+		return UX_OK;
+	}
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = k->module, .mode = UX_DEMANGLE_FULL, .work = &p->work};
+		.module = k->module, .mode = UX_DEMANGLE_FULL, .work = &p->work, .brought = true};
 	uint32_t *frames = ux_arena_array(&p->req->arena, uint32_t, k->pcs.size + 1);
 	if (!frames)
 		return ux_arena_fail(&p->req->arena, &p->req->err);

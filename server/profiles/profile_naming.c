@@ -92,10 +92,12 @@ static enum ux_code naming_name(struct naming *n, const struct ux_frame_cache *c
 	return count > 0 ? ux_profile_name(n->profile, location, to, count, err) : UX_OK;
 }
 
-/* Turns positions in the module's file, and addresses relative to its start, into pcs. What cannot
- * be turned is taken off the list; returns the new end. */
-static size_t naming_turn(struct naming *n, const struct ux_open_module *m, size_t first,
-			  size_t end)
+/*
+ * Turns positions in the module's file, and addresses relative to its start, into pcs. What cannot
+ * be turned is taken off the list; *ret_end is its new end.
+ */
+static enum ux_code naming_turn(struct naming *n, struct ux_open_module *m, size_t first,
+				size_t end, size_t *ret_end, struct ux_error *err)
 {
 	uint64_t base = 0;
 	bool has_base = ux_open_module_image_start(m, &base, NULL) == UX_OK;
@@ -104,15 +106,39 @@ static size_t naming_turn(struct naming *n, const struct ux_open_module *m, size
 		struct ux_profile_location *l =
 			&n->profile->locations.data[n->list.data[i].location];
 		uint64_t pc = l->address;
-		if (l->kind == UX_PROFILE_OFFSET && !ux_open_module_file_pc(m, l->address, &pc))
+		enum ux_code code = l->kind == UX_PROFILE_OFFSET
+					    ? ux_open_module_file_pc(m, l->address, &pc, err)
+					    : UX_OK;
+		if (code == UX_ENOTFOUND)
 			continue;
+		UX_TRY(code);
 		if (l->kind == UX_PROFILE_RELATIVE && !has_base)
 			continue;
 		l->address = l->kind == UX_PROFILE_RELATIVE ? base + pc : pc;
 		l->kind = UX_PROFILE_PC;
 		n->list.data[kept++] = n->list.data[i];
 	}
-	return kept;
+	*ret_end = kept;
+	return UX_OK;
+}
+
+static uint64_t naming_pc(const struct naming *n, size_t i)
+{
+	const struct ux_profile_location *l = &n->profile->locations.data[n->list.data[i].location];
+	return l->address - (l->returns && l->address > 0);
+}
+
+/* Brings what the names need; `pcs` is room for some at a time. */
+static enum ux_code naming_bring(struct naming *n, struct ux_open_module *m, size_t first,
+				 size_t end, struct ux_error *err)
+{
+	for (size_t i = first; i < end; i += UX_RESOLVE_MOST) {
+		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MOST);
+		for (size_t k = 0; k < count; k++)
+			n->pcs[k] = naming_pc(n, i + k);
+		UX_TRY(ux_open_module_bring(m, n->pcs, count, /* back= */ 0, err));
+	}
+	return UX_OK;
 }
 
 /* Names the locations of one open module, from number `first` of the list up to `end`. */
@@ -120,14 +146,11 @@ static enum ux_code naming_resolve(struct naming *n, struct ux_open_module *m, s
 				   size_t end, struct ux_error *err)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = m, .mode = UX_DEMANGLE_SHORT, .work = n->work};
+		.module = m, .mode = UX_DEMANGLE_SHORT, .work = n->work, .brought = true};
 	for (size_t i = first, done = 0; i < end; i += done) {
 		size_t count = ux_min(end - i, (size_t)UX_RESOLVE_MOST);
-		for (size_t k = 0; k < count; k++) {
-			const struct ux_profile_location *l =
-				&n->profile->locations.data[n->list.data[i + k].location];
-			n->pcs[k] = l->address - (l->returns && l->address > 0);
-		}
+		for (size_t k = 0; k < count; k++)
+			n->pcs[k] = naming_pc(n, i + k);
 		UX_TRY(ux_resolve(&r, n->pcs, count, n->frames, &done, err));
 		for (size_t k = 0; k < done; k++)
 			UX_TRY(naming_name(n, r.cache, n->list.data[i + k].location, n->frames[k],
@@ -148,8 +171,12 @@ static enum ux_code naming_module(struct naming *n, size_t first, size_t end, st
 	ux_id_format(&module->id, id);
 	enum ux_code code =
 		ux_server_module_open(n->server, n->ns, id, /* wait_ms= */ 0, &m, &retry_s, &why);
+	size_t kept = first;
+	if (code == UX_OK)
+		code = naming_turn(n, m, first, end, &kept, &why);
+	if (code == UX_OK)
+		code = naming_bring(n, m, first, kept, &why);
 	if (code == UX_OK) {
-		size_t kept = naming_turn(n, m, first, end);
 		UX_TRY(naming_resolve(n, m, first, kept, err));
 		if (kept == end)
 			return UX_OK;

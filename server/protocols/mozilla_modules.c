@@ -155,6 +155,13 @@ enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_mo
 	return UX_OK;
 }
 
+void ux_mozilla_module_lose(struct ux_mozilla_module *m)
+{
+	m = m->same;
+	ux_open_module_unref(ux_take(&m->open));
+	m->state = UX_MOZILLA_MISSING;
+}
+
 void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j)
 {
 	ux_json_key(j, "found_modules");

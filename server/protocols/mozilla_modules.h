@@ -49,6 +49,9 @@ void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m);
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,
 				    struct ux_open_module **ret) ux_must;
 
+/* Marks a module that was open as missing: its file cannot be read now. */
+void ux_mozilla_module_lose(struct ux_mozilla_module *m);
+
 /* Writes "found_modules": for each module with addresses, whether it has symbols. */
 void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j);
 

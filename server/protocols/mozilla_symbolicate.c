@@ -154,8 +154,18 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	m->queued = false;
 	if (!known)
 		return UX_OK;
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work, .offsets = w->offsets};
+	enum ux_code code = ux_open_module_bring(open, w->pcs, n, /* back= */ 0, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(&w->req->err);
+	if (code != UX_OK) {
+		ux_mozilla_module_lose(m);
+		return UX_OK;
+	}
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = open,
+							       .mode = UX_DEMANGLE_FULL,
+							       .work = &w->work,
+							       .offsets = w->offsets,
+							       .brought = true};
 	for (size_t at = 0; at < n; at += done) {
 		UX_TRY(ux_resolve(&r, w->pcs + at, n - at, w->frames, &done, &w->req->err));
 		for (size_t i = 0; i < done; i++)

@@ -63,7 +63,7 @@ static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *ope
 				 const struct ux_otlp_module *m)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work};
+		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work, .brought = true};
 	for (size_t at = 0, done = 0; at < m->n; at += done) {
 		UX_TRY(otlp_find_stacks(w, &r, w->names.addresses + m->first + at, m->n - at,
 					&done));
@@ -84,6 +84,9 @@ static enum ux_code otlp_symbolize_module(struct otlp_work *w, const struct ux_o
 	ux_id_format(&m->id, id);
 	enum ux_code code = ux_server_module_open(ux_server_of(w->req), ux_caller_of(w->req)->ns,
 						  id, /* wait_ms= */ 0, &open, &retry_s, &why);
+	if (code == UX_OK)
+		code = ux_open_module_bring(open, w->names.addresses + m->first, m->n,
+					    /* back= */ 0, &why);
 	if (code == UX_OK)
 		return otlp_resolve(w, open, m);
 	if (code == UX_ENOMEM)

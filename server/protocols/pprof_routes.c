@@ -104,9 +104,10 @@ enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *
 	ux_cleanup(ux_requested_pcs_deinit) struct ux_requested_pcs pcs = {0};
 	UX_TRY(pprof_open_module(req, &m));
 	UX_TRY(pprof_read_addresses(req, &pcs));
+	UX_TRY(ux_open_module_bring(m, pcs.data, pcs.size, /* back= */ 0, &req->err));
 	struct ux_work work = ux_request_work(req);
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = m, .mode = UX_DEMANGLE_FULL, .work = &work};
+		.module = m, .mode = UX_DEMANGLE_FULL, .work = &work, .brought = true};
 	uint32_t *frames = ux_arena_array(&req->arena, uint32_t, UX_RESOLVE_MOST);
 	if (!frames)
 		return ux_arena_fail(&req->arena, &req->err);

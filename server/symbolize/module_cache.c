@@ -2,7 +2,6 @@
 /* The cache of open modules. */
 #include "module_cache.h"
 
-#include "gsym_segments.h"
 #include "clock.h"
 #include "cache.h"
 
@@ -18,32 +17,6 @@ enum {
 	MEMORY_LEAST = 8 << 20,
 	MEMORY_MOST = 256 << 20,
 	SPARE_SHARE = 32, /* of the memory of all requests, what is kept for large answers */
-};
-
-struct ux_open_module {
-	/* acquire-release, so that the last holder frees the module after all reads */
-	atomic_uint refs;
-	int64_t number; /* number of the module in the index */
-	/*
-	 * Monotonic second at which the last use was noted. No memory order is needed, since noting
-	 * a use twice is harmless.
-	 */
-	_Atomic int64_t noted;
-	size_t n;
-	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
-	pthread_mutex_t lock;        /* guards the names of the candidates */
-	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
-	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
-	/* bytes of the candidates' indexes that the sum has; a sum, so no memory order is needed */
-	atomic_size_t index_bytes;
-	struct ux_module_memory *memory; /* that of the cache */
-};
-
-/* No memory order is needed: it is a sum, and its limit. */
-struct ux_module_memory {
-	/* of the frame caches, indexes and lists of names of all modules, approximately */
-	atomic_size_t bytes;
-	atomic_size_t most; /* above it, those of old modules are evicted */
 };
 
 struct ux_module_cache {
@@ -81,214 +54,6 @@ static bool module_cache_key_make(struct key *k, const char *ns, const char *id)
 	memcpy(k->text + n, id, m);
 	k->size = n + m;
 	return true;
-}
-
-size_t ux_open_module_count(const struct ux_open_module *m)
-{
-	return m->n;
-}
-
-const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i)
-{
-	assert(i < m->n);
-	return &m->candidates[i];
-}
-
-enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t *ret,
-					struct ux_error *err)
-{
-	for (size_t i = 0; i < m->n; i++)
-		if (ux_gsym_image_start(&m->candidates[i].gsym, ret))
-			return UX_OK;
-	return ux_error_set(err, UX_ENOTFOUND,
-			    "its symbols do not say where the file's image begins");
-}
-
-bool ux_open_module_file_pc(const struct ux_open_module *m, uint64_t off, uint64_t *ret)
-{
-	struct ux_gsym_segments segments;
-	for (size_t i = 0; i < m->n; i++)
-		if (ux_gsym_segments_read(m->candidates[i].gsym.file, &segments) > 0)
-			return ux_gsym_segments_pc(&segments, off, ret);
-	return false;
-}
-
-/* The share of one module's frame cache, and of one index, in the memory of all. */
-enum {
-	FRAMES_SHARE = 2,
-	INDEX_SHARE = 4,
-};
-
-static size_t module_memory_share(const struct ux_module_memory *memory, size_t share)
-{
-	return atomic_load_explicit(&memory->most, memory_order_relaxed) / share;
-}
-
-/* Adds to the sum what the indexes have grown by since it was last called. */
-static void module_charge_indexes(struct ux_open_module *m)
-{
-	size_t bytes = 0;
-	for (size_t i = 0; i < m->n; i++)
-		bytes += ux_gsym_index_bytes(&m->candidates[i].gsym);
-	size_t before = atomic_exchange_explicit(&m->index_bytes, bytes, memory_order_relaxed);
-	/* a difference below 0 wraps, and so does the sum */
-	atomic_fetch_add_explicit(&m->memory->bytes, bytes - before, memory_order_relaxed);
-}
-
-static void module_cache_module_ref(struct ux_open_module *m)
-{
-	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-}
-
-/* Drops the names of functions, unless a request is using them. Returns their size. */
-static size_t module_cache_drop_names(struct ux_open_module *m)
-{
-	size_t bytes = 0;
-	if (pthread_mutex_trylock(&m->lock) != 0)
-		return 0;
-	for (size_t i = 0; i < m->n; i++) {
-		struct ux_gsym_names *names = &m->candidates[i].names;
-		bytes += names->n * sizeof(*names->list);
-		ux_gsym_names_deinit(names);
-	}
-	pthread_mutex_unlock(&m->lock);
-	atomic_fetch_sub_explicit(&m->memory->bytes, bytes, memory_order_relaxed);
-	return bytes;
-}
-
-void ux_open_module_unref(struct ux_open_module *m)
-{
-	if (!m)
-		return;
-	module_charge_indexes(m);
-	if (atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
-		return;
-	atomic_fetch_sub_explicit(&m->memory->bytes,
-				  atomic_load_explicit(&m->index_bytes, memory_order_relaxed),
-				  memory_order_relaxed);
-	(void)module_cache_drop_names(m);
-	for (size_t i = 0; i < m->n; i++) {
-		ux_gsym_index_free(&m->candidates[i].gsym);
-		ux_file_unmap(&m->candidates[i].mapping);
-	}
-	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++)
-		ux_frame_cache_unref(m->frames[i]);
-	pthread_mutex_destroy(&m->frames_lock);
-	pthread_mutex_destroy(&m->lock);
-	free(m);
-}
-
-struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
-					     struct ux_frame_cache *full)
-{
-	struct ux_frame_cache *old = NULL, *cache = NULL;
-	pthread_mutex_lock(&m->frames_lock);
-	if (full && m->frames[mode] == full)
-		old = ux_take(&m->frames[mode]);
-	if (!m->frames[mode]) {
-		m->frames[mode] = ux_frame_cache_create(mode, &m->memory->bytes);
-		if (m->frames[mode])
-			ux_frame_cache_limit(m->frames[mode],
-					     module_memory_share(m->memory, FRAMES_SHARE));
-	}
-	if (m->frames[mode])
-		cache = ux_frame_cache_ref(m->frames[mode]);
-	pthread_mutex_unlock(&m->frames_lock);
-	ux_frame_cache_unref(old);
-	ux_frame_cache_unref(full);
-	return cache;
-}
-
-/*
- * Drops the names and the frame caches. Returns their size, including that of caches that requests
- * still hold.
- */
-static size_t module_cache_drop_frames(struct ux_open_module *m)
-{
-	size_t bytes = module_cache_drop_names(m);
-	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
-		pthread_mutex_lock(&m->frames_lock);
-		struct ux_frame_cache *cache = ux_take(&m->frames[i]);
-		pthread_mutex_unlock(&m->frames_lock);
-		bytes += cache ? ux_frame_cache_bytes(cache) : 0;
-		ux_frame_cache_unref(cache);
-	}
-	return bytes;
-}
-
-/*
- * Replaces the indexes of a module by empty ones, unless a request uses it. The lock of the cache
- * must be held: no request can begin to use it then. Returns their size.
- */
-static size_t module_cache_drop_indexes(struct ux_open_module *m)
-{
-	size_t before = atomic_load_explicit(&m->index_bytes, memory_order_relaxed);
-	if (before == 0 || atomic_load_explicit(&m->refs, memory_order_acquire) > 1)
-		return 0;
-	for (size_t i = 0; i < m->n; i++) {
-		struct ux_gsym *g = &m->candidates[i].gsym;
-		ux_gsym_index_free(g);
-		/* without memory for an index it has none */
-		(void)!ux_gsym_index_open(g, module_memory_share(m->memory, INDEX_SHARE), NULL);
-	}
-	module_charge_indexes(m);
-	size_t after = atomic_load_explicit(&m->index_bytes, memory_order_relaxed);
-	return before - ux_min(before, after);
-}
-
-static enum ux_code module_cache_read_names(struct ux_open_module *m, struct ux_open_candidate *c,
-					    uint64_t *budget, struct ux_work *work,
-					    struct ux_error *err)
-{
-	if (c->names.list)
-		return UX_OK;
-	if (c->gsym.n_functions > *budget)
-		return ux_error_set(err, UX_ELIMIT,
-				    "functions are named in too many large modules; ask for fewer");
-	*budget -= c->gsym.n_functions;
-	enum ux_code code = ux_gsym_names_build(&c->names, &c->gsym, work, NULL);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (code == UX_OK)
-		atomic_fetch_add_explicit(&m->memory->bytes, c->names.n * sizeof(*c->names.list),
-					  memory_order_relaxed);
-	/* If the names are damaged, the function counts as absent. */
-	return code == UX_OK || code == UX_EUNAVAILABLE ? code : UX_ENOTFOUND;
-}
-
-enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
-				 struct ux_work *work, uint64_t *ret, struct ux_error *err)
-{
-	enum ux_code code = UX_ENOTFOUND;
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
-		struct ux_open_candidate *c = &m->candidates[i];
-		code = module_cache_read_names(m, c, budget, work, err);
-		if (code == UX_OK)
-			code = ux_gsym_names_find(&c->names, &c->gsym, name, ret, NULL);
-	}
-	pthread_mutex_unlock(&m->lock);
-	return code;
-}
-
-enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes name,
-				     uint64_t *budget, struct ux_work *work, uint64_t *starts,
-				     size_t max, size_t *ret_n, bool *ret_more,
-				     struct ux_error *err)
-{
-	enum ux_code code = UX_ENOTFOUND;
-	*ret_n = 0;
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
-		struct ux_open_candidate *c = &m->candidates[i];
-		code = module_cache_read_names(m, c, budget, work, err);
-		if (code != UX_OK)
-			continue;
-		*ret_n = ux_gsym_names_find_all(&c->names, &c->gsym, name, starts, max, ret_more);
-		code = *ret_n > 0 ? UX_OK : UX_ENOTFOUND;
-	}
-	pthread_mutex_unlock(&m->lock);
-	return code;
 }
 
 static void module_cache_evicted(void *ctx, void *value)
@@ -370,10 +135,10 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
 	size_t all = ux_module_cache_bytes(c), gone = 0;
-	size_t most = module_memory_share(&c->memory, 2);
+	size_t most = ux_module_memory_share(&c->memory, 2);
 	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
 	for (; m && all > gone + most; m = ux_cache_next(&c->modules, m))
-		gone += module_cache_drop_frames(*m) + module_cache_drop_indexes(*m);
+		gone += ux_open_module_drop_frames(*m) + ux_open_module_drop_indexes(*m);
 }
 
 /*
@@ -385,12 +150,12 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
-	if (ux_module_cache_bytes(c) > module_memory_share(&c->memory, 1))
+	if (ux_module_cache_bytes(c) > ux_module_memory_share(&c->memory, 1))
 		module_cache_evict_frames(c);
 	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(k), 0);
 	if (at) {
 		m = *at;
-		module_cache_module_ref(m);
+		ux_open_module_ref(m);
 	}
 	*ret_generation = c->generation;
 	pthread_mutex_unlock(&c->lock);
@@ -410,29 +175,9 @@ static void module_cache_add(struct ux_module_cache *c, const struct key *k,
 			: NULL;
 	if (at && fresh) {
 		*at = m;
-		module_cache_module_ref(m);
+		ux_open_module_ref(m);
 	}
 	pthread_mutex_unlock(&c->lock);
-}
-
-static bool module_cache_is_ready(const struct ux_candidate *c)
-{
-	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
-}
-
-static enum ux_code module_cache_open_candidate(struct ux_module_cache *c,
-						const struct ux_candidate *from,
-						struct ux_open_candidate *ret, struct ux_error *err)
-{
-	ret->quality = from->quality;
-	UX_TRY(ux_blobs_map(c->store->blobs, &from->blob, from->size, &ret->mapping, err));
-	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
-	if (code == UX_OK)
-		code = ux_gsym_index_open(&ret->gsym, module_memory_share(&c->memory, INDEX_SHARE),
-					  err);
-	if (code != UX_OK)
-		ux_file_unmap(&ret->mapping);
-	return code;
 }
 
 /* The GSYM of an ELF candidate was evicted: queues its extraction. */
@@ -460,7 +205,6 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 	return ux_error_set(err, UX_ENOTFOUND, "%.80s is known, but no symbols of it", id);
 }
 
-/* A candidate that cannot be opened is skipped if another one can, but not for want of memory. */
 static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,
 					     const char *id, struct ux_open_module **ret,
 					     struct ux_error *err)
@@ -468,48 +212,66 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	struct ux_store *s = c->store;
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
-	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
 	if (!ux_module_best(&row, UX_KIND_GSYM))
 		return module_cache_nothing_ready(c, &row, ns, id, err);
-	struct ux_open_module *m = calloc(1, sizeof(*m));
-	if (!m)
-		return ux_error_nomem(err);
-	atomic_init(&m->refs, 1);
-	pthread_mutex_init(&m->lock, NULL);
-	pthread_mutex_init(&m->frames_lock, NULL);
-	m->memory = &c->memory;
-	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++) {
-		if (!module_cache_is_ready(&row.candidates[i]))
-			continue;
-		enum ux_code code = module_cache_open_candidate(c, &row.candidates[i],
-								&m->candidates[m->n], &why);
-		if (code == UX_ENOMEM) {
-			ux_open_module_unref(m);
-			return ux_error_nomem(err);
-		}
-		m->n += code == UX_OK;
-	}
-	if (m->n == 0) {
-		ux_open_module_unref(m);
-		return ux_error_set(err, UX_ECORRUPT, "no candidate of %.80s can be opened: %.60s",
-				    id, why.text);
-	}
-	m->number = row.number;
-	atomic_init(&m->noted, ux_clock_coarse_ms() / 1000);
+	UX_TRY(ux_open_module_open(ret, s->blobs, &c->memory, &row, id, err));
 	ux_store_used(s, &row);
-	*ret = m;
 	return UX_OK;
 }
 
 /* Notes the use of an open module from time to time. */
 static void module_cache_note_use(struct ux_module_cache *c, struct ux_open_module *m)
 {
-	int64_t now = ux_clock_coarse_ms() / 1000;
-	if (now - atomic_load_explicit(&m->noted, memory_order_relaxed) < UX_STORE_USE_S)
+	if (ux_open_module_note_use(m))
+		ux_store_used_again(c->store, ux_open_module_number(m));
+}
+
+static void module_cache_replace(struct ux_module_cache *c, const struct key *k,
+				 struct ux_open_module *m)
+{
+	pthread_mutex_lock(&c->lock);
+	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(k), 0);
+	if (at && *at == m)
+		ux_cache_remove(&c->modules, module_cache_key_bytes(k));
+	pthread_mutex_unlock(&c->lock);
+	ux_open_module_unref(m);
+}
+
+/* --- evicting parts --------------------------------------------------------------------------- */
+
+/* The least recently used module that has parts; NULL: there is none. */
+static struct ux_open_module **module_cache_oldest_in_parts(struct ux_module_cache *c)
+{
+	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
+	while (m && !ux_open_module_had_parts(*m))
+		m = ux_cache_next(&c->modules, m);
+	return m;
+}
+
+/*
+ * When parts of files have nearly as much of the disk as they may have, those of the least recently
+ * used modules go until they have half of it, so that this is rare. Otherwise files that are new
+ * would come as whole ones.
+ */
+static void module_cache_drop_parts(struct ux_module_cache *c)
+{
+	struct ux_blobs *b = c->store->blobs;
+	struct ux_blob_copies copies;
+	if (!b->copies)
 		return;
-	atomic_store_explicit(&m->noted, now, memory_order_relaxed);
-	ux_store_used_again(c->store, m->number);
+	b->copies(b, &copies);
+	if (copies.view_bytes_most == 0 || copies.view_bytes <= copies.view_bytes_most / 4 * 3)
+		return;
+	pthread_mutex_lock(&c->lock);
+	uint64_t bytes = copies.view_bytes;
+	struct ux_open_module **m = module_cache_oldest_in_parts(c);
+	while (m && bytes > copies.view_bytes_most / 2) {
+		bytes -= ux_min(bytes, ux_open_module_parts_bytes(*m));
+		ux_cache_remove(&c->modules, ux_cache_key(&c->modules, m));
+		m = module_cache_oldest_in_parts(c);
+	}
+	pthread_mutex_unlock(&c->lock);
 }
 
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
@@ -520,11 +282,17 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	if (!module_cache_key_make(&k, ns, id))
 		return ux_error_set(err, UX_ENOTFOUND, "no module has that ID");
 	struct ux_open_module *m = module_cache_get_ref(c, &k, &generation);
+	if (m && ux_open_module_is_double(m)) {
+		module_cache_replace(c, &k, m);
+		m = NULL;
+	}
 	if (m) {
 		module_cache_note_use(c, m);
 	} else {
+		module_cache_drop_parts(c);
 		UX_TRY(module_cache_open_module(c, ns, id, &m, err));
-		module_cache_add(c, &k, m, generation);
+		if (!ux_open_module_is_partial(m))
+			module_cache_add(c, &k, m, generation);
 	}
 	*ret = m;
 	return UX_OK;
@@ -540,7 +308,7 @@ struct ux_open_module *ux_module_cache_find_open(struct ux_module_cache *c, cons
 	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(&k), 0);
 	if (at) {
 		m = *at;
-		module_cache_module_ref(m);
+		ux_open_module_ref(m);
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (m)
@@ -571,4 +339,38 @@ void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const c
 		ux_module_cache_evict(c, ns, (const char *const *)row.ids, row.n_ids);
 	else
 		ux_module_cache_evict(c, ns, &id, 1);
+}
+
+static bool module_cache_is_among(const int64_t *numbers, size_t n, int64_t number)
+{
+	if (!numbers)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
+/* One of the open modules with these numbers; NULL: there is none. */
+static struct ux_open_module **module_cache_find_numbered(struct ux_module_cache *c,
+							  const int64_t *numbers, size_t n)
+{
+	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
+	while (m && !module_cache_is_among(numbers, n, ux_open_module_number(*m)))
+		m = ux_cache_next(&c->modules, m);
+	return m;
+}
+
+/* A module is in the cache once for each of its IDs that was used. */
+void ux_module_cache_evict_numbers(struct ux_module_cache *c, const int64_t *numbers, size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	c->generation++;
+	struct ux_open_module **m = module_cache_find_numbered(c, numbers, n);
+	while (m) {
+		ux_cache_remove(&c->modules, ux_cache_key(&c->modules, m));
+		m = module_cache_find_numbered(c, numbers, n);
+	}
+	pthread_mutex_unlock(&c->lock);
+	ux_row_cache_clear(c->rows);
 }

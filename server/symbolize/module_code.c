@@ -61,10 +61,7 @@ static uint64_t module_code_left(struct ux_request *req, const char *id, uint64_
 	if (ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, &m, NULL) !=
 	    UX_OK)
 		return 0;
-	bool known = false;
-	for (size_t i = 0; i < ux_open_module_count(m) && !known; i++)
-		known = ux_gsym_extent(&ux_open_module_candidate(m, i)->gsym, pc, &start, &size,
-				       NULL) == UX_OK;
+	bool known = ux_open_module_extent(m, pc, &start, &size, NULL) == UX_OK;
 	return known && pc - start < size ? size - (pc - start) : 0;
 }
 

@@ -172,11 +172,13 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 	for (size_t i = 0; i < m->n; i++)
 		m->todo[i] = (uint32_t)i;
 	for (size_t c = 0; c < ux_open_module_count(module) && left > 0; c++) {
-		const struct ux_gsym *g = &ux_open_module_candidate(module, c)->gsym;
+		const struct ux_gsym *g = ux_open_module_gsym(module, c);
 		for (size_t i = 0; i < left; i++)
 			m->todo_pcs[i] = m->pcs[m->todo[i]];
-		UX_TRY(left < FEW ? misses_look_up_few(m, g, work, left)
-				  : misses_look_up_batch(m, g, work, left));
+		/* A batch reads more of the tables than single lookups, which may not be here. */
+		bool few = left < FEW || !g->index;
+		UX_TRY(few ? misses_look_up_few(m, g, work, left)
+			   : misses_look_up_batch(m, g, work, left));
 		left = misses_merge(m, left);
 	}
 	return UX_OK;
@@ -189,10 +191,9 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
  * the left-th and behind it; returns how many are there then. *calls is increased by how many were
  * read.
  */
-static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i, size_t n,
-			      size_t left, uint32_t *ret_frames, size_t *calls)
+static size_t misses_add_some(struct ux_resolver *r, struct misses *m, const struct ux_gsym *g,
+			      size_t i, size_t n, size_t left, uint32_t *ret_frames, size_t *calls)
 {
-	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
 	uint32_t got[LOCKED];
 	ux_frame_cache_lock(r->cache);
 	*calls += ux_frame_cache_add_places(r->cache, g, m->pcs + i, m->places, n, got);
@@ -215,13 +216,13 @@ static size_t misses_add_some(struct ux_resolver *r, struct misses *m, size_t i,
 static enum ux_code misses_add_places(struct ux_resolver *r, struct misses *m, uint32_t *ret_frames,
 				      struct ux_error *err)
 {
-	const struct ux_gsym *g = &ux_open_module_candidate(r->module, 0)->gsym;
+	const struct ux_gsym *g = ux_open_module_gsym(r->module, 0);
 	size_t left = 0, calls = 0, all = m->n;
 	for (size_t i = 0; i < m->n; i += LOCKED) {
 		size_t some = ux_min((size_t)LOCKED, m->n - i);
 		if (!ux_gsym_places_find(g, m->pcs + i, some, r->work, m->places))
 			return ux_request_work_code(r->work, err);
-		left = misses_add_some(r, m, i, some, left, ret_frames, &calls);
+		left = misses_add_some(r, m, g, i, some, left, ret_frames, &calls);
 	}
 	m->n = left;
 	if (!r->work)
@@ -271,6 +272,8 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	ux_cleanup(misses_deinit) struct misses m = {0};
 	if (!misses_init(&m, r, pcs, n, ret_frames, unknown))
 		return ux_error_nomem(err);
+	if (!r->brought)
+		UX_TRY(ux_open_module_bring(r->module, m.pcs, m.n, /* back= */ 0, err));
 	UX_TRY(misses_add_places(r, &m, ret_frames, err));
 	*ret_done = n;
 	if (m.n == 0)

@@ -15,8 +15,8 @@ enum {
 };
 
 /*
- * State of resolving addresses of one module. The caller sets only the first six fields, and holds
- * the module while the resolver is used.
+ * State of resolving addresses of one module. The caller sets only the first seven fields, and
+ * holds the module while the resolver is used.
  */
 struct ux_resolver {
 	struct ux_open_module *module;
@@ -31,6 +31,8 @@ struct ux_resolver {
 	 * Without offsets.
 	 */
 	bool cached_only;
+	/* ux_open_module_bring() was called with the addresses */
+	bool brought;
 	/* the cache of the most recently returned numbers; NULL at first */
 	struct ux_frame_cache *cache;
 	bool full; /* the cache is full: further addresses need a new one */
@@ -49,7 +51,8 @@ void ux_resolver_deinit(struct ux_resolver *r);
  * is used. Each result is the number of the innermost frame in r->cache, 0 if nothing is known;
  * r->offsets receives the distance of each address from the start of its function. UX_ENOMEM;
  * UX_ELIMIT: the frames of a single address exceed the size of a cache, or the work is over its
- * budget; UX_EUNAVAILABLE: the work was stopped (ux_request_work_code()).
+ * budget; UX_EUNAVAILABLE: the work was stopped (ux_request_work_code()). Codes of
+ * ux_open_module_bring().
  */
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err) ux_must;

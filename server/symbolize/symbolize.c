@@ -32,6 +32,21 @@ static bool symbolize_is_over(const struct symbolize_work *w)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
+/*
+ * Brings what the answer needs, so that it is known before it begins whether that can be had.
+ * Functions are found by name in the whole file.
+ */
+static enum ux_code symbolize_bring(const struct symbolize_work *w,
+				    const struct ux_requested_module *module,
+				    struct ux_open_module *m, struct ux_error *why)
+{
+	const struct ux_symbolize_request *a = w->request;
+	if (a->names.size > 0)
+		return ux_open_module_complete(m, why);
+	return ux_open_module_bring(m, a->pcs.data + module->first, module->n, a->return_addresses,
+				    why);
+}
+
 /* Opens the module from the store; resets `why`. */
 static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *m,
 					 struct ux_open_module **ret, uint32_t *ret_retry_s,
@@ -82,12 +97,19 @@ static enum ux_code symbolize_open_module(struct symbolize_work *w,
 					  uint32_t wait_ms, struct ux_open_module **ret,
 					  uint32_t *ret_retry_s, struct ux_error *why)
 {
+	struct ux_server *s = ux_server_of(w->req);
 	const char *id = module->canonical;
 	*ret_retry_s = 0;
 	if (!id)
 		UX_TRY(ux_module_id_parse(module->id, &w->req->arena, &id, why));
-	return ux_server_module_open(ux_server_of(w->req), ux_caller_of(w->req)->ns, id, wait_ms,
-				     ret, ret_retry_s, why);
+	UX_TRY(ux_server_module_open(s, ux_caller_of(w->req)->ns, id, wait_ms, ret, ret_retry_s,
+				     why));
+	enum ux_code code = symbolize_bring(w, module, *ret, why);
+	if (code == UX_OK)
+		return UX_OK;
+	ux_open_module_unref(ux_take(ret));
+	*ret_retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
+	return code;
 }
 
 /* The module of a request that is quick, if it is open. */
@@ -211,9 +233,10 @@ static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open
 							       .mode = w->request->demangle,
 							       .back = w->request->return_addresses,
 							       .work = &w->work,
-							       .cached_only = w->req->quick};
+							       .cached_only = w->req->quick,
+							       .brought = true};
 	s->open = true;
-	s->quality = ux_open_module_candidate(m, 0)->quality;
+	s->quality = ux_open_module_quality(m);
 	s->deadline = w->end_ms != 0;
 	w->writer->begin(w->ctx, s);
 	UX_TRY(symbolize_find_names(w, module, m));
