@@ -129,7 +129,7 @@ static void table_put_value(struct table *t, int64_t value, struct ux_out *out)
 	if (t->type < p->n_types)
 		unit = ux_profile_text(p, p->types[t->type].unit);
 	ux_profile_amount(unit, value, text);
-	UX_HTML(out, "<td class=\"num\">$</td>", text);
+	UX_HTML(out, "<td class=\"num amount\">$</td>", text);
 	snprintf(text, sizeof(text), "%.1f\xc2\xa0%%", table_share(value, t->now.sum));
 	UX_HTML(out, "<td class=\"num\">$</td>", text);
 }
@@ -193,9 +193,12 @@ enum ux_code ux_profile_table_put(struct ux_request *req, const struct ux_profil
 			 "tabindex=\"0\">\n<table class=\"functions\"><thead><tr>");
 	if (what->before)
 		ux_out_cstr(out, "<th class=\"num\" scope=\"col\">change</th>");
-	ux_out_cstr(out, "<th class=\"num\" scope=\"col\">self</th><th class=\"num\" "
+	/* Where there is no room for amounts, "self" and "total" are the headings of their shares.
+	 */
+	ux_out_cstr(out, "<th class=\"num\" scope=\"col\">self</th><th class=\"num share\" "
 			 "scope=\"col\">share</th><th class=\"num\" scope=\"col\">total</th>"
-			 "<th class=\"num\" scope=\"col\">share</th><th scope=\"col\">function</th>"
+			 "<th class=\"num share\" scope=\"col\">share</th>"
+			 "<th scope=\"col\">function</th>"
 			 "<th scope=\"col\">module</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < ux_min(t.rows.size, (size_t)UX_PROFILE_TABLE_ROWS); i++)
 		table_put_row(&t, &t.rows.data[i], out);

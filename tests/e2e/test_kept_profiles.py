@@ -183,10 +183,14 @@ def test_pages_are_usable_by_everyone(shop, tmp_path):
             dark.goto(shop.url + path)
             checked(dark, path, LOOKS)
         phone = browser.page(width=390, height=800, phone=True)
-        for path in ("/profiles", f"{SHOP}&build=v2&before_build=v1", SHOP.replace("?", "/flame?")):
+        for path in ("/profiles", SHOP, f"{SHOP}&build=v2&before_build=v1", f"{SHOP}&compare=before&level=lines",
+                     SHOP.replace("?", "/flame?")):
             phone.goto(shop.url + path)
             narrow(phone, path)
             checked(phone, path, LOOKS)
+            hidden = phone.eval("[...document.querySelectorAll('table .fn')].filter(e => "
+                                "e.getBoundingClientRect().right > innerWidth).map(e => e.innerText)")
+            assert not hidden, (path, hidden)
     finally:
         browser.close()
 
