@@ -43,13 +43,13 @@ static enum ux_code remote_base_request(const struct ux_server_selection *server
 
 /* Requests a part of a module's GSYM. */
 static enum ux_code remote_base_request_gsym(const struct ux_server_selection *server,
-					     const char *id, const char *part,
+					     const char *id, const char *query, const char *part,
 					     struct ux_http_answer *answer, struct ux_error *err)
 {
 	UX_ARENA(arena, ARENA);
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
-	if (!coded || asprintf(&path, "/v1/gsym/%s", coded) < 0)
+	if (!coded || asprintf(&path, "/v1/gsym/%s%s", coded, query) < 0)
 		return ux_error_nomem(err);
 	return remote_base_request(server, path, part, answer, err);
 }
@@ -60,7 +60,7 @@ enum ux_code ux_remote_image_base(const struct ux_server_selection *server, cons
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	char part[32];
 	(void)snprintf(part, sizeof(part), "0-%d", UX_GSYM_BASE_BYTES - 1);
-	UX_TRY(remote_base_request_gsym(server, id, part, &answer, err));
+	UX_TRY(remote_base_request_gsym(server, id, "", part, &answer, err));
 	return ux_gsym_image_base(ux_out_bytes(&answer.body), ret, err);
 }
 
@@ -70,7 +70,7 @@ enum ux_code ux_remote_segments(const struct ux_server_selection *server, const 
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	char part[32];
 	(void)snprintf(part, sizeof(part), "-%d", UX_GSYM_SEGMENTS_BYTES);
-	UX_TRY(remote_base_request_gsym(server, id, part, &answer, err));
+	UX_TRY(remote_base_request_gsym(server, id, "?segments=true", part, &answer, err));
 	if (ux_gsym_segments_read(ux_out_bytes(&answer.body), ret) > 0)
 		return UX_OK;
 	return ux_error_set(err, UX_ENOTFOUND, "its symbols have none: push it again");

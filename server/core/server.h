@@ -48,10 +48,11 @@ enum ux_missing_status {
 	UX_MISSING_ARRIVED, /* the store has it now */
 };
 
-/* A module that the store does not have. */
+/* A module that the store does not have, or has with poor symbols alone. */
 struct ux_missing_module {
 	const char *ns;
 	const char *id; /* canonical */
+	bool poor;      /* only symbols that are better than those of the store are fetched */
 	/* longest time that fetch() may block; 0: it starts a fetch and returns at once */
 	uint32_t wait_ms;
 	/*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/modules and /v1/gsym: lists and contents of the store. */
+#include "gsym_segments.h"
 #include "json_out.h"
 #include "misses.h"
 #include "request_values.h"
@@ -241,19 +242,42 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	return UX_OK;
 }
 
-/* Opens the best GSYM whose blob is not damaged. */
+/* Does the open GSYM end with the table of its module's segments? */
+static bool modules_has_segments(int fd, uint64_t size)
+{
+	uint8_t end[UX_GSYM_SEGMENTS_BYTES];
+	struct ux_gsym_segments segments;
+	const uint64_t n = ux_min(size, (uint64_t)sizeof(end));
+	const ssize_t got = pread(fd, end, (size_t)n, (off_t)(size - n));
+	return got == (ssize_t)n && ux_gsym_segments_read(ux_bytes(end, n), &segments) > 0;
+}
+
+/*
+ * Opens the best GSYM whose blob is not damaged; the best one that has the table of segments, if
+ * that is requested and there is one: what a debug file gives has none.
+ */
 static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_module *m,
 				      const struct ux_candidate **ret, int *ret_fd)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_bytes with = UX_BYTES_NONE;
+	const bool segments =
+		ux_request_query(req, "segments", &with) && ux_bytes_eq(with, UX_STR("true"));
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = UX_ENOTFOUND;
-	for (size_t i = 0; i < m->n_candidates && code != UX_OK; i++) {
-		const struct ux_candidate *c = &m->candidates[i];
+	for (size_t k = segments ? 0 : m->n_candidates; k < 2 * m->n_candidates && code != UX_OK;
+	     k++) {
+		const struct ux_candidate *c = &m->candidates[k % m->n_candidates];
 		if (c->kind != UX_KIND_GSYM || c->state != UX_CANDIDATE_READY)
 			continue;
 		code = ux_blobs_open(b, &c->blob, c->size, ret_fd, &why);
 		*ret = c;
+		if (code == UX_OK && k < m->n_candidates &&
+		    !modules_has_segments(*ret_fd, c->size)) {
+			(void)close(*ret_fd);
+			*ret_fd = -1;
+			code = UX_ENOTFOUND;
+		}
 	}
 	if (code == UX_ENOTFOUND)
 		return ux_error_set(&req->err, code, "the module has no GSYM");
@@ -281,6 +305,16 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 		       : code;
 }
 
+/* A stripped file alone: upstreams may have its debug file, for the next request. */
+static void modules_seek_better(struct ux_request *req, const char *id,
+				const struct ux_candidate *best)
+{
+	const struct ux_missing_modules *missing = &ux_server_of(req)->missing;
+	struct ux_missing_module poor = {.ns = ux_caller_of(req)->ns, .id = id, .poor = true};
+	if (missing->fetch && best->quality < UX_QUALITY_SYMTAB)
+		(void)missing->fetch(missing->ctx, &poor);
+}
+
 enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -297,6 +331,7 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 		return modules_fetch_gsym(req, res, id);
 	UX_TRY(modules_open_gsym(req, &m, &best, &fd));
 	ux_store_used(ux_server_of(req)->store, &m);
+	modules_seek_better(req, id, ux_module_best(&m, UX_KIND_GSYM));
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
 	if (tag) {
 		ux_blob_hash_text(&best->blob, hash);

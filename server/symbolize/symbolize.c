@@ -66,6 +66,15 @@ static enum ux_code symbolize_module_fetching(const struct ux_missing_module *m,
 	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched", m->id);
 }
 
+/* A stripped file alone: upstreams may have its debug file, and the next requests use that. */
+static void symbolize_seek_better(struct ux_server *s, const char *ns, const char *id,
+				  struct ux_open_module *m)
+{
+	struct ux_missing_module poor = {.ns = ns, .id = id, .poor = true};
+	if (s->missing.fetch && ux_open_module_is_poor(m))
+		(void)s->missing.fetch(s->missing.ctx, &poor);
+}
+
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,
 				   uint32_t *ret_retry_s, struct ux_error *err)
@@ -85,6 +94,8 @@ enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const ch
 			break;
 		}
 	}
+	if (code == UX_OK)
+		symbolize_seek_better(s, ns, id, *ret);
 	if (code == UX_ENOTFOUND)
 		ux_misses_note(s->misses, ns, id, ux_store_now(s->store));
 	if (code != UX_OK && err && err->code == UX_OK)

@@ -21,6 +21,8 @@ static const struct plan {
 	{UX_FETCH_SYMBOLS, UX_ARTIFACT_GSYM, 0},
 	{UX_FETCH_SYMBOLS, UX_ARTIFACT_DEBUGINFO, 0},
 	{UX_FETCH_SYMBOLS, UX_ARTIFACT_EXECUTABLE, 1},
+	{UX_FETCH_BETTER, UX_ARTIFACT_GSYM, 0},
+	{UX_FETCH_BETTER, UX_ARTIFACT_DEBUGINFO, 0},
 	{UX_FETCH_DEBUGINFO, UX_ARTIFACT_DEBUGINFO, 0},
 	{UX_FETCH_EXECUTABLE, UX_ARTIFACT_EXECUTABLE, 0},
 	{UX_FETCH_SOURCE, UX_ARTIFACT_SOURCE, 0},
@@ -233,7 +235,8 @@ static enum ux_code plan_add_round(struct preparing *p, const struct ux_upstream
 	for (size_t i = 0; i < ux_countof(plans); i++) {
 		const struct plan *plan = &plans[i];
 		/* An unhex server that has debug information has also made a GSYM of it. */
-		bool twice = up->kind == UX_UPSTREAM_UNHEX && plan->want == UX_FETCH_SYMBOLS &&
+		bool symbols = plan->want == UX_FETCH_SYMBOLS || plan->want == UX_FETCH_BETTER;
+		bool twice = up->kind == UX_UPSTREAM_UNHEX && symbols &&
 			     plan->artifact != UX_ARTIFACT_GSYM;
 		if (plan->want == p->fetch->want && plan->round == round && !twice)
 			UX_TRY(plan_add(p, up, index, plan, err));

@@ -218,6 +218,7 @@ bool ux_fetcher_wants(struct ux_fetcher *f, const struct ux_fetch *fetch, enum u
 	for (const struct ux_fetch *other = f->first; other && !found; other = other->next) {
 		bool kind =
 			other->want == UX_FETCH_SYMBOLS ||
+			(other->want == UX_FETCH_BETTER && artifact == UX_ARTIFACT_DEBUGINFO) ||
 			other->want == (artifact == UX_ARTIFACT_DEBUGINFO ? UX_FETCH_DEBUGINFO
 									  : UX_FETCH_EXECUTABLE);
 		found = kind && other != fetch && strcmp(other->ns, fetch->ns) == 0 &&

@@ -195,6 +195,7 @@ ux_time ux_fetch_expires(const struct ux_fetch_times *times, enum ux_fetch_outco
 /* What is fetched. */
 enum ux_fetch_kind {
 	UX_FETCH_SYMBOLS, /* a GSYM, or an ELF file to extract one from */
+	UX_FETCH_BETTER,  /* the same, but no executable: what it has is there already */
 	UX_FETCH_DEBUGINFO,
 	UX_FETCH_EXECUTABLE,
 	UX_FETCH_SOURCE,

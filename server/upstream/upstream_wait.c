@@ -185,8 +185,10 @@ static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *module)
 {
 	struct ux_server *s = ctx;
-	const struct ux_fetch_request request = {
-		.ns = module->ns, .id = module->id, .want = UX_FETCH_SYMBOLS};
+	const struct ux_fetch_request request = {.ns = module->ns,
+						 .id = module->id,
+						 .want = module->poor ? UX_FETCH_BETTER
+								      : UX_FETCH_SYMBOLS};
 	module->retry_after_s = RETRY_AFTER_S;
 	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
 	enum ux_missing_status got =

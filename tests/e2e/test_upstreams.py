@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import Server
 from http_api import Api
+from live import wait_for
 from tool import SOURCE, build_id, compile_c, lines, stripped, symbol, unhex
 from upstream_stub import Stub, drip, endless, endless_gzip, endless_text, forward, hang, send
 
@@ -132,6 +133,44 @@ def test_what_another_server_has_is_fetched_once_and_kept(servers, other, prog):
     status, doc, _ = Api(s)("GET", f"/v1/modules/{build_id(prog)}")
     (candidate,) = doc["candidates"]
     assert (candidate["origin"], candidate["quality"]) == ("upstream", "inlines")
+
+
+def test_a_stripped_file_alone_is_named_better_once_an_upstream_has_sent_its_debug_file(servers, tmp_path, prog, halves):
+    """An agent sends what a host has. The stripped file answers meanwhile, and no executable is requested."""
+    digits, root = hex_id(prog), tmp_path / "root"
+    place = root / ".build-id" / digits[:2]
+    place.mkdir(parents=True)
+    shutil.copy(halves[1], place / f"{digits[2:]}.debug")
+    shutil.copy(prog, place / digits[2:])  # would be the executable
+    s = servers(f"dir:{root},name=root")
+    assert s.unhex("push", "-e", halves[0]).returncode == 0
+    start, _ = symbol(prog, "outer")
+    first = ask(s, build_id(prog), hex(start))
+    assert first["status"] == "found" and "outer" not in names(first)
+    wait_for(lambda: names(ask(s, build_id(prog), hex(start))) == ["outer"], PATIENCE, 0.2)
+    status, doc, _ = Api(s)("GET", f"/v1/modules/{build_id(prog)}")
+    assert status == 200 and {c["quality"] for c in doc["candidates"]} >= {"inlines"}
+    assert "executable" not in {c["kind"] for c in doc["candidates"]}
+    # The table of segments is in what came of the stripped file alone.
+    of = {c["origin"]: c["sha256"] for c in doc["candidates"] if c["kind"] == "gsym"}
+    for query, origin in (("", "upstream"), ("?segments=true", "upload"), ("?segments=false", "upstream")):
+        status, _, headers = raw(s, f"/v1/gsym/{build_id(prog)}{query}", {"Authorization": f"Bearer {s.token}"})
+        assert status == 200 and headers["ETag"] == f'"{of[origin]}"', query
+
+
+def test_a_module_that_has_names_is_not_looked_for(servers, stub, tmp_path):
+    program = compile_c(tmp_path, flags=("-O1",))
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert s.unhex("push", program).returncode == 0
+    start, _ = symbol(program, "outer")
+    assert names(ask(s, build_id(program), hex(start))) == ["outer"]
+    poor = stripped(program)[0].with_name("poor")
+    subprocess.run(["gcc", "-O1", "-s", f"-Wl,--build-id=0x{os.urandom(16).hex()}", "-o", poor, program.with_suffix(".c")], check=True)
+    assert s.unhex("push", poor).returncode == 0
+    for _ in range(20):  # one fetch, however many requests there are
+        assert ask(s, build_id(poor), hex(start))["status"] == "found"
+    wait_for(lambda: stub.requested, PATIENCE)
+    assert [path for path, _ in stub.requested] == [f"/buildid/{hex_id(poor)}/debuginfo"]
 
 
 def test_debuginfods_clients_get_files_of_an_upstream_and_symbols_come_of_them(
