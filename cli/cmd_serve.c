@@ -11,6 +11,8 @@ struct serve_values {
 	const char *listen;
 	const char *data;
 	const char *index;
+	const char *replica;
+	const char *node;
 	const char *serve_from;
 	const char *reading;
 	const char *keep_days;
@@ -30,6 +32,10 @@ static const struct ux_option serve_options[] = {
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"index", 0, UX_OPTION_TEXT, offsetof(struct serve_values, index), "URL",
 	 "keep the index in a database, postgres://HOST/NAME [a file in the folder]"},
+	{"index-replica", 0, UX_OPTION_TEXT, offsetof(struct serve_values, replica), "URL",
+	 "look modules up in a replica of that database"},
+	{"node", 0, UX_OPTION_TEXT, offsetof(struct serve_values, node), "NAME",
+	 "name of this server among those with the same index [machine and random digits]"},
 	{"serve-from", 0, UX_OPTION_TEXT, offsetof(struct serve_values, serve_from), "DIR",
 	 "serve this folder of unhex clone as it is, without a store and keys"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
@@ -58,6 +64,8 @@ static const struct {
 	{"listen", "--listen", offsetof(struct serve_values, listen)},
 	{"data", "--data", offsetof(struct serve_values, data)},
 	{"index", "--index", offsetof(struct serve_values, index)},
+	{"index-replica", "--index-replica", offsetof(struct serve_values, replica)},
+	{"node", "--node", offsetof(struct serve_values, node)},
 	{"serve-from", "--serve-from", offsetof(struct serve_values, serve_from)},
 	{"reading", "--reading", offsetof(struct serve_values, reading)},
 	{"keep-days", "--keep-days", offsetof(struct serve_values, keep_days)},

@@ -43,6 +43,13 @@ static const struct ux_setting rows[] = {
 	 "The database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the parameters that "
 	 "libpq knows (passfile=FILE has the password). Not set: a file in the folder of the "
 	 "store."},
+	{NULL, "index-replica", UX_SETTING_TEXT, AT(index_replica), NULL, 0, 0, 0, NULL,
+	 "A physical replica of that database, from which modules are looked up to answer requests. "
+	 "While it cannot be reached, the database is used."},
+	{NULL, "node", UX_SETTING_TEXT, AT(node), NULL, 0, 0, 0, NULL,
+	 "The name of this server among those that share an index: letters, digits, '.', '_' and "
+	 "'-', different for each. Not set: the name of the machine and random digits, which are "
+	 "kept in the file node of the store's folder."},
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
 	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
 	 "if the server listens on a loopback address only, otherwise no one."},

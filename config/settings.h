@@ -34,9 +34,11 @@ struct ux_settings {
 	struct ux_arena arena; /* memory of its strings and sections */
 
 	const char *listen;
-	const char *data;       /* NULL: ux_store_default_dir() */
-	const char *index;      /* NULL: in the folder */
-	const char *serve_from; /* folder that is served; NULL: the store in `data` */
+	const char *data;          /* NULL: ux_store_default_dir() */
+	const char *index;         /* NULL: in the folder */
+	const char *index_replica; /* NULL: none */
+	const char *node;          /* NULL: the one in the folder */
+	const char *serve_from;    /* folder that is served; NULL: the store in `data` */
 	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */
 	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */

@@ -120,7 +120,57 @@ static enum ux_code blob_delete_from(struct ux_db *db, const struct ux_sql *whic
 	return ux_stmt_run(&st, ret, err);
 }
 
-UX_SQL(sql_garbage_drop, "DELETE FROM garbage WHERE hash = :hash");
+enum {
+	/* after which the removal of another server counts as given up; it has long ended by then
+	 */
+	REMOVAL_LOST_S = 300
+};
+
+UX_SQL(sql_removal_begin,
+       "INSERT INTO garbage (hash, removing) VALUES (:hash, :now) ON CONFLICT (hash) DO UPDATE SET "
+       "removing = :now WHERE garbage.removing = 0 OR garbage.removing < :lost");
+
+/* Transactions that add rows of blobs are not running meanwhile: all of them exclude each other. */
+static enum ux_code blob_remove_begin(struct ux_index *ix, const struct ux_blob_hash *hash,
+				      ux_time now, bool *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t n = 0;
+	bool used = false;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	{
+		UX_STMT(st, db, &sql_blob_used);
+		ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+		UX_TRY(ux_stmt_step(&st, &used, err));
+	}
+	if (!used) {
+		UX_STMT(st, db, &sql_removal_begin);
+		ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+		ux_stmt_bind_int(&st, ":now", now);
+		ux_stmt_bind_int(&st, ":lost", now - REMOVAL_LOST_S);
+		UX_TRY(ux_stmt_run(&st, &n, err));
+	}
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = n > 0;
+	return UX_OK;
+}
+
+UX_SQL(sql_removal_end, "DELETE FROM garbage WHERE hash = :hash AND removing = :now");
+
+static enum ux_code blob_removed(struct ux_index *ix, const struct ux_blob_hash *hash, ux_time now,
+				 struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_removal_end);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_garbage_drop, "DELETE FROM garbage WHERE hash = :hash AND removing = 0");
 
 static enum ux_code blob_collected(struct ux_index *ix, const struct ux_blob_row *rows, size_t n,
 				   struct ux_error *err)
@@ -182,6 +232,8 @@ void ux_blob_rows_init(struct ux_index *ix)
 	ix->blobs.list = blob_list;
 	ix->blobs.garbage = blob_garbage;
 	ix->blobs.garbage_last = blob_garbage_last;
+	ix->blobs.remove_begin = blob_remove_begin;
+	ix->blobs.removed = blob_removed;
 	ix->blobs.collected = blob_collected;
 	ix->blobs.users = blob_users;
 	ix->blobs.lose = blob_lose;

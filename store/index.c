@@ -41,7 +41,11 @@ static void index_close(struct ux_index *ix)
 		return;
 	struct ux_index_sql *s = ux_index_sql_of(ix);
 	ux_readers_close(&s->readers);
+	ux_readers_close(&s->replica);
+	ux_db_close(&s->watch_replica);
 	ux_db_close(&s->writer);
+	ux_db_close(&s->watch);
+	free(s->location);
 	ux_id_filter_destroy(s->filter);
 	free(s);
 }
@@ -90,6 +94,14 @@ void ux_index_own(struct ux_index *ix)
 	s->filter = s->writer.filter = f;
 }
 
+enum ux_code ux_index_read_from(struct ux_index *ix, const char *url, struct ux_error *err)
+{
+	if (!ux_db_is_url(url))
+		return ux_error_set(err, UX_EINVAL,
+				    "index-replica %.100s; expected postgres://HOST/NAME", url);
+	return ux_readers_init(&ux_index_sql_of(ix)->replica, url, err);
+}
+
 void ux_index_limit(struct ux_index *ix, struct ux_room *room)
 {
 	ux_index_writer(ix)->room = room;
@@ -113,6 +125,20 @@ static enum ux_code index_sync(struct ux_index *ix, enum ux_sync what, struct ux
 	return ux_db_sync(db, what == UX_SYNC_ALL ? ux_db_committed(db) : ux_db_promised(db), err);
 }
 
+static void index_connections(struct ux_index *ix, bool replica, struct ux_index_connections *ret)
+{
+	struct ux_index_sql *s = ux_index_sql_of(ix);
+	struct ux_db_counts counts = {0};
+	*ret = (struct ux_index_connections){.replica = s->replica.path != NULL,
+					     .answers = ux_replica_answers(ix)};
+	ux_readers_count(replica ? &s->replica : &s->readers, ret, &counts);
+	if (!replica)
+		ux_db_count(&s->writer, &counts);
+	ret->round_trips = counts.round_trips;
+	ret->connected = counts.connected;
+	ret->refused = counts.refused;
+}
+
 bool ux_index_is_url(const char *location)
 {
 	return ux_db_is_url(location);
@@ -127,6 +153,7 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 	s->base.close = index_close;
 	s->base.copy = index_copy;
 	s->base.sync = index_sync;
+	s->base.connections = index_connections;
 	ux_modules_init(&s->base);
 	ux_module_known_init(&s->base);
 	ux_candidates_init(&s->base);
@@ -144,7 +171,9 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 	ux_packages_init(&s->base);
 	ux_package_status_init(&s->base);
 	ux_stored_objects_init(&s->base);
-	enum ux_code code = ux_db_open(&s->writer, path, err);
+	ux_nodes_init(&s->base);
+	s->location = strdup(path);
+	enum ux_code code = s->location ? ux_db_open(&s->writer, path, err) : ux_error_nomem(err);
 	if (code == UX_OK)
 		code = ux_db_migrate(&s->writer, err);
 	if (code == UX_OK)

@@ -11,6 +11,8 @@
 #include "bytes.h"
 #include "error.h"
 #include "index_access.h"
+#include "index_jobs.h"
+#include "index_nodes.h"
 #include "index_packages.h"
 #include "index_profiles.h"
 #include "provenance.h"
@@ -19,7 +21,7 @@
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
 
 enum {
-	UX_INDEX_VERSION = 5,
+	UX_INDEX_VERSION = 6,
 	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
 	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
@@ -274,6 +276,13 @@ struct ux_index_modules {
 	/* Finds the module that has the ID. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id,
 			     struct ux_arena *arena, struct ux_module *ret, struct ux_error *err);
+	/*
+	 * The same for an answer to a client: from a replica, where there is one, which may lag
+	 * behind by what poll() has not returned yet.
+	 */
+	enum ux_code (*look_up)(struct ux_index *ix, const char *ns, const char *id,
+				struct ux_arena *arena, struct ux_module *ret,
+				struct ux_error *err);
 	/* Finds only the number of that module, by one indexed query. UX_ENOTFOUND. */
 	enum ux_code (*number)(struct ux_index *ix, const char *ns, const char *id, int64_t *ret,
 			       struct ux_error *err);
@@ -598,7 +607,18 @@ struct ux_index_blobs {
 				struct ux_error *err);
 	/* The number of the blob that was last added to that list; 0: it is empty. */
 	enum ux_code (*garbage_last)(struct ux_index *ix, int64_t *ret, struct ux_error *err);
-	/* Removes blobs from that list. */
+	/*
+	 * Claims the removal of a blob's file, where several servers share the index: until
+	 * removed() no row can name the blob, which makes commits fail with UX_EUNAVAILABLE. A
+	 * claim of a server that ended is taken over after some minutes. *ret is false when a row
+	 * names the blob, or another server is removing it.
+	 */
+	enum ux_code (*remove_begin)(struct ux_index *ix, const struct ux_blob_hash *hash,
+				     ux_time now, bool *ret, struct ux_error *err);
+	/* The file is gone that was claimed at `now`. */
+	enum ux_code (*removed)(struct ux_index *ix, const struct ux_blob_hash *hash, ux_time now,
+				struct ux_error *err);
+	/* Removes blobs from that list, but those whose removal is claimed. */
 	enum ux_code (*collected)(struct ux_index *ix, const struct ux_blob_row *rows, size_t n,
 				  struct ux_error *err);
 	/* Lists up to limit candidates that have the blob, in any state and namespace. */
@@ -768,122 +788,6 @@ struct ux_index_fetched {
 				   struct ux_error *err);
 };
 
-/* Built-in kinds of jobs. There is at most one job for each kind and non-empty subject. */
-#define UX_JOB_EXTRACT "extract" /* for a candidate; created by modules.add */
-/* payload of an extraction that is repeated because the module has more files now */
-#define UX_JOB_AGAIN "again"
-#define UX_JOB_FETCH "fetch"
-#define UX_JOB_SWEEP "sweep"
-
-struct ux_job {
-	int64_t number;
-	const char *kind;
-	const char *subject;
-	const char *ns;
-	int64_t candidate;   /* 0: none; the job is removed together with the candidate */
-	const char *payload; /* JSON, or "" */
-	unsigned attempts;   /* including the current one */
-	bool failed;         /* permanently: it is never leased again */
-	bool slow;           /* it is in the slow lane */
-	ux_time next;        /* earliest time to run */
-	ux_time lease_until; /* 0: not leased */
-	const char *reason;  /* for the last failure */
-	ux_time created;
-};
-
-/*
- * Jobs that are expected to take long, by the size of their file (over 64 MiB) or because they did,
- * wait in a lane of their own.
- */
-enum ux_job_lane {
-	UX_JOB_QUICK,
-	UX_JOB_SLOW
-};
-
-/* Which job a worker takes: see take_turn(). */
-struct ux_job_turn {
-	const char *kind;
-	const char *owner;
-	enum ux_job_lane lane;
-	const char *after; /* the namespace of the last job of this lane; "": there was none */
-};
-
-struct ux_job_list {
-	struct ux_job *jobs;
-	size_t n;
-};
-
-struct ux_job_counts {
-	uint64_t waiting;
-	uint64_t running;
-	uint64_t failed;
-	ux_time oldest; /* creation time of the oldest waiting job; 0: none */
-};
-
-/*
- * Part of struct ux_index; see there for general rules. A lease expires by itself, so long work
- * must renew it. done, retry, give_up and renew return UX_ECONFLICT after the lease was lost.
- */
-struct ux_index_jobs {
-	/*
-	 * Adds a job from the fields kind, subject, ns, candidate, payload and next of spec. If
-	 * there is one of the same kind and subject, that job is kept: it becomes due at the
-	 * earlier of the two times, and is no longer failed. *ret: its number.
-	 */
-	enum ux_code (*add)(struct ux_index *ix, const struct ux_job *spec, ux_time now,
-			    int64_t *ret, struct ux_error *err);
-	/*
-	 * Leases the job of the kind that has been due for longest, for lease_s seconds.
-	 * UX_ENOTFOUND: no job is due.
-	 */
-	enum ux_code (*take)(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
-			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
-			     struct ux_error *err);
-	/*
-	 * Leases the job whose turn it is, so that no namespace waits for the jobs of another one:
-	 * the first due job of the namespace that follows turn->after in the order of their names,
-	 * of which the last one is followed by the first. In a namespace, a job comes before those
-	 * that are due later than it by more than a second for each MiB of its file. Of a module
-	 * one job is leased at a time, since a job reads the files of the others. UX_ENOTFOUND: no
-	 * job of this lane is due.
-	 */
-	enum ux_code (*take_turn)(struct ux_index *ix, const struct ux_job_turn *turn, ux_time now,
-				  int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
-				  struct ux_error *err);
-	/*
-	 * Makes the job due again at once, in the slow lane, since it ran out of the time of a
-	 * quick one. The attempt does not count.
-	 */
-	enum ux_code (*slow_down)(struct ux_index *ix, int64_t number, const char *owner,
-				  struct ux_error *err);
-	enum ux_code (*renew)(struct ux_index *ix, int64_t number, const char *owner, ux_time now,
-			      int64_t lease_s, struct ux_error *err);
-	/* Removes the finished job. */
-	enum ux_code (*done)(struct ux_index *ix, int64_t number, const char *owner,
-			     struct ux_error *err);
-	/* Makes the job due again at `next`. */
-	enum ux_code (*retry)(struct ux_index *ix, int64_t number, const char *owner, ux_time next,
-			      const char *reason, struct ux_error *err);
-	enum ux_code (*give_up)(struct ux_index *ix, int64_t number, const char *owner,
-				const char *reason, struct ux_error *err);
-	/* Releases all leases of an owner that has ended. Called when a server starts. */
-	enum ux_code (*release)(struct ux_index *ix, const char *owner, struct ux_error *err);
-	/*
-	 * Lists up to limit jobs, oldest first; ns NULL: of all namespaces, kind NULL: of any kind.
-	 */
-	enum ux_code (*list)(struct ux_index *ix, const char *ns, const char *kind, size_t limit,
-			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err);
-	/* Counts the jobs of a kind, in a time that does not depend on how many there are. */
-	enum ux_code (*counts)(struct ux_index *ix, const char *kind, ux_time now,
-			       struct ux_job_counts *ret, struct ux_error *err);
-	/*
-	 * Time at which the next job of the kind is due or its lease ends; INT64_MAX: there is
-	 * none.
-	 */
-	enum ux_code (*next_due)(struct ux_index *ix, const char *kind, ux_time *ret,
-				 struct ux_error *err);
-};
-
 /*
  * Interface of an index backend, which embeds it as the first member of its own struct. Functions
  * may be called from any thread. Results are allocated in the caller's arena. A write that returned
@@ -893,6 +797,19 @@ struct ux_index_jobs {
 enum ux_sync {
 	UX_SYNC_PROMISED, /* what is confirmed to clients: uploads that were finished */
 	UX_SYNC_ALL,      /* also what is only repeated when it is lost */
+};
+
+/* Connections to a database that is a server. */
+struct ux_index_connections {
+	uint64_t open; /* of the pool for reads */
+	uint64_t used;
+	uint64_t waits;       /* times that a thread had to wait for one of them */
+	uint64_t wait_us;     /* for how long, together */
+	uint64_t round_trips; /* of the pool, and of the connection for writes */
+	uint64_t connected;
+	uint64_t refused;
+	bool replica; /* there is one; the rest of it is unknown otherwise */
+	bool answers; /* it answered lately, or was not tried */
 };
 
 struct ux_index {
@@ -909,6 +826,7 @@ struct ux_index {
 	struct ux_index_audit audit;
 	struct ux_index_profiles profiles;
 	struct ux_index_packages packages;
+	struct ux_index_nodes nodes;
 
 	/* Reads a number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,
@@ -926,6 +844,8 @@ struct ux_index {
 	 * is waited for if it has.
 	 */
 	enum ux_code (*sync)(struct ux_index *ix, enum ux_sync what, struct ux_error *err);
+	/* What connections have done: to the database, or to its replica. Any thread. */
+	void (*connections)(struct ux_index *ix, bool replica, struct ux_index_connections *ret);
 	void (*close)(struct ux_index *ix);
 };
 
@@ -946,6 +866,12 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
  * no memory for the filter, queries are made as before.
  */
 void ux_index_own(struct ux_index *ix);
+
+/*
+ * Declares that answers may come from a physical replica of the database, by its URL. Call it
+ * before other threads use the index. While the replica cannot be reached the database answers.
+ */
+enum ux_code ux_index_read_from(struct ux_index *ix, const char *url, struct ux_error *err) ux_must;
 
 /* From now on writes empty the reserve of a disk that is nearly full. room is borrowed. */
 void ux_index_limit(struct ux_index *ix, struct ux_room *room);

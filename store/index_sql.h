@@ -24,6 +24,8 @@
 	"(NOT EXISTS (SELECT 1 FROM ids i JOIN supplementary s ON s.ns = i.ns AND s.id = i.id "  \
 	"WHERE i.module = m.number) OR EXISTS (SELECT 1 FROM candidates c JOIN supplementary t " \
 	"ON t.candidate = c.number WHERE c.module = m.number))"
+/* The node of the owner of a lease, which is a node or one of its threads, "NODE#...". */
+#define UX_SQL_JOB_NODE(owner) "substr(" owner ", 1, instr(" owner " || '#', '#') - 1)"
 /* Nothing but its use keeps the module. */
 #define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
@@ -44,9 +46,10 @@ enum {
 
 /* What a connection is taken for, which decides how long its statements may run. */
 enum ux_read {
-	UX_READ_POINT, /* rows by a key, or a page of them */
-	UX_READ_SCAN,  /* a query that may look at every row, for a client */
-	UX_READ_LONG,  /* work of the server's own or of an operator, without a limit */
+	UX_READ_POINT,   /* rows by a key, or a page of them */
+	UX_READ_REPLICA, /* the same, for an answer; from a replica, where there is one */
+	UX_READ_SCAN,    /* a query that may look at every row, for a client */
+	UX_READ_LONG,    /* work of the server's own or of an operator, without a limit */
 };
 
 /*
@@ -59,12 +62,28 @@ struct ux_readers {
 	char *path;
 	struct ux_db *items[UX_READERS_MOST];
 	size_t n;
-	size_t scans; /* taken for UX_READ_SCAN */
+	size_t scans;    /* taken for UX_READ_SCAN */
+	int64_t away_ms; /* time of the monotonic clock until which it is not tried again */
+	uint64_t waits;  /* of threads for a connection */
+	int64_t wait_ns;
 };
 
 /* Opens the first connection. The file exists. */
 enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err) ux_must;
 void ux_readers_close(struct ux_readers *r);
+
+/* Prepares a pool without opening a connection. */
+enum ux_code ux_readers_init(struct ux_readers *r, const char *path, struct ux_error *err) ux_must;
+
+/* Adds what the pool has done. */
+void ux_readers_count(struct ux_readers *r, struct ux_index_connections *ret,
+		      struct ux_db_counts *counts);
+
+/* Is there a replica that answered lately, or was not tried? */
+bool ux_replica_answers(struct ux_index *ix);
+
+/* It did not answer: for some seconds the database does instead. */
+void ux_replica_is_away(struct ux_index *ix);
 
 /*
  * Takes a connection; a thread never holds two. UX_EUNAVAILABLE: so many searches are running that
@@ -87,6 +106,10 @@ struct ux_index_sql {
 	struct ux_index base;
 	struct ux_db writer;
 	struct ux_readers readers;
+	struct ux_readers replica;  /* zeroed: there is none */
+	struct ux_db watch_replica; /* as the next one */
+	struct ux_db watch; /* of the thread that watches other nodes; opened when it is used */
+	char *location;
 	struct ux_id_filter *filter; /* of all IDs; NULL: there is none */
 };
 
@@ -122,6 +145,7 @@ void ux_kept_profiles_init(struct ux_index *ix);
 void ux_packages_init(struct ux_index *ix);
 void ux_package_status_init(struct ux_index *ix);
 void ux_stored_objects_init(struct ux_index *ix);
+void ux_nodes_init(struct ux_index *ix);
 
 /* The functions below are called with the connection's lock held. */
 

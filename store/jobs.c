@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs: work that survives a crash, leased to one worker at a time. */
+#include "index_jobs.h"
 #include "index_sql.h"
 
 #include "vec.h"
@@ -66,7 +67,7 @@ static enum ux_code job_add(struct ux_index *ix, const struct ux_job *spec, ux_t
 	int64_t number = 0;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_ROWS, /* lazy= */ false, err));
 	UX_TRY(job_insert(db, spec, now, err));
 	UX_TRY(job_find_number(db, spec, &number, err));
 	UX_TRY(ux_tx_commit(&tx, err));
@@ -97,8 +98,12 @@ static enum ux_code job_read(struct ux_stmt *st, struct ux_arena *arena, struct 
 		       : ux_arena_fail(arena, err);
 }
 
-UX_SQL(sql_job_due, "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 "
-		    "AND next <= :now AND lease_until <= :now ORDER BY next, number LIMIT 1");
+/* A row that another node is about to lease or to end is left out, and not waited for. */
+#define UX_SQL_SKIP_LOCKED "/*postgres FOR UPDATE OF jobs SKIP LOCKED*/"
+
+UX_SQL(sql_job_due,
+       "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 "
+       "AND next <= :now AND lease_until <= :now ORDER BY next, number LIMIT 1 " UX_SQL_SKIP_LOCKED);
 
 static enum ux_code job_find_due(struct ux_db *db, const char *kind, ux_time now,
 				 struct ux_arena *arena, struct ux_job *ret, struct ux_error *err)
@@ -137,7 +142,7 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 	struct ux_job job;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_JOBS, /* lazy= */ true, err));
 	UX_TRY(job_find_due(db, kind, now, arena, &job, err));
 	UX_TRY(job_lease(db, &job, owner, now + lease_s, err));
 	UX_TRY(ux_tx_commit(&tx, err));
@@ -152,8 +157,9 @@ UX_SQL(sql_job_turn,
        "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 AND lane = :lane "
        "AND ns > :after AND next <= :now AND lease_until <= :now AND NOT EXISTS (SELECT 1 FROM jobs l "
        "WHERE l.kind = :kind AND l.lease_until > 0 AND l.lease_until > :now "
-       "AND " JOB_SQL_MODULE("l") " = " JOB_SQL_MODULE("jobs") ") "
-							       "ORDER BY ns, turn, number LIMIT 1");
+       "AND " JOB_SQL_MODULE("l") " = " JOB_SQL_MODULE(
+	       "jobs") ") "
+		       "ORDER BY ns, turn, number LIMIT 1 " UX_SQL_SKIP_LOCKED);
 
 static enum ux_code job_find_turn(struct ux_db *db, const struct ux_job_turn *turn,
 				  const char *after, ux_time now, struct ux_arena *arena,
@@ -177,7 +183,7 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 	bool found = false;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_JOBS, /* lazy= */ true, err));
 	UX_TRY(job_find_turn(db, turn, turn->after, now, arena, &found, &job, err));
 	if (!found && turn->after[0] != '\0') /* from the first namespace on */
 		UX_TRY(job_find_turn(db, turn, "", now, arena, &found, &job, err));
@@ -202,7 +208,7 @@ static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *w
 	uint64_t n = 0;
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_ROWS, /* lazy= */ true, err));
 	UX_STMT(st, db, which);
 	ux_stmt_bind_int(&st, ":number", number);
 	ux_stmt_bind_text(&st, ":owner", owner);
@@ -254,6 +260,17 @@ static enum ux_code job_retry(struct ux_index *ix, int64_t number, const char *o
 	return job_run_as_owner(ix, &sql_job_retry, number, owner, &next, reason, err);
 }
 
+UX_SQL(sql_job_postpone,
+       "UPDATE jobs SET lease_until = 0, owner = '', next = :time, reason = :reason, "
+       "attempts = max(attempts - 1, 0) "
+       "WHERE number = :number AND owner = :owner AND lease_until > 0");
+
+static enum ux_code job_postpone(struct ux_index *ix, int64_t number, const char *owner,
+				 ux_time next, const char *reason, struct ux_error *err)
+{
+	return job_run_as_owner(ix, &sql_job_postpone, number, owner, &next, reason, err);
+}
+
 UX_SQL(sql_job_slow, "UPDATE jobs SET lease_until = 0, owner = '', slow = 1, "
 		     "attempts = max(attempts - 1, 0) "
 		     "WHERE number = :number AND owner = :owner AND lease_until > 0");
@@ -273,13 +290,62 @@ static enum ux_code job_give_up(struct ux_index *ix, int64_t number, const char 
 	return job_run_as_owner(ix, &sql_job_fail, number, owner, NULL, reason, err);
 }
 
-UX_SQL(sql_job_release, "UPDATE jobs SET lease_until = 0, owner = '' WHERE owner = :owner");
+UX_SQL(sql_job_claim,
+       "INSERT INTO jobs (kind, subject, ns, payload, next, created, attempts, owner, lease_until) "
+       "VALUES (:kind, :subject, :ns, '', :now, :now, 1, :owner, :until) "
+       "ON CONFLICT (kind, subject) DO UPDATE SET lease_until = :until, attempts = jobs.attempts + "
+       "CASE WHEN jobs.owner = :owner THEN 0 ELSE 1 END, owner = :owner "
+       "WHERE jobs.owner = :owner OR jobs.lease_until <= :now");
 
-static enum ux_code job_release(struct ux_index *ix, const char *owner, struct ux_error *err)
+static enum ux_code job_claim(struct ux_index *ix, const struct ux_job *spec, const char *owner,
+			      ux_time now, int64_t lease_s, bool *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_ROWS, /* lazy= */ true, err));
+	UX_STMT(st, db, &sql_job_claim);
+	ux_stmt_bind_text(&st, ":kind", spec->kind);
+	ux_stmt_bind_text(&st, ":subject", spec->subject);
+	ux_stmt_bind_text(&st, ":ns", spec->ns);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	ux_stmt_bind_int(&st, ":now", now);
+	ux_stmt_bind_int(&st, ":until", now + lease_s);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = n > 0;
+	return UX_OK;
+}
+
+UX_SQL(sql_job_unclaim,
+       "DELETE FROM jobs WHERE kind = :kind AND subject = :subject AND owner = :owner");
+
+static enum ux_code job_unclaim(struct ux_index *ix, const char *kind, const char *subject,
+				const char *owner, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_job_unclaim);
+	ux_stmt_bind_text(&st, ":kind", kind);
+	ux_stmt_bind_text(&st, ":subject", subject);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_job_release,
+       "UPDATE jobs SET lease_until = 0, owner = '', "
+       "attempts = max(attempts - :uncounted, 0) "
+       "WHERE owner = :owner OR " UX_SQL_JOB_NODE("owner") " = :owner "
+							   "OR (:owner = '' AND lease_until > 0)");
+
+static enum ux_code job_release(struct ux_index *ix, const char *owner, bool has_ended,
+				struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
 	UX_LOCKED(&db->lock);
 	UX_STMT(st, db, &sql_job_release);
+	ux_stmt_bind_int(&st, ":uncounted", !has_ended);
 	ux_stmt_bind_text(&st, ":owner", owner);
 	return ux_stmt_run(&st, NULL, err);
 }
@@ -368,7 +434,10 @@ void ux_jobs_init(struct ux_index *ix)
 		.renew = job_renew,
 		.done = job_done,
 		.retry = job_retry,
+		.postpone = job_postpone,
 		.give_up = job_give_up,
+		.claim = job_claim,
+		.unclaim = job_unclaim,
 		.release = job_release,
 		.list = job_list,
 		.counts = job_counts,

@@ -50,16 +50,41 @@ enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id
 	return UX_OK;
 }
 
+static enum ux_code module_find_by(struct ux_index *ix, enum ux_read use, const char *ns,
+				   const char *id, struct ux_arena *arena, struct ux_module *ret,
+				   struct ux_error *err)
+{
+	UX_READER(db, ix, use, err);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	UX_TRY(ux_module_row_find(db, ns, id, ret, err));
+	return ux_module_row_fill(db, arena, ret, err);
+}
+
 static enum ux_code module_find(struct ux_index *ix, const char *ns, const char *id,
 				struct ux_arena *arena, struct ux_module *ret, struct ux_error *err)
 {
 	if (!ux_index_may_have(ix, ns, id))
 		return module_not_found(id, err);
-	UX_READER(db, ix, UX_READ_POINT, err);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_read(&tx, db, err));
-	UX_TRY(ux_module_row_find(db, ns, id, ret, err));
-	return ux_module_row_fill(db, arena, ret, err);
+	return module_find_by(ix, UX_READ_POINT, ns, id, arena, ret, err);
+}
+
+static enum ux_code module_look_up(struct ux_index *ix, const char *ns, const char *id,
+				   struct ux_arena *arena, struct ux_module *ret,
+				   struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (!ux_replica_answers(ix))
+		return module_find(ix, ns, id, arena, ret, err);
+	enum ux_code code = module_find_by(ix, UX_READ_REPLICA, ns, id, arena, ret, &why);
+	/* one that lags far behind may not even have the tables */
+	if (code == UX_EUNAVAILABLE || code == UX_EIO) {
+		ux_replica_is_away(ix);
+		return module_find(ix, ns, id, arena, ret, err);
+	}
+	if (err)
+		*err = why;
+	return code;
 }
 
 UX_SQL(sql_module_number, "SELECT module FROM ids WHERE ns = :ns AND id = :id");
@@ -313,6 +338,7 @@ static enum ux_code module_remove(struct ux_index *ix, const char *ns, const cha
 void ux_modules_init(struct ux_index *ix)
 {
 	ix->modules.find = module_find;
+	ix->modules.look_up = module_look_up;
 	ix->modules.number = module_find_number;
 	ix->modules.list = module_list;
 	ix->modules.newest = module_newest;

@@ -8,11 +8,12 @@ enum {
 	POINT_MS = 5000,    /* time of a query that reads rows by a key, or a page of them */
 	SCAN_MS = 1000,     /* time of a query that may look at every row */
 	SCAN_WAIT_MS = 500, /* how long such a query waits for others of its kind */
+	REPLICA_AWAY_MS = 5000,
 };
 
 static_assert(UX_SCANS_MOST < UX_READERS_MOST, "searches leave connections for other reads");
 
-enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err)
+enum ux_code ux_readers_init(struct ux_readers *r, const char *path, struct ux_error *err)
 {
 	pthread_condattr_t clock;
 	r->path = strdup(path);
@@ -23,6 +24,12 @@ enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_e
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->given, &clock);
 	pthread_condattr_destroy(&clock);
+	return UX_OK;
+}
+
+enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err)
+{
+	UX_TRY(ux_readers_init(r, path, err));
 	r->items[0] = calloc(1, sizeof(*r->items[0]));
 	if (!r->items[0])
 		return ux_error_nomem(err);
@@ -79,6 +86,17 @@ static bool readers_may_take(const struct ux_readers *r, enum ux_read use)
 	return use != UX_READ_SCAN || r->scans < UX_SCANS_MOST;
 }
 
+/* Waits until a connection is given back. False: it takes too long. Called with the lock held. */
+static bool readers_wait_once(struct ux_readers *r, enum ux_read use, const struct timespec *until)
+{
+	int64_t begin_ns = ux_clock_ns();
+	int failed = use == UX_READ_SCAN ? pthread_cond_timedwait(&r->given, &r->lock, until)
+					 : pthread_cond_wait(&r->given, &r->lock);
+	r->waits++;
+	r->wait_ns += ux_clock_ns() - begin_ns;
+	return failed == 0;
+}
+
 static struct ux_db *readers_wait(struct ux_readers *r, enum ux_read use)
 {
 	struct timespec until =
@@ -87,11 +105,9 @@ static struct ux_db *readers_wait(struct ux_readers *r, enum ux_read use)
 		struct ux_db *db = readers_may_take(r, use) ? readers_find_free(r) : NULL;
 		if (!db && readers_may_take(r, use))
 			db = readers_grow(r);
-		if (db)
+		if (db || (use == UX_READ_REPLICA && r->n == 0))
 			return db;
-		if (use != UX_READ_SCAN)
-			pthread_cond_wait(&r->given, &r->lock);
-		else if (pthread_cond_timedwait(&r->given, &r->lock, &until) != 0)
+		if (!readers_wait_once(r, use, &until))
 			return NULL;
 	}
 }
@@ -99,9 +115,12 @@ static struct ux_db *readers_wait(struct ux_readers *r, enum ux_read use)
 enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db **ret,
 			    struct ux_error *err)
 {
-	static const uint32_t limits_ms[] = {
-		[UX_READ_POINT] = POINT_MS, [UX_READ_SCAN] = SCAN_MS, [UX_READ_LONG] = 0};
-	struct ux_readers *r = &ux_index_sql_of(ix)->readers;
+	static const uint32_t limits_ms[] = {[UX_READ_POINT] = POINT_MS,
+					     [UX_READ_REPLICA] = POINT_MS,
+					     [UX_READ_SCAN] = SCAN_MS,
+					     [UX_READ_LONG] = 0};
+	struct ux_index_sql *s = ux_index_sql_of(ix);
+	struct ux_readers *r = use == UX_READ_REPLICA ? &s->replica : &s->readers;
 	pthread_mutex_lock(&r->lock);
 	struct ux_db *db = readers_wait(r, use);
 	if (db) {
@@ -111,6 +130,8 @@ enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db 
 		r->scans += db->scans;
 	}
 	pthread_mutex_unlock(&r->lock);
+	if (!db && use == UX_READ_REPLICA)
+		return ux_error_set(err, UX_EUNAVAILABLE, "the replica is away");
 	if (!db)
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "%d other searches are running; try again later",
@@ -129,5 +150,40 @@ void ux_reader_give(struct ux_db **db)
 	r->scans -= (*db)->scans;
 	(*db)->taken = (*db)->scans = false;
 	pthread_cond_broadcast(&r->given);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void ux_readers_count(struct ux_readers *r, struct ux_index_connections *ret,
+		      struct ux_db_counts *counts)
+{
+	if (!r->path)
+		return;
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->n; i++) {
+		ret->used += r->items[i]->taken;
+		ux_db_count(r->items[i], counts);
+	}
+	ret->open += r->n;
+	ret->waits += r->waits;
+	ret->wait_us += (uint64_t)r->wait_ns / 1000;
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool ux_replica_answers(struct ux_index *ix)
+{
+	struct ux_readers *r = &ux_index_sql_of(ix)->replica;
+	if (!r->path)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	bool answers = ux_clock_ms() >= r->away_ms;
+	pthread_mutex_unlock(&r->lock);
+	return answers;
+}
+
+void ux_replica_is_away(struct ux_index *ix)
+{
+	struct ux_readers *r = &ux_index_sql_of(ix)->replica;
+	pthread_mutex_lock(&r->lock);
+	r->away_ms = ux_clock_ms() + REPLICA_AWAY_MS;
 	pthread_mutex_unlock(&r->lock);
 }

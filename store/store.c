@@ -170,23 +170,27 @@ static void store_init(struct ux_store *s)
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
 	ux_last_use_init(&s->query_use, UX_QUERIED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
-	ux_store_clock_init(&s->clock, 0, 0);
+	ux_store_clock_init(&s->clock, 0, 0, 0);
 }
 
-static enum ux_code store_set_clock(struct ux_store *s, struct ux_error *err)
+static enum ux_code store_set_clock(struct ux_store *s, bool is_server, struct ux_error *err)
 {
 	ux_time stored = 0, latest = 0;
+	int64_t server_ms = 0;
+	if (is_server)
+		UX_TRY(s->index->nodes.time(s->index, &server_ms, err));
 	UX_TRY(s->index->number_get(s->index, clock_name, &stored, err));
 	UX_TRY(s->index->number_get(s->index, latest_name, &latest, err));
 	ux_store_clock_deinit(&s->clock);
-	ux_store_clock_init(&s->clock, stored, latest);
+	ux_store_clock_init(&s->clock, stored, latest, server_ms);
 	return UX_OK;
 }
 
 static enum ux_code store_requeue_jobs(struct ux_store *s, struct ux_error *err)
 {
 	uint64_t n = 0;
-	UX_TRY(s->index->jobs.release(s->index, UX_STORE_OWNER, err));
+	UX_TRY(s->index->jobs.release(s->index, s->fleet ? s->node : NULL,
+				      /* has_ended= */ true, err));
 	return s->index->modules.requeue(s->index, ux_store_now(s), &n, err);
 }
 
@@ -200,7 +204,14 @@ enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *p
 	if (code == UX_OK && !place->index)
 		ux_index_own(s->index); /* the lock excludes other writers of modules */
 	if (code == UX_OK)
-		code = store_set_clock(s, err);
+		code = store_set_clock(s, place->index != NULL, err);
+	if (code == UX_OK)
+		code = ux_node_name_of(place->dir, place->node, s->node, err);
+	if (code == UX_OK && place->index && place->replica)
+		code = ux_index_read_from(s->index, place->replica, err);
+	s->has_replica = code == UX_OK && place->index && place->replica;
+	if (code == UX_OK && place->index)
+		code = ux_fleet_start(&s->fleet, s, err);
 	if (code == UX_OK)
 		code = store_requeue_jobs(s, err);
 	if (code != UX_OK)
@@ -253,7 +264,7 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_plac
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
-		code = store_set_clock(s, err);
+		code = store_set_clock(s, place->index != NULL, err);
 	if (code != UX_OK)
 		ux_store_close(s);
 	return code;
@@ -261,6 +272,7 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_plac
 
 void ux_store_close(struct ux_store *s)
 {
+	ux_fleet_stop(ux_take(&s->fleet));
 	if (s->blobs)
 		s->blobs->close(s->blobs);
 	if (s->index)
@@ -275,6 +287,24 @@ void ux_store_close(struct ux_store *s)
 	pthread_mutex_destroy(&s->work_lock);
 	pthread_rwlock_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1, .room.dir = -1};
+}
+
+void ux_store_on_changes(struct ux_store *s, ux_store_changes_fn *changes, void *ctx)
+{
+	pthread_mutex_lock(&s->work_lock);
+	s->changes = changes;
+	s->changes_ctx = ctx;
+	pthread_mutex_unlock(&s->work_lock);
+}
+
+void ux_store_take_changes(struct ux_store *s, const struct ux_change_batch *batch)
+{
+	pthread_mutex_lock(&s->work_lock);
+	if (s->changes && (batch->everything || batch->n_modules > 0))
+		s->changes(s->changes_ctx, batch);
+	if (s->work && batch->jobs_due)
+		s->work(s->work_ctx);
+	pthread_mutex_unlock(&s->work_lock);
 }
 
 ux_time ux_store_now(struct ux_store *s)

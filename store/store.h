@@ -4,6 +4,7 @@
 #define UX_STORE_H
 
 #include "blobs.h"
+#include "fleet.h"
 #include "index.h"
 #include "room.h"
 
@@ -31,13 +32,26 @@ struct ux_store_clock {
 	ux_time latest;       /* the latest time that the machine's clock ever had... */
 	int64_t latest_mono;  /* ...at this second of the monotonic clock */
 	ux_time written;      /* `latest` as it was last written to the index */
+	/* time of the database, whose clock all nodes follow; 0: the machine's clock is followed */
+	int64_t server_ms;
+	int64_t server_mono_ms; /* ...at this time of the monotonic clock */
 };
 
-/* The times that were last written to the index; 0: never. */
-void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest);
+/*
+ * The times that were last written to the index; 0: never. server_ms: time of a database that is
+ * followed, see ux_store_clock_follow(); 0: the machine's clock is.
+ */
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest,
+			 int64_t server_ms);
 void ux_store_clock_deinit(struct ux_store_clock *c);
 
 ux_time ux_store_clock_now(struct ux_store_clock *c);
+
+/*
+ * From now on the clock follows that of a database, which has just shown time_ms, in place of the
+ * machine's. So the clocks of all nodes agree.
+ */
+void ux_store_clock_follow(struct ux_store_clock *c, int64_t time_ms);
 
 /*
  * The machine's time, which follows every leap forward but never goes back: while the machine's
@@ -104,8 +118,8 @@ struct ux_store;
 enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct ux_error *err)
 	ux_must;
 
-/* Owner name of job leases that are held by the only server of a store folder. */
-#define UX_STORE_OWNER "local"
+/* What other nodes, or this one, changed in the index. */
+typedef void ux_store_changes_fn(void *ctx, const struct ux_change_batch *batch);
 
 struct ux_store {
 	struct ux_index *index;
@@ -116,9 +130,15 @@ struct ux_store {
 	 * the removal. So no blob is removed whose row is about to be written.
 	 */
 	pthread_rwlock_t commit_lock;
-	pthread_mutex_t work_lock; /* guards the next two fields, which ux_store_on_work() sets */
-	void (*work)(void *ctx);
+	pthread_mutex_t work_lock; /* guards the next four fields */
+	void (*work)(void *ctx);   /* ux_store_on_work() */
 	void *work_ctx;
+	ux_store_changes_fn *changes; /* ux_store_on_changes() */
+	void *changes_ctx;
+	/* owner of the leases of this process; "" when it only inspects the store */
+	char node[UX_NODE_NAME];
+	struct ux_fleet *fleet; /* NULL: no other node shares the index */
+	bool has_replica;       /* of the index */
 	struct ux_store_clock clock;
 	/* uses of modules; written by ux_store_tick(), like those of keys */
 	struct ux_last_use last_use;
@@ -146,8 +166,10 @@ enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct 
 
 /* Where a store is. */
 struct ux_store_place {
-	const char *dir;   /* the folder: blobs, and the index where it has no place of its own */
-	const char *index; /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
+	const char *dir;     /* the folder: blobs, and the index where it has no place of its own */
+	const char *index;   /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
+	const char *node;    /* name of this node; NULL: the one in the folder */
+	const char *replica; /* URL of a replica of that database; NULL: there is none */
 };
 
 /*
@@ -322,6 +344,21 @@ enum ux_code ux_store_extract(struct ux_store *s, const char *ns, int64_t candid
  * callback must not call the store.
  */
 void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx);
+
+/*
+ * Sets a callback for changes of modules, which a thread of the store calls; NULL: none. It must
+ * not call the store.
+ */
+void ux_store_on_changes(struct ux_store *s, ux_store_changes_fn *changes, void *ctx);
+
+/* Does this process do what is done once for all that share the store? */
+static inline bool ux_store_does_maintenance(const struct ux_store *s)
+{
+	return !s->fleet || ux_fleet_does_maintenance(s->fleet);
+}
+
+/* Passes batch on, and wakes the extractor if jobs are due. */
+void ux_store_take_changes(struct ux_store *s, const struct ux_change_batch *batch);
 
 /* Numbers of what a sweep removed. */
 struct ux_sweep {

@@ -24,13 +24,32 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
 	return ux_max(slow, ux_min(wall, fast));
 }
 
-void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest)
+/* The time that is followed. Called with the lock held, or before other threads have the clock. */
+static ux_time store_clock_wall(const struct ux_store_clock *c)
+{
+	if (c->server_ms == 0)
+		return ux_clock_wall();
+	return (c->server_ms + ux_clock_ms() - c->server_mono_ms) / 1000;
+}
+
+void ux_store_clock_follow(struct ux_store_clock *c, int64_t time_ms)
+{
+	pthread_mutex_lock(&c->lock);
+	c->server_ms = time_ms;
+	c->server_mono_ms = ux_clock_ms();
+	pthread_mutex_unlock(&c->lock);
+}
+
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored, ux_time stored_latest,
+			 int64_t server_ms)
 {
 	pthread_mutex_init(&c->lock, NULL);
-	c->latest = ux_max(stored_latest, (ux_time)ux_clock_wall());
+	c->server_ms = server_ms;
+	c->server_mono_ms = ux_clock_ms();
+	c->latest = ux_max(stored_latest, store_clock_wall(c));
 	c->latest_mono = ux_clock_s();
 	c->written = stored_latest;
-	c->at = c->shown = ux_store_clock_resume(stored, ux_clock_wall());
+	c->at = c->shown = ux_store_clock_resume(stored, store_clock_wall(c));
 	c->mono = ux_clock_s();
 }
 
@@ -43,7 +62,7 @@ ux_time ux_store_clock_now(struct ux_store_clock *c)
 {
 	pthread_mutex_lock(&c->lock);
 	int64_t mono = ux_clock_s();
-	ux_time now = ux_store_clock_step(c->at, ux_clock_wall(), mono - c->mono);
+	ux_time now = ux_store_clock_step(c->at, store_clock_wall(c), mono - c->mono);
 	if (mono - c->mono >= REBASE_S) {
 		c->at = now;
 		c->mono = mono;
@@ -57,7 +76,7 @@ ux_time ux_store_clock_latest(struct ux_store_clock *c)
 {
 	pthread_mutex_lock(&c->lock);
 	int64_t mono = ux_clock_s();
-	ux_time latest = ux_max(c->latest + (mono - c->latest_mono), (ux_time)ux_clock_wall());
+	ux_time latest = ux_max(c->latest + (mono - c->latest_mono), store_clock_wall(c));
 	c->latest = latest;
 	c->latest_mono = mono;
 	pthread_mutex_unlock(&c->lock);
@@ -73,10 +92,19 @@ bool ux_store_clock_urgent(struct ux_store_clock *c)
 	return urgent;
 }
 
+static bool store_clock_is_near(ux_time now, ux_time wall)
+{
+	return now - wall <= UX_CLOCK_AGREES && wall - now <= UX_CLOCK_AGREES;
+}
+
+/* Files have times of the machine's clock, also where a database's is followed. */
 bool ux_store_clock_agrees(struct ux_store_clock *c)
 {
-	int64_t off = ux_store_clock_now(c) - ux_clock_wall();
-	return off <= UX_CLOCK_AGREES && off >= -UX_CLOCK_AGREES;
+	ux_time now = ux_store_clock_now(c);
+	pthread_mutex_lock(&c->lock);
+	ux_time followed = store_clock_wall(c);
+	pthread_mutex_unlock(&c->lock);
+	return store_clock_is_near(now, ux_clock_wall()) && store_clock_is_near(now, followed);
 }
 
 const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT])

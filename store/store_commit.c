@@ -89,11 +89,51 @@ static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 	return commit_begin(c, c->own, err);
 }
 
+/*
+ * Called after the row was written, and before the caller is told: another node may have removed
+ * the blob just before the row was there. From now on none does.
+ */
+static enum ux_code commit_confirm(const struct commit *c, enum ux_code code, struct ux_error *err)
+{
+	struct ux_blobs *b = c->store->blobs;
+	return code == UX_OK && c->store->fleet && b->confirm ? b->confirm(b, c->hash, err) : code;
+}
+
 /* Holds off commits until commit_end(). */
 static void commit_begin_removal(struct commit *c)
 {
 	pthread_rwlock_wrlock(&c->store->commit_lock);
 	c->locked = true;
+}
+
+enum {
+	/* a removal that was held up for longer is left to a later one, which claims it anew */
+	REMOVAL_MOST_MS = 60 * 1000
+};
+
+/*
+ * The same for a blob of which another node may write a row at this moment: the removal is claimed
+ * in the index. A node that is stopped between the look at the clock and the removal, for minutes,
+ * could remove bytes that came again meanwhile; nothing but a store of blobs with conditional
+ * removals could exclude that.
+ */
+static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob_hash *hash,
+					bool *ret, struct ux_error *err)
+{
+	struct ux_index *ix = s->index;
+	ux_time now = ux_store_now(s);
+	int64_t begun_ms = ux_clock_ms();
+	bool mine = false;
+	UX_TRY(ix->blobs.remove_begin(ix, hash, now, &mine, err));
+	if (!mine)
+		return UX_OK;
+	UX_TRY(ix->sync(ix, UX_SYNC_ALL, err));
+	if (ux_clock_ms() - begun_ms > REMOVAL_MOST_MS)
+		return ux_error_set(err, UX_EUNAVAILABLE, "a removal was held up; it comes again");
+	UX_TRY(s->blobs->remove(s->blobs, hash, err));
+	UX_TRY(ix->blobs.removed(ix, hash, now, err));
+	*ret = true;
+	return UX_OK;
 }
 
 /*
@@ -105,6 +145,8 @@ static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_
 {
 	bool used = true;
 	*ret = false;
+	if (s->fleet && !dry_run)
+		return commit_drop_claimed(s, hash, ret, err);
 	UX_TRY(s->index->blobs.used(s->index, hash, &used, err));
 	if (!used && !dry_run) {
 		UX_TRY(s->index->sync(s->index, UX_SYNC_ALL, err));
@@ -155,6 +197,7 @@ enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *par
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &up->hash};
 		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
+		code = commit_confirm(&c, code, err);
 	}
 	commit_drop_refused(s, &up->hash, code, ret);
 	if (commit_queued_work(code, ret))
@@ -172,6 +215,7 @@ enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *
 		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &cand->blob};
 		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->modules.add(s->index, what, cand, who, ux_store_now(s), ret, err);
+		code = commit_confirm(&c, code, err);
 	}
 	commit_drop_refused(s, &cand->blob, code, ret);
 	if (commit_queued_work(code, ret))
@@ -194,6 +238,8 @@ enum ux_code ux_store_commit_settled(struct ux_store *s, int64_t candidate,
 		}
 		code = s->index->modules.settle(s->index, candidate, what, ux_store_now(s), ret,
 						err);
+		if (what->derived)
+			code = commit_confirm(&c, code, err);
 	}
 	if (commit_queued_work(code, ret))
 		store_wake(s);
@@ -207,7 +253,7 @@ enum ux_code ux_store_commit_sources(struct ux_store *s, int64_t candidate, stru
 {
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
 	UX_TRY(commit_begin_bytes(&c, pack, err));
-	return s->index->sources.put(s->index, candidate, sources, n, err);
+	return commit_confirm(&c, s->index->sources.put(s->index, candidate, sources, n, err), err);
 }
 
 enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *part,
@@ -215,7 +261,8 @@ enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *par
 {
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &answer->blob};
 	UX_TRY(commit_begin(&c, answer->has_blob ? part : NULL, err));
-	return s->index->fetched.put(s->index, answer, err);
+	enum ux_code code = s->index->fetched.put(s->index, answer, err);
+	return answer->has_blob ? commit_confirm(&c, code, err) : code;
 }
 
 enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
@@ -227,7 +274,8 @@ enum ux_code ux_store_commit_profile(struct ux_store *s, struct ux_bytes bytes,
 	kept.size = bytes.size;
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &kept.blob};
 	UX_TRY(commit_begin_bytes(&c, bytes, err));
-	return s->index->profiles.add(s->index, &kept, replaced, n, ret, err);
+	return commit_confirm(&c, s->index->profiles.add(s->index, &kept, replaced, n, ret, err),
+			      err);
 }
 
 enum ux_code ux_store_commit_blob(struct ux_store *s, struct ux_blob_part *part,
@@ -255,6 +303,7 @@ static enum ux_code collect_page(struct ux_store *s, int64_t upto, bool *ret_mor
 {
 	UX_ARENA(arena, COLLECT_BUDGET);
 	struct ux_blob_rows page;
+	const uint64_t before = *ret;
 	UX_TRY(s->index->blobs.garbage(s->index, upto, COLLECT_PAGE, &arena, &page, err));
 	for (size_t i = 0; i < page.n; i++) {
 		bool dropped = false;
@@ -262,7 +311,7 @@ static enum ux_code collect_page(struct ux_store *s, int64_t upto, bool *ret_mor
 					  err));
 		*ret += dropped;
 	}
-	*ret_more = page.more;
+	*ret_more = page.more && *ret > before; /* what others are removing stays in the list */
 	return page.n > 0 ? s->index->blobs.collected(s->index, page.rows, page.n, err) : UX_OK;
 }
 
@@ -319,7 +368,9 @@ enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *h
 	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
 	commit_begin_removal(&c);
 	UX_TRY(s->index->blobs.lose(s->index, hash, reason, ux_store_now(s), &loss, err));
-	return s->blobs->remove(s->blobs, hash, err);
+	bool dropped = false;
+	return s->fleet ? commit_drop_claimed(s, hash, &dropped, err)
+			: s->blobs->remove(s->blobs, hash, err);
 }
 
 enum ux_code ux_store_extract(struct ux_store *s, const char *ns, int64_t candidate,

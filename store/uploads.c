@@ -93,7 +93,7 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	/* After a power cut, an upload that is not finished is announced again. */
-	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	UX_TRY(ux_tx_begin_in(&tx, db, UX_TX_UPLOADS, /* lazy= */ true, err));
 	UX_TRY(ux_namespace_check_quota(db, up->ns, 0, up->size, err));
 	if (up->limits)
 		UX_TRY(upload_check_limits(db, up, err));

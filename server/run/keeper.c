@@ -115,6 +115,9 @@ void ux_keeper_tick(struct ux_keeper *k)
 		keeper_write_uses(k);
 		k->next_write = now + WRITE_SECONDS;
 	}
+	ux_node_log(k->server, &k->logged);
+	if (!ux_store_does_maintenance(s))
+		return;
 	ux_profile_keeper_tick(k->server->profiles);
 	keeper_collect(k);
 	if (now < k->next_sweep)

@@ -3,6 +3,7 @@
 #ifndef UX_KEEPER_H
 #define UX_KEEPER_H
 
+#include "node_state.h"
 #include "store.h"
 #include "server.h"
 
@@ -19,6 +20,7 @@ struct ux_keeper {
 	/* Times below are seconds of the monotonic clock. */
 	int64_t next_write; /* when the clock and uses are written */
 	int64_t next_sweep;
+	struct ux_node_logged logged;
 };
 
 /* Returns a keeper with the default settings. */

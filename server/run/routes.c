@@ -7,6 +7,7 @@
 #include "http_server.h"
 #include "forwarder.h"
 #include "modules.h"
+#include "node_state.h"
 #include "otlp_exchange.h"
 #include "protocols.h"
 #include "pages.h"
@@ -241,6 +242,9 @@ static void metrics_put_index(struct ux_request *req)
 			      "Uploaded files that wait to be extracted.", jobs.waiting);
 		ux_metric_one(out, "unhex_extract_running", "gauge",
 			      "Uploaded files that are being extracted.", jobs.running);
+		ux_metric_one(out, "unhex_extract_set_aside", "gauge",
+			      "Extractions that failed for good; their candidates have the reason.",
+			      jobs.failed);
 	}
 }
 
@@ -322,6 +326,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	if (s->forwarder)
 		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);
+	ux_node_metrics(s, &req->out);
 	metrics_put_disk(req);
 	metrics_put_crawl(s, &req->out);
 	if (s->profiles)
@@ -340,7 +345,8 @@ static enum ux_code ready_refuse(struct ux_response *res, enum ux_code code)
  * Ready means that the index answers and that the server is not stopping; only connections that are
  * already open see the latter. /healthz checks less, since a restart does not help against, for
  * example, a full disk. On a full disk the server is ready, since it still answers; the document
- * says that it takes no uploads.
+ * says that it takes no uploads. It also says that another process has the name of this node: their
+ * leases are taken for those of one, so that work may be done twice.
  */
 enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 {
@@ -351,12 +357,14 @@ enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 		return ready_refuse(res,
 				    ux_error_set(&req->err, UX_EUNAVAILABLE, "it is stopping"));
 	enum ux_code code = ix->namespaces.usage(ix, NULL, &usage, &req->err);
+	if (code == UX_OK)
+		code = ux_node_check(s, &req->err);
 	if (code != UX_OK)
 		return ready_refuse(res, code);
 	struct ux_room_state room;
 	bool accepts = ux_room_get(&s->store->room, &room, NULL) == UX_OK && room.accepts;
-	res->type = "application/json";
-	res->body = accepts ? UX_STR("{\"status\":\"ready\",\"uploads\":\"accepted\"}\n")
-			    : UX_STR("{\"status\":\"ready\",\"uploads\":\"disk_full\"}\n");
-	return UX_OK;
+	ux_out_fmt(&req->out, "{\"status\":\"ready\",\"uploads\":\"%s\"%s}\n",
+		   accepts ? "accepted" : "disk_full",
+		   ux_node_has_duplicate(s) ? ",\"node\":\"duplicate\"" : "");
+	return ux_response_out(req, res, "application/json");
 }

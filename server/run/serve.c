@@ -302,17 +302,27 @@ static enum ux_code serve_open_viewer(struct ux_server *s, const struct ux_setti
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
+/* Modules that any node changed are opened again. Called by the store's thread. */
+static void serve_take_changes(void *ctx, const struct ux_change_batch *batch)
+{
+	ux_module_cache_evict_numbers(ctx, batch->everything ? NULL : batch->modules,
+				      batch->n_modules);
+}
+
 static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
 			       struct ux_served_folder *served, struct ux_error *err)
 {
 	struct ux_server *s = r->server;
 	const struct ux_store_place place = {.dir = dir,
-					     .index = served ? NULL : r->settings->index};
+					     .index = served ? NULL : r->settings->index,
+					     .node = r->settings->node,
+					     .replica = r->settings->index_replica};
 	UX_TRY(ux_store_open_at(s->store, &place, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK) {
 		ux_module_cache_limit(s->cache, r->settings->memory_bytes);
+		ux_store_on_changes(s->store, serve_take_changes, s->cache);
 		code = served ? ux_served_folder_attach(served, s->store, err)
 			      : ux_first_key(s->store, dir, err);
 	}
@@ -343,6 +353,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	ux_gate_destroy(s->gate);
 	ux_profile_keeper_destroy(s->profiles);
 	ux_viewer_close(ux_take(&s->viewer));
+	ux_store_on_changes(s->store, NULL, NULL);
 	ux_module_cache_destroy(s->cache);
 	ux_misses_destroy(ux_take(&s->misses));
 	ux_store_close(s->store);

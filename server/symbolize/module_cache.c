@@ -212,7 +212,7 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	struct ux_store *s = c->store;
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
-	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
+	UX_TRY(s->index->modules.look_up(s->index, ns, id, &arena, &row, err));
 	if (!ux_module_best(&row, UX_KIND_GSYM))
 		return module_cache_nothing_ready(c, &row, ns, id, err);
 	UX_TRY(ux_open_module_open(ret, s->blobs, &c->memory, &row, id, err));

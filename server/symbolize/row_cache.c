@@ -148,7 +148,7 @@ static enum ux_code row_cache_read_module(struct ux_store *s, const char *ns, co
 	if (!kept)
 		return ux_arena_fail(&m->arena, err);
 	m->item.key = ux_bytes(kept, key.size);
-	UX_TRY(ix->modules.find(ix, ns, id, &m->arena, &m->row, err));
+	UX_TRY(ix->modules.look_up(ix, ns, id, &m->arena, &m->row, err));
 	*ret = ux_take(&m);
 	return UX_OK;
 }

@@ -30,6 +30,7 @@ struct work {
 	bool quick;    /* the limit of time is that of the quick lane */
 	bool too_slow; /* and was exceeded */
 	bool done;     /* the job has ended with the candidate's result */
+	bool away;     /* a part of the store was, which says nothing about the file */
 	struct ux_candidate candidate;
 	struct ux_idle of; /* the module of the candidate */
 	struct ux_module module;
@@ -105,11 +106,17 @@ static enum ux_code extract_open_output(struct work *w, struct ux_error *err)
 					      : ux_error_os(err, errno, "cannot open a file");
 }
 
+static enum ux_code extract_note_away(struct work *w, enum ux_code code)
+{
+	w->away |= code == UX_EUNAVAILABLE;
+	return code;
+}
+
 static enum ux_code extract_open_candidate(struct work *w, const struct ux_candidate *c,
 					   enum ux_sandbox_file as, struct ux_error *err)
 {
 	struct ux_blobs *b = w->x->store->blobs;
-	return ux_blobs_open(b, &c->blob, c->size, &w->files[as], err);
+	return extract_note_away(w, ux_blobs_open(b, &c->blob, c->size, &w->files[as], err));
 }
 
 /*
@@ -340,8 +347,9 @@ static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
 		extract_close_file(w, (enum ux_sandbox_file)i);
 	w->x->committing(w->x->ctx);
-	UX_TRY(ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
-				       &w->result, err));
+	UX_TRY(extract_note_away(w, ux_store_commit_settled(w->x->store, w->candidate.number,
+							    &w->settled, w->gsym.bytes, &w->result,
+							    err)));
 	w->done = true;
 	return UX_OK;
 }
@@ -524,21 +532,32 @@ static ux_time extract_next_try(const struct work *w)
 	return extract_now(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
 }
 
+/* A lease whose end could not be written is ended before the next job. */
+static void extract_note_end(struct work *w, enum ux_code code)
+{
+	*w->x->doubt |= code != UX_OK && code != UX_ECONFLICT;
+}
+
 /* Retries the job after a failure that was not caused by the input. */
 static void extract_retry(struct work *w, const struct ux_error *why)
 {
 	struct ux_index *ix = extract_index(w);
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_error_format(why, text, sizeof(text));
+	if (w->away) {
+		extract_note_end(w, ix->jobs.postpone(ix, w->job.number, w->x->owner,
+						      extract_now(w) + RETRY_S, text, NULL));
+		return;
+	}
 	if (w->job.attempts < UX_EXTRACTOR_ATTEMPTS_MOST) {
-		(void)!ix->jobs.retry(ix, w->job.number, w->x->owner, extract_next_try(w), text,
-				      NULL);
+		extract_note_end(w, ix->jobs.retry(ix, w->job.number, w->x->owner,
+						   extract_next_try(w), text, NULL));
 		return;
 	}
 	/* debuggers can still fetch it */
 	bool was_ready = w->candidate.state == UX_CANDIDATE_READY;
 	if (was_ready || extract_settle_failed(w, why, NULL) != UX_OK)
-		(void)!ix->jobs.give_up(ix, w->job.number, w->x->owner, text, NULL);
+		extract_note_end(w, ix->jobs.give_up(ix, w->job.number, w->x->owner, text, NULL));
 }
 
 static void extract_job_report(const struct work *w, const struct ux_error *why, enum ux_code code)
@@ -578,23 +597,41 @@ static bool extract_has_work(const struct work *w)
 	       (strcmp(w->job.payload, UX_JOB_AGAIN) == 0 || !extract_has_child(w));
 }
 
+/*
+ * Sets a job aside whose attempts all ended without a result, because the server that ran it ended
+ * each time: the file may be why.
+ */
+static void extract_set_aside(struct work *w)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (extract_find_candidate(w, &why) == UX_OK) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		(void)ux_error_set(&why, UX_ELIMIT,
+				   "%d attempts to extract it did not end; the last one: %.200s",
+				   UX_EXTRACTOR_ATTEMPTS_MOST, w->job.reason);
+	}
+	extract_retry(w, &why);
+	extract_job_report(w, &why, UX_ELIMIT);
+}
+
 static void extract_job_run(struct work *w)
 {
 	struct ux_index *ix = extract_index(w);
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = extract_find_candidate(w, &why);
+	enum ux_code code = extract_note_away(w, extract_find_candidate(w, &why));
 	if (code == UX_OK && extract_has_work(w))
 		code = extract_candidate(w, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND) { /* a removed candidate needs no work */
 		if (!w->done)
-			(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
+			extract_note_end(w, ix->jobs.done(ix, w->job.number, w->x->owner, NULL));
 		if (code == UX_OK)
 			ux_module_cache_evict_id(w->x->cache, w->of.ns, w->of.id);
 		/* the failure was caused by stopping: the next server does the job */
 	} else if (w->x->is_stopping(w->x->ctx)) {
-		(void)!ix->jobs.release(ix, w->x->owner, NULL);
+		extract_note_end(w,
+				 ix->jobs.release(ix, w->x->owner, /* has_ended= */ false, NULL));
 	} else if (w->too_slow) {
-		(void)!ix->jobs.slow_down(ix, w->job.number, w->x->owner, NULL);
+		extract_note_end(w, ix->jobs.slow_down(ix, w->job.number, w->x->owner, NULL));
 	} else {
 		extract_retry(w, &why);
 	}
@@ -607,6 +644,9 @@ static enum ux_code extract_job_take(struct work *w, int64_t lease_s)
 	const struct ux_extract_env *x = w->x;
 	struct ux_index *ix = x->store->index;
 	enum ux_code code = UX_ENOTFOUND;
+	if (*x->doubt)
+		UX_TRY(ix->jobs.release(ix, x->owner, /* has_ended= */ false, NULL));
+	*x->doubt = false;
 	pthread_mutex_lock(&x->turns->lock);
 	for (size_t i = 0; i < x->n_lanes && code == UX_ENOTFOUND; i++) {
 		char *after = x->turns->after[x->lanes[i]];
@@ -620,6 +660,7 @@ static enum ux_code extract_job_take(struct work *w, int64_t lease_s)
 			snprintf(after, sizeof(x->turns->after[0]), "%s", w->job.ns);
 	}
 	pthread_mutex_unlock(&x->turns->lock);
+	*x->doubt = code != UX_OK && code != UX_ENOTFOUND;
 	return code;
 }
 
@@ -639,6 +680,9 @@ bool ux_extract_job_step(const struct ux_extract_env *x)
 	w.limits.forks = x->forks;
 	w.quick = !w.job.slow && limits->seconds > QUICK_S;
 	w.limits.seconds = w.quick ? QUICK_S : limits->seconds;
-	extract_job_run(&w);
+	if (w.job.attempts > UX_EXTRACTOR_ATTEMPTS_MOST)
+		extract_set_aside(&w);
+	else
+		extract_job_run(&w);
 	return true;
 }

@@ -21,8 +21,10 @@ struct ux_extract_env {
 	struct ux_module_cache *cache;
 	const struct ux_extractor_options *options;
 	struct ux_extract_turns *turns;
-	struct ux_fork_server *forks;  /* NULL: a program is executed for each child */
-	const char *owner;             /* name under which jobs are leased */
+	struct ux_fork_server *forks; /* NULL: a program is executed for each child */
+	const char *owner;            /* name under which this thread leases one job at a time */
+	/* a lease may have been left, since it is not known whether a write was done */
+	bool *doubt;
 	const enum ux_job_lane *lanes; /* lanes of which jobs are taken, the first one first */
 	size_t n_lanes;
 	/* the worker's file for the output of children, empty between jobs; -1: not made yet */

@@ -16,8 +16,6 @@ enum {
 	THREADS = 4,
 };
 
-static const char owner[] = "extractor";
-
 /*
  * Runs one child at a time. The thread that does has the turn; it passes it on when it commits the
  * result, so that the next file is read while the disk is waited for.
@@ -33,7 +31,9 @@ struct worker {
 struct worker_thread {
 	struct worker *worker;
 	pthread_t id;
-	int output; /* struct ux_extract_env */
+	int output; /* struct ux_extract_env, like the next two */
+	char owner[UX_NODE_NAME + 24];
+	bool doubt;
 	bool has_turn;
 };
 
@@ -87,7 +87,8 @@ static bool thread_step(struct worker_thread *t)
 		.options = &x->options,
 		.turns = &x->turns,
 		.forks = x->forks,
-		.owner = owner,
+		.owner = t->owner,
+		.doubt = &t->doubt,
 		.lanes = lanes + (w->express || !w->slow_first),
 		.n_lanes = w->express ? 1 : 2,
 		.output = &t->output,
@@ -97,6 +98,12 @@ static bool thread_step(struct worker_thread *t)
 	};
 	w->slow_first = !w->slow_first;
 	return ux_extract_job_step(&env);
+}
+
+/* A thread leases as its node and its own number, so that it can tell what it has left. */
+static void thread_name(struct worker_thread *t, const struct ux_extractor *x, unsigned number)
+{
+	snprintf(t->owner, sizeof(t->owner), "%s#%u", x->store->node, number);
 }
 
 static void thread_close_output(struct worker_thread *t)
@@ -109,6 +116,7 @@ bool ux_extractor_step(struct ux_extractor *x)
 {
 	struct worker w = {.x = x};
 	struct worker_thread t = {.worker = &w, .output = -1};
+	thread_name(&t, x, THREADS * x->options.workers);
 	bool worked = thread_step(&t);
 	thread_close_output(&t);
 	return worked;
@@ -162,16 +170,12 @@ static void extractor_wake(void *ctx)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/*
- * Releases the jobs of an earlier process, and queues candidates that an older parser failed to
- * read.
- */
+/* Queues candidates that an older parser failed to read. */
 static enum ux_code extractor_resume(struct ux_extractor *x, struct ux_error *err)
 {
 	struct ux_index *ix = x->store->index;
 	ux_time now = ux_store_now(x->store);
 	uint64_t n = 0;
-	UX_TRY(ix->jobs.release(ix, owner, err));
 	UX_TRY(ix->modules.requeue(ix, now, &n, err));
 	UX_TRY(ix->packages.retry(ix, UX_EXTRACTOR_PARSER, now, &n, err));
 	return ix->modules.retry_failed(ix, UX_EXTRACTOR_PARSER, now, &n, err);
@@ -237,6 +241,7 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 	for (unsigned i = 0; i < x->options.workers * THREADS; i++) {
 		struct worker_thread *t = &x->threads[i];
 		*t = (struct worker_thread){.worker = &x->workers[i / THREADS], .output = -1};
+		thread_name(t, x, i);
 		int r = pthread_create(&t->id, NULL, thread_run, t);
 		if (r != 0)
 			return ux_error_os(err, r, "cannot start a thread that extracts");

@@ -146,7 +146,8 @@ static enum ux_code finish_answer_failed(struct ux_request *req, struct ux_respo
 	res->word = out->word;
 	if (out->has_offset)
 		ux_upload_offset_field(req, res, out->offset);
-	if (out->full) /* nothing is wrong with the upload: clients repeat what has this field */
+	if (out->full || out->code == UX_EUNAVAILABLE) /* nothing is wrong with the upload: clients
+							  repeat what has this field */
 		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
 	return out->code;
 }

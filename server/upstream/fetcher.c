@@ -9,6 +9,10 @@
 #include <sys/random.h>
 #include <time.h>
 
+enum {
+	CLAIMED_MS = 300, /* until a fetch that another server has claimed is looked at again */
+};
+
 /* --- list of fetches -------------------------------------------------------------------------- */
 
 static struct ux_fetch *fetcher_find(struct ux_fetcher *f, const uint8_t key[16])
@@ -64,6 +68,7 @@ void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_
 	if (quiet_ms > 0)
 		fetcher_remember(f, fetch->key, quiet_ms);
 	fetch_wake_all(fetch);
+	ux_fetch_unclaim_later(f, fetch);
 	if (fetch->running == 0)
 		ux_fetch_destroy(fetch);
 }
@@ -151,6 +156,10 @@ static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *r
 		next = fetch->next;
 		*ret = fetch;
 		*ret_item = -1;
+		if (fetch->state == UX_FETCH_NEW && fetch->not_before > now) {
+			*until = ux_min(*until, fetch->not_before);
+			continue;
+		}
 		if (fetch->state == UX_FETCH_NEW) {
 			fetch->state = UX_FETCH_PREPARING;
 			return true;
@@ -168,13 +177,27 @@ static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *r
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+static enum ux_code fetcher_read_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
+{
+	fetch->n_items = 0;
+	return ux_fetch_plan(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
+}
+
+/*
+ * What another server has claimed is planned again after a while, and needs no requests once that
+ * one has its answers. After a claim the plan is made again, since they may have come meanwhile.
+ */
 static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 {
 	pthread_mutex_unlock(&f->lock);
-	enum ux_code code =
-		ux_fetch_plan(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
+	enum ux_code code = fetcher_read_plan(f, fetch);
+	bool shared = f->store->fleet && !fetch->claimed && code == UX_OK && fetch->n_items > 0;
+	bool mine = !shared || ux_fetch_claim(f->store, fetch);
+	if (shared && mine)
+		code = fetcher_read_plan(f, fetch);
 	pthread_mutex_lock(&f->lock);
-	fetch->state = UX_FETCH_ASKING;
+	fetch->state = mine ? UX_FETCH_ASKING : UX_FETCH_NEW;
+	fetch->not_before = ux_clock_ms() + CLAIMED_MS;
 	if (code != UX_OK) { /* the answers in the index soon expire */
 		fetch->n_items = 0;
 		fetch->quiet_s = 1;
@@ -199,7 +222,9 @@ static void *fetcher_run(void *ctx)
 	int item = -1;
 	pthread_mutex_lock(&f->lock);
 	while (!atomic_load_explicit(&f->stopping, memory_order_relaxed)) {
-		if (!fetcher_next_job(f, &fetch, &item, &until))
+		if (f->n_unclaims > 0)
+			ux_fetch_unclaim(f);
+		else if (!fetcher_next_job(f, &fetch, &item, &until))
 			fetcher_wait_until(f, until);
 		else if (item < 0)
 			fetcher_plan(f, fetch);
@@ -436,6 +461,8 @@ void ux_fetcher_stop(struct ux_fetcher *f)
 	pthread_mutex_lock(&f->lock);
 	while (f->first)
 		ux_fetcher_end(f, f->first, 0);
+	while (f->n_unclaims > 0)
+		ux_fetch_unclaim(f);
 	pthread_mutex_unlock(&f->lock);
 }
 

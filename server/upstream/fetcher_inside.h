@@ -49,6 +49,8 @@ struct ux_fetch {
 	enum ux_fetch_state state;
 	struct ux_fetch_item items[UX_FETCH_ITEMS_MOST];
 	size_t n_items;
+	bool claimed;       /* no other server with this index queries meanwhile */
+	int64_t not_before; /* earliest time to plan it, in ms: another server has claimed it */
 	unsigned running;
 	int64_t next_ms; /* time at which the next request may be sent beside the running ones */
 	int64_t quiet_s; /* longest time for which the answers in the index stay valid */
@@ -156,7 +158,8 @@ enum {
 	UX_FETCH_NEGATIVE_MOST = 1 << 14, /* entries of the negative cache */
 	/* longest time that an entry is valid; then the index is read again */
 	UX_FETCH_NEGATIVE_MOST_MS = 60000,
-	UX_FETCH_KEY_SIZE = 16
+	UX_FETCH_KEY_SIZE = 16,
+	UX_FETCH_UNCLAIMS_MOST = 256,
 };
 
 /* Computes the key of one thing to fetch. NULL strings count as "". */
@@ -197,7 +200,22 @@ struct ux_fetcher {
 	 * a request for 10,000 unknown modules costs 10,000 hash lookups and no queries.
 	 */
 	struct ux_cache negative;
+	/* claims of fetches that are over */
+	uint8_t unclaims[UX_FETCH_UNCLAIMS_MOST][UX_FETCH_KEY_SIZE];
+	size_t n_unclaims;
 };
+
+/*
+ * Claims the fetch where other servers share the index. False: another one is at work on it.
+ * Without the lock.
+ */
+bool ux_fetch_claim(struct ux_store *store, struct ux_fetch *fetch) ux_must;
+
+/* Notes that the claim of a fetch is to be ended. The lock is held, here and below. */
+void ux_fetch_unclaim_later(struct ux_fetcher *f, const struct ux_fetch *fetch);
+
+/* Ends one claim that was noted, and releases the lock meanwhile. */
+void ux_fetch_unclaim(struct ux_fetcher *f);
 
 /* Ends a fetch that is not over; the lock is held. Frees it when none of its requests is running.
  */

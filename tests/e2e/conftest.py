@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -18,6 +19,11 @@ from tool import ROOT, UNHEX, cuda_toolkit, unhex
 
 # A shell has what it starts in the background ignore it, and so would the programs that are tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# perf copies each program that it records into a cache, which would grow in the user's home by gigabytes.
+PERF_FOLDER = tempfile.TemporaryDirectory(prefix="unhex-perf.")
+os.environ["PERF_CONFIG"] = f"{PERF_FOLDER.name}/config"
+pathlib.Path(os.environ["PERF_CONFIG"]).write_text(f"[buildid]\n\tdir = {PERF_FOLDER.name}/cache\n", encoding="ascii")
 
 # Nothing that a test extracts stays in the user's cache, and no test sees what an earlier run left there.
 os.environ["UNHEX_CACHE"] = "off"
@@ -42,13 +48,14 @@ class Server:
     before: object = None  # called in the child before it becomes the server
     around: tuple = ()  # a command that becomes the server
     environment: dict = dataclasses.field(default_factory=dict)  # besides ours
+    command: pathlib.Path = UNHEX
 
     def start(self, listen="127.0.0.1:0"):
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
         env.update(self.environment)
         self.log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen(
-            [*self.around, UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
+            [*self.around, self.command, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
             preexec_fn=self.before)
         for line in self.process.stdout:

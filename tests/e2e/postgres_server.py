@@ -7,26 +7,40 @@ import shutil
 import subprocess
 import tempfile
 
+from live import wait_for
+
 NOBODY = 65534
 
 
 class Postgres:
-    """Runs as another user where this one is root, as PostgreSQL demands."""
+    """Runs as another user where this one is root, as PostgreSQL demands. More options are those of postgres(1).
+    With `primary` it is a replica of that one. `around` is a command that becomes another one, on a machine from whose
+    network it takes connections as a line of pg_hba.conf says, such as `198.18.0.0/15 trust`."""
 
-    def __init__(self):
+    def __init__(self, *options, primary=None, around=(), access=None):
+        self.options = options
+        self.access = access
+        self.primary = primary
         binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
         if not binaries:
             raise RuntimeError("no initdb in /usr/lib/postgresql (Debian: apt install postgresql)")
         self.folder = pathlib.Path(binaries[-1]).parent
         root = os.geteuid() == 0
-        self.user = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--") if root else ()
+        self.user = (*around, *(("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--") if root else ()))
         self.data = tempfile.mkdtemp(prefix="unhex-postgres-", dir="/var/tmp")
         if root:
             os.chown(self.data, NOBODY, NOBODY)
 
     def __enter__(self):
+        if self.primary:
+            self._copy(self.primary)
+            self.start()
+            return self
         subprocess.run([*self.user, self.folder / "initdb", "-D", self.data, "-A", "trust", "-U", "unhex", "-E", "UTF8",
                         "--no-sync"], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        if self.access:
+            with open(os.path.join(self.data, "pg_hba.conf"), "a", encoding="ascii") as rules:
+                rules.write(f"host all all {self.access}\n")
         self.start()
         return self
 
@@ -40,7 +54,30 @@ class Postgres:
 
     def start(self):
         options = f"-c listen_addresses= -c unix_socket_directories={self.data} -c max_connections=100 -c fsync=off"
+        options = " ".join([options, *self.options])
         subprocess.run([*self.pg_ctl, "-o", options, "start"], check=True, cwd="/")
+
+    def _copy(self, primary):
+        subprocess.run([*self.user, self.folder / "pg_basebackup", "-h", primary.data, "-U", "unhex", "-D", self.data,
+                        "-R", "-X", "stream", "-c", "fast", "--no-sync"], check=True, cwd="/", stderr=subprocess.DEVNULL)
+        os.unlink(os.path.join(self.data, ".s.PGSQL.5432.lock"))  # the primary's socket is in its folder, too
+
+    def follow(self, primary):
+        """Becomes a replica of another one, in the place that it had. It was stopped."""
+        for name in os.listdir(self.data):
+            path = os.path.join(self.data, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        self._copy(primary)
+        self.start()
+
+    def wait_for_replica(self):
+        """From now on a commit is one when a replica has it, too."""
+        self.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.query("SELECT pg_reload_conf()")
+        wait_for(lambda: self.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"))
+
+    def promote(self):
+        subprocess.run([*self.pg_ctl, "promote"], check=True, cwd="/")
 
     def stop(self):
         """As when its machine loses power."""
@@ -53,6 +90,12 @@ class Postgres:
     @property
     def restart_command(self):
         return " ".join(map(str, [*self.pg_ctl, "-m", "immediate", "restart"]))
+
+    @property
+    def session(self):
+        """The ID of the session that all of its processes are in."""
+        with open(os.path.join(self.data, "postmaster.pid"), encoding="ascii") as file:
+            return os.getsid(int(file.readline()))
 
     def url(self, name="postgres"):
         return f"postgresql:///{name}?host={self.data}&user=unhex"

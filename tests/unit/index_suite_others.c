@@ -100,7 +100,10 @@ static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 	assert_int_equal(ix->jobs.retry(ix, number, "w2", 300, "later", NULL), UX_ECONFLICT);
 	assert_int_equal(take(ix, "w2", 299, &job), UX_ENOTFOUND);
 	assert_int_equal(take(ix, "w2", 300, &job), UX_OK);
-	assert_int_equal(ix->jobs.release(ix, "w2", NULL), UX_OK); /* it died */
+	assert_int_equal(ix->jobs.postpone(ix, number, "w2", 300, "away", NULL), UX_OK);
+	assert_int_equal(take(ix, "w2#1", 300, &job), UX_OK);
+	assert_int_equal(job.attempts, 3); /* the one before does not count */
+	assert_int_equal(ix->jobs.release(ix, "w2", true, NULL), UX_OK); /* it died */
 	assert_int_equal(take(ix, "w1", 301, &job), UX_OK);
 	assert_int_equal(job.attempts, 4);
 	assert_int_equal(ix->jobs.give_up(ix, number, "w1", "no more", NULL), UX_OK);
@@ -514,8 +517,62 @@ static void a_candidate_is_listed_once_it_is_ready(struct ux_index *ix)
 	assert_string_equal(export_page(ix, &place, 10), "205 ");
 }
 
+static bool claims(struct ux_index *ix, const char *owner, ux_time now)
+{
+	const struct ux_job spec = {.kind = "maintenance", .subject = "all", .ns = "default"};
+	bool mine = false;
+	assert_int_equal(ix->jobs.claim(ix, &spec, owner, now, 10, &mine, NULL), UX_OK);
+	return mine;
+}
+
+/* What has no row is claimed by one owner, who renews it, until the lease or the work ends. */
+static void others_claim_in_turn(struct ux_index *ix)
+{
+	assert_true(claims(ix, "a", 100));
+	assert_false(claims(ix, "b", 109));
+	assert_true(claims(ix, "a", 109));
+	assert_false(claims(ix, "b", 118));
+	assert_true(claims(ix, "b", 119));
+	assert_false(claims(ix, "a", 119));
+	assert_int_equal(ix->jobs.unclaim(ix, "maintenance", "all", "a", NULL),
+			 UX_OK); /* not its own */
+	assert_false(claims(ix, "a", 119));
+	assert_int_equal(ix->jobs.unclaim(ix, "maintenance", "all", "b", NULL), UX_OK);
+	assert_true(claims(ix, "a", 119));
+	assert_int_equal(ix->jobs.release(ix, NULL, true, NULL), UX_OK); /* of whoever has leases */
+	assert_true(claims(ix, "b", 120));
+	assert_int_equal(ix->jobs.unclaim(ix, "maintenance", "all", "b", NULL), UX_OK);
+}
+
+static bool begins_removal(struct ux_index *ix, const struct ux_blob_hash *hash, ux_time now)
+{
+	bool mine = false;
+	assert_int_equal(ix->blobs.remove_begin(ix, hash, now, &mine, NULL), UX_OK);
+	return mine;
+}
+
+/* The removal of a file is claimed once, and again when whoever claimed it has long been gone. */
+static void others_remove_in_turn(struct ux_index *ix)
+{
+	const struct ux_blob_hash hash = {{0x7e, 0x57}};
+	const struct ux_blob_row row = {.hash = hash};
+	assert_true(begins_removal(ix, &hash, 1000));
+	assert_false(begins_removal(ix, &hash, 1000));
+	assert_false(begins_removal(ix, &hash, 1300));
+	assert_int_equal(ix->blobs.collected(ix, &row, 1, NULL), UX_OK); /* others leave it alone */
+	assert_false(begins_removal(ix, &hash, 1300));
+	assert_true(begins_removal(ix, &hash, 1301));
+	assert_int_equal(ix->blobs.removed(ix, &hash, 1000, NULL), UX_OK); /* of the one before */
+	assert_false(begins_removal(ix, &hash, 1302));
+	assert_int_equal(ix->blobs.removed(ix, &hash, 1301, NULL), UX_OK);
+	assert_true(begins_removal(ix, &hash, 1302));
+	assert_int_equal(ix->blobs.removed(ix, &hash, 1302, NULL), UX_OK);
+}
+
 void index_others_conform(struct ux_index *ix)
 {
+	others_claim_in_turn(ix);
+	others_remove_in_turn(ix);
 	jobs_are_leased_to_one_at_a_time(ix);
 	jobs_of_a_namespace_are_listed_whatever_others_have(ix);
 	namespaces_take_turns(ix);

@@ -195,6 +195,37 @@ static void a_child_that_cannot_start_is_tried_again(void **state)
 	assert_non_null(strstr(c.reason, "/nowhere/unhex"));
 }
 
+/* Its server was killed five times while it ran; a server that was stopped does not count. */
+static void a_job_whose_attempts_never_end_is_set_aside(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_index *ix = s->store.index;
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job;
+	struct ux_job_counts n;
+	struct ux_mapping self = {0};
+	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
+	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
+	ux_file_unmap(&self);
+	for (int i = 0; i < 2 * UX_EXTRACTOR_ATTEMPTS_MOST; i++) {
+		assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, "gone", ux_store_now(&s->store),
+					       3600, &arena, &job, NULL),
+				 UX_OK);
+		assert_int_equal(ix->jobs.release(ix, "gone", /* has_ended= */ i % 2 == 1, NULL),
+				 UX_OK);
+	}
+	struct ux_extractor *x = extractor(s, NULL);
+	assert_true(ux_extractor_step(x));
+	assert_false(ux_extractor_step(x));
+	struct ux_candidate c = candidate(s, &arena, number);
+	assert_int_equal(c.state, UX_CANDIDATE_FAILED);
+	assert_non_null(strstr(c.reason, "5 attempts"));
+	assert_int_equal(ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(&s->store), &n, NULL),
+			 UX_OK);
+	assert_true(n.waiting == 0 && n.running == 0);
+	ux_extractor_stop(x);
+}
+
 static void its_thread_works_when_it_is_woken(void **state)
 {
 	struct make_server *s = *state;
@@ -347,6 +378,8 @@ int main(int argc, char **argv)
 						open_server, close_server),
 		cmocka_unit_test_setup_teardown(its_thread_works_when_it_is_woken, open_server,
 						close_server),
+		cmocka_unit_test_setup_teardown(a_job_whose_attempts_never_end_is_set_aside,
+						open_server, close_server),
 		cmocka_unit_test_setup_teardown(
 			a_worker_reads_the_next_file_while_a_result_is_committed, open_server,
 			close_server),

@@ -18,6 +18,8 @@ struct folder {
 	struct ux_store store;
 };
 
+static const char some_node[] = "some-node";
+
 static int folder_open(void **state)
 {
 	static struct folder f;
@@ -380,6 +382,21 @@ static void clock_never_leaps_nor_goes_back(void **state)
 	assert_int_equal(at, t + 300 * 3600 + 60 * 19999);
 }
 
+/* All nodes have the time of their database, whatever their machines say. */
+static void clock_follows_a_database(void **state)
+{
+	(void)state;
+	struct ux_store_clock c;
+	const ux_time there = (ux_time)time(NULL) + 5000;
+	ux_store_clock_init(&c, there - 100, 0, INT64_C(1000) * there);
+	assert_true(ux_store_clock_now(&c) >= there && ux_store_clock_now(&c) <= there + 5);
+	assert_true(ux_store_clock_latest(&c) >= there);
+	assert_false(ux_store_clock_agrees(&c)); /* files have times of this machine */
+	ux_store_clock_follow(&c, INT64_C(1000) * (there + 1));
+	assert_true(ux_store_clock_now(&c) >= there && ux_store_clock_now(&c) <= there + 5);
+	ux_store_clock_deinit(&c);
+}
+
 /* By this time keys expire. */
 static void latest_time_never_goes_back_and_goes_on_after_a_restart(void **state)
 {
@@ -562,27 +579,26 @@ static void jobs_of_a_server_that_died_are_free_when_the_next_one_starts(void **
 	assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_OK);
 	ux_time now = ux_store_now(&f->store);
 	assert_int_equal(
-		ix->jobs.take(ix, UX_JOB_EXTRACT, UX_STORE_OWNER, now, 3600, &arena, &job, NULL),
-		UX_OK);
+		ix->jobs.take(ix, UX_JOB_EXTRACT, some_node, now, 3600, &arena, &job, NULL), UX_OK);
 	assert_int_equal(
-		ix->jobs.take(ix, UX_JOB_EXTRACT, UX_STORE_OWNER, now, 3600, &arena, &again, NULL),
+		ix->jobs.take(ix, UX_JOB_EXTRACT, some_node, now, 3600, &arena, &again, NULL),
 		UX_ENOTFOUND);
 	ux_store_close(&f->store);
 	assert_int_equal(ux_store_open(&f->store, f->path, NULL), UX_OK);
 	ix = f->store.index;
 	assert_int_equal(
-		ix->jobs.take(ix, UX_JOB_EXTRACT, UX_STORE_OWNER, now, 3600, &arena, &again, NULL),
+		ix->jobs.take(ix, UX_JOB_EXTRACT, some_node, now, 3600, &arena, &again, NULL),
 		UX_OK);
 	assert_int_equal(again.number, job.number);
 	assert_int_equal(again.attempts, 2);
 	/* and a job that got lost altogether is made anew */
-	assert_int_equal(ix->jobs.done(ix, job.number, UX_STORE_OWNER, NULL), UX_OK);
+	assert_int_equal(ix->jobs.done(ix, job.number, some_node, NULL), UX_OK);
 	ux_store_close(&f->store);
 	assert_int_equal(ux_store_open(&f->store, f->path, NULL), UX_OK);
 	ix = f->store.index;
-	assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, UX_STORE_OWNER, now + 60, 3600, &arena,
-				       &again, NULL),
-			 UX_OK);
+	assert_int_equal(
+		ix->jobs.take(ix, UX_JOB_EXTRACT, some_node, now + 60, 3600, &arena, &again, NULL),
+		UX_OK);
 	assert_int_equal(again.candidate, r.candidate);
 }
 
@@ -633,6 +649,7 @@ int main(void)
 		FOLDER_TEST(what_upstreams_send_is_bounded_when_it_comes),
 		FOLDER_TEST(a_quota_bounds_what_upstreams_send_too),
 		UX_TEST(clock_never_leaps_nor_goes_back),
+		UX_TEST(clock_follows_a_database),
 		FOLDER_TEST(latest_time_never_goes_back_and_goes_on_after_a_restart),
 		FOLDER_TEST(files_of_deleted_modules_go_after_a_while),
 		FOLDER_TEST(jump_of_the_clock_between_two_runs_removes_nothing),

@@ -311,7 +311,7 @@ static enum ux_code retry_job(struct ux_index *ix)
 
 static enum ux_code release_jobs(struct ux_index *ix)
 {
-	return ix->jobs.release(ix, "w", NULL);
+	return ix->jobs.release(ix, "w", true, NULL);
 }
 
 static enum ux_code give_up_job(struct ux_index *ix)

@@ -184,6 +184,152 @@ static void the_schema_is_made_once(void **state)
 	}
 }
 
+static struct ux_node node_at(const char *name, const char *instance, ux_time now)
+{
+	return (struct ux_node){
+		.name = name, .instance = instance, .version = "1", .started = 1, .seen = now};
+}
+
+/* The leases of a node that is not seen any more end, and no others do. */
+static void leases_of_a_dead_node_end(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	UX_ARENA(arena, 1 << 20);
+	const struct ux_node a = node_at("a", "1", 1000), b = node_at("b", "2", 1010);
+	struct ux_job job = {.kind = "k", .subject = "s", .ns = "default", .payload = ""}, got;
+	struct ux_node_list list;
+	int64_t number = 0;
+	uint64_t n = 0;
+	struct ux_node_others others;
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_int_equal(ix->nodes.seen(ix, &a, &others, NULL), UX_OK);
+	assert_int_equal(others.steps, ux_postgres_schema_count);
+	assert_false(others.duplicate);
+	assert_false(others.outdated);
+	assert_int_equal(others.alive, 1);
+	assert_int_equal(ix->nodes.seen(ix, &b, &others, NULL), UX_OK);
+	assert_int_equal(others.alive, 2);
+	assert_int_equal(ix->nodes.list(ix, 1010, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(ix->jobs.add(ix, &job, 1, &number, NULL), UX_OK);
+	assert_int_equal(ix->jobs.take(ix, "k", "a#3", 1000, 99999, &arena, &got, NULL), UX_OK);
+	assert_int_equal(ix->nodes.seen(ix, &a, &others, NULL), UX_OK);
+	assert_int_equal(others.leases, 1);
+	assert_int_equal(ix->nodes.seen(ix, &b, &others, NULL), UX_OK);
+	assert_int_equal(others.leases, 0);
+	assert_int_equal(ix->nodes.reap(ix, 1014, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(ix->nodes.reap(ix, 1015, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(ix->jobs.take(ix, "k", "b", 1015, 99999, &arena, &got, NULL), UX_OK);
+	assert_int_equal(got.number, number);
+	assert_string_equal(got.reason, "the node a ended");
+	assert_int_equal(ix->jobs.done(ix, number, "a#3", NULL), UX_ECONFLICT);
+	assert_int_equal(ix->nodes.leave(ix, &b, 1016, NULL), UX_OK);
+	assert_int_equal(ix->jobs.take(ix, "k", "c", 1016, 10, &arena, &got, NULL), UX_OK);
+	ix->close(ix);
+}
+
+static void a_second_process_with_a_nodes_name_is_noticed(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	const struct ux_node a = node_at("a", "1", 1000), duplicate = node_at("a", "2", 1003);
+	struct ux_node_others others;
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_int_equal(ix->nodes.seen(ix, &a, &others, NULL), UX_OK);
+	assert_int_equal(ix->nodes.seen(ix, &duplicate, &others, NULL), UX_OK);
+	assert_true(others.duplicate);
+	assert_int_equal(ix->nodes.seen(ix, &duplicate, &others, NULL), UX_OK);
+	assert_false(others.duplicate);
+	assert_int_equal(ix->nodes.seen(ix, &a, &others, NULL), UX_OK);
+	assert_true(others.duplicate);
+	ix->close(ix);
+}
+
+static struct ux_change_batch look(struct ux_index *ix, struct ux_changes *seen,
+				   struct ux_arena *arena)
+{
+	struct ux_change_batch batch;
+	struct ux_error err = UX_ERROR_INIT;
+	if (ix->nodes.poll(ix, seen, arena, &batch, &err) != UX_OK)
+		fail_msg("%s", err.text);
+	assert_true(batch.time_ms > INT64_C(1000) * 1700000000);
+	return batch;
+}
+
+/* Also when an older transaction is still running, whose end comes after that of the change. */
+static void each_change_is_in_one_batch(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	struct ux_db other;
+	struct ux_changes seen = {0};
+	struct ux_add_result r;
+	const char *first[] = {"gnu:a"}, *second[] = {"gnu:b"};
+	UX_ARENA(arena, 1 << 20);
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_int_equal(ux_db_open(&other, database(), NULL), UX_OK);
+	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
+	assert_int_equal(
+		index_add(ix, first, 1, index_candidate(1, UX_QUALITY_LINES, 1), false, &r), UX_OK);
+	struct ux_change_batch batch = look(ix, &seen, &arena);
+	assert_int_equal(batch.n_modules, 1);
+	assert_int_equal(batch.modules[0], r.module);
+	assert_false(batch.everything);
+	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
+	/* a transaction with a lower number than that of the next change, which writes later */
+	const struct ux_sql begin = {"begin", "BEGIN"},
+			    number = {"number", "SELECT txid_current()"}, end = {"end", "COMMIT"},
+			    late = {"late", "INSERT INTO changes (place, module, time) VALUES "
+					    "(txid_current(), 77, 9000000000)"};
+	const struct ux_sql *const steps[] = {&begin, &number, &late, &end};
+	for (size_t i = 0; i < ux_countof(steps); i++) {
+		if (steps[i] == &late) {
+			assert_int_equal(index_add(ix, second, 1,
+						   index_candidate(2, UX_QUALITY_LINES, 1), false,
+						   &r),
+					 UX_OK);
+			batch = look(ix, &seen, &arena);
+			assert_int_equal(batch.n_modules, 1);
+			assert_int_equal(batch.modules[0], r.module);
+			assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
+		}
+		UX_STMT(st, &other, steps[i]);
+		assert_int_equal(ux_stmt_run(&st, NULL, NULL), UX_OK);
+	}
+	batch = look(ix, &seen, &arena);
+	assert_int_equal(batch.n_modules, 1);
+	assert_int_equal(batch.modules[0], 77);
+	assert_int_equal(look(ix, &seen, &arena).n_modules, 0);
+	seen.from = INT64_MAX / 2; /* as of a database that has had more transactions */
+	assert_true(look(ix, &seen, &arena).everything);
+	ux_changes_deinit(&seen);
+	ux_db_close(&other);
+	ix->close(ix);
+}
+
+/* While a file is being removed no row may name it, and afterwards one may. */
+static void a_row_does_not_name_a_blob_that_is_being_removed(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:a"};
+	const struct ux_candidate c = index_candidate(1, UX_QUALITY_LINES, 1);
+	bool mine = false;
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_int_equal(ix->blobs.remove_begin(ix, &c.blob, 1000, &mine, NULL), UX_OK);
+	assert_true(mine);
+	assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_EUNAVAILABLE);
+	assert_int_equal(ix->blobs.removed(ix, &c.blob, 1000, NULL), UX_OK);
+	assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_OK);
+	assert_int_equal(ix->blobs.remove_begin(ix, &c.blob, 2000, &mine, NULL), UX_OK);
+	assert_false(mine); /* a row names it */
+	ix->close(ix);
+}
+
 UX_SQL(test_glob, "SELECT ux_glob(:pattern, :text)");
 
 /* The regular expression of a pattern matches what the pattern does. */
@@ -244,6 +390,10 @@ int main(void)
 		cmocka_unit_test_setup(an_index_of_a_newer_unhex_is_refused_where_it_says_so,
 				       empty),
 		cmocka_unit_test_setup(the_schema_is_made_once, empty),
+		cmocka_unit_test_setup(leases_of_a_dead_node_end, empty),
+		cmocka_unit_test_setup(a_second_process_with_a_nodes_name_is_noticed, empty),
+		cmocka_unit_test_setup(each_change_is_in_one_batch, empty),
+		cmocka_unit_test_setup(a_row_does_not_name_a_blob_that_is_being_removed, empty),
 		cmocka_unit_test_setup(patterns_match_as_in_the_other_database, empty),
 		cmocka_unit_test_setup(text_that_is_not_utf8_is_stored, empty),
 	};

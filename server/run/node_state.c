@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of this server as one node of several. */
+#include "node_state.h"
+
+#include "event_log.h"
+
+enum {
+	SILENT_MS = 5000, /* without an answer of the database, before the log says so */
+};
+
+static void node_log_change(bool now, bool *logged, const char *what, const char *advice)
+{
+	if (now && !*logged)
+		ux_log_line("error", "node", "%s=yes advice=\"%s\"", what, advice);
+	else if (!now && *logged)
+		ux_log_line("info", "node", "%s=no", what);
+	*logged = now;
+}
+
+void ux_node_log(struct ux_server *s, struct ux_node_logged *logged)
+{
+	const struct ux_fleet *f = s->store->fleet;
+	if (!f)
+		return;
+	const struct ux_fleet_status n = ux_fleet_status(f);
+	node_log_change(n.duplicate, &logged->duplicate, "duplicate",
+			"another process has the name of this node; give each a name of its own");
+	node_log_change(n.outdated, &logged->outdated, "outdated",
+			"a later version has changed the index; replace this one");
+	node_log_change(n.silent_ms > SILENT_MS, &logged->silent, "cut_off",
+			"the database of the index does not answer");
+}
+
+enum ux_code ux_node_check(struct ux_server *s, struct ux_error *err)
+{
+	const struct ux_fleet *f = s->store->fleet;
+	if (!f || !ux_fleet_status(f).outdated)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNAVAILABLE,
+			    "a later version of unhex has changed the index so that " UX_VERSION
+			    " cannot use it");
+}
+
+bool ux_node_has_duplicate(struct ux_server *s)
+{
+	const struct ux_fleet *f = s->store->fleet;
+	return f && ux_fleet_status(f).duplicate;
+}
+
+/* A value of the connections to the database, and of those to its replica where there is one. */
+static void node_put_pools(struct ux_out *out, const char *name, const char *type, const char *help,
+			   const uint64_t *values, size_t n)
+{
+	static const char *const pools[] = {"database", "replica"};
+	ux_metric_head(out, name, type, help);
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(out, "%s{pool=\"%s\"} %" PRIu64 "\n", name, pools[i], values[i]);
+}
+
+static void node_put_connections(struct ux_server *s, struct ux_out *out)
+{
+	struct ux_index *ix = s->store->index;
+	struct ux_index_connections of[2];
+	static const struct {
+		const char *name;
+		const char *type;
+		const char *help;
+		size_t at;
+	} all[] = {
+		{"unhex_index_connections", "gauge", "Connections for reads.",
+		 offsetof(struct ux_index_connections, open)},
+		{"unhex_index_connections_used", "gauge", "Of these, those that a thread uses.",
+		 offsetof(struct ux_index_connections, used)},
+		{"unhex_index_waits_total", "counter",
+		 "Times that a thread had to wait for one of them.",
+		 offsetof(struct ux_index_connections, waits)},
+		{"unhex_index_wait_microseconds_total", "counter", "For how long they waited.",
+		 offsetof(struct ux_index_connections, wait_us)},
+		{"unhex_index_round_trips_total", "counter",
+		 "Answers of the database that were waited for.",
+		 offsetof(struct ux_index_connections, round_trips)},
+		{"unhex_index_connected_total", "counter", "Connections that were made.",
+		 offsetof(struct ux_index_connections, connected)},
+		{"unhex_index_refused_total", "counter", "Connections that could not be made.",
+		 offsetof(struct ux_index_connections, refused)},
+	};
+	ix->connections(ix, /* replica= */ false, &of[0]);
+	ix->connections(ix, /* replica= */ true, &of[1]);
+	for (size_t i = 0; i < ux_countof(all); i++) {
+		uint64_t values[2];
+		for (size_t k = 0; k < 2; k++)
+			memcpy(&values[k], (const char *)&of[k] + all[i].at, sizeof(values[k]));
+		node_put_pools(out, all[i].name, all[i].type, all[i].help, values,
+			       of[0].replica ? 2 : 1);
+	}
+	if (of[0].replica)
+		ux_metric_one(out, "unhex_index_replica_up", "gauge",
+			      "Does the replica answer lookups?", of[0].answers);
+}
+
+static void node_put_thousandths(struct ux_out *out, const char *name, const char *help, int64_t ms)
+{
+	ux_metric_head(out, name, "gauge", help);
+	ux_out_fmt(out, "%s %.3f\n", name, (double)ms / 1000);
+}
+
+/* What the node knows of the others, and how it does. */
+static void node_put_fleet(struct ux_server *s, struct ux_out *out)
+{
+	const struct ux_fleet_status n = ux_fleet_status(s->store->fleet);
+	ux_metric_one(out, "unhex_node_duplicate", "gauge",
+		      "Does another process have the name of this node?", n.duplicate);
+	ux_metric_one(out, "unhex_node_outdated", "gauge",
+		      "Has a later version made the index one that this one cannot use?",
+		      n.outdated);
+	ux_metric_one(out, "unhex_node_maintains", "gauge",
+		      "Is this the node that sweeps, expires and merges for all?", n.maintains);
+	ux_metric_one(out, "unhex_nodes", "gauge", "Nodes that share the index and are alive.",
+		      n.alive);
+	ux_metric_one(out, "unhex_node_leases", "gauge", "Jobs that this node has leased.",
+		      n.leases);
+	ux_metric_one(out, "unhex_node_notifications_total", "counter",
+		      "Notifications of changes after which this node polled.", n.notifications);
+	ux_metric_one(out, "unhex_node_polls_total", "counter",
+		      "Polls for changes, with and without a notification.", n.polls);
+	ux_metric_one(out, "unhex_node_polls_failed_total", "counter",
+		      "Polls that the database did not answer.", n.failed_polls);
+	ux_metric_one(out, "unhex_node_changes_total", "counter", "Changes of modules that came.",
+		      n.changes);
+	ux_metric_one(out, "unhex_node_late_changes_total", "counter",
+		      "Of these, those that a poll found without a notification.", n.late);
+	ux_metric_one(out, "unhex_node_resets_total", "counter",
+		      "Polls after which everything in caches counted as changed.", n.resets);
+	node_put_thousandths(out, "unhex_node_silent_seconds",
+			     "Since the last poll that the database answered.", n.silent_ms);
+	node_put_thousandths(out, "unhex_index_replica_lag_seconds",
+			     "Since the last transaction that the replica has; nodes make one in "
+			     "3 seconds. 0: there is none, or it is away.",
+			     n.lag_ms);
+}
+
+void ux_node_metrics(struct ux_server *s, struct ux_out *out)
+{
+	node_put_connections(s, out);
+	if (s->store->fleet)
+		node_put_fleet(s, out);
+}
