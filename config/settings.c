@@ -50,6 +50,9 @@ static const struct ux_setting rows[] = {
 	 "The name of this server among those that share an index: letters, digits, '.', '_' and "
 	 "'-', different for each. Not set: the name of the machine and random digits, which are "
 	 "kept in the file node of the store's folder."},
+	{NULL, "session-key", UX_SETTING_TEXT, AT(session_key), NULL, 0, 0, 0, NULL,
+	 "A file with at least 32 secret bytes, the same at every server behind one address, so that "
+	 "who signs in at one is signed in at all. Not set: a secret that this process makes."},
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
 	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
 	 "if the server listens on a loopback address only, otherwise no one."},

@@ -38,6 +38,7 @@ struct ux_settings {
 	const char *index;         /* NULL: in the folder */
 	const char *index_replica; /* NULL: none */
 	const char *node;          /* NULL: the one in the folder */
+	const char *session_key;   /* file of the secret of sessions; NULL: one of this process */
 	const char *serve_from;    /* folder that is served; NULL: the store in `data` */
 	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */

@@ -32,7 +32,7 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 
 /* --- the gate --------------------------------------------------------------------------------- */
 
-enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err)
+enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struct ux_error *err)
 {
 	const struct ux_cache_opts opts = {.value_size = sizeof(enum ux_ns_reading),
 					   .entries_most = READ_ACCESS_MOST};
@@ -45,6 +45,11 @@ enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err)
 	if (!g->rates || !ux_cache_init(&g->read_access.namespaces, &opts)) {
 		ux_gate_destroy(g);
 		return ux_error_nomem(err);
+	}
+	enum ux_code code = session_key ? ux_sessions_share(&g->sessions, session_key, err) : UX_OK;
+	if (code != UX_OK) {
+		ux_gate_destroy(g);
+		return code;
 	}
 	*ret = g;
 	return UX_OK;

@@ -60,13 +60,20 @@ enum {
 
 #define UX_SESSION_COOKIE "unhex-session"
 
-/* Immutable after ux_sessions_init(). */
+/* Immutable after ux_sessions_init() and ux_sessions_share(). */
 struct ux_sessions {
 	uint8_t secret[UX_SESSION_SECRET];
 	bool ready; /* the secret was generated; otherwise there are no sessions */
 };
 
 void ux_sessions_init(struct ux_sessions *s);
+
+/*
+ * Takes the secret from a file, so that sessions are valid at every server that has the same one.
+ * UX_EINVAL: it has less than UX_SESSION_SECRET bytes, or others may read it.
+ */
+enum ux_code ux_sessions_share(struct ux_sessions *s, const char *path, struct ux_error *err)
+	ux_must;
 
 /* Makes the cookie value for a token. UX_EUNAVAILABLE: there are no sessions. */
 enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, ux_time now,
@@ -152,7 +159,9 @@ struct ux_gate {
 	struct ux_sessions sessions; /* of users of the web pages */
 };
 
-enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err) ux_must;
+/* session_key: the file of ux_sessions_share(); NULL: sessions are valid at this server alone. */
+enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struct ux_error *err)
+	ux_must;
 /* NULL is allowed. */
 void ux_gate_destroy(struct ux_gate *g);
 

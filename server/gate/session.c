@@ -2,12 +2,15 @@
 /* Browser sessions. */
 #include "auth.h"
 
+#include "file.h"
 #include "text.h"
 #include "index.h"
 
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
+#include <errno.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/random.h>
 
 enum {
@@ -18,6 +21,30 @@ enum {
 void ux_sessions_init(struct ux_sessions *s)
 {
 	s->ready = getrandom(s->secret, sizeof(s->secret), 0) == (ssize_t)sizeof(s->secret);
+}
+
+enum ux_code ux_sessions_share(struct ux_sessions *s, const char *path, struct ux_error *err)
+{
+	struct ux_mapping file = {0};
+	struct sha256_ctx ctx;
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return ux_error_os(err, errno, "cannot open %.200s", path);
+	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		return ux_error_set(err, UX_EINVAL,
+				    "session-key %.160s: others may read it; expected mode 0600",
+				    path);
+	UX_TRY(ux_file_map(path, &file, err));
+	size_t size = file.bytes.size;
+	sha256_init(&ctx);
+	sha256_update(&ctx, size, file.bytes.data);
+	sha256_digest(&ctx, sizeof(s->secret), s->secret);
+	ux_file_unmap(&file);
+	s->ready = size >= sizeof(s->secret);
+	return s->ready ? UX_OK
+			: ux_error_set(err, UX_EINVAL,
+				       "session-key %.160s has %zu bytes; expected at least %zu",
+				       path, size, sizeof(s->secret));
 }
 
 static void session_mac_of(const struct ux_sessions *s, struct ux_bytes text,

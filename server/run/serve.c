@@ -327,7 +327,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 			      : ux_first_key(s->store, dir, err);
 	}
 	if (code == UX_OK)
-		code = ux_gate_create(&s->gate, err);
+		code = ux_gate_create(&s->gate, r->settings->session_key, err);
 	if (code == UX_OK && !(s->misses = ux_misses_create()))
 		code = ux_error_nomem(err);
 	if (code == UX_OK)

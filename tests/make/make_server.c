@@ -30,7 +30,7 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	struct ux_http_limits small = {.body_bytes = 8 << 20, .upload_bytes = 1 << 20};
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
-	must(ux_gate_create(&s->server.gate, &err), &err);
+	must(ux_gate_create(&s->server.gate, NULL, &err), &err);
 	s->server.misses = ux_misses_create();
 	must(ux_profile_keeper_create(&s->server.profiles, &s->server, &err), &err);
 	ux_profile_keeper_configure(s->server.profiles, UINT64_C(7) * 24 * 3600 * 1000, 0);

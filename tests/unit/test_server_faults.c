@@ -145,7 +145,7 @@ static const struct {
 static void forget_callers(struct make_server *s)
 {
 	ux_gate_destroy(s->server.gate);
-	assert_int_equal(ux_gate_create(&s->server.gate, NULL), UX_OK);
+	assert_int_equal(ux_gate_create(&s->server.gate, NULL, NULL), UX_OK);
 }
 
 /* Asks as if nothing of the module were in memory. */

@@ -3,6 +3,10 @@
 #include "sweep.h"
 
 #include "auth.h"
+#include "file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char id[] = "0123456789ab";
 
@@ -38,6 +42,31 @@ static void session_of_another_process_or_of_none_is_nothing(void **state)
 	assert_false(reads(&other, text, 1000));
 	assert_false(reads(&none, text, 1000));
 	assert_int_equal(ux_session_make(&none, id, 1000, text, NULL), UX_EUNAVAILABLE);
+}
+
+static void session_is_valid_where_the_same_file_has_the_secret(void **state)
+{
+	(void)state;
+	struct ux_sessions s, other;
+	struct ux_error err = UX_ERROR_INIT;
+	char text[UX_SESSION_TEXT], path[] = "/tmp/unhex-session-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	ux_sessions_init(&s);
+	ux_sessions_init(&other);
+	assert_int_equal(ux_file_write(fd, UX_STR("0123456789abcdef0123456789abcde"), NULL), UX_OK);
+	assert_int_equal(ux_sessions_share(&s, path, &err), UX_EINVAL); /* 31 bytes */
+	assert_non_null(strstr(err.text, "at least 32"));
+	assert_int_equal(ux_file_write(fd, UX_STR("f"), NULL), UX_OK);
+	assert_int_equal(ux_sessions_share(&s, path, NULL), UX_OK);
+	assert_int_equal(ux_sessions_share(&other, path, NULL), UX_OK);
+	assert_int_equal(ux_session_make(&s, id, 1000, text, NULL), UX_OK);
+	assert_true(reads(&other, text, 1000));
+	assert_int_equal(fchmod(fd, 0640), 0);
+	assert_int_equal(ux_sessions_share(&other, path, NULL), UX_EINVAL);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(ux_sessions_share(&other, path, NULL), UX_ENOTFOUND);
+	close(fd);
 }
 
 static void session_with_any_byte_changed_cut_or_added_is_nothing(void **state)
@@ -136,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(session_names_its_key_until_it_ends),
 		UX_TEST(session_of_another_process_or_of_none_is_nothing),
+		UX_TEST(session_is_valid_where_the_same_file_has_the_secret),
 		UX_TEST(session_with_any_byte_changed_cut_or_added_is_nothing),
 		UX_TEST(cookie_is_found_among_others),
 		UX_TEST(only_our_own_pages_are_of_the_same_origin),
