@@ -116,12 +116,13 @@ struct ux_key {
 	unsigned scopes; /* bits of enum ux_scope */
 	const char *description;
 	ux_time created;
-	ux_time expires;   /* 0: never */
-	ux_time revoked;   /* 0: not revoked */
-	ux_time last_used; /* as of the last keys.touch */
-	uint64_t rate;     /* requests a second; 0: the server's setting */
-	uint64_t uploads;  /* open uploads at a time; 0: the server's setting */
-	unsigned tokens;   /* number of tokens; set by keys.list and keys.get */
+	ux_time expires;       /* 0: never */
+	ux_time revoked;       /* 0: not revoked */
+	ux_time last_used;     /* as of the last keys.touch */
+	uint64_t rate;         /* requests a second; 0: the server's setting */
+	uint64_t uploads;      /* open uploads at a time; 0: the server's setting */
+	unsigned tokens;       /* number of tokens; set by keys.list and keys.get */
+	ux_time token_expires; /* by ux_key_check(): of that token; 0: together with the key */
 };
 
 struct ux_key_list {

@@ -464,5 +464,6 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 		return ux_error_set(err, UX_EDENIED, "the token is not known here");
 	UX_TRY(token_check_times(&key, &row, now, err));
 	*ret = key;
+	ret->token_expires = row.expires;
 	return UX_OK;
 }

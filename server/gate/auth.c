@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "hash.h"
 #include "http.h"
+#include "recent.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
@@ -15,6 +16,12 @@ enum {
 	QUEUE_MOST_MS = 30000,  /* debuginfod clients give up after 90 s */
 	NS_ROW_MOST = 64 << 10, /* memory for a namespace's row */
 	READ_ACCESS_MOST = 64   /* namespaces */
+};
+
+/* A read setting, and its age. */
+struct read_access {
+	struct ux_recent recent;
+	enum ux_ns_reading reading;
 };
 
 const struct ux_access ux_access_default = {
@@ -34,7 +41,7 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 
 enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struct ux_error *err)
 {
-	const struct ux_cache_opts opts = {.value_size = sizeof(enum ux_ns_reading),
+	const struct ux_cache_opts opts = {.value_size = sizeof(struct read_access),
 					   .entries_most = READ_ACCESS_MOST};
 	struct ux_gate *g = calloc(1, sizeof(*g));
 	if (!g)
@@ -42,7 +49,8 @@ enum ux_code ux_gate_create(struct ux_gate **ret, const char *session_key, struc
 	pthread_mutex_init(&g->read_access.lock, NULL);
 	ux_sessions_init(&g->sessions);
 	g->rates = ux_rates_create(UX_RATES_MOST);
-	if (!g->rates || !ux_cache_init(&g->read_access.namespaces, &opts)) {
+	bool keys = ux_known_keys_init(&g->keys);
+	if (!keys || !g->rates || !ux_cache_init(&g->read_access.namespaces, &opts)) {
 		ux_gate_destroy(g);
 		return ux_error_nomem(err);
 	}
@@ -60,6 +68,7 @@ void ux_gate_destroy(struct ux_gate *g)
 	if (!g)
 		return;
 	ux_rates_destroy(g->rates);
+	ux_known_keys_deinit(&g->keys);
 	ux_cache_deinit(&g->read_access.namespaces);
 	pthread_mutex_destroy(&g->read_access.lock);
 	free(g);
@@ -67,15 +76,18 @@ void ux_gate_destroy(struct ux_gate *g)
 
 /* --- cache of read settings ------------------------------------------------------------------- */
 
+/* *ret_used: without reading it again. False: it is not known. */
 static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
-			       enum ux_ns_reading *ret)
+			       enum ux_ns_reading *ret, bool *ret_used)
 {
 	pthread_mutex_lock(&r->lock);
-	const enum ux_ns_reading *reading = ux_cache_find(&r->namespaces, ns, now);
-	if (reading)
-		*ret = *reading;
+	struct read_access *found = ux_cache_find(&r->namespaces, ns, now);
+	if (found) {
+		*ret = found->reading;
+		*ret_used = ux_recent_is_used(&found->recent, now);
+	}
 	pthread_mutex_unlock(&r->lock);
-	return reading != NULL;
+	return found != NULL;
 }
 
 /* Failing to add it is not an error: the next request reads it again. */
@@ -83,10 +95,19 @@ static void read_access_add(struct ux_read_access *r, struct ux_bytes ns, int64_
 			    enum ux_ns_reading reading)
 {
 	pthread_mutex_lock(&r->lock);
-	enum ux_ns_reading *at =
-		ux_cache_insert(&r->namespaces, ns, now, now + UX_READ_ACCESS_NS, NULL);
+	struct read_access *at =
+		ux_cache_insert(&r->namespaces, ns, now, now + UX_RECENT_AWAY_NS, NULL);
 	if (at)
-		*at = reading;
+		*at = (struct read_access){.recent = ux_recent_read(now), .reading = reading};
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void read_access_keep(struct ux_read_access *r, struct ux_bytes ns, int64_t now)
+{
+	pthread_mutex_lock(&r->lock);
+	struct read_access *found = ux_cache_find(&r->namespaces, ns, now);
+	if (found)
+		ux_recent_keep(&found->recent, now);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -100,9 +121,14 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
 	UX_ARENA(arena, NS_ROW_MOST);
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_namespace row = {.reading = UX_NS_AS_SERVED};
-	if (read_access_cached(r, ux_bytes_cstr(ns), now, ret))
+	bool used = false, there = read_access_cached(r, ux_bytes_cstr(ns), now, ret, &used);
+	if (used)
 		return UX_OK;
 	enum ux_code code = ix->namespaces.find(ix, ns, &arena, &row, &why);
+	if (code == UX_EUNAVAILABLE && there) {
+		read_access_keep(r, ux_bytes_cstr(ns), now);
+		return UX_OK;
+	}
 	if (code != UX_OK && code != UX_ENOTFOUND) {
 		if (err && err->code == UX_OK)
 			*err = why;
@@ -267,6 +293,18 @@ static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *
 	return UX_OK;
 }
 
+/* Each look into a database is a round trip, and one into a file is not. */
+static enum ux_code auth_find_key(struct ux_request *req, struct ux_bytes token, struct ux_key *ret)
+{
+	const struct ux_server *s = ux_server_of(req);
+	struct ux_index *ix = s->store->index;
+	ux_time now = ux_store_key_now(s->store);
+	return s->store->fleet
+		       ? ux_known_keys_check(&s->gate->keys, ix, token, ux_server_clock_ns(s), now,
+					     &req->arena, ret, &req->err)
+		       : ux_key_check(ix, token, now, &req->arena, ret, &req->err);
+}
+
 static enum ux_code auth_identify(struct ux_request *req, struct ux_response *res,
 				  struct ux_caller *caller)
 {
@@ -278,9 +316,7 @@ static enum ux_code auth_identify(struct ux_request *req, struct ux_response *re
 	bool by_header = auth_bearer_token(req, &token),
 	     by_path = !by_header && req->path_token.size > 0;
 	if (by_header || by_path) {
-		enum ux_code code =
-			ux_key_check(s->store->index, by_path ? req->path_token : token,
-				     ux_store_key_now(s->store), &req->arena, &key, &req->err);
+		enum ux_code code = auth_find_key(req, by_path ? req->path_token : token, &key);
 		if (code != UX_OK)
 			return auth_unauthorized(res, code);
 	} else if (ux_session_key(&s->gate->sessions, s->store->index, req,

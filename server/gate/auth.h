@@ -142,20 +142,43 @@ static inline const struct ux_access *ux_server_access(const struct ux_server *s
 
 /* --- state of the gate ------------------------------------------------------------------------ */
 
-enum {
-	UX_READ_ACCESS_NS = 1000000000 /* changes by another process are seen after a second */
-};
-
-/* Cache of the namespaces' read settings, at most one second old. Any thread. */
+/* Cache of the namespaces' read settings, at most as old as recent.h says. Any thread. */
 struct ux_read_access {
 	pthread_mutex_t lock;       /* guards namespaces */
-	struct ux_cache namespaces; /* enum ux_ns_reading by namespace name */
+	struct ux_cache namespaces; /* by name */
 };
+
+/*
+ * Keys that were read from an index in a database at most a second ago, or ten minutes while it is
+ * away (recent.h). An index in a file costs microseconds, so that changes of keys there are seen at
+ * once. Any thread. Zeroed is closed.
+ */
+struct ux_known_keys {
+	pthread_mutex_t lock; /* guards the rest */
+	struct ux_cache keys; /* by the SHA-256 of a token */
+	uint64_t forgotten;   /* counts calls of ux_known_keys_forget() */
+};
+
+bool ux_known_keys_init(struct ux_known_keys *k) ux_must;
+void ux_known_keys_deinit(struct ux_known_keys *k);
+
+/*
+ * As ux_key_check(), with a key that may be as old as that; its description and namespace live in
+ * the arena. clock_ns: by any monotonic clock.
+ */
+enum ux_code ux_known_keys_check(struct ux_known_keys *k, struct ux_index *ix,
+				 struct ux_bytes token, int64_t clock_ns, ux_time now,
+				 struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
+	ux_must;
+
+/* Keys were changed here: what is known of them is read again. */
+void ux_known_keys_forget(struct ux_known_keys *k);
 
 /* State of the gate. Any thread. */
 struct ux_gate {
 	struct ux_rates *rates;
 	struct ux_read_access read_access;
+	struct ux_known_keys keys;   /* of an index in a database */
 	struct ux_sessions sessions; /* of users of the web pages */
 };
 

@@ -133,6 +133,7 @@ enum ux_code ux_key_admin_rotate(struct ux_request *req, const char *id, int64_t
 		UX_TRY(key_admin_check_power(req, &self, &key));
 	UX_TRY(ux_key_rotate(ix, key.id, overlap_s, &who,
 			     ux_store_key_now(ux_server_of(req)->store), token, &req->err));
+	ux_known_keys_forget(&ux_server_of(req)->gate->keys);
 	return ix->keys.get(ix, key.id, &req->arena, ret, &req->err);
 }
 
@@ -144,6 +145,8 @@ enum ux_code ux_key_admin_revoke(struct ux_request *req, const char *id)
 	UX_TRY(key_admin_self(req, &self));
 	UX_TRY(key_admin_find(req, &self, id, &key));
 	UX_TRY(key_admin_check_scopes(req, &self, key.scopes));
-	return ix->keys.revoke(ix, key.id, &who, ux_store_key_now(ux_server_of(req)->store),
-			       &req->err);
+	enum ux_code code = ix->keys.revoke(ix, key.id, &who,
+					    ux_store_key_now(ux_server_of(req)->store), &req->err);
+	ux_known_keys_forget(&ux_server_of(req)->gate->keys);
+	return code;
 }

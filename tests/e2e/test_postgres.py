@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server whose index is in PostgreSQL: all of what the one in a file does, and what happens while the
 database is away."""
+import hashlib
 import os
 import pathlib
 import signal
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
 from conftest import Server
+from http_api import Api
 from postgres_server import Postgres
 from tool import UNHEX, unhex
 
@@ -50,6 +53,11 @@ def build(tmp_path, name):
     source.write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id=sha1", "-o", tmp_path / name, source], check=True)
     return tmp_path / name
+
+
+def key_id(token):
+    """The beginning of the hash of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()[:12]
 
 
 def address(program):
@@ -100,6 +108,7 @@ def test_an_acknowledged_upload_survives_kill_and_power_cut(server, postgres, tm
 def test_modules_that_are_open_answer_while_the_database_is_away(server, postgres, tmp_path):
     program, other = build(tmp_path, "program"), build(tmp_path, "other")
     assert push(server, program).returncode == 0 and is_named(server, program)
+    assert server.get(f"/v1/symbolize/{identity(program)}?addr=1", server.token)[0] == 200
     postgres.stop()
     try:
         refused = push(server, other, "--retries", "1")
@@ -107,6 +116,12 @@ def test_modules_that_are_open_answer_while_the_database_is_away(server, postgre
         status, _ = server.get(f"/v1/modules/{identity(other)}")
         assert status == 503
         assert server.get("/healthz")[0] == 200
+        # Also when what is known of keys and namespaces is older than the second that it is used for otherwise.
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            assert [server.get(f"/v1/symbolize/{identity(program)}?addr={address(program)}", token)[0]
+                    for token in (None, server.token)] == [200, 200]
+            assert server.get(f"/v1/symbolize/{identity(program)}?addr=1", "ux_" + "a" * 52)[0] == 503  # an unknown one
     finally:
         postgres.start()
     assert push(server, other).returncode == 0
@@ -139,3 +154,33 @@ def test_both_databases_have_the_same_tables_columns_and_indexes(postgres, place
     assert set(theirs) == columns
     found = postgres.query("SELECT indexname FROM pg_indexes WHERE schemaname = 'public'", name)
     assert indexes <= set(found), indexes - set(found)
+
+
+def test_a_key_is_read_once_a_second_and_is_refused_soon_after_it_was_revoked(server, place, postgres, tmp_path):
+    program = build(tmp_path, "program")
+    assert push(server, program).returncode == 0
+    where = ("--data", server.data, "--index", place)
+    first, second = (unhex("key", "create", *where, "--scopes", "read").stdout.strip() for _ in range(2))
+    path = f"/v1/symbolize/{identity(program)}?addr={address(program)}"
+    name = place.split("///")[1].split("?")[0]
+
+    def transactions():
+        time.sleep(1.5)  # until a connection has written its statistics
+        return int(postgres.query(f"SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '{name}'")[0])
+
+    before = transactions()
+    for _ in range(600):
+        assert server.get(path, first)[0] == 200
+    assert transactions() - before < 300
+    assert server.get(path, second)[0] == 200
+    # By another process, which this server does not hear of.
+    assert unhex("key", "revoke", key_id(second), *where).returncode == 0
+    end = time.monotonic() + 10
+    while server.get(path, second)[0] == 200:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert server.get(path, second)[0] == 401
+    # By this server: at once.
+    assert server.get(path, first)[0] == 200
+    assert Api(server)("DELETE", f"/v1/keys/{key_id(first)}")[0] in (200, 204)
+    assert server.get(path, first)[0] == 401

@@ -6,6 +6,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "profile_keeper.h"
+#include "recent.h"
 #include "viewer.h"
 
 #include <jansson.h>
@@ -75,7 +76,7 @@ static void put_namespace(struct world *w, struct ux_namespace ns)
 	ns.upstreams = "*";
 	ns.description = "";
 	assert_int_equal(ix->namespaces.put(ix, &ns, &tester, 1000, NULL), UX_OK);
-	w->now_ns += UX_READ_ACCESS_NS; /* what was remembered is over */
+	w->now_ns += UX_RECENT_NS; /* what was remembered is over */
 }
 
 static void announce(struct world *w, const char *token, const char *id, char *uid)
