@@ -11,6 +11,8 @@ struct serve_values {
 	const char *listen;
 	const char *data;
 	const char *index;
+	const char *blobs;
+	const char *s3_endpoint;
 	const char *replica;
 	const char *node;
 	const char *serve_from;
@@ -32,12 +34,16 @@ static const struct ux_option serve_options[] = {
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"index", 0, UX_OPTION_TEXT, offsetof(struct serve_values, index), "URL",
 	 "keep the index in a database, postgres://HOST/NAME [a file in the folder]"},
+	{"blobs", 0, UX_OPTION_TEXT, offsetof(struct serve_values, blobs), "URL",
+	 "keep files in a bucket, s3://BUCKET/PREFIX [the folder]"},
+	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(struct serve_values, s3_endpoint), "URL",
+	 "server of the bucket [Amazon's]; keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
 	{"index-replica", 0, UX_OPTION_TEXT, offsetof(struct serve_values, replica), "URL",
 	 "look modules up in a replica of that database"},
 	{"node", 0, UX_OPTION_TEXT, offsetof(struct serve_values, node), "NAME",
 	 "name of this server among those with the same index [machine and random digits]"},
 	{"serve-from", 0, UX_OPTION_TEXT, offsetof(struct serve_values, serve_from), "DIR",
-	 "serve this folder of unhex clone as it is, without a store and keys"},
+	 "serve this folder of unhex clone, or s3://BUCKET/PREFIX, as it is, without a store and keys"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
 	 "who may read without a key: open (everyone), keyed (no one), auto (open on loopback) [auto]",
 	 "open keyed auto"},
@@ -64,6 +70,8 @@ static const struct {
 	{"listen", "--listen", offsetof(struct serve_values, listen)},
 	{"data", "--data", offsetof(struct serve_values, data)},
 	{"index", "--index", offsetof(struct serve_values, index)},
+	{"blobs", "--blobs", offsetof(struct serve_values, blobs)},
+	{"s3-endpoint", "--s3-endpoint", offsetof(struct serve_values, s3_endpoint)},
 	{"index-replica", "--index-replica", offsetof(struct serve_values, replica)},
 	{"node", "--node", offsetof(struct serve_values, node)},
 	{"serve-from", "--serve-from", offsetof(struct serve_values, serve_from)},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_folder.h"
 
+#include "serve.h"
+
 #include <stdlib.h>
 
 const char *ux_config_file(const char *option)
@@ -21,6 +23,8 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 	if (ret->index && !ux_index_is_url(ret->index))
 		return ux_error_set(err, UX_EINVAL, "--index %.100s; expected postgres://HOST/NAME",
 				    ret->index);
+	ret->blobs = values->blobs ? values->blobs : ret->settings->blobs;
+	ret->s3_endpoint = values->s3_endpoint ? values->s3_endpoint : ret->settings->s3_endpoint;
 	const char *chosen = values->data ? values->data : ret->settings->data;
 	if (!chosen)
 		return ux_store_default_dir(&ret->dir, err);
@@ -30,7 +34,11 @@ enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_f
 
 struct ux_store_place ux_folder_place(const struct ux_folder *f)
 {
-	return (struct ux_store_place){.dir = f->dir, .index = f->index};
+	struct ux_store_place place = ux_store_place_of(f->settings, f->dir);
+	place.index = f->index;
+	place.blobs = f->blobs;
+	place.s3_endpoint = f->s3_endpoint;
+	return place;
 }
 
 void ux_folder_deinit(struct ux_folder *f)

@@ -12,6 +12,8 @@
 struct ux_folder_values {
 	const char *data;
 	const char *index;
+	const char *blobs;
+	const char *s3_endpoint;
 	const char *config;
 };
 
@@ -21,14 +23,20 @@ struct ux_folder_values {
 	 "the server's folder [as configured, else $XDG_DATA_HOME/unhex]"}, \
 	{"index", 0, UX_OPTION_TEXT, offsetof(values, member.index), "URL", \
 	 "the database of its index, postgres://HOST/NAME [as configured, else a file in the folder]"}, \
+	{"blobs", 0, UX_OPTION_TEXT, offsetof(values, member.blobs), "URL", \
+	 "the bucket of its files, s3://BUCKET/PREFIX [as configured, else the folder]"}, \
+	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(values, member.s3_endpoint), "URL", \
+	 "server of the bucket [as configured, else Amazon's]"}, \
 	{"config", 'c', UX_OPTION_TEXT, offsetof(values, member.config), "FILE", \
 	 "the server's configuration, which may name its folder [$UNHEX_CONFIG]"}
 /* clang-format on */
 
 /* The selected store. */
 struct ux_folder {
-	char *dir;                    /* malloc'ed */
-	const char *index;            /* NULL: a file in the folder */
+	char *dir;         /* malloc'ed */
+	const char *index; /* NULL: a file in the folder */
+	const char *blobs; /* NULL: in the folder */
+	const char *s3_endpoint;
 	struct ux_settings *settings; /* of the configuration file, or the defaults */
 };
 

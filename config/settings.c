@@ -11,6 +11,7 @@ enum {
 
 static const char *const readings[] = {"auto", "open", "keyed", NULL};
 static const char *const formats[] = {"text", "json", NULL};
+static const char *const s3_styles[] = {"path", "host", NULL};
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
 #define MS(seconds) (UINT64_C(1000) * (seconds))
@@ -33,7 +34,8 @@ static const struct ux_setting rows[] = {
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
 	 "The folder of the store. Not set: $XDG_DATA_HOME/unhex."},
 	{NULL, "serve-from", UX_SETTING_TEXT, AT(serve_from), NULL, 0, 0, 0, NULL,
-	 "A folder that unhex clone has made, which is served instead of a store of its own: nothing "
+	 "A folder that unhex clone has made, or a bucket (s3://BUCKET/PREFIX, with the settings s3-*), "
+	 "which is served instead of a store of its own: nothing "
 	 "is written to it, there are no keys and no uploads, and what the server needs besides is in "
 	 "a temporary folder that goes with it. Not together with data."},
 	{NULL, "serve-from-key", UX_SETTING_TEXT, AT(serve_from_key), NULL, 0, 0, 0, NULL,
@@ -43,6 +45,35 @@ static const struct ux_setting rows[] = {
 	 "The database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the parameters that "
 	 "libpq knows (passfile=FILE has the password). Not set: a file in the folder of the "
 	 "store."},
+	{NULL, "blobs", UX_SETTING_TEXT, AT(blobs), NULL, 0, 0, 0, NULL,
+	 "The bucket of all uploaded and extracted files: s3://BUCKET or s3://BUCKET/PREFIX. The folder "
+	 "of the store then has copies alone. Not set: the folder of the store."},
+	{NULL, "blob-cache", UX_SETTING_BYTES, AT(blob_cache), "10G", 0, G(UINT64_C(1) << 20), 0,
+	 NULL,
+	 "Bytes of copies of files of the bucket that are kept in the folder cache of the store's "
+	 "folder; 0: no limit."},
+	{NULL, "blob-parts", UX_SETTING_BYTES, AT(blob_parts), "4M", 0, G(UINT64_C(1) << 20), 0,
+	 NULL,
+	 "Compressed bytes of one GSYM in the bucket that requests for addresses fetch in parts, as "
+	 "they need them. When more are needed, the whole file is fetched, once for all. 0: it is "
+	 "always fetched as a whole."},
+	{NULL, "s3-endpoint", UX_SETTING_TEXT, AT(s3_endpoint), NULL, 0, 0, 0, NULL,
+	 "URL of the server of the bucket. Not set: that of Amazon for the region."},
+	{NULL, "s3-region", UX_SETTING_TEXT, AT(s3_region), NULL, 0, 0, 0, NULL,
+	 "Region of the bucket. Not set: AWS_REGION or AWS_DEFAULT_REGION of the environment, or "
+	 "us-east-1."},
+	{NULL, "s3-keys", UX_SETTING_TEXT, AT(s3_keys), NULL, 0, 0, 0, NULL,
+	 "File of the bucket's access keys, with aws_access_key_id and aws_secret_access_key as in "
+	 "the section [default] of AWS's files. Not set: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
+	 "and AWS_SESSION_TOKEN of the environment."},
+	{NULL, "s3-ca", UX_SETTING_TEXT, AT(s3_cafile), NULL, 0, 0, 0, NULL,
+	 "PEM file of the roots that are trusted for the endpoint. Not set: the system's."},
+	{NULL, "s3-style", UX_SETTING_CHOICE, AT(s3_style), "path", 0, 0, 0, s3_styles,
+	 "Where the bucket's name is in URLs. path: https://HOST/BUCKET; host: https://BUCKET.HOST, "
+	 "which some of Amazon's regions demand."},
+	{NULL, "s3-public-endpoint", UX_SETTING_TEXT, AT(s3_public_endpoint), NULL, 0, 0, 0, NULL,
+	 "URL of the bucket's server as clients reach it, for presigned URLs. Not set: "
+	 "s3-endpoint."},
 	{NULL, "index-replica", UX_SETTING_TEXT, AT(index_replica), NULL, 0, 0, 0, NULL,
 	 "A physical replica of that database, from which modules are looked up to answer requests. "
 	 "While it cannot be reached, the database is used."},

@@ -18,6 +18,11 @@ enum ux_log_format {
 	UX_LOG_JSON,
 };
 
+enum {
+	UX_S3_STYLE_PATH,
+	UX_S3_STYLE_HOST,
+};
+
 enum ux_log_level {
 	UX_LOG_ERROR,
 	UX_LOG_WARNING,
@@ -38,8 +43,17 @@ struct ux_settings {
 	const char *index;         /* NULL: in the folder */
 	const char *index_replica; /* NULL: none */
 	const char *node;          /* NULL: the one in the folder */
-	const char *session_key;   /* file of the secret of sessions; NULL: one of this process */
-	const char *serve_from;    /* folder that is served; NULL: the store in `data` */
+	const char *blobs;         /* "s3://BUCKET"; NULL: in the folder */
+	const char *s3_endpoint;
+	const char *s3_public_endpoint;
+	const char *s3_region;
+	const char *s3_keys;
+	const char *s3_cafile;
+	unsigned s3_style;       /* UX_S3_STYLE_PATH or _HOST */
+	uint64_t blob_parts;     /* bytes; 0: blobs are fetched as a whole */
+	uint64_t blob_cache;     /* bytes of copies of a bucket; 0: no limit */
+	const char *session_key; /* file of the secret of sessions; NULL: one of this process */
+	const char *serve_from;  /* folder that is served; NULL: the store in `data` */
 	const char *serve_from_key;
 	unsigned reading;       /* enum ux_reading */
 	unsigned metrics;       /* enum ux_reading: of the counters of the whole server */

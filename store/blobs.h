@@ -253,6 +253,33 @@ enum ux_code ux_blobs_fs_open_cache(struct ux_blobs **ret, const char *dir, stru
 enum ux_code ux_blobs_fs_link(struct ux_blobs *from, struct ux_blobs *to,
 			      const struct ux_blob_hash *hash, struct ux_error *err) ux_must;
 
+struct ux_s3_options;
+
+/*
+ * Blobs in a bucket: PREFIX/blobs/aa/HASH, and PREFIX/uploads/UID/OFFSET for what was received of
+ * unfinished uploads. Copies of blobs, at most cache_bytes (0: no limit), and what this node
+ * receives are in the folder dir, which is created. No request is sent.
+ */
+enum ux_code ux_blobs_s3_open(struct ux_blobs **ret, const struct ux_s3_options *bucket,
+			      const char *dir, uint64_t cache_bytes, struct ux_error *err) ux_must;
+
+enum {
+	UX_BLOBS_PATH_MOST = 512 /* bytes of a path in a bucket, with its NUL */
+};
+
+/*
+ * From now on so many bytes of the frames of one GSYM are fetched in parts before it is fetched as
+ * a whole; 0, as it is after opening: always as a whole.
+ */
+void ux_blobs_s3_set_parts(struct ux_blobs *b, uint64_t packed_most);
+
+/* Writes the path of a blob. False: it has none of its own. Any thread. */
+typedef bool ux_blobs_path_fn(void *ctx, const struct ux_blob_hash *hash,
+			      char path[UX_BLOBS_PATH_MOST]);
+
+/* From now on blobs of a bucket that is only read have these paths under its prefix. */
+void ux_blobs_s3_name(struct ux_blobs *b, ux_blobs_path_fn *path, void *ctx);
+
 /* Opens a blob of the lower place of an overlay; -1: it does not have it. Any thread. */
 typedef int ux_blobs_lower_fn(void *ctx, const struct ux_blob_hash *hash);
 

@@ -3,6 +3,7 @@
 #include "store.h"
 
 #include "clock.h"
+#include "s3_client.h"
 #include "text.h"
 
 #include <errno.h>
@@ -122,6 +123,67 @@ static enum ux_code store_open_limited(struct ux_store *s, const struct ux_store
 	return UX_OK;
 }
 
+/* The bucket need not answer now: what is in the cache is served meanwhile. */
+static enum ux_code store_open_bucket(struct ux_store *s, const struct ux_store_place *place,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *cache = NULL;
+	const struct ux_s3_options bucket = {.place = place->blobs,
+					     .endpoint = place->s3_endpoint,
+					     .public_endpoint = place->s3_public_endpoint,
+					     .region = place->s3_region,
+					     .keys = place->s3_keys,
+					     .cafile = place->s3_cafile,
+					     .host_style = place->s3_host_style};
+	if (asprintf(&cache, "%s/cache", place->dir) < 0) {
+		cache = NULL;
+		return ux_error_nomem(err);
+	}
+	UX_TRY(ux_blobs_s3_open(&s->blobs, &bucket, cache, place->blob_cache, err));
+	ux_blobs_s3_set_parts(s->blobs, place->blob_parts);
+	return UX_OK;
+}
+
+/*
+ * Number by which an index remembers where its blobs are; 0: in the folder. An index that is opened
+ * with another place would count all its blobs as lost.
+ */
+static int64_t store_blobs_number(const char *place)
+{
+	int64_t number = 0;
+	if (!place)
+		return 0;
+	struct ux_bytes text = ux_bytes_cstr(place);
+	while (text.size > 0 && text.data[text.size - 1] == '/')
+		text.size--;
+	struct ux_blob_hash hash = ux_blob_hash_of(text);
+	memcpy(&number, hash.bytes, sizeof(number));
+	return number | 1;
+}
+
+static enum ux_code store_check_blobs(struct ux_store *s, const char *blobs, struct ux_error *err)
+{
+	int64_t mine = store_blobs_number(blobs), stored = 0;
+	UX_TRY(s->index->number_get(s->index, UX_STORE_BLOBS_PLACE, &stored, err));
+	if (stored == mine)
+		return UX_OK;
+	if (stored == 0)
+		return s->index->number_put(s->index, UX_STORE_BLOBS_PLACE, mine, err);
+	return ux_error_set(err, UX_ECONFLICT, "the blobs of this index are in another %s",
+			    blobs ? "bucket, or under another prefix"
+				  : "place: a bucket, which the setting blobs names");
+}
+
+static enum ux_code store_open_blobs(struct ux_store *s, const struct ux_store_place *place,
+				     struct ux_error *err)
+{
+	UX_TRY(store_check_blobs(s, place->blobs, err));
+	UX_TRY(place->blobs ? store_open_bucket(s, place, err)
+			    : ux_blobs_fs_open(&s->blobs, place->dir, err));
+	s->blobs->room = &s->room;
+	return UX_OK;
+}
+
 static enum ux_code store_open_all(struct ux_store *s, const struct ux_store_place *place,
 				   struct ux_error *err)
 {
@@ -129,9 +191,7 @@ static enum ux_code store_open_all(struct ux_store *s, const struct ux_store_pla
 	UX_TRY(store_lock_folder(s, place->dir, err));
 	UX_TRY(store_check_finished(place, err));
 	UX_TRY(store_open_limited(s, place, err));
-	UX_TRY(ux_blobs_fs_open(&s->blobs, place->dir, err));
-	s->blobs->room = &s->room;
-	return UX_OK;
+	return store_open_blobs(s, place, err);
 }
 
 enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err)
@@ -260,7 +320,7 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const struct ux_store_plac
 	if (code == UX_OK)
 		code = store_open_limited(s, place, err);
 	if (code == UX_OK)
-		code = ux_blobs_fs_open(&s->blobs, place->dir, err);
+		code = store_open_blobs(s, place, err);
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)

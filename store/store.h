@@ -166,16 +166,28 @@ enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct 
 
 /* Where a store is. */
 struct ux_store_place {
-	const char *dir;     /* the folder: blobs, and the index where it has no place of its own */
-	const char *index;   /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
-	const char *node;    /* name of this node; NULL: the one in the folder */
+	/* the folder: blobs and the index where they have no place of their own, else copies */
+	const char *dir;
+	const char *index; /* URL of a PostgreSQL database (db.h); NULL: a file in the folder */
+	const char *node;  /* name of this node; NULL: the one in the folder */
+	const char *blobs; /* "s3://BUCKET/PREFIX"; NULL: in the folder */
+	/* how the bucket is used: as of struct ux_s3_options */
+	const char *s3_endpoint;
+	const char *s3_public_endpoint;
+	const char *s3_region;
+	const char *s3_keys;
+	const char *s3_cafile;
+	bool s3_host_style;
+	uint64_t blob_parts; /* as of ux_blobs_s3_set_parts() */
+	uint64_t blob_cache; /* bytes of copies of the bucket's blobs in the folder; 0: no limit */
 	const char *replica; /* URL of a replica of that database; NULL: there is none */
 };
 
 /*
- * Opens a store for serving. Jobs that were leased by a server that crashed are released.
- * UX_ECONFLICT: another server holds the folder. UX_EUNAVAILABLE: the database of the index cannot
- * be reached.
+ * Opens a store for serving. Jobs that were leased by a server that crashed are released. With an
+ * index in a database, it takes part in the fleet of its nodes. UX_ECONFLICT: another server holds
+ * the folder, or the index belongs to blobs of another place. UX_EUNAVAILABLE: the database of the
+ * index cannot be reached.
  */
 enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *place,
 			      struct ux_error *err) ux_must;
@@ -465,6 +477,9 @@ struct ux_backup_sum {
 	uint64_t pruned;   /* blobs that only an earlier copy in the folder had */
 	uint64_t problems; /* lost and damaged blobs, which the copy does not have */
 };
+
+/* The name of the stored number that says where the blobs of an index are. */
+#define UX_STORE_BLOBS_PLACE "blobs-place"
 
 /* The name of an index that is not complete yet. A folder that has only that is no store. */
 #define UX_STORE_UNFINISHED "index.sqlite.new"

@@ -241,6 +241,8 @@ static enum ux_code backup_run(struct backup *b, struct ux_error *err)
 	UX_TRY(backup_path(b, UX_STORE_UNFINISHED, path, err));
 	UX_TRY(b->from_index->copy(b->from_index, path, err));
 	UX_TRY(ux_index_open(&b->copy, path, err));
+	/* The blobs of the copy are in its folder, wherever the store's are. */
+	UX_TRY(b->copy->number_put(b->copy, UX_STORE_BLOBS_PLACE, 0, err));
 	UX_TRY(backup_rows(b, err));
 	UX_TRY(backup_publish(b, err));
 	return backup_prune(b, err);

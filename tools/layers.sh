@@ -51,7 +51,7 @@ BEGIN {
 		"server/profiles"
 	allow["server/pages"] = "crash base id names net store profile server/core server/gate server/symbolize server/modules " \
 		"server/profiles server/crawl server/upstream"
-	allow["server/run"] = "base config id manifest net store server/core server/gate server/symbolize server/upload " \
+	allow["server/run"] = "base config id manifest net s3 store server/core server/gate server/symbolize server/upload " \
 		"server/upstream server/modules server/crawl server/protocols server/profiles server/pages otlp"
 	# the command
 	allow["cli"] = "crash base id names wire object cubin gsym extract config net store fetch push clone manifest agent repo crawl split profile record otlp sandbox server/run"

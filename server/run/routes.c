@@ -13,6 +13,7 @@
 #include "pages.h"
 #include "profile_keeper.h"
 #include "profiles.h"
+#include "serve.h"
 #include "symbolize.h"
 #include "upload.h"
 #include "upstreams.h"
@@ -328,6 +329,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	metrics_put_index(req);
 	ux_node_metrics(s, &req->out);
 	metrics_put_disk(req);
+	ux_bucket_metrics(s->store->blobs, &req->out);
 	metrics_put_crawl(s, &req->out);
 	if (s->profiles)
 		metrics_put_profiles(s, &req->out);

@@ -15,6 +15,7 @@
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
+#include "s3_client.h"
 #include "misses.h"
 #include "profile_keeper.h"
 #include "upstreams.h"
@@ -313,10 +314,9 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 			       struct ux_served_folder *served, struct ux_error *err)
 {
 	struct ux_server *s = r->server;
-	const struct ux_store_place place = {.dir = dir,
-					     .index = served ? NULL : r->settings->index,
-					     .node = r->settings->node,
-					     .replica = r->settings->index_replica};
+	struct ux_store_place place = ux_store_place_of(r->settings, dir);
+	if (served)
+		place.index = place.blobs = NULL;
 	UX_TRY(ux_store_open_at(s->store, &place, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
@@ -374,6 +374,9 @@ static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd
 	if (s->index && !ux_index_is_url(s->index))
 		return ux_error_set(err, UX_EINVAL, "index %.100s; expected postgres://HOST/NAME",
 				    s->index);
+	if (s->blobs && !ux_s3_is_place(s->blobs))
+		return ux_error_set(err, UX_EINVAL, "blobs %.100s; expected s3://BUCKET/PREFIX",
+				    s->blobs);
 	if (*ret_fd < 0)
 		UX_TRY(ux_http_listen_check(s->listen, err));
 	return s->tls_certificate ? ux_tls_load(s->tls_certificate, s->tls_key, err) : UX_OK;
@@ -394,10 +397,20 @@ static void serve_tune_malloc(void)
 static enum ux_code serve_open_folder(const struct ux_settings *s, struct ux_served_folder **ret,
 				      struct ux_error *err)
 {
-	if (s->data || s->index)
+	if (s->data || s->index || s->blobs)
 		return ux_error_set(err, UX_EINVAL, "serve-from cannot be used with %s",
-				    s->data ? "data" : "index");
-	return ux_served_folder_open(ret, s->serve_from, s->serve_from_key, err);
+				    s->data    ? "data"
+				    : s->index ? "index"
+					       : "blobs");
+	const struct ux_s3_options bucket = {.place = s->serve_from,
+					     .endpoint = s->s3_endpoint,
+					     .region = s->s3_region,
+					     .keys = s->s3_keys,
+					     .cafile = s->s3_cafile,
+					     .host_style = s->s3_style == UX_S3_STYLE_HOST};
+	return ux_served_folder_open(ret, s->serve_from, s->serve_from_key,
+				     ux_s3_is_place(s->serve_from) ? &bucket : NULL, s->blob_cache,
+				     err);
 }
 
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,

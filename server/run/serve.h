@@ -31,6 +31,9 @@ enum ux_code ux_first_key(struct ux_store *store, const char *dir, struct ux_err
 
 #define UX_FIRST_KEY_FILE "admin-key"
 
+/* The place of a store whose folder is dir; valid as long as both. */
+struct ux_store_place ux_store_place_of(const struct ux_settings *s, const char *dir);
+
 /* --- settings that change while the server runs ----------------------------------------------- */
 
 /* The parts of a running server that settings are applied to. Used only by the main thread. */
@@ -54,6 +57,9 @@ void ux_settings_apply(struct ux_running *r);
  */
 void ux_reload(struct ux_running *r);
 
+/* Writes metrics of the bucket that has the blobs; nothing where there is none. Any thread. */
+void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out);
+
 /* Milliseconds as seconds, rounded up. */
 static inline unsigned ux_seconds_of(uint64_t ms)
 {
@@ -70,15 +76,19 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 /* Frees all access settings. No request may be served any more. */
 void ux_access_forget(struct ux_server *s);
 
+struct ux_s3_options;
+
 /* A folder of symbols that is served without a store of its own (docs/clone.md). */
 struct ux_served_folder;
 
 /*
  * Reads the manifest of a folder and makes a temporary folder for its index. key: a public key of
  * minisign, a file or its text, that must have signed the manifest; NULL: none need have. Codes:
- * those of ux_manifest_read() and ux_minisign_verify().
+ * those of ux_manifest_read() and ux_minisign_verify(). bucket: it is there, and not at path;
+ * copies of at most cache_bytes of its objects are in the temporary folder. NULL: it is at path.
  */
 enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
+				   const struct ux_s3_options *bucket, uint64_t cache_bytes,
 				   struct ux_error *err) ux_must;
 
 /* Removes the temporary folder. The store must be closed. NULL is allowed. */

@@ -8,6 +8,7 @@
 #include "event_log.h"
 #include "manifest.h"
 #include "minisign.h"
+#include "s3_client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,9 @@ enum {
 };
 
 struct ux_served_folder {
-	int dir; /* of the objects */
+	int dir;                 /* of the objects; -1: they are in a bucket */
+	struct ux_blobs *bucket; /* NULL: they are in a folder */
+	bool attaching;          /* what the manifest has counts as being there */
 	struct ux_manifest manifest;
 	struct ux_entries_by_hash by_hash;
 	char *scratch; /* of the index; malloc'ed */
@@ -37,6 +40,9 @@ void ux_served_folder_close(struct ux_served_folder *f)
 {
 	if (!f)
 		return;
+	/* Its copies are in the folder that goes with it. */
+	if (f->bucket)
+		f->bucket->close(f->bucket);
 	if (f->scratch)
 		(void)nftw(f->scratch, served_remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 	free(f->scratch);
@@ -72,6 +78,15 @@ static enum ux_code served_map(const struct ux_served_folder *f, const char *nam
 				      name, most);
 }
 
+static enum ux_code served_take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	if (bytes.size > UX_MANIFEST_SIZE_MOST - out->size)
+		return ux_error_set(err, UX_ELIMIT, "serve-from: the manifest is too large");
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
 /* The name of a file, or the key itself. */
 static enum ux_code served_read_key(const char *text, struct ux_minisign_public *ret,
 				    struct ux_error *err)
@@ -94,6 +109,31 @@ static enum ux_code served_verify(const struct ux_served_folder *f, struct ux_by
 	UX_TRY(served_read_key(key, &public_key, err));
 	UX_TRY(served_map(f, UX_MANIFEST_SIGNATURE, UX_MINISIGN_FILE_MOST, &signature, err));
 	return ux_minisign_verify(&public_key, manifest, signature.bytes, err);
+}
+
+/* The manifest of a bucket, and its signature, if a key has to be in it. */
+static enum ux_code served_read_bucket(struct ux_served_folder *f,
+				       const struct ux_s3_options *where, const char *key,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out signature = {0};
+	struct ux_minisign_public public_key;
+	struct ux_s3 *s3 = NULL;
+	UX_TRY(ux_s3_open(&s3, where, err));
+	enum ux_code code = ux_s3_get(s3, UX_MANIFEST_NAME, 0, UINT64_MAX, served_take, &text, err);
+	if (code == UX_OK && key)
+		code = ux_s3_get(s3, UX_MANIFEST_SIGNATURE, 0, UINT64_MAX, served_take, &signature,
+				 err);
+	ux_s3_close(s3);
+	UX_TRY(code);
+	if (key) {
+		UX_TRY(served_read_key(key, &public_key, err));
+		UX_TRY(ux_minisign_verify(&public_key, ux_out_bytes(&text),
+					  ux_out_bytes(&signature), err));
+	}
+	UX_TRY(ux_manifest_read(ux_out_bytes(&text), &f->manifest, err));
+	return ux_entries_by_hash_make(&f->manifest, &f->by_hash, err);
 }
 
 static enum ux_code served_read(struct ux_served_folder *f, const char *path, const char *key,
@@ -123,7 +163,32 @@ static enum ux_code served_make_scratch(struct ux_served_folder *f, struct ux_er
 	return code;
 }
 
+static bool served_path(void *ctx, const struct ux_blob_hash *hash, char path[UX_BLOBS_PATH_MOST])
+{
+	const struct ux_served_folder *f = ctx;
+	size_t i = ux_entries_by_hash_find(&f->by_hash, hash->bytes);
+	if (i == f->by_hash.n)
+		return false;
+	(void)snprintf(path, UX_BLOBS_PATH_MOST, "%s", f->by_hash.items[i]->path);
+	return true;
+}
+
+static enum ux_code served_open_bucket(struct ux_served_folder *f,
+				       const struct ux_s3_options *where, uint64_t cache_bytes,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *cache = NULL;
+	if (asprintf(&cache, "%s/cache", f->scratch) < 0) {
+		cache = NULL;
+		return ux_error_nomem(err);
+	}
+	UX_TRY(ux_blobs_s3_open(&f->bucket, where, cache, cache_bytes, err));
+	ux_blobs_s3_name(f->bucket, served_path, f);
+	return UX_OK;
+}
+
 enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *path, const char *key,
+				   const struct ux_s3_options *bucket, uint64_t cache_bytes,
 				   struct ux_error *err)
 {
 	struct ux_served_folder *f = calloc(1, sizeof(*f));
@@ -131,9 +196,12 @@ enum ux_code ux_served_folder_open(struct ux_served_folder **ret, const char *pa
 		return ux_error_nomem(err);
 	f->dir = -1;
 	ux_manifest_init(&f->manifest);
-	enum ux_code code = served_read(f, path, key, err);
+	enum ux_code code =
+		bucket ? served_read_bucket(f, bucket, key, err) : served_read(f, path, key, err);
 	if (code == UX_OK)
 		code = served_make_scratch(f, err);
+	if (code == UX_OK && bucket)
+		code = served_open_bucket(f, bucket, cache_bytes, err);
 	if (code != UX_OK) {
 		ux_served_folder_close(f);
 		return code;
@@ -147,6 +215,14 @@ static int served_open_blob(void *ctx, const struct ux_blob_hash *hash)
 {
 	const struct ux_served_folder *f = ctx;
 	size_t i = ux_entries_by_hash_find(&f->by_hash, hash->bytes);
+	int fd = -1;
+	uint64_t size = 0;
+	if (i < f->by_hash.n && f->bucket) {
+		enum ux_code code = f->attaching
+					    ? ux_file_temporary(&fd, NULL)
+					    : f->bucket->open(f->bucket, hash, &fd, &size, NULL);
+		return code == UX_OK ? fd : -1;
+	}
 	return i == f->by_hash.n ? -1
 				 : openat(f->dir, f->by_hash.items[i]->path,
 					  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -218,5 +294,9 @@ enum ux_code ux_served_folder_attach(struct ux_served_folder *f, struct ux_store
 	struct ux_blobs *overlay = NULL;
 	UX_TRY(ux_blobs_overlay_open(&overlay, s->blobs, served_open_blob, f, err));
 	s->blobs = overlay;
-	return served_add_all(f, s, err);
+	/* To look at each object of a bucket would fetch them all. */
+	f->attaching = f->bucket != NULL;
+	enum ux_code code = served_add_all(f, s, err);
+	f->attaching = false;
+	return code;
 }
