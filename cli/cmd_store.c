@@ -4,28 +4,9 @@
 
 #include "id.h"
 #include "json_out.h"
-#include "output.h"
-#include "store.h"
-#include "store_folder.h"
+#include "store_job.h"
 #include "text.h"
 #include "index.h"
-
-struct store_values {
-	struct ux_folder_values folder;
-	const char *ns;
-	bool repair;
-	bool dry_run;
-	bool create;
-	const char *keep_days;
-	unsigned grace_days;
-	uint64_t cache_bytes;
-	const char *quota;
-	const char *modules;
-	const char *reading;
-	const char *upstreams;
-	bool copy;
-	bool json;
-};
 
 static const struct ux_option store_options[] = {
 	UX_FOLDER_OPTIONS(struct store_values, folder),
@@ -55,6 +36,10 @@ static const struct ux_option store_options[] = {
 	 "limit: upstreams that missing files are fetched from, in order: a,b; all; none"},
 	{"copy", 0, UX_OPTION_FLAG, offsetof(struct store_values, copy), NULL,
 	 "backup, restore: copy files even where links to them would do"},
+	{"to-index", 0, UX_OPTION_TEXT, offsetof(struct store_values, to_index), "URL",
+	 "migrate: the database of the new index, postgres://HOST/NAME [a file in the new folder]"},
+	{"to-blobs", 0, UX_OPTION_TEXT, offsetof(struct store_values, to_blobs), "URL",
+	 "migrate: the bucket of the new store's files, s3://BUCKET/PREFIX [the new folder]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
 	 "one object a line"},
 };
@@ -64,17 +49,6 @@ enum {
 	DAYS_MOST = 36500,
 	GARBAGE_S = DAY_S, /* blobs without a module are removed only if they are older than this */
 	LIST_BUDGET = 64 << 20
-};
-
-/* The state of the command. */
-struct store_job {
-	struct ux_store store;
-	bool open;
-	const struct store_values *values;
-	char **operands;         /* after the verb */
-	struct ux_folder folder; /* of the server */
-	struct ux_out out;
-	int status;
 };
 
 static void store_job_deinit(struct store_job *job)
@@ -418,89 +392,22 @@ static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 	return ix->namespaces.put(ix, &ns, &store_actor, ux_store_now(&job->store), err);
 }
 
-/* backup and restore */
-
-static void store_backup_report(void *ctx, const char *hash, const char *words)
-{
-	struct store_job *job = ctx;
-	job->status = UX_EXIT_SOME;
-	if (job->values->json) {
-		struct ux_json j = ux_json_make(&job->out);
-		ux_json_object_begin(&j);
-		ux_json_key_cstr(&j, "sha256", hash);
-		ux_json_key_cstr(&j, "reason", words);
-		ux_json_object_end(&j);
-		ux_out_u8(&job->out, '\n');
-		return;
-	}
-	ux_out_fmt(&job->out, "%s  ", hash);
-	ux_text(&job->out, ux_bytes_cstr(words));
-	ux_out_u8(&job->out, '\n');
-}
-
-static void store_backup_sum(struct store_job *job, const struct ux_backup_sum *sum)
-{
-	if (job->values->json) {
-		struct ux_json j = ux_json_make(&job->out);
-		ux_json_object_begin(&j);
-		ux_json_key_u64(&j, "blobs", sum->blobs);
-		ux_json_key_u64(&j, "bytes", sum->bytes);
-		ux_json_key_u64(&j, "linked", sum->linked);
-		ux_json_key_u64(&j, "copied", sum->copied);
-		ux_json_key_u64(&j, "copied_bytes", sum->copied_bytes);
-		ux_json_key_u64(&j, "deleted", sum->deleted);
-		ux_json_key_u64(&j, "pruned", sum->pruned);
-		ux_json_key_u64(&j, "problems", sum->problems);
-		ux_json_object_end(&j);
-		ux_out_u8(&job->out, '\n');
-		return;
-	}
-	ux_out_fmt(&job->out, "%" PRIu64 " blobs of ", sum->blobs);
-	ux_text_size(&job->out, sum->bytes);
-	ux_out_fmt(&job->out, ": %" PRIu64 " linked, %" PRIu64 " copied (", sum->linked,
-		   sum->copied);
-	ux_text_size(&job->out, sum->copied_bytes);
-	ux_out_fmt(&job->out, "), %" PRIu64 " no longer needed; %" PRIu64 " problems\n",
-		   sum->pruned, sum->problems);
-}
-
-static enum ux_code store_copy(struct store_job *job, const char *from, const char *to, bool fresh,
-			       struct ux_error *err)
-{
-	const struct ux_backup_how how = {.copy = job->values->copy,
-					  .fresh = fresh,
-					  .now = ux_store_now(&job->store),
-					  .report = store_backup_report,
-					  .ctx = job};
-	struct ux_backup_sum sum;
-	UX_TRY(ux_store_copy(&job->store, from, to, &how, &sum, err));
-	store_backup_sum(job, &sum);
-	return UX_OK;
-}
-
-static enum ux_code store_backup(struct store_job *job, struct ux_error *err)
-{
-	return store_copy(job, job->folder.dir, job->operands[0], /* fresh= */ false, err);
-}
-
-/* The store that was opened is the backup. */
-static enum ux_code store_restore(struct store_job *job, struct ux_error *err)
-{
-	return store_copy(job, job->operands[0], job->folder.dir, /* fresh= */ true, err);
-}
-
 /* the command */
-
-typedef enum ux_code store_verb_fn(struct store_job *job, struct ux_error *err);
 
 static const struct store_verb {
 	const char *name;
-	store_verb_fn *fn;
+	ux_store_verb_fn *fn;
 	size_t operands;
 } store_verbs[] = {
-	{"check", store_check, 0},   {"sweep", store_sweep, 0},     {"pin", store_pin, 2},
-	{"unpin", store_unpin, 2},   {"usage", store_usage, 0},     {"limit", store_limit, 1},
-	{"backup", store_backup, 1}, {"restore", store_restore, 1},
+	{"check", store_check, 0},
+	{"sweep", store_sweep, 0},
+	{"pin", store_pin, 2},
+	{"unpin", store_unpin, 2},
+	{"usage", store_usage, 0},
+	{"limit", store_limit, 1},
+	{"backup", ux_store_job_backup, 1},
+	{"restore", ux_store_job_restore, 1},
+	{"migrate", ux_store_job_migrate, 1},
 };
 
 /* Whether a verb removes data, which requires exclusive access to the directory. */
@@ -514,7 +421,7 @@ static enum ux_code store_job_open(struct store_job *job, const struct store_ver
 {
 	UX_TRY(ux_folder_select(&job->values->folder, &job->folder, err));
 	struct ux_store_place place = ux_folder_place(&job->folder);
-	if (verb->fn == store_restore)
+	if (verb->fn == ux_store_job_restore)
 		place = (struct ux_store_place){.dir = job->operands[0]};
 	UX_TRY(ux_store_open_beside(&job->store, &place, err)); /* never creates a directory */
 	if (store_verb_is_exclusive(verb, job->values)) {
@@ -553,14 +460,16 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 			verb = &store_verbs[i];
 	if (!verb)
 		return ux_usage_verb(cmd, args.n > 0 ? args.items[0] : NULL,
-				     "check sweep pin unpin usage limit backup restore");
+				     "check sweep pin unpin usage limit backup restore migrate");
 	if (args.n - 1 > verb->operands)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
 	if (args.n - 1 < verb->operands)
 		return ux_usage_error(cmd, "%s needs %s", verb->name,
 				      verb->operands == 2       ? "the ID of a module and a label"
 				      : verb->fn == store_limit ? "the name of a namespace"
-								: "the folder of the backup");
+				      : verb->fn == ux_store_job_migrate
+					      ? "the new folder"
+					      : "the folder of the backup");
 	if (verb->fn == store_limit && !v.create && !v.quota && !v.modules && !v.keep_days &&
 	    !v.reading && !v.upstreams)
 		return ux_usage_error(cmd, "limit needs --quota, --modules, --keep-days, --reading "
@@ -574,7 +483,7 @@ const struct ux_command ux_cmd_store = {
 	.name = "store",
 	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
 		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]\n"
-		 "backup DIR [options]\nrestore DIR [options]",
+		 "backup DIR [options]\nrestore DIR [options]\nmigrate DIR [options]",
 	.line = "checks, sweeps and pins what a server keeps in its folder",
 	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
 		"exit status 1 means that something is wrong. sweep does at once what the server does\n"
@@ -582,11 +491,13 @@ const struct ux_command ux_cmd_store = {
 		"removed; pinned ones stay. usage prints what each namespace holds, its quotas and how\n"
 		"long it keeps modules. limit changes those settings of a namespace that are given. backup\n"
 		"copies the store to DIR, or adds what is new to an earlier backup there; restore makes a\n"
-		"store from a backup. All of them work while the server runs, except check --repair,\n"
-		"sweep without --dry-run, and restore.",
+		"store from a backup. migrate copies the store to DIR and, with --to-index, its index to a\n"
+		"database, or back to a file; run it again when it was interrupted. All of them work while\n"
+		"the server runs, except check --repair, sweep without --dry-run, and restore.",
 	.examples = "  unhex store check\n"
 		    "  unhex store limit team --quota 50G --keep-days 90\n"
-		    "  unhex store sweep --dry-run",
+		    "  unhex store sweep --dry-run\n"
+		    "  unhex store migrate /srv/unhex --to-index postgres://unhex@db/unhex",
 	.options = store_options,
 	.n_options = ux_countof(store_options),
 	.run = cmd_store_run,

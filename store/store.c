@@ -254,6 +254,28 @@ static enum ux_code store_requeue_jobs(struct ux_store *s, struct ux_error *err)
 	return s->index->modules.requeue(s->index, ux_store_now(s), &n, err);
 }
 
+static enum ux_code store_check_migrated(struct ux_store *s, struct ux_error *err)
+{
+	int64_t going = 0;
+	UX_TRY(s->index->number_get(s->index, UX_STORE_MIGRATION, &going, err));
+	return going == 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECONFLICT,
+				      "a migration to this store was not finished; run it again");
+}
+
+enum ux_code ux_store_open_migrated(struct ux_store *s, const struct ux_store_place *place,
+				    struct ux_error *err)
+{
+	store_init(s);
+	enum ux_code code = store_open_all(s, place, err);
+	if (code == UX_OK)
+		code = ux_store_check_backends(s, err);
+	if (code != UX_OK)
+		ux_store_close(s);
+	return code;
+}
+
 enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *place,
 			      struct ux_error *err)
 {
@@ -261,6 +283,8 @@ enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *p
 	enum ux_code code = store_open_all(s, place, err);
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
+	if (code == UX_OK)
+		code = store_check_migrated(s, err);
 	if (code == UX_OK && !place->index)
 		ux_index_own(s->index); /* the lock excludes other writers of modules */
 	if (code == UX_OK)

@@ -502,6 +502,41 @@ enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const ch
 enum ux_code ux_store_open_target(struct ux_store *s, const char *dir, bool fresh,
 				  struct ux_error *err) ux_must;
 
+/* In `numbers` while a migration to the store is not finished. */
+#define UX_STORE_MIGRATION "migration"
+
+struct ux_migrate_how {
+	ux_time now; /* for what the audit says about lost blobs */
+	/* Called from time to time; what: "blobs", or a table. NULL: not called. */
+	void (*progress)(void *ctx, const char *what, uint64_t n);
+	/* Called for each blob that the old place has lost. NULL: not called. */
+	void (*report)(void *ctx, const char *hash, const char *words);
+	void *ctx;
+};
+
+struct ux_migrate_sum {
+	uint64_t tables, rows; /* of the index; 0 when an earlier run had copied it */
+	uint64_t blobs, bytes; /* that the new place has now */
+	uint64_t copied, copied_bytes;
+	uint64_t deleted;  /* blobs that were deleted while the migration ran */
+	uint64_t problems; /* blobs that the old place has lost; the new index does not name them */
+};
+
+/*
+ * Copies a store to a place that has none, whatever the databases and the places of blobs of both
+ * are. The old one may be in use; the new one has what it had when the rows were read. Until it is
+ * complete no server opens the new one, and after a crash the next call goes on. What arrives is
+ * compared: blobs with their hashes, rows with those that were read. UX_ECONFLICT: there is a store
+ * already. UX_EIO: the rows that arrived are others.
+ */
+enum ux_code ux_store_migrate(struct ux_store *from, const struct ux_store_place *to,
+			      const struct ux_migrate_how *how, struct ux_migrate_sum *ret,
+			      struct ux_error *err) ux_must;
+
+/* Opens and locks the new place of a migration, and makes it where there is none. */
+enum ux_code ux_store_open_migrated(struct ux_store *s, const struct ux_store_place *place,
+				    struct ux_error *err) ux_must;
+
 enum ux_check_problem {
 	UX_CHECK_MISSING, /* a blob that the index refers to does not exist */
 	UX_CHECK_SIZE,    /* the size of the file differs from that in the index */

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves a store to another place: another database for its index, another place for its blobs.
+ *
+ * Blobs go first, since they take long, may go while the store is used, and need not go twice. Then
+ * all rows, as of one moment and in one transaction; with them a mark that keeps servers away. Then
+ * the blobs that have come meanwhile, and when every blob that the new index names is there, the
+ * mark goes. So a process that is killed leaves an empty index, or a marked one; the next run goes
+ * on behind what is there.
+ */
+#include "store.h"
+
+#include "db_bulk.h"
+#include "index_sql.h"
+#include "map.h"
+
+enum {
+	PAGE = 1000, /* rows of blobs read at a time */
+	PAGE_BUDGET = 4 << 20,
+};
+
+static uint64_t held_hash(struct ux_blob_hash h)
+{
+	return ux_hash_bytes(ux_bytes(h.bytes, sizeof(h.bytes)));
+}
+
+static bool held_eq(struct ux_blob_hash a, struct ux_blob_hash b)
+{
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+UX_MAP(held, struct ux_blob_hash, bool, held_hash, held_eq);
+
+struct migration {
+	struct ux_store *from;
+	struct ux_store to;
+	const struct ux_migrate_how *how;
+	struct ux_migrate_sum *sum;
+	/* Blobs of the new place, about 50 bytes each: a bucket lists a thousand by a request, and
+	 * a request for each would take days. */
+	struct held held;
+};
+
+static enum ux_code migrate_hold(struct migration *m, const struct ux_blob_hash *hash,
+				 struct ux_error *err)
+{
+	bool fresh = false;
+	bool *held = held_insert(&m->held, *hash, &fresh);
+	if (!held)
+		return ux_error_nomem(err);
+	*held = true;
+	return UX_OK;
+}
+
+static enum ux_code migrate_hold_named(void *ctx, const char *name, int64_t age_s,
+				       struct ux_error *err)
+{
+	struct ux_blob_hash hash;
+	(void)age_s;
+	return ux_blob_hash_parse(ux_bytes_cstr(name), &hash) ? migrate_hold(ctx, &hash, err)
+							      : UX_OK;
+}
+
+/* UX_ENOTFOUND, UX_ECORRUPT: the old place does not have these bytes. */
+static enum ux_code migrate_blob(struct migration *m, const struct ux_blob_row *row,
+				 struct ux_error *err)
+{
+	if (held_find(&m->held, row->hash)) {
+		m->sum->blobs++;
+		m->sum->bytes += row->size;
+		return UX_OK;
+	}
+	UX_TRY(ux_blobs_copy(m->from->blobs, m->to.blobs, &row->hash, row->size, err));
+	UX_TRY(migrate_hold(m, &row->hash, err));
+	m->sum->blobs++;
+	m->sum->bytes += row->size;
+	m->sum->copied++;
+	m->sum->copied_bytes += row->size;
+	if (m->how->progress)
+		m->how->progress(m->how->ctx, "blobs", m->sum->copied);
+	return UX_OK;
+}
+
+/* What to do with a blob that the old place does not have. */
+typedef enum ux_code migrate_lost_fn(struct migration *m, const struct ux_blob_row *row,
+				     const struct ux_error *why, struct ux_error *err);
+
+static enum ux_code migrate_each_blob(struct migration *m, struct ux_index *ix,
+				      migrate_lost_fn *lost, struct ux_error *err)
+{
+	struct ux_blob_hash last;
+	const struct ux_blob_hash *after = NULL;
+	m->sum->blobs = m->sum->bytes = 0;
+	for (bool more = true; more;) {
+		UX_ARENA(arena, PAGE_BUDGET);
+		struct ux_blob_rows page;
+		UX_TRY(ix->blobs.list(ix, after, PAGE, &arena, &page, err));
+		for (size_t i = 0; i < page.n; i++) {
+			struct ux_error why = UX_ERROR_INIT;
+			enum ux_code code = migrate_blob(m, &page.rows[i], &why);
+			if (code == UX_ENOTFOUND || code == UX_ECORRUPT)
+				code = lost(m, &page.rows[i], &why, err);
+			else if (code != UX_OK && err)
+				*err = why;
+			UX_TRY(code);
+		}
+		more = page.more;
+		if (page.n > 0) {
+			last = page.rows[page.n - 1].hash;
+			after = &last;
+		}
+	}
+	return UX_OK;
+}
+
+/* The rows that are copied later may not name it any more. */
+static enum ux_code migrate_pass_over(struct migration *m, const struct ux_blob_row *row,
+				      const struct ux_error *why, struct ux_error *err)
+{
+	(void)m, (void)row, (void)why, (void)err;
+	return UX_OK;
+}
+
+/* It was deleted since the rows were copied, or is lost in the old place too. */
+static enum ux_code migrate_lose(struct migration *m, const struct ux_blob_row *row,
+				 const struct ux_error *why, struct ux_error *err)
+{
+	struct ux_index *from = m->from->index, *to = m->to.index;
+	struct ux_blob_loss loss;
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	bool used = false;
+	UX_TRY(from->blobs.used(from, &row->hash, &used, err));
+	UX_TRY(to->blobs.lose(to, &row->hash, used ? why->text : "deleted meanwhile", m->how->now,
+			      &loss, err));
+	if (!used) {
+		m->sum->deleted++;
+		return UX_OK;
+	}
+	m->sum->problems++;
+	ux_blob_hash_text(&row->hash, text);
+	if (m->how->report)
+		m->how->report(m->how->ctx, text, why->text);
+	return UX_OK;
+}
+
+UX_SQL(sql_migrate_any, "SELECT (SELECT count(*) FROM (SELECT 1 FROM modules LIMIT 1) m) + "
+			"(SELECT count(*) FROM (SELECT 1 FROM keys LIMIT 1) k)");
+
+static enum ux_code migrate_check_empty(struct ux_db *to, struct ux_error *err)
+{
+	UX_STMT(st, to, &sql_migrate_any);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row && ux_stmt_get_int(&st, 0) == 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ECONFLICT,
+				      "there is a store at the new place already");
+}
+
+/* The old place may have one, of the migration that it came by. */
+UX_SQL(sql_migrate_mark, "INSERT INTO numbers (name, value) VALUES (:name, :value) "
+			 "ON CONFLICT (name) DO UPDATE SET value = :value");
+
+static enum ux_code migrate_put_number(struct ux_db *to, const char *name, int64_t value,
+				       struct ux_error *err)
+{
+	UX_STMT(st, to, &sql_migrate_mark);
+	ux_stmt_bind_text(&st, ":name", name);
+	ux_stmt_bind_int(&st, ":value", value);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* place: where the blobs of the new index are, which the old one's numbers say otherwise. */
+static enum ux_code migrate_rows_to(struct migration *m, struct ux_db *from, struct ux_db *to,
+				    int64_t place, struct ux_error *err)
+{
+	struct ux_db_bulk_sum sum;
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, to, err));
+	UX_TRY(migrate_check_empty(to, err));
+	UX_TRY(ux_db_bulk_copy(from, to, m->how->progress, m->how->ctx, &sum, err));
+	UX_TRY(migrate_put_number(to, UX_STORE_BLOBS_PLACE, place, err));
+	UX_TRY(migrate_put_number(to, UX_STORE_MIGRATION, 1, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	m->sum->tables = sum.tables;
+	m->sum->rows = sum.rows;
+	return UX_OK;
+}
+
+/* With connections of its own, which have the statements of this copy and nothing else. */
+static enum ux_code migrate_rows(struct migration *m, struct ux_error *err)
+{
+	ux_cleanup(ux_db_close) struct ux_db from = {0};
+	ux_cleanup(ux_db_close) struct ux_db to = {0};
+	int64_t place = 0;
+	UX_TRY(m->to.index->number_get(m->to.index, UX_STORE_BLOBS_PLACE, &place, err));
+	UX_TRY(ux_db_open_reader(&from, ux_index_sql_of(m->from->index)->readers.path, err));
+	UX_TRY(ux_db_open(&to, ux_index_sql_of(m->to.index)->readers.path, err));
+	return migrate_rows_to(m, &from, &to, place, err);
+}
+
+static enum ux_code migrate_run(struct migration *m, struct ux_error *err)
+{
+	struct ux_index *to = m->to.index;
+	int64_t marked = 0;
+	UX_TRY(m->to.blobs->each_blob(m->to.blobs, migrate_hold_named, m, err));
+	UX_TRY(to->number_get(to, UX_STORE_MIGRATION, &marked, err));
+	if (marked == 0) {
+		UX_TRY(migrate_each_blob(m, m->from->index, migrate_pass_over, err));
+		UX_TRY(migrate_rows(m, err));
+	}
+	UX_TRY(migrate_each_blob(m, to, migrate_lose, err));
+	return to->number_put(to, UX_STORE_MIGRATION, 0, err);
+}
+
+enum ux_code ux_store_migrate(struct ux_store *from, const struct ux_store_place *to,
+			      const struct ux_migrate_how *how, struct ux_migrate_sum *ret,
+			      struct ux_error *err)
+{
+	*ret = (struct ux_migrate_sum){0};
+	struct migration m = {.from = from, .how = how, .sum = ret};
+	UX_TRY(ux_store_open_migrated(&m.to, to, err));
+	enum ux_code code = migrate_run(&m, err);
+	held_deinit(&m.held);
+	ux_store_close(&m.to);
+	return code;
+}
