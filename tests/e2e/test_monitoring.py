@@ -8,8 +8,10 @@ import urllib.request
 import pytest
 import yaml
 
+from fleet import Fleet
 from http_api import Api
 from live import wait_for
+from postgres_server import Postgres
 from test_access import log_of, serving
 from test_agent_operation import UnixConnection, agent, read_metrics
 from tool import ROOT, build_id, compile_c
@@ -55,13 +57,27 @@ def metrics(tmp_path_factory):
         for _ in range(2):
             with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
                 text = answer.read().decode()
+        (folder / "bucket").mkdir()
+        with serving(folder / "bucket", blobs="s3://bucket", s3_endpoint="http://127.0.0.1:1") as other:
+            with urllib.request.urlopen(other.url + "/metrics", timeout=30) as answer:
+                text += answer.read().decode()
         socket = folder / "agent.metrics"
         with agent(server, folder, "--metrics", f"unix:{socket}"):
             wait_for(socket.exists)
             of_agent = read_metrics(UnixConnection(socket))
     # up is Prometheus's own.
-    return labels_of(text, "unhex") | labels_of(of_agent, "unhex-agent") | \
+    return labels_of(of_a_node(folder), "unhex") | labels_of(text, "unhex") | labels_of(of_agent, "unhex-agent") | \
         {"up": {"job": {"unhex", "unhex-agent"}, "instance": {"x"}}}
+
+
+def of_a_node(folder):
+    """The metrics of one server of several, which has lookups from a replica."""
+    with Postgres() as database:
+        place = database.create("monitoring")
+        with Postgres(primary=database) as replica, \
+                Fleet(folder, place, 1, options=("--index-replica", replica.url("monitoring"))) as fleet:
+            with urllib.request.urlopen(fleet.nodes[0].url + "/metrics", timeout=30) as answer:
+                return answer.read().decode()
 
 
 def labels_of(text, job):
