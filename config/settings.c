@@ -74,6 +74,17 @@ static const struct ux_setting rows[] = {
 	{NULL, "s3-public-endpoint", UX_SETTING_TEXT, AT(s3_public_endpoint), NULL, 0, 0, 0, NULL,
 	 "URL of the bucket's server as clients reach it, for presigned URLs. Not set: "
 	 "s3-endpoint."},
+	{NULL, "presigned-downloads", UX_SETTING_BYTES, AT(presigned_downloads), "0", 0,
+	 G(UINT64_C(1) << 20), 0, NULL,
+	 "Files of the bucket of this size and more are not sent to clients of debuginfod through "
+	 "the server: they get the status 302 and a presigned URL of the bucket. 0: none."},
+	{NULL, "presigned-uploads", UX_SETTING_BYTES, AT(presigned_uploads), "0", 0,
+	 G(UINT64_C(1) << 20), 0, NULL,
+	 "Files of this size and more are sent to presigned URLs of the bucket, by clients that "
+	 "offer it and reach the bucket. The server compares them with the announced hash as "
+	 "always. 0: none."},
+	{NULL, "presigned-expiry", UX_SETTING_TIME, AT(presigned_expiry_ms), "15m", MS(10), 7 * DAY,
+	 0, NULL, "Time for which a presigned URL is valid."},
 	{NULL, "index-replica", UX_SETTING_TEXT, AT(index_replica), NULL, 0, 0, 0, NULL,
 	 "A physical replica of that database, from which modules are looked up to answer requests. "
 	 "While it cannot be reached, the database is used."},

@@ -49,8 +49,11 @@ struct ux_settings {
 	const char *s3_region;
 	const char *s3_keys;
 	const char *s3_cafile;
-	unsigned s3_style;       /* UX_S3_STYLE_PATH or _HOST */
-	uint64_t blob_parts;     /* bytes; 0: blobs are fetched as a whole */
+	unsigned s3_style;            /* UX_S3_STYLE_PATH or _HOST */
+	uint64_t blob_parts;          /* bytes; 0: blobs are fetched as a whole */
+	uint64_t presigned_downloads; /* bytes; 0: none */
+	uint64_t presigned_uploads;   /* bytes; 0: none */
+	uint64_t presigned_expiry_ms;
 	uint64_t blob_cache;     /* bytes of copies of a bucket; 0: no limit */
 	const char *session_key; /* file of the secret of sessions; NULL: one of this process */
 	const char *serve_from;  /* folder that is served; NULL: the store in `data` */

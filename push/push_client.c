@@ -28,6 +28,7 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_
 						 .cafile = o->cacert,
 						 .proxy = o->proxy,
 						 .rate = o->rate};
+	c->options = o;
 	c->timeout_ms = o->timeout_ms;
 	c->deadline_ms = ux_clock_ms() + o->timeout_ms;
 	c->tries = o->retries + 1;
@@ -47,6 +48,7 @@ void ux_push_client_close(struct ux_push_client *c)
 	if (c->http)
 		ux_http_client_destroy(c->http);
 	c->http = NULL;
+	ux_push_direct_close(&c->direct);
 }
 
 /* What an answer says about a further attempt. */
@@ -247,8 +249,14 @@ struct transfer {
 	char uid[UID_SIZE];
 	uint64_t offset;         /* bytes that the server has received */
 	uint64_t chunk;          /* chunk size in bytes */
+	json_t *direct;          /* where the bucket takes the next bytes; NULL: nowhere */
 	struct call_notes notes; /* of the last answer */
 };
+
+static void transfer_deinit(struct transfer *t)
+{
+	json_decref(t->direct);
+}
 
 static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux_error *err)
 {
@@ -261,6 +269,8 @@ static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux
 				    "server's state of an upload makes no sense");
 	memcpy(t->uid, uid, UID_SIZE);
 	t->offset = (uint64_t)offset;
+	json_decref(t->direct);
+	t->direct = json_incref(json_object_get(doc, "direct"));
 	t->chunk = (uint64_t)ux_min(ux_max(chunk, (json_int_t)CHUNK_LEAST), (json_int_t)CHUNK_MOST);
 	return UX_OK;
 }
@@ -314,6 +324,7 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 	ux_json_key_bool(&j, "force", u->force);
 	ux_json_key_bool(&j, "skip_known", true);
 	ux_json_key_bool(&j, "resume", true);
+	ux_json_key_bool(&j, "direct", !ux_push_direct_is_off(t->c));
 	ux_json_object_end(&j);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {
@@ -349,9 +360,28 @@ static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/v1/uploads/%s", t->uid);
+	snprintf(path, sizeof(path), "/v1/uploads/%s%s", t->uid,
+		 t->direct && !ux_push_direct_is_off(t->c) ? "?direct=1" : "");
 	struct ux_http_call call = {.method = UX_METHOD_GET, .path = path, .timeout_ms = CALL_MS};
 	return upload_get_state(t, &call, err);
+}
+
+/*
+ * Sends to the bucket, as far as the server offers it and the bucket takes it. The server says what
+ * has arrived.
+ */
+static enum ux_code upload_send_direct(struct transfer *t, struct ux_error *err)
+{
+	struct ux_bytes bytes = t->upload->bytes;
+	while (t->direct && t->offset < bytes.size) {
+		uint64_t before = t->offset;
+		if (ux_push_direct_send(t->c, t->direct, bytes, before) == 0)
+			return UX_OK;
+		UX_TRY(upload_get_offset(t, err));
+		if (t->offset <= before) /* it arrived in a bucket that the server does not see */
+			ux_push_direct_give_up(t->c);
+	}
+	return UX_OK;
 }
 
 /*
@@ -361,6 +391,7 @@ static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 {
 	struct ux_retry retry = client_retry(t->c);
+	UX_TRY(upload_send_direct(t, err));
 	while (t->offset < t->upload->bytes.size) {
 		uint64_t before = t->offset;
 		struct ux_error why = UX_ERROR_INIT;
@@ -432,7 +463,7 @@ static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *r
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err)
 {
-	struct transfer t = {.c = c, .upload = upload};
+	ux_cleanup(transfer_deinit) struct transfer t = {.c = c, .upload = upload};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = upload_transfer(&t, ret, &why);
 	bool damaged = code == UX_EINVAL && strcmp(t.notes.word, "hash_mismatch") == 0;

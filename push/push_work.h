@@ -18,6 +18,7 @@
 #include "unhex/quality.h"
 #include "vec.h"
 
+struct json_t;
 struct ux_http_client;
 
 enum {
@@ -26,9 +27,18 @@ enum {
 	UX_PUSH_PATHS_MOST = 64 << 10, /* bytes of memory for the forms of one path */
 };
 
+/* The connection to the bucket of a server that has one. */
+struct ux_push_direct {
+	int64_t off_until_ms; /* it could not be reached; of CLOCK_MONOTONIC; 0: it is used */
+	char *origin;         /* "scheme://host:port" */
+	struct ux_http_client *http;
+};
+
 /* The connection to one server, and the deadline of the push. One thread at a time. */
 struct ux_push_client {
+	const struct ux_push_options *options;
 	struct ux_http_client *http;
+	struct ux_push_direct direct;
 	int64_t timeout_ms;                      /* for the whole push, for messages */
 	int64_t deadline_ms;                     /* of CLOCK_MONOTONIC */
 	unsigned tries;                          /* attempts of a call that makes no progress */
@@ -43,6 +53,18 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const struct ux_push_
 enum ux_code ux_push_client_share(struct ux_push_client *c, const struct ux_push_options *o,
 				  const struct ux_push_client *other, struct ux_error *err) ux_must;
 void ux_push_client_close(struct ux_push_client *c);
+
+/*
+ * Sends pieces of an upload, from offset on, to the URLs in the member "direct" of the server's
+ * answer. Returns how many bytes have arrived. If there are none, the bucket is not used for ten
+ * minutes.
+ */
+uint64_t ux_push_direct_send(struct ux_push_client *c, const struct json_t *direct,
+			     struct ux_bytes bytes, uint64_t offset);
+bool ux_push_direct_is_off(const struct ux_push_client *c);
+/* Everything goes through the server for a while. */
+void ux_push_direct_give_up(struct ux_push_client *c);
+void ux_push_direct_close(struct ux_push_direct *d);
 
 /* A server's answer about a module. */
 enum ux_push_verdict {

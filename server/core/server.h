@@ -77,6 +77,13 @@ struct ux_missing_modules {
 
 /* --- the server ------------------------------------------------------------------------------- */
 
+/* Which files clients get from the bucket, and send to it, without this server. Immutable. */
+struct ux_presigned {
+	uint64_t downloads; /* those of this size and more; 0: none */
+	uint64_t uploads;
+	unsigned expires_s; /* how long a URL is valid */
+};
+
 /* One server, which is the handlers' req->app. Its parts are individually thread-safe. */
 struct ux_server {
 	const struct ux_route *routes; /* the route table that it serves */
@@ -113,6 +120,7 @@ struct ux_server {
 	 * releases.
 	 */
 	_Atomic(const struct ux_access *) access;
+	struct ux_presigned presigned;
 	struct ux_gate *gate;           /* state of rate limits and sessions */
 	int64_t (*clock_ns)(void *ctx); /* for tests; NULL: the monotonic clock */
 	void *clock_ctx;

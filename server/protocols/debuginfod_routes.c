@@ -12,6 +12,7 @@
 #include "text.h"
 #include "json_out.h"
 #include "path_canonical.h"
+#include "presigned.h"
 #include "request_values.h"
 #include "row_cache.h"
 #include "upstreams.h"
@@ -187,6 +188,8 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	if (ux_answer_tagged(req, res, tag))
 		return UX_OK;
 	UX_TRY(debuginfod_put_headers(req, res, f));
+	if (f->size == f->blob_size && ux_presigned_redirect(req, res, &f->blob, f->size))
+		return UX_OK;
 	if (f->blob_size <= UX_SMALL_FILE_MOST)
 		return debuginfod_answer_small(req, res, f, tag);
 	UX_TRY(ux_blobs_open(b, &f->blob, f->blob_size, &fd, &req->err));

@@ -328,6 +328,10 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, r->settings->session_key, err);
+	s->presigned =
+		(struct ux_presigned){.downloads = r->settings->presigned_downloads,
+				      .uploads = r->settings->presigned_uploads,
+				      .expires_s = ux_seconds_of(r->settings->presigned_expiry_ms)};
 	if (code == UX_OK && !(s->misses = ux_misses_create()))
 		code = ux_error_nomem(err);
 	if (code == UX_OK)

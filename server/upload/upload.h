@@ -35,9 +35,11 @@ enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, str
  */
 bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up);
 
-/* Writes the state of an upload as JSON. */
+/*
+ * Writes the state of an upload as JSON; direct: with URLs of the bucket, if the settings say so.
+ */
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
-			      const struct ux_upload *up, uint64_t offset) ux_must;
+			      const struct ux_upload *up, uint64_t offset, bool direct) ux_must;
 
 /* Adds the header Upload-Offset, at which the client has to continue. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);

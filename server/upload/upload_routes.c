@@ -6,6 +6,7 @@
 
 #include "auth.h"
 #include "module_cache.h"
+#include "presigned.h"
 #include "request_values.h"
 
 #include <unistd.h>
@@ -73,7 +74,7 @@ enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, str
 }
 
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
-			      const struct ux_upload *up, uint64_t offset)
+			      const struct ux_upload *up, uint64_t offset, bool direct)
 {
 	static const char *const states[] = {
 		[UX_UPLOAD_OPEN] = "open",
@@ -92,6 +93,8 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 		ux_json_key_cstr(&j, "status", up->status);
 		ux_json_key_cstr(&j, "reason", up->reason);
 	}
+	if (direct)
+		ux_presigned_put_pieces(req, up, offset, &j);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
@@ -269,7 +272,7 @@ static bool announce_resume(struct ux_request *req, struct ux_upload *up, uint64
 enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
-	bool skip_known = false, resume = false;
+	bool skip_known = false, resume = false, direct = false;
 	uint64_t offset = 0;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
 			       .key_id = ux_caller_of(req)->key_id,
@@ -283,6 +286,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	UX_TRY(ux_room_check(&ux_server_of(req)->store->room, up.size, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "resume", &resume, &req->err));
+	UX_TRY(ux_json_in_bool(doc, "direct", &direct, &req->err));
 	bool resumed = resume && announce_resume(req, &up, &offset);
 	if (!resumed) {
 		UX_TRY(ux_upload_uid_make(up.uid, &req->err));
@@ -296,13 +300,15 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	ux_response_field(res, "Location", ux_bytes_cstr(kept));
 	res->status = 201;
 	bool known = skip_known && !resumed && !up.force && ux_upload_is_known(req, &up);
-	return ux_upload_answer(req, res, &up, known ? up.size : offset);
+	return ux_upload_answer(req, res, &up, known ? up.size : offset, direct);
 }
 
 enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_upload up;
+	struct ux_bytes v;
 	uint64_t offset = 0;
+	bool direct = ux_request_query(req, "direct", &v) && ux_bytes_eq(v, UX_STR("1"));
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	UX_TRY(ux_upload_of(req, &up));
@@ -311,7 +317,7 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 		UX_TRY(b->part_size(b, up.uid, &offset, &req->err));
 	else if (up.state != UX_UPLOAD_FAILED)
 		offset = up.size;
-	return ux_upload_answer(req, res, &up, offset);
+	return ux_upload_answer(req, res, &up, offset, direct);
 }
 
 /* Reads a decimal number that ends at the next `end`, and advances *v past it. */
@@ -455,5 +461,5 @@ enum ux_code ux_handle_upload_data(struct ux_request *req, struct ux_response *r
 	if (in->blobs->part_keep)
 		UX_TRY(incoming_later(res, in->blobs->part_keep(in->part, &req->err)));
 	UX_TRY(ux_upload_of(req, &up));
-	return ux_upload_answer(req, res, &up, in->offset);
+	return ux_upload_answer(req, res, &up, in->offset, /* direct= */ false);
 }

@@ -261,7 +261,7 @@ static void a_file_is_announced_sent_in_pieces_and_finished(void **state)
 				  "\"size\":132072,\"sha256\":\"");
 	assert_has(s.requests[0], "\",\"kind\":\"gsym\",\"quality\":\"lines\",\"description\":"
 				  "\"a build\",\"file\":\"libx.so\",\"force\":true,"
-				  "\"skip_known\":true,\"resume\":true}");
+				  "\"skip_known\":true,\"resume\":true,\"direct\":true}");
 	assert_piece(s.requests[1], "PUT /v1/uploads/" UID "?offset=0 HTTP/1.1\r\n", 0, CHUNK);
 	assert_piece(s.requests[2], "PUT /v1/uploads/" UID "?offset=65536 HTTP/1.1\r\n", CHUNK,
 		     CHUNK);

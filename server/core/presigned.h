@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that clients get from the bucket, and send to it, without this server: presigned URLs. */
+#ifndef UX_PRESIGNED_H
+#define UX_PRESIGNED_H
+
+#include "json_out.h"
+#include "server.h"
+
+/*
+ * Answers with the status 302 and a URL of the blob in the bucket, if the settings say so for this
+ * size. The URL allows the method of the request alone, so GET or HEAD. False: the blob has to be
+ * sent by this server, also because the bucket does not answer now, and there may be a copy here.
+ */
+bool ux_presigned_redirect(struct ux_request *req, struct ux_response *res,
+			   const struct ux_blob_hash *blob, uint64_t size) ux_must;
+
+/*
+ * Writes the member "direct" of an open upload's state: the URLs to which the client may send the
+ * next pieces, from offset on. Nothing if the settings say so for this size.
+ */
+void ux_presigned_put_pieces(struct ux_request *req, const struct ux_upload *up, uint64_t offset,
+			     struct ux_json *j);
+
+#endif
