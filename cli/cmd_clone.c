@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 struct clone_values {
-	const char *from_token_file, *to_token_file, *cacert;
+	const char *from_token_file, *to_token_file, *cacert, *s3_endpoint;
 	const char *ns, *distribution, *suite, *since, *older;
 	const char *pubkey, *sign, *password_file;
 	unsigned jobs;
@@ -37,6 +37,8 @@ static const struct ux_option clone_options[] = {
 	 "the same for the server TO [UNHEX_TOKEN, if FROM is no server]"},
 	{"cacert", 0, UX_OPTION_TEXT, offsetof(struct clone_values, cacert), "FILE",
 	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"},
+	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(struct clone_values, s3_endpoint), "URL",
+	 "server of an s3:// bucket [Amazon's]; keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
 	{"ns", 0, UX_OPTION_TEXT, offsetof(struct clone_values, ns), "NAME",
 	 "copy only what belongs to this namespace"},
 	{"distribution", 0, UX_OPTION_TEXT, offsetof(struct clone_values, distribution), "NAME",
@@ -307,6 +309,7 @@ static enum ux_code clone_read_inputs(const struct clone_values *v, char **opera
 		.from = {.where = operands[0], .token = in->from.token},
 		.to = {.where = operands[1], .token = in->to.token},
 		.cacert = in->from.cacert ? in->from.cacert : in->to.cacert,
+		.s3_endpoint = v->s3_endpoint,
 		.filter = {.ns = v->ns, .distribution = v->distribution, .suite = v->suite},
 		.jobs = v->jobs,
 		.dry_run = v->dry_run,
@@ -432,8 +435,8 @@ const struct ux_command ux_cmd_clone = {
 	.name = "clone",
 	.usage = "FROM TO [options]\nkey NAME",
 	.line = "copy a symbol store",
-	.text = "Copies what TO lacks. FROM and TO are servers (http://, https://), folders, or archives\n"
-		"(FILE.tar, or - for a pipe); FROM may also be a folder behind a static web server\n"
+	.text = "Copies what TO lacks. FROM and TO are servers (http://, https://), folders, buckets\n"
+		"(s3://BUCKET/PREFIX), or archives (FILE.tar, or - for a pipe); FROM may also be a folder behind a static web server\n"
 		"(bucket+https://...). Every object is compared with its SHA-256 before TO has it. A run that\n"
 		"was interrupted is continued by the same command, and a later one copies only what is new.\n"
 		"A folder has a manifest of all that is in it, and a layout that a static web server can serve\n"
@@ -442,6 +445,7 @@ const struct ux_command ux_cmd_clone = {
 	.examples =
 		"  unhex clone https://symbols.example.com /srv/symbols --from-token-file key\n"
 		"  unhex clone /srv/symbols - | ssh host unhex clone - /srv/symbols\n"
+		"  unhex clone https://symbols.example.com s3://mirror/symbols --from-token-file key\n"
 		"  unhex clone bucket+https://mirror.example.com/symbols http://127.0.0.1:8420 --pubkey mirror.pub",
 	.options = clone_options,
 	.n_options = ux_countof(clone_options),

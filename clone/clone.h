@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of symbol stores: from a server, a folder, a tar archive or a static web server to a
- * server, a folder or a tar archive.
+ * Copies of symbol stores: from a server, a folder, a bucket, a tar archive or a static web server
+ * to a server, a folder, a bucket or a tar archive.
  */
 #ifndef UX_CLONE_H
 #define UX_CLONE_H
@@ -31,7 +31,8 @@ struct ux_clone_filter {
 struct ux_clone_place {
 	/*
 	 * "http://HOST", "https://HOST": a server; "bucket+http://HOST/PATH": a folder behind a
-	 * static web server, to copy from; "FILE.tar" or "-": an archive; anything else: a folder
+	 * static web server, to copy from; "s3://BUCKET/PREFIX": a bucket; "FILE.tar" or "-": an
+	 * archive; anything else: a folder
 	 */
 	const char *where;
 	const char *token; /* key of a server; "" for none */
@@ -63,7 +64,8 @@ typedef void ux_clone_progress_fn(void *ctx, const struct ux_clone_progress *pro
 
 struct ux_clone_options {
 	struct ux_clone_place from, to;
-	const char *cacert; /* PEM file of trusted roots; NULL: the system's */
+	const char *cacert;      /* PEM file of trusted roots; NULL: the system's */
+	const char *s3_endpoint; /* URL of the server of s3://BUCKET; NULL: Amazon's */
 	struct ux_clone_filter filter;
 	unsigned jobs;   /* 0: UX_CLONE_JOBS */
 	bool dry_run;    /* lists what would be copied */

@@ -96,6 +96,8 @@ enum ux_code ux_clone_server_open(const struct ux_clone_place *place, const char
 				  struct ux_clone_endpoint **ret, struct ux_error *err) ux_must;
 enum ux_code ux_clone_web_open(const struct ux_clone_place *place, const char *cacert,
 			       struct ux_clone_endpoint **ret, struct ux_error *err) ux_must;
+enum ux_code ux_clone_s3_open(const char *where, const struct ux_clone_options *o, bool target,
+			      struct ux_clone_endpoint **ret, struct ux_error *err) ux_must;
 enum ux_code ux_clone_tar_open(const char *path, bool target, struct ux_clone_endpoint **ret,
 			       struct ux_error *err) ux_must;
 

@@ -106,11 +106,13 @@ static enum ux_code clone_open(struct clone *c, const struct ux_clone_place *pla
 					    "the folder that it serves");
 		return ux_clone_web_open(place, c->o->cacert, ret, err);
 	}
+	if (clone_text_is(where, "s3://"))
+		return ux_clone_s3_open(where, c->o, target, ret, err);
 	if (strstr(where, "://"))
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
 			"\"%.60s\" is no place that this unhex knows: expected http://, "
-			"https://, bucket+http://, a folder, FILE.tar or -",
+			"https://, bucket+http://, s3://, a folder, FILE.tar or -",
 			where);
 	if (clone_is_tar(where))
 		return ux_clone_tar_open(where, target, ret, err);

@@ -30,7 +30,7 @@ BEGIN {
 	allow["push"] = "base id object gsym extract live net archive sandbox"
 	allow["repo"] = "archive base id net object"
 	allow["crawl"] = "base id extract net push archive sandbox repo"
-	allow["clone"] = "archive base id manifest net push"
+	allow["clone"] = "archive base id manifest net push s3"
 	allow["agent"] = "base id extract live live/jit live/kernel net push record sandbox spool"
 	allow["split"] = "base id object extract archive"
 	allow["crash"] = "base id live"
