@@ -314,15 +314,45 @@ static uint64_t archive_disk(uint64_t input)
 	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
 }
 
+enum ux_code ux_push_reused_open(struct ux_push_reused *ret, struct ux_error *err)
+{
+	*ret = (struct ux_push_reused){.gsym = -1, .spill = -1};
+	UX_TRY(ux_spill_open(ux_spill_folder(), 0, &ret->gsym, err));
+	return ux_spill_open(ux_spill_folder(), 0, &ret->spill, err);
+}
+
+void ux_push_reused_close(struct ux_push_reused *r)
+{
+	archive_close_fd(&r->gsym);
+	archive_close_fd(&r->spill);
+	*r = (struct ux_push_reused){.gsym = -1, .spill = -1};
+}
+
+/* The empty file for a GSYM: *ret, which is *own when it was made for this one alone. */
+static enum ux_code archive_open_output(const struct ux_push_work *p, int *own, int *ret,
+					struct ux_error *err)
+{
+	archive_close_fd(own);
+	*own = -1;
+	if (!p->reused) {
+		UX_TRY(ux_spill_open(ux_spill_folder(), 0, own, err));
+		*ret = *own;
+		return UX_OK;
+	}
+	*ret = p->reused->gsym;
+	if (lseek(*ret, 0, SEEK_SET) != 0 || ftruncate(*ret, 0) != 0)
+		return ux_error_os(err, errno, "cannot use a temporary file");
+	return UX_OK;
+}
+
 /* Extracts in a child, which is run again with the supplementary file when it needs that. */
 static enum ux_code archive_run_extraction(const struct ux_push_work *p,
 					   struct ux_sandbox_symbols *what,
-					   const struct ux_sandbox_limits *limits, int *ret_out,
-					   struct ux_sandbox_found *ret, struct ux_error *err)
+					   const struct ux_sandbox_limits *limits, int *own,
+					   int *ret_out, struct ux_sandbox_found *ret,
+					   struct ux_error *err)
 {
-	archive_close_fd(ret_out);
-	*ret_out = -1;
-	UX_TRY(ux_spill_open(ux_spill_folder(), 0, ret_out, err));
+	UX_TRY(archive_open_output(p, own, ret_out, err));
 	UX_TRY(ux_sandbox_symbols(what, *ret_out, limits, NULL, ret, err));
 	if (!ret->needs_supplementary)
 		return UX_OK;
@@ -334,7 +364,8 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
 				     struct ux_error *err)
 {
-	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, out = -1;
+	ux_cleanup(archive_close_fd) int exe = -1, debug = -1, own = -1;
+	int out = -1;
 	struct ux_sandbox_limits limits = archive_limits(
 		p, p->o->memory > 0 ? p->o->memory : SYMBOLS_MEMORY, GSYM_MOST, SYMBOLS_SECONDS);
 	struct ux_sandbox_symbols what = {
@@ -351,12 +382,14 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		UX_TRY(archive_part_of(m->debug, &m->debug_part, &debug, &what.debug, err));
 	if (p->o->memory > 0)
 		limits.disk = archive_disk(what.exe.size + what.debug.size);
-	enum ux_code code = archive_run_extraction(p, &what, &limits, &out, &found, &why);
+	if (p->reused)
+		limits.spill = &p->reused->spill;
+	enum ux_code code = archive_run_extraction(p, &what, &limits, &own, &out, &found, &why);
 	if (code == UX_ELIMIT && p->o->names_at_least && !what.no_dwarf) {
 		snprintf(m->lost, sizeof(m->lost), "names alone: %.100s", why.text);
 		what.no_dwarf = true;
 		why = (struct ux_error)UX_ERROR_INIT;
-		code = archive_run_extraction(p, &what, &limits, &out, &found, &why);
+		code = archive_run_extraction(p, &what, &limits, &own, &out, &found, &why);
 	}
 	if (code != UX_OK) {
 		*err = why;

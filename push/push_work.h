@@ -141,6 +141,18 @@ UX_VEC(ux_image_layers, struct ux_image_layer);
 /* Descriptors of unnamed files with the members of archives. */
 UX_VEC(ux_push_packs, int);
 
+/*
+ * Files without names that extractions use one after the other, since making and removing them is
+ * a good part of what a small module costs. Each extraction overwrites the GSYM of the one before.
+ */
+struct ux_push_reused {
+	int gsym;  /* -1: not made */
+	int spill; /* of struct ux_sandbox_limits; as above */
+};
+
+enum ux_code ux_push_reused_open(struct ux_push_reused *ret, struct ux_error *err) ux_must;
+void ux_push_reused_close(struct ux_push_reused *r);
+
 struct ux_push_work {
 	const struct ux_push_options *o;
 	struct ux_push_summary *summary;
@@ -155,6 +167,8 @@ struct ux_push_work {
 	/* members of layers that were read, by descriptor and offset: images share layers */
 	struct ux_scan_inodes members_seen;
 	int scratch; /* file that such a child writes to; -1: not made */
+	/* of extractions of members; NULL: each one makes its own files */
+	const struct ux_push_reused *reused;
 };
 
 /*

@@ -202,17 +202,34 @@ static void sandbox_close_fd(int *fd)
 		close(*fd);
 }
 
+/* The file of limits->disk bytes: *ret, which is *own when it was made for this child. */
+static enum ux_code sandbox_open_spill(const struct ux_sandbox_limits *limits, int *own, int *ret,
+				       struct ux_error *err)
+{
+	if (!limits->spill) {
+		UX_TRY(ux_spill_open(ux_spill_folder(), limits->disk, own, err));
+		*ret = *own;
+		return UX_OK;
+	}
+	*ret = *limits->spill;
+	if (ftruncate(*ret, 0) != 0 || ftruncate(*ret, (off_t)limits->disk) != 0)
+		return ux_error_os(err, errno, "cannot make a file of %" PRIu64 " bytes",
+				   limits->disk);
+	return UX_OK;
+}
+
 static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 				     const struct ux_sandbox_limits *limits, const char *program,
 				     const struct ux_sandbox_request *request,
 				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_child_deinit) struct ux_child c = ux_child_none;
-	ux_cleanup(sandbox_close_fd) int spill = -1;
+	ux_cleanup(sandbox_close_fd) int own = -1;
+	int spill = -1;
 	int all[UX_SANDBOX_FILE_COUNT];
 	*ret = (struct ux_sandbox_found){0};
 	if (limits->disk > 0 && sandbox_task_spills(request->task))
-		UX_TRY(ux_spill_open(ux_spill_folder(), limits->disk, &spill, err));
+		UX_TRY(sandbox_open_spill(limits, &own, &spill, err));
 	memcpy(all, files, sizeof(all));
 	all[UX_SANDBOX_SPILL] = spill;
 	const struct ux_sandbox_request whole = ux_sandbox_request_make(all, limits, request);

@@ -43,6 +43,9 @@ struct ux_sandbox_limits {
 	 * then the program's own memory comes on top
 	 */
 	uint64_t disk;
+	/* descriptor of that file, which is emptied before; NULL: it is made for this child alone
+	 */
+	const int *spill;
 	uint64_t output;  /* size limit of the GSYM */
 	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
 	/* a descriptor; the child is ended when it becomes readable; NULL: none */
