@@ -55,6 +55,8 @@ static enum ux_code module_init(struct ux_push_module *m, const char *path,
 		.supplementary = f->supplementary,
 		.gsym = f->gsym,
 		.strippable = f->strippable,
+		.linked = f->linked,
+		.link_crc = f->link_crc,
 	};
 	memcpy(m->arch, f->arch, sizeof(m->arch));
 	m->path = strdup(path);

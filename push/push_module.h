@@ -41,6 +41,8 @@ struct ux_push_module {
 	bool supplementary;    /* path is the file that dwz made; other modules' symbols need it */
 	bool gsym;             /* path has symbols that were extracted already */
 	bool strippable;       /* path has code, and symbols that strip would remove */
+	bool linked;           /* path names a debug file in .gnu_debuglink... */
+	uint32_t link_crc;     /* ...which has this CRC */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
 	char lost[UX_ERROR_TEXT]; /* what its symbols lack because a file is not here; "": nothing
 				   */

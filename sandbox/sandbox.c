@@ -360,7 +360,7 @@ static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
 	for (size_t at = 0; at < bytes.size; at += sizeof(f)) {
 		/* a bool that is neither 0 nor 1 must not be read as one */
 		for (size_t i = offsetof(struct ux_module_facts, macho);
-		     i <= offsetof(struct ux_module_facts, strippable); i++)
+		     i <= offsetof(struct ux_module_facts, linked); i++)
 			if (bytes.data[at + i] > 1)
 				return ux_error_set(err, UX_ECORRUPT,
 						    "reading it gave no sensible answer");

@@ -55,6 +55,17 @@ static struct ux_id facts_needs(const struct ux_object *object)
 	return (struct ux_id){0};
 }
 
+/* The debug file that it names. A link that is damaged counts as none. */
+static bool facts_link(const struct ux_object *object, uint32_t *ret_crc)
+{
+	struct ux_debuglink link;
+	const struct ux_elf *elf = ux_elf_of(object);
+	if (!elf || ux_debuglink_read(elf, &link, NULL) != UX_OK || !link.name)
+		return false;
+	*ret_crc = link.crc;
+	return true;
+}
+
 /* Fills *f from a slice of a file, or from a cubin. */
 static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct ux_module_facts *f,
 				     struct ux_error *err)
@@ -70,8 +81,10 @@ static enum ux_code facts_read_slice(const struct ux_object_slice *slice, struct
 	f->debug_only = f->supplementary || (has & UX_OBJECT_CODE_ELSEWHERE) != 0;
 	f->strippable = !f->debug_only && !cubin &&
 			(has & (UX_OBJECT_HAS_DWARF | UX_OBJECT_HAS_SYMTAB)) != 0;
-	if (!f->macho && !f->supplementary)
+	if (!f->macho && !f->supplementary) {
 		f->needs = facts_needs(object);
+		f->linked = facts_link(object, &f->link_crc);
+	}
 	memcpy(f->arch, slice->arch, sizeof(f->arch));
 	UX_TRY(facts_read_ids(object, f->debug_only, &f->ids, err));
 	if (cubin)

@@ -33,6 +33,8 @@ struct ux_module_facts {
 	bool supplementary; /* the file that dwz made; other modules' symbols need it */
 	bool gsym;          /* symbols that were extracted already; claim is what it has */
 	bool strippable;    /* code, and symbols that strip would remove */
+	bool linked;        /* it names a debug file in .gnu_debuglink... */
+	uint32_t link_crc;  /* ...which has this CRC */
 };
 
 UX_VEC(ux_module_facts_vec, struct ux_module_facts);
