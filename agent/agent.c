@@ -188,6 +188,8 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.ctx = &a;
 	a.push.pace = ux_agent_budget_pace;
 	a.push.pace_ctx = &a;
+	a.push.supplementary = ux_agent_find_supplementary;
+	a.push.supplementary_ctx = &a;
 	agent_raise_files();
 	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));

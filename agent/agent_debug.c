@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a mapped file can give: with its separate debug file, and without DWARF. */
+/* What a mapped file can give: with its separate debug file and that one's supplementary file, and
+ * without DWARF. */
 #include "agent_work.h"
 
 #include "debug_file.h"
@@ -7,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The best quality without DWARF: Go's own tables have lines. */
 static enum ux_quality agent_plain_quality(const struct ux_push_module *m)
@@ -21,13 +23,24 @@ struct debug_search {
 	struct ux_agent *agent;
 	struct ux_push_module *module;
 	const struct ux_id *id;
-	const struct ux_proc *proc; /* NULL: this host */
+	const struct ux_proc *proc;  /* NULL: this host */
+	const char *link;            /* of a supplementary file, its path; NULL: of a debug file */
+	struct ux_sandbox_part *ret; /* the supplementary file */
 	bool done;
 };
 
+/*
+ * A path that a program names may be that of a device, and opening one can have effects: nothing
+ * but regular files is opened then.
+ */
 static int agent_open_debug(const struct debug_search *s, const char *path)
 {
+	const struct ux_proc host = {.dir = -1, .stat = -1, .pid = getpid()};
 	int fd = -1;
+	if (!s->proc && s->link)
+		return ux_proc_open_in_root(&host, /* root= */ false, path, &fd, NULL) == UX_OK
+			       ? fd
+			       : -1;
 	if (!s->proc)
 		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return ux_proc_open_in_root(s->proc, /* root= */ true, path, &fd, NULL) == UX_OK ? fd : -1;
@@ -50,7 +63,22 @@ static enum ux_code agent_take_debug(struct debug_search *s, const char *path, i
 	return UX_OK;
 }
 
-/* Takes the file at path when it is the debug file of the module and has more than that. */
+/* Takes over the open supplementary file. */
+static enum ux_code agent_take_supplementary(struct debug_search *s, int *fd, uint64_t size,
+					     struct ux_error *err)
+{
+	if (!ux_push_packs_append(&s->agent->debug_files, *fd))
+		return ux_error_nomem(err);
+	*s->ret = (struct ux_sandbox_part){*fd, 0, size};
+	*fd = -1;
+	s->done = true;
+	return UX_OK;
+}
+
+/*
+ * Takes the file at path when it is the supplementary file, or the debug file of the module and has
+ * more than that.
+ */
 static enum ux_code agent_try_debug(struct debug_search *s, const char *path, struct ux_error *err)
 {
 	UX_FD(fd);
@@ -67,7 +95,11 @@ static enum ux_code agent_try_debug(struct debug_search *s, const char *path, st
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < found.size && !s->done; i++) {
 		const struct ux_id *its = ux_id_set_find(&found.data[i].ids, UX_ID_GNU);
-		if (its && ux_id_eq(its, s->id) && found.data[i].claim > s->module->claim)
+		if (!its || !ux_id_eq(its, s->id))
+			continue;
+		if (s->link)
+			UX_TRY(agent_take_supplementary(s, &fd, whole.size, err));
+		else if (found.data[i].claim > s->module->claim)
 			UX_TRY(agent_take_debug(s, path, &fd, whole.size, found.data[i].claim,
 						err));
 	}
@@ -107,6 +139,66 @@ static enum ux_code agent_find_debug(struct ux_agent *a, struct ux_push_module *
 		return UX_OK;
 	s.proc = &proc;
 	return agent_search_debug(&s, err);
+}
+
+/* Tries the path of the link, which may be relative to the folder of the debug file. */
+static enum ux_code agent_try_link(struct debug_search *s, struct ux_error *err)
+{
+	char path[PATH_MAX];
+	const char *from = s->module->debug ? s->module->debug : s->module->path;
+	const char *slash = strrchr(from, '/');
+	if (s->link[0] == '/')
+		return agent_try_debug(s, s->link, err);
+	if (s->link[0] == '\0' || !slash ||
+	    snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, s->link) >= PATH_MAX)
+		return UX_OK;
+	return agent_try_debug(s, path, err);
+}
+
+/* Tries DIR/.dwz/NAME, where packages have these files, in each of the folders with debug files. */
+static enum ux_code agent_try_dwz_folders(struct debug_search *s, struct ux_error *err)
+{
+	static const char folder[] = "/.dwz/";
+	const char *dirs =
+		s->agent->push.debug_dirs ? s->agent->push.debug_dirs : UX_DEBUG_DIRS_DEFAULT;
+	const char *name = strstr(s->link, folder), *slash = strrchr(s->link, '/');
+	name = name ? name + strlen(folder) : slash ? slash + 1 : s->link;
+	while (*dirs && *name && !s->done) {
+		char path[PATH_MAX];
+		size_t n = strcspn(dirs, ":");
+		if (n > 0 && n < PATH_MAX &&
+		    snprintf(path, sizeof(path), "%.*s%s%s", (int)n, dirs, folder, name) < PATH_MAX)
+			UX_TRY(agent_try_debug(s, path, err));
+		dirs += n + (dirs[n] == ':');
+	}
+	return UX_OK;
+}
+
+static enum ux_code agent_search_supplementary(struct debug_search *s, struct ux_error *err)
+{
+	UX_TRY(agent_try_link(s, err));
+	if (!s->done)
+		UX_TRY(agent_search_debug(s, err));
+	return s->done ? UX_OK : agent_try_dwz_folders(s, err);
+}
+
+enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
+					 const struct ux_id *id, const char *path,
+					 struct ux_sandbox_part *ret, struct ux_error *err)
+{
+	struct ux_agent *a = ctx;
+	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
+	struct debug_search s = {.agent = a, .module = m, .id = id, .link = path, .ret = ret};
+	UX_TRY(agent_search_supplementary(&s, err));
+	if (!s.done && a->owner != 0 && ux_proc_open(&proc, a->owner, NULL) == UX_OK) {
+		s.proc = &proc;
+		UX_TRY(agent_search_supplementary(&s, err));
+	}
+	if (!s.done && m->lost[0] == '\0')
+		snprintf(m->lost, sizeof(m->lost),
+			 "names in the supplementary file %.96s are missing: it is not there",
+			 path);
+	return UX_OK;
 }
 
 void ux_agent_close_debug_files(struct ux_agent *a)

@@ -16,6 +16,7 @@ enum {
 /* The modules of a batch of files. */
 struct agent_batch {
 	struct ux_agent *agent;
+	const struct ux_mapped_file *files; /* of the caller */
 	struct ux_push_modules modules;
 	struct ux_push_answer *answers;
 	size_t *owners; /* of each module, the number of its file in the batch */
@@ -156,6 +157,7 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	struct ux_agent *a = b->agent;
 	struct ux_push_module *m = &b->modules.data[i];
 	a->failed = false;
+	a->owner = b->files[b->owners[i]].pid;
 	a->large = m->part.size >= LARGE_LEAST;
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
@@ -194,7 +196,7 @@ static enum ux_code agent_send_modules(struct agent_batch *b, bool away, struct 
 static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_file *files,
 				     size_t n, bool away, struct ux_error *err)
 {
-	ux_cleanup(agent_batch_deinit) struct agent_batch b = {.agent = a};
+	ux_cleanup(agent_batch_deinit) struct agent_batch b = {.agent = a, .files = files};
 	b.known = calloc(n, sizeof(*b.known));
 	b.read = calloc(n, sizeof(*b.read));
 	if (!b.known || !b.read)

@@ -65,20 +65,21 @@ struct ux_agent {
 	struct ux_push_work work;    /* client, children, counts */
 	struct ux_host_watch watch;
 	struct ux_push_packs debug_files; /* descriptors of those of the batch under way */
-	struct ux_mapped_files files;     /* that were found and not sent yet */
-	struct ux_push_by_id done;   /* IDs that need nothing more; the values have no meaning */
-	struct ux_agent_state state; /* the same, and files, for the next run */
-	struct ux_disk_queue *queue; /* symbols that wait for the server; NULL: none are kept */
-	bool failed;                 /* a result was a failure since this was cleared */
-	bool reached;                /* the server has answered once */
-	bool away;                   /* the server could not be reached the last time */
-	unsigned attempts;           /* how often that was so in succession */
-	int64_t away_ms;             /* since when, by the monotonic clock */
-	int64_t again_ms;            /* when it is tried again; 0: at once */
-	struct ux_usage_window cpu;  /* processor time */
-	bool large;                  /* it is used for a large file */
-	struct ux_bucket bytes;      /* of uploads */
-	int64_t cpu_ns;              /* that was used in all */
+	pid_t owner; /* a process that has mapped the module that is extracted; 0: none */
+	struct ux_mapped_files files; /* that were found and not sent yet */
+	struct ux_push_by_id done;    /* IDs that need nothing more; the values have no meaning */
+	struct ux_agent_state state;  /* the same, and files, for the next run */
+	struct ux_disk_queue *queue;  /* symbols that wait for the server; NULL: none are kept */
+	bool failed;                  /* a result was a failure since this was cleared */
+	bool reached;                 /* the server has answered once */
+	bool away;                    /* the server could not be reached the last time */
+	unsigned attempts;            /* how often that was so in succession */
+	int64_t away_ms;              /* since when, by the monotonic clock */
+	int64_t again_ms;             /* when it is tried again; 0: at once */
+	struct ux_usage_window cpu;   /* processor time */
+	bool large;                   /* it is used for a large file */
+	struct ux_bucket bytes;       /* of uploads */
+	int64_t cpu_ns;               /* that was used in all */
 	struct ux_agent_metrics metrics;
 	struct ux_runtime_code runtime;
 	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MOST];
@@ -103,6 +104,12 @@ enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, 
  */
 enum ux_code ux_agent_complete(struct ux_agent *a, struct ux_push_module *m, pid_t pid,
 			       struct ux_error *err) ux_must;
+
+/* Finds the supplementary file of a debug file. ctx: struct ux_agent; a ux_push_supplementary_fn.
+ */
+enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
+					 const struct ux_id *id, const char *path,
+					 struct ux_sandbox_part *ret, struct ux_error *err) ux_must;
 
 /* Closes the debug files that modules of a batch have. */
 void ux_agent_close_debug_files(struct ux_agent *a);

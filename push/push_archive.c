@@ -299,14 +299,21 @@ static enum ux_code archive_part_of(const char *path, const struct ux_sandbox_pa
 	return UX_OK;
 }
 
-/* Finds the supplementary file among the modules; none is an answer too. */
-static void archive_find_supplementary(const struct ux_push_work *p, const struct ux_id *id,
-				       struct ux_sandbox_symbols *what)
+/* Finds the supplementary file, among the modules first; none is an answer too. */
+static enum ux_code archive_find_supplementary(const struct ux_push_work *p,
+					       struct ux_push_module *m,
+					       const struct ux_sandbox_found *found,
+					       struct ux_sandbox_symbols *what,
+					       struct ux_error *err)
 {
-	const size_t *number = ux_push_by_id_find(&p->known, *id);
+	const size_t *number = ux_push_by_id_find(&p->known, found->supplementary);
 	if (number)
 		what->supplementary = p->modules.data[*number].part;
+	else if (p->o->supplementary)
+		UX_TRY(p->o->supplementary(p->o->supplementary_ctx, m, &found->supplementary,
+					   found->supplementary_path, &what->supplementary, err));
 	what->no_supplementary = what->supplementary.size == 0;
+	return UX_OK;
 }
 
 static uint64_t archive_disk(uint64_t input)
@@ -346,7 +353,7 @@ static enum ux_code archive_open_output(const struct ux_push_work *p, int *own, 
 }
 
 /* Extracts in a child, which is run again with the supplementary file when it needs that. */
-static enum ux_code archive_run_extraction(const struct ux_push_work *p,
+static enum ux_code archive_run_extraction(const struct ux_push_work *p, struct ux_push_module *m,
 					   struct ux_sandbox_symbols *what,
 					   const struct ux_sandbox_limits *limits, int *own,
 					   int *ret_out, struct ux_sandbox_found *ret,
@@ -356,7 +363,7 @@ static enum ux_code archive_run_extraction(const struct ux_push_work *p,
 	UX_TRY(ux_sandbox_symbols(what, *ret_out, limits, NULL, ret, err));
 	if (!ret->needs_supplementary)
 		return UX_OK;
-	archive_find_supplementary(p, &ret->supplementary, what);
+	UX_TRY(archive_find_supplementary(p, m, ret, what, err));
 	return ux_sandbox_symbols(what, *ret_out, limits, NULL, ret, err);
 }
 
@@ -384,12 +391,12 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		limits.disk = archive_disk(what.exe.size + what.debug.size);
 	if (p->reused)
 		limits.spill = &p->reused->spill;
-	enum ux_code code = archive_run_extraction(p, &what, &limits, &own, &out, &found, &why);
+	enum ux_code code = archive_run_extraction(p, m, &what, &limits, &own, &out, &found, &why);
 	if (code == UX_ELIMIT && p->o->names_at_least && !what.no_dwarf) {
 		snprintf(m->lost, sizeof(m->lost), "names alone: %.100s", why.text);
 		what.no_dwarf = true;
 		why = (struct ux_error)UX_ERROR_INIT;
-		code = archive_run_extraction(p, &what, &limits, &own, &out, &found, &why);
+		code = archive_run_extraction(p, m, &what, &limits, &own, &out, &found, &why);
 	}
 	if (code != UX_OK) {
 		*err = why;

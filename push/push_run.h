@@ -58,6 +58,18 @@ struct ux_push_progress {
 
 typedef void ux_push_progress_fn(void *ctx, const struct ux_push_progress *progress);
 
+struct ux_push_module;
+struct ux_sandbox_part;
+
+/*
+ * Finds the supplementary file with this build ID, to which the debug information of a module
+ * refers by path ("": unknown). ret->size stays 0 when there is none, which m->lost may say. The
+ * descriptor stays the callee's. UX_ENOMEM.
+ */
+typedef enum ux_code ux_push_supplementary_fn(void *ctx, struct ux_push_module *m,
+					      const struct ux_id *id, const char *path,
+					      struct ux_sandbox_part *ret, struct ux_error *err);
+
 struct ux_push_options {
 	const char *url;
 	const char *token;               /* "" for none */
@@ -103,6 +115,9 @@ struct ux_push_options {
 	/* of ux_sandbox_limits, for children that extract; NULL: none */
 	void (*pace)(void *ctx, int child);
 	void *pace_ctx;
+	/* finds supplementary files that are not among the modules of archives; NULL: nowhere */
+	ux_push_supplementary_fn *supplementary;
+	void *supplementary_ctx;
 	ux_push_result_fn *result;
 	/* called before a file is mapped, by the thread that maps it, one at a time; may be NULL */
 	void (*reading)(void *ctx, const char *path);

@@ -101,6 +101,8 @@ static bool reply_clean_ids(struct ux_id_set *ids)
 static bool reply_clean_supplementary(struct ux_sandbox_found *f)
 {
 	struct ux_id *id = &f->supplementary;
+	if (!memchr(f->supplementary_path, '\0', sizeof(f->supplementary_path)))
+		return false;
 	return id->size == 0 ? !f->needs_supplementary
 			     : reply_clean_id(id) && id->type == UX_ID_GNU;
 }

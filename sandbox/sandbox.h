@@ -81,6 +81,10 @@ enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *progr
 void ux_fork_server_stop(struct ux_fork_server *f);
 
 enum {
+	UX_SANDBOX_LINK_MOST = 255, /* bytes of the path of a supplementary file */
+};
+
+enum {
 	UX_SANDBOX_HAS_CODE = 1 << 0,    /* it is not a debug file */
 	UX_SANDBOX_HAS_DEBUG = 1 << 1,   /* .debug_info or .symtab */
 	UX_SANDBOX_HAS_SECTIONS = 1 << 2 /* section headers */
@@ -99,6 +103,8 @@ struct ux_sandbox_found {
 	/* GNU build ID of the supplementary file that the debug information refers to; size 0: none
 	 */
 	struct ux_id supplementary;
+	/* the path in that reference, as the file has it; "": it is longer */
+	char supplementary_path[UX_SANDBOX_LINK_MOST + 1];
 	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
 	uint64_t split_units;     /* units whose entries are in a .dwo or .dwp file */
 	uint64_t split_missing;   /* units whose .dwo file was not available */

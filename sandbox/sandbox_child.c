@@ -131,14 +131,17 @@ static enum ux_code task_look_at(struct task *t, struct ux_error *err)
 }
 
 /* Finds the supplementary file that the DWARF of a file refers to. False: the file has no DWARF. */
-static bool elf_find_supplementary(struct ux_bytes file, struct ux_id *ret)
+static bool elf_find_supplementary(struct ux_bytes file, struct ux_sandbox_found *ret)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_supplementary_link link;
 	if (!ux_elf_is(file) || ux_elf_open(&elf, file, NULL) != UX_OK || !ux_elf_has_dwarf(&elf))
 		return false;
-	if (ux_supplementary_link(&elf, &link, NULL) == UX_OK)
-		*ret = link.id;
+	if (ux_supplementary_link(&elf, &link, NULL) != UX_OK)
+		return true;
+	ret->supplementary = link.id;
+	size_t n = strlen(link.path);
+	memcpy(ret->supplementary_path, link.path, n <= UX_SANDBOX_LINK_MOST ? n : 0);
 	return true;
 }
 
@@ -146,8 +149,8 @@ static bool elf_find_supplementary(struct ux_bytes file, struct ux_id *ret)
 static bool task_needs_supplementary(struct task *t)
 {
 	struct ux_sandbox_found *found = &t->reply.found;
-	if (!elf_find_supplementary(t->files[UX_SANDBOX_DEBUG].bytes, &found->supplementary))
-		(void)elf_find_supplementary(t->files[UX_SANDBOX_EXE].bytes, &found->supplementary);
+	if (!elf_find_supplementary(t->files[UX_SANDBOX_DEBUG].bytes, found))
+		(void)elf_find_supplementary(t->files[UX_SANDBOX_EXE].bytes, found);
 	found->needs_supplementary =
 		found->supplementary.size > 0 && !task_has_file(t, UX_SANDBOX_SUPPLEMENTARY);
 	return found->needs_supplementary;
