@@ -36,13 +36,41 @@ static void agent_raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static void agent_notice_line(const struct ux_agent *a, const char *line)
+{
+	if (a->o->notice)
+		a->o->notice(a->o->push.ctx, line);
+}
+
 static void agent_notice(const struct ux_agent *a, const char *what, const struct ux_error *why)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	char line[UX_ERROR_TEXT + UX_ERROR_SECTION + 256];
 	snprintf(line, sizeof(line), "%.100s: %s", what, ux_error_format(why, text, sizeof(text)));
-	if (a->o->notice)
-		a->o->notice(a->o->push.ctx, line);
+	agent_notice_line(a, line);
+}
+
+/* What this user does not see, and what would help. */
+static void agent_notice_hidden(struct ux_agent *a)
+{
+	char line[256];
+	const struct ux_host_seen s = ux_host_watch_seen(&a->watch);
+	snprintf(line, sizeof(line),
+		 "%" PRIu64 " of %" PRIu64
+		 " processes are other users' and were not seen; CAP_SYS_PTRACE shows them",
+		 s.denied, s.processes);
+	if (s.denied > 0)
+		agent_notice_line(a, line);
+	snprintf(line, sizeof(line),
+		 "%" PRIu64 " mapped files are deleted or not readable; CAP_SYS_ADMIN or "
+		 "CAP_CHECKPOINT_RESTORE opens deleted ones, CAP_DAC_READ_SEARCH unreadable ones",
+		 s.hidden);
+	if (s.hidden > 0)
+		agent_notice_line(a, line);
+	snprintf(line, sizeof(line), "the kernel or its modules have no names (%" PRIu64 " files)",
+		 s.nameless);
+	if (s.nameless > 0 && s.kernel_why.code != UX_OK)
+		agent_notice(a, line, &s.kernel_why);
 }
 
 /* Sends what waits. That the server is away is noticed once, and is no failure. */
@@ -93,10 +121,12 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	UX_TRY(ux_host_watch_start(&a->watch, &why, err));
 	if (why.code != UX_OK)
 		agent_notice(a, "new mappings are found by scanning", &why);
-	for (;;) {
+	for (bool first = true;; first = false) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		until = ux_min(until, ux_agent_runtime_due(a));
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
+		if (first)
+			agent_notice_hidden(a);
 		agent_count(a);
 		UX_TRY(agent_try_send(a, err));
 		UX_TRY(agent_follow_runtime(a, err));
@@ -108,7 +138,7 @@ static enum ux_code agent_once(struct ux_agent *a, struct ux_error *err)
 {
 	UX_TRY(ux_host_watch_once(&a->watch, err));
 	UX_TRY(ux_host_watch_take(&a->watch, 0, &a->files, err));
-	a->summary->seen = ux_host_watch_seen(&a->watch);
+	agent_notice_hidden(a);
 	UX_TRY(ux_agent_send(a, err));
 	return ux_agent_runtime_step(a, err);
 }

@@ -41,7 +41,6 @@ struct ux_agent_options {
 /* What was done. */
 struct ux_agent_summary {
 	struct ux_push_summary push;
-	struct ux_host_seen seen;
 	/* what a failure is about: an option's value; NULL: the server, or the host */
 	const char *subject;
 };

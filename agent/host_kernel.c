@@ -25,7 +25,7 @@ static bool host_kernel_add_path(struct ux_file_table *t, const char *path, stru
 }
 
 /* Adds what kallsyms has of a part. */
-static enum ux_code host_kernel_add_symbols(const struct ux_kernel *k,
+static enum ux_code host_kernel_add_symbols(struct ux_host_kernel *h, const struct ux_kernel *k,
 					    const struct ux_kernel_part *part,
 					    struct ux_file_table *t, struct ux_error *err)
 {
@@ -35,10 +35,11 @@ static enum ux_code host_kernel_add_symbols(const struct ux_kernel *k,
 	enum ux_code code = ux_kernel_gsym_write(k, part, host_kernel_sink, &fd, &why);
 	if (code == UX_OK)
 		return ux_file_table_add_kernel(t, part->label, &fd, err);
+	h->nameless++;
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-static enum ux_code host_kernel_add_part(const struct ux_kernel *k,
+static enum ux_code host_kernel_add_part(struct ux_host_kernel *h, const struct ux_kernel *k,
 					 const struct ux_kernel_part *part, const char *debug_dirs,
 					 struct ux_file_table *t, struct ux_error *err)
 {
@@ -51,7 +52,7 @@ static enum ux_code host_kernel_add_part(const struct ux_kernel *k,
 		return UX_OK;
 	if (files.path && host_kernel_add_path(t, files.path, err))
 		return UX_OK;
-	return host_kernel_add_symbols(k, part, t, err);
+	return host_kernel_add_symbols(h, k, part, t, err);
 }
 
 static void host_kernel_drop(struct ux_kernel **k)
@@ -78,8 +79,9 @@ enum ux_code ux_host_kernel_look(struct ux_host_kernel *h, const char *debug_dir
 	if (!k)
 		return ux_error_nomem(err);
 	h->why = k->why;
+	h->nameless = 0;
 	for (size_t i = 0; i < k->parts.size; i++)
-		UX_TRY(host_kernel_add_part(k, &k->parts.data[i],
+		UX_TRY(host_kernel_add_part(h, k, &k->parts.data[i],
 					    debug_dirs ? debug_dirs : UX_DEBUG_DIRS_DEFAULT, t,
 					    err));
 	return UX_OK;

@@ -9,7 +9,8 @@
 struct ux_host_kernel {
 	uint64_t modules; /* hash of /proc/modules as of the last look */
 	bool looked;
-	struct ux_error why; /* why its symbols are not known; code UX_OK: they are */
+	uint64_t nameless;   /* parts, the kernel or modules, of which nothing has names */
+	struct ux_error why; /* why /proc/kallsyms has none; code UX_OK: it has */
 };
 
 /*

@@ -96,6 +96,8 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 		.vanished = w->table.vanished,
 		.events = w->events.seen,
 		.lost = w->events.lost,
+		.nameless = w->kernel.nameless,
+		.kernel_why = w->kernel.why,
 	};
 	if (news)
 		(void)pthread_cond_signal(&w->arrived);

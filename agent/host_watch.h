@@ -11,13 +11,15 @@
 
 /* Counts of what was seen so far. */
 struct ux_host_seen {
-	uint64_t processes; /* of the last scan */
-	uint64_t denied;    /* of these, not readable by this user */
-	uint64_t files;     /* distinct mapped files that were found */
-	uint64_t hidden;    /* sights of files that this user may not open */
-	uint64_t vanished;  /* sights of files that were gone before they were opened */
-	uint64_t events;    /* records of the kernel */
-	uint64_t lost;      /* times that the kernel had no room for records */
+	uint64_t processes;         /* of the last scan */
+	uint64_t denied;            /* of these, not readable by this user */
+	uint64_t files;             /* distinct mapped files that were found */
+	uint64_t hidden;            /* sights of files that this user may not open */
+	uint64_t vanished;          /* sights of files that were gone before they were opened */
+	uint64_t events;            /* records of the kernel */
+	uint64_t lost;              /* times that the kernel had no room for records */
+	uint64_t nameless;          /* parts of the kernel of which nothing has names */
+	struct ux_error kernel_why; /* why /proc/kallsyms has none; code UX_OK: it has */
 };
 
 struct ux_host_watch {

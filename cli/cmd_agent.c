@@ -149,27 +149,10 @@ static void agent_on_interrupt(void *ctx)
 		(void)!ux_flush(&out, &err);
 }
 
-/* What this user does not see, and what would help. */
-static void agent_print_hidden(const struct ux_host_seen *s)
-{
-	if (s->denied > 0)
-		ux_print_message("agent: %" PRIu64 " of %" PRIu64
-				 " processes are other users' and were not seen; CAP_SYS_PTRACE "
-				 "shows them",
-				 s->denied, s->processes);
-	if (s->hidden > 0)
-		ux_print_message("agent: %" PRIu64
-				 " mapped files are deleted or not readable; CAP_SYS_ADMIN or "
-				 "CAP_CHECKPOINT_RESTORE opens deleted ones, CAP_DAC_READ_SEARCH "
-				 "unreadable ones",
-				 s->hidden);
-}
-
 static int agent_finish(struct agent_command *c, const struct ux_agent_summary *s)
 {
 	if (!c->values->json)
 		ux_push_summary_write(&c->out, &s->push, c->values->dry_run);
-	agent_print_hidden(&s->seen);
 	bool good = s->push.counts[UX_PUSH_DONE_FAILED] == 0 && !c->broken;
 	return ux_finish(&c->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }

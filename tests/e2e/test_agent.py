@@ -2,6 +2,7 @@
 """unhex agent: everything that a host executes reaches the server. The oracle is the list of what was started."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -336,6 +337,30 @@ def test_an_ordinary_user_sees_its_own_and_learns_what_would_help(server, tmp_pa
     assert f"uploaded       {program} " in result.stdout
     assert "CAP_SYS_PTRACE" in result.stderr
     assert known(server, build_id(program))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_without_the_right_to_the_kernels_addresses_it_says_what_would_help(server, tmp_path):
+    symbols = pathlib.Path("/proc/kallsyms").read_text()
+    if re.search(r"^0+ \S _text$", symbols, re.M) or not pathlib.Path("/sys/kernel/notes").exists():
+        pytest.skip("the kernel shows its addresses to nobody")
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_mode & 0o5 != 0o5 and folder != pathlib.Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o55)
+    copy = tmp_path / "unhex"
+    shutil.copy(UNHEX, copy)
+    copy.chmod(0o755)
+    listed = {}
+    for more in ("", ",+syslog"):
+        caps = "-all,+sys_ptrace,+dac_read_search,+checkpoint_restore,+perfmon" + more
+        result = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps", caps, "--ambient-caps", caps,
+                                 "--bounding-set", caps, "--", copy, "agent", "--once", "--dry-run"],
+                                env={**server.env, "PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert result.returncode in (0, 1), result.stderr
+        listed[more] = ("[kernel]" in result.stdout or "vmlinux" in result.stdout, "CAP_SYSLOG" in result.stderr)
+    # Where a vmlinux is on the host, nothing is lacking.
+    assert listed[",+syslog"] == (True, False)
+    assert listed[""] in ((False, True), (True, False))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

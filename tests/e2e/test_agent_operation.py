@@ -312,6 +312,12 @@ def test_the_unit_is_what_systemd_takes_and_calls_confined(tmp_path):
     text = (root / "packaging/systemd/unhex-agent.service.in").read_text()
     text = text.replace("@bindir@/unhex", str(pathlib.Path(UNHEX).resolve()))
     assert not re.search(r"@\w+@", text)
+    settings = dict(line.split("=", 1) for line in text.splitlines() if re.match(r"\w+=", line))
+    # These hide /proc/kallsyms and /usr/lib/modules, which the kernel's names are from (systemd.exec(5)).
+    assert not {"ProtectKernelTunables", "ProtectKernelModules"} & set(settings)
+    assert settings["AmbientCapabilities"] == settings["CapabilityBoundingSet"]
+    cluster = (root / "packaging/kubernetes/unhex-agent.yaml").read_text()
+    assert re.search(r"add: \[(.*)\]", cluster)[1].split(", ") == settings["AmbientCapabilities"].replace("CAP_", "").split()
     (tmp_path / "unhex-agent.service").write_text(text)
     for command in (["verify", "--man=no"], ["security", "--offline=true", "--threshold=33", "--no-pager"]):
         done = subprocess.run(["systemd-analyze", *command, "./unhex-agent.service"], cwd=tmp_path,
