@@ -95,6 +95,23 @@ static void metrics_write_queue(const struct ux_agent_metrics *m, struct ux_out 
 	metric_rows_write(out, rows, ux_countof(rows));
 }
 
+static void metrics_write_runtime(const struct ux_agent_metrics *m, struct ux_out *out)
+{
+	const struct metric_row rows[] = {
+		{"unhex_agent_runtime_processes", "gauge",
+		 "Processes whose run-time code is followed.", metric_read(&m->runtime_processes)},
+		{"unhex_agent_runtime_left_out_total", "counter",
+		 "Processes with run-time code beyond those that are followed at once.",
+		 metric_read(&m->runtime_left_out)},
+		{"unhex_agent_runtime_snapshots_total", "counter",
+		 "Snapshots of run-time code in which something was new.",
+		 metric_read(&m->runtime_snapshots)},
+		{"unhex_agent_runtime_bytes_total", "counter", "Bytes of symbols in them.",
+		 metric_read(&m->runtime_bytes)},
+	};
+	metric_rows_write(out, rows, ux_countof(rows));
+}
+
 void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out)
 {
 	const struct metric_row rows[] = {
@@ -122,6 +139,7 @@ void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out)
 	metrics_write_modules(m, out);
 	metrics_write_host(m, out);
 	metrics_write_queue(m, out);
+	metrics_write_runtime(m, out);
 }
 
 /* --- serving them ----------------------------------------------------------------------------- */

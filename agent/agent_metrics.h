@@ -24,7 +24,11 @@ struct ux_agent_metrics {
 	_Atomic uint64_t away;        /* 1: the server could not be reached the last time */
 	_Atomic uint64_t cpu_ms;
 	_Atomic uint64_t paused_ms;
-	struct ux_disk_queue *queue; /* NULL: none */
+	_Atomic uint64_t runtime_processes; /* whose run-time code is followed */
+	_Atomic uint64_t runtime_left_out;  /* processes beyond the limit */
+	_Atomic uint64_t runtime_snapshots; /* that had new code */
+	_Atomic uint64_t runtime_bytes;     /* of symbols in them */
+	struct ux_disk_queue *queue;        /* NULL: none */
 	struct ux_host_watch *watch;
 	struct ux_http_server *http;      /* NULL: they are not served */
 	struct ux_metrics_server *server; /* what it uses; malloc'ed */

@@ -18,13 +18,20 @@ enum {
 	SPREAD_SHARE = 8, /* answers end within this part of their time, not all at once */
 };
 
-/* The first record of the file. Its last digit is the version of the format. */
-static const char state_magic[UX_AGENT_RECORD_SIZE] = "unhex agent: known files, v1\n";
+#define NUMBER_END (UINT64_C(1) << UX_AGENT_NUMBER_BITS)
 
+/* The first record of the file. Its last digit is the version of the format. */
+static const char state_magic[UX_AGENT_RECORD_SIZE] = "unhex agent: known files, v2\n";
+#define MAGIC_NAME "unhex agent: known files, v"
+
+/* On disk: the time as 32 bits, then `known` in the highest byte of 64 bits above the number. */
 struct known_value {
 	int64_t at_s;
+	uint64_t number;
 	enum ux_agent_known known;
 };
+static_assert(UX_AGENT_KEY_SIZE + sizeof(uint32_t) + sizeof(uint64_t) == CHECKED_SIZE,
+	      "a record has no room to spare");
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
@@ -56,6 +63,12 @@ struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct
 	return state_key(s, "id", ux_bytes_cstr(ux_id_format(id, text)));
 }
 
+struct ux_agent_key ux_agent_number_key(const struct ux_agent_state *s, const char *kind,
+					const uint64_t *numbers, size_t n)
+{
+	return state_key(s, kind, ux_bytes((const uint8_t *)numbers, n * sizeof(*numbers)));
+}
+
 /* --- records ---------------------------------------------------------------------------------- */
 
 static void state_checksum(const uint8_t *record, uint8_t ret[CHECK_SIZE])
@@ -71,13 +84,11 @@ static void state_checksum(const uint8_t *record, uint8_t ret[CHECK_SIZE])
 static void state_write_record(struct ux_out *out, struct ux_bytes key,
 			       const struct known_value *value)
 {
-	const uint8_t unused[UX_AGENT_RECORD_SIZE] = {0};
 	uint8_t check[CHECK_SIZE];
 	size_t start = out->size;
 	ux_out_put(out, key.data, key.size);
-	ux_out_u64(out, (uint64_t)value->at_s);
-	ux_out_u8(out, (uint8_t)value->known);
-	ux_out_put(out, unused, CHECKED_SIZE - UX_AGENT_KEY_SIZE - sizeof(uint64_t) - 1);
+	ux_out_u32(out, (uint32_t)value->at_s);
+	ux_out_u64(out, (uint64_t)value->known << UX_AGENT_NUMBER_BITS | value->number);
 	if (out->failed)
 		return;
 	state_checksum(out->data + start, check);
@@ -91,16 +102,18 @@ static bool state_read_record(struct ux_bytes record, struct ux_agent_key *ret_k
 	uint8_t check[CHECK_SIZE];
 	struct ux_cur c = ux_cur_make(record, "record", false);
 	struct ux_bytes key = ux_cur_take(&c, UX_AGENT_KEY_SIZE);
-	uint64_t at = ux_cur_u64(&c);
-	uint8_t known = ux_cur_u8(&c);
-	if (c.failed || known == UX_AGENT_UNKNOWN || known >= UX_AGENT_KNOWN_COUNT ||
-	    at > INT64_MAX)
+	uint32_t at = ux_cur_u32(&c);
+	uint64_t number = ux_cur_u64(&c);
+	uint64_t known = number >> UX_AGENT_NUMBER_BITS;
+	if (c.failed || known == UX_AGENT_UNKNOWN || known >= UX_AGENT_KNOWN_COUNT)
 		return false;
 	state_checksum(record.data, check);
 	if (memcmp(check, record.data + CHECKED_SIZE, CHECK_SIZE) != 0)
 		return false;
 	memcpy(ret_key->bytes, key.data, key.size);
-	*ret = (struct known_value){.at_s = (int64_t)at, .known = (enum ux_agent_known)known};
+	*ret = (struct known_value){.at_s = at,
+				    .number = number & (NUMBER_END - 1),
+				    .known = (enum ux_agent_known)known};
 	return true;
 }
 
@@ -118,10 +131,12 @@ enum ux_code ux_agent_state_parse(struct ux_agent_state *s, struct ux_bytes file
 	if (file.size == 0)
 		return UX_OK;
 	struct ux_bytes magic = ux_cur_take(&c, UX_AGENT_RECORD_SIZE);
-	if (c.failed || memcmp(magic.data, state_magic, sizeof(state_magic)) != 0)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is no list of known files of this version of the agent");
-	while (ux_cur_more(&c)) {
+	if (c.failed || !ux_bytes_starts(magic, UX_STR(MAGIC_NAME)))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is no list of known files of an agent");
+	/* What another version has kept costs queries, no more. */
+	bool other = memcmp(magic.data, state_magic, sizeof(state_magic)) != 0;
+	*ret_damaged = other;
+	while (!other && ux_cur_more(&c)) {
 		struct ux_agent_key key;
 		struct known_value value;
 		size_t some = ux_min(ux_cur_left(&c), (size_t)UX_AGENT_RECORD_SIZE);
@@ -227,21 +242,39 @@ void ux_agent_state_close(struct ux_agent_state *s)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,
-					int64_t now_s)
+/* NULL: nothing is known, or since too long ago. */
+static const struct known_value *state_find(struct ux_agent_state *s, struct ux_agent_key key,
+					    int64_t now_s)
 {
 	const int64_t spread = UX_AGENT_KNOWN_S / SPREAD_SHARE * key.bytes[0] / UINT8_MAX;
 	struct known_value *v = ux_cache_find(&s->known, ux_bytes(key.bytes, sizeof(key.bytes)), 0);
 	if (!v)
-		return UX_AGENT_UNKNOWN;
+		return NULL;
 	v->at_s = ux_min(v->at_s, now_s);
-	return now_s - v->at_s < UX_AGENT_KNOWN_S - spread ? v->known : UX_AGENT_UNKNOWN;
+	return now_s - v->at_s < UX_AGENT_KNOWN_S - spread ? v : NULL;
 }
 
-void ux_agent_state_put(struct ux_agent_state *s, struct ux_agent_key key,
-			enum ux_agent_known known, int64_t now_s)
+enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,
+					int64_t now_s)
 {
-	const struct known_value value = {.at_s = ux_max(now_s, INT64_C(0)), .known = known};
+	const struct known_value *v = state_find(s, key, now_s);
+	return v ? v->known : UX_AGENT_UNKNOWN;
+}
+
+bool ux_agent_state_find_number(struct ux_agent_state *s, struct ux_agent_key key, int64_t now_s,
+				uint64_t *ret, int64_t *ret_at_s)
+{
+	const struct known_value *v = state_find(s, key, now_s);
+	if (!v || v->known != UX_AGENT_NUMBER)
+		return false;
+	*ret = v->number;
+	*ret_at_s = v->at_s;
+	return true;
+}
+
+static void state_put(struct ux_agent_state *s, struct ux_agent_key key, struct known_value value)
+{
+	value.at_s = ux_min(ux_max(value.at_s, INT64_C(0)), (int64_t)UINT32_MAX);
 	struct known_value *to = state_value(s, &key);
 	assert(to); /* memory for all of them is reserved */
 	*to = value;
@@ -255,4 +288,19 @@ void ux_agent_state_put(struct ux_agent_state *s, struct ux_agent_key key,
 		(void)!state_rewrite(s, NULL); /* if it fails, the file stays as it is */
 		s->rewrite_at = ux_max(state_rewrite_at(s), s->records + UX_AGENT_STATE_SLACK);
 	}
+}
+
+void ux_agent_state_put(struct ux_agent_state *s, struct ux_agent_key key,
+			enum ux_agent_known known, int64_t now_s)
+{
+	state_put(s, key, (struct known_value){.at_s = now_s, .known = known});
+}
+
+void ux_agent_state_put_number(struct ux_agent_state *s, struct ux_agent_key key, uint64_t number,
+			       int64_t now_s)
+{
+	if (number < NUMBER_END)
+		state_put(s, key,
+			  (struct known_value){
+				  .at_s = now_s, .number = number, .known = UX_AGENT_NUMBER});
 }

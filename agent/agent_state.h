@@ -22,7 +22,12 @@ enum ux_agent_known {
 	UX_AGENT_THERE,   /* the server has symbols of it that are as good as those here */
 	UX_AGENT_NOTHING, /* it has no symbols, or cannot be read, or the server refuses it */
 	UX_AGENT_PUBLIC,  /* the servers of its distribution have it */
+	UX_AGENT_NUMBER,  /* run-time code: a number tells how far it was sent */
 	UX_AGENT_KNOWN_COUNT
+};
+
+enum {
+	UX_AGENT_NUMBER_BITS = 56, /* of the number of an answer; greater ones are not kept */
 };
 
 /* A hash of what is known to whom: of a file or an ID, and of the URL of the server. */
@@ -61,12 +66,25 @@ struct ux_agent_key ux_agent_file_key(const struct ux_agent_state *s,
 				      const struct ux_mapped_key *file);
 struct ux_agent_key ux_agent_id_key(const struct ux_agent_state *s, const struct ux_id *id);
 
+/* The key of numbers about something that these numbers identify; kind is a word of the caller. */
+struct ux_agent_key ux_agent_number_key(const struct ux_agent_state *s, const char *kind,
+					const uint64_t *numbers, size_t n);
+
 /*
  * What is known; UX_AGENT_UNKNOWN when that is too long ago. now_s: seconds since 1970 by the wall
  * clock. A time that lies ahead, after the clock was set back, counts as now.
  */
 enum ux_agent_known ux_agent_state_find(struct ux_agent_state *s, struct ux_agent_key key,
 					int64_t now_s);
+
+/*
+ * Keeps a number, below 2^UX_AGENT_NUMBER_BITS, and returns it; a greater one is forgotten. False:
+ * none is known, or it was kept too long ago. *ret_at_s: when it was kept.
+ */
+void ux_agent_state_put_number(struct ux_agent_state *s, struct ux_agent_key key, uint64_t number,
+			       int64_t now_s);
+bool ux_agent_state_find_number(struct ux_agent_state *s, struct ux_agent_key key, int64_t now_s,
+				uint64_t *ret, int64_t *ret_at_s);
 
 /*
  * Keeps an answer. When it cannot be written, it is known until the end of the process, and is

@@ -39,14 +39,14 @@ struct ux_runtime_file {
 /* A process with code that is in no file. */
 struct ux_runtime_process {
 	pid_t pid;
-	int64_t started_ns; /* by the wall clock */
+	int64_t started_ns;      /* by the wall clock, in whole microseconds */
+	int64_t started_boot_ns; /* since the machine was started */
 	struct ux_runtime_file files[UX_RUNTIME_FILES_MOST];
 	size_t n_files;
-	int64_t due_ms;     /* of the monotonic clock: when it is looked at again */
-	unsigned looks;     /* without a file */
-	uint64_t bytes;     /* that were sent */
-	unsigned snapshots; /* with new code */
-	bool over;          /* more than is sent for one process */
+	int64_t due_ms; /* of the monotonic clock: when it is looked at again */
+	unsigned looks; /* without a file */
+	uint64_t bytes; /* that were sent */
+	bool over;      /* more than is sent for one process */
 };
 
 UX_VEC(ux_runtime_processes, struct ux_runtime_process);
@@ -57,6 +57,8 @@ struct ux_runtime_code {
 	char host[UX_RUNTIME_HOST_MOST + 1]; /* under which the snapshots are listed */
 	uint64_t left_out;                   /* processes beyond the limit */
 };
+
+struct ux_proc;
 
 struct ux_agent {
 	const struct ux_agent_options *o;
@@ -140,6 +142,23 @@ void ux_agent_budget_pace(void *ctx, int child);
 
 /* Waits until these bytes were allowed to be sent. ctx: struct ux_agent; see ux_push_client. */
 void ux_agent_budget_sent(void *ctx, uint64_t bytes);
+
+/* --- what was sent of run-time code, for the next run ----------------------------------------- */
+
+/*
+ * Sets when the process was started, as an earlier run has sent it: the wall clock gives it with an
+ * error, and what was sent of one process is to have one time.
+ */
+void ux_agent_runtime_recall_start(struct ux_agent *a, struct ux_runtime_process *p,
+				   const struct ux_proc *proc);
+
+/* Sets how far the file was sent, and when. */
+void ux_agent_runtime_recall_file(struct ux_agent *a, const struct ux_runtime_process *p,
+				  struct ux_runtime_file *f);
+
+/* Keeps both. */
+void ux_agent_runtime_remember(struct ux_agent *a, const struct ux_runtime_process *p,
+			       const struct ux_runtime_file *f);
 
 /* --- run-time code ---------------------------------------------------------------------------- */
 

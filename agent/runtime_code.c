@@ -77,11 +77,17 @@ int64_t ux_agent_runtime_due(const struct ux_agent *a)
 	return due;
 }
 
-/* Takes over an open file unless it is known. ctx: struct ux_runtime_process. */
+struct runtime_search {
+	struct ux_agent *agent;
+	struct ux_runtime_process *process;
+};
+
+/* Takes over an open file unless it is known. ctx: struct runtime_search. */
 static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *found,
 				      struct ux_error *err)
 {
-	struct ux_runtime_process *p = ctx;
+	const struct runtime_search *s = ctx;
+	struct ux_runtime_process *p = s->process;
 	(void)err;
 	for (size_t i = 0; i < p->n_files; i++)
 		if (p->files[i].dev == found->st.st_dev && p->files[i].ino == found->st.st_ino)
@@ -96,13 +102,15 @@ static enum ux_code runtime_find_file(void *ctx, const struct ux_jit_found *foun
 							  .dev = found->st.st_dev,
 							  .ino = found->st.st_ino,
 							  .from_ns = p->started_ns};
+	ux_agent_runtime_recall_file(s->agent, p, &p->files[p->n_files - 1]);
 	return UX_OK;
 }
 
 /* Searches the files of a process. False: it has ended. */
-static enum ux_code runtime_find_files(struct ux_runtime_process *p, bool *ret_lives,
-				       struct ux_error *err)
+static enum ux_code runtime_find_files(struct ux_agent *a, struct ux_runtime_process *p,
+				       bool *ret_lives, struct ux_error *err)
 {
+	struct runtime_search search = {.agent = a, .process = p};
 	ux_cleanup(ux_proc_close) struct ux_proc proc = {.dir = -1, .stat = -1};
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
 	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps maps = {0};
@@ -110,7 +118,7 @@ static enum ux_code runtime_find_files(struct ux_runtime_process *p, bool *ret_l
 	if (ux_proc_open(&proc, p->pid, NULL) != UX_OK)
 		return UX_OK;
 	if (p->started_ns == 0)
-		p->started_ns = proc.started_ns;
+		ux_agent_runtime_recall_start(a, p, &proc);
 	/* Another process with its ID; the time is read with an error of some hundredths. */
 	if (proc.started_ns > p->started_ns + UX_CLOCK_NS_IN_S)
 		return UX_OK;
@@ -118,7 +126,7 @@ static enum ux_code runtime_find_files(struct ux_runtime_process *p, bool *ret_l
 	    ux_proc_maps_parse(text.bytes, &maps, NULL) != UX_OK)
 		return UX_OK;
 	*ret_lives = true;
-	return ux_jit_files_find(&proc, &maps, runtime_find_file, p, err);
+	return ux_jit_files_find(&proc, &maps, runtime_find_file, &search, err);
 }
 
 /* --- a snapshot ------------------------------------------------------------------------------- */
@@ -222,6 +230,7 @@ static enum ux_code runtime_send_parts(struct runtime_snapshot *s, struct ux_byt
 					 part.lines ? UX_QUALITY_LINES : UX_QUALITY_SYMTAB, gsym,
 					 err));
 		p->bytes += gsym.size;
+		ux_agent_metric_add(&s->agent->metrics.runtime_bytes, gsym.size);
 		s->used = ux_min(part.used, (uint64_t)UX_RUNTIME_FILE_MOST);
 	}
 	return err->code;
@@ -254,7 +263,8 @@ static enum ux_code runtime_take_snapshot(struct runtime_snapshot *s, uint64_t s
 	if (s->used > f->known) {
 		f->known = s->used;
 		f->from_ns = now;
-		s->process->snapshots++;
+		ux_agent_runtime_remember(s->agent, s->process, f);
+		ux_agent_metric_add(&s->agent->metrics.runtime_snapshots, 1);
 	}
 	return UX_OK;
 }
@@ -311,7 +321,7 @@ static enum ux_code runtime_look(struct ux_agent *a, struct ux_runtime_process *
 {
 	bool lives = false;
 	*ret_done = false;
-	UX_TRY(runtime_find_files(p, &lives, err));
+	UX_TRY(runtime_find_files(a, p, &lives, err));
 	for (size_t i = 0; i < p->n_files && !p->over; i++)
 		UX_TRY(runtime_look_at_file(a, p, &p->files[i], err));
 	p->looks += p->n_files == 0;
@@ -328,6 +338,8 @@ enum ux_code ux_agent_runtime_step(struct ux_agent *a, struct ux_error *err)
 		return UX_OK;
 	UX_TRY(ux_host_watch_take_compilers(&a->watch, &pids, err));
 	UX_TRY(runtime_add(a, &pids, err));
+	ux_agent_metric_set(&a->metrics.runtime_processes, all->size);
+	ux_agent_metric_set(&a->metrics.runtime_left_out, a->runtime.left_out);
 	if (a->away && !ux_agent_keeps(a)) {
 		for (size_t i = 0; i < all->size; i++) /* no earlier than the server is tried */
 			all->data[i].due_ms = ux_max(all->data[i].due_ms, a->again_ms);

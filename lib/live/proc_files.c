@@ -313,9 +313,9 @@ static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no start",
 				    (int)p->pid);
 	int64_t hz = ux_max(sysconf(_SC_CLK_TCK), 1L);
-	int64_t since_boot = (int64_t)ticks * (SECOND / hz);
-	p->started_ns =
-		ux_clock_read(CLOCK_REALTIME) - (ux_clock_read(CLOCK_BOOTTIME) - since_boot);
+	p->started_boot_ns = (int64_t)ticks * (SECOND / hz);
+	p->started_ns = ux_clock_read(CLOCK_REALTIME) -
+			(ux_clock_read(CLOCK_BOOTTIME) - p->started_boot_ns);
 	return UX_OK;
 }
 

@@ -35,6 +35,7 @@ struct ux_proc {
 	uid_t real_uid;
 	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
 			     */
+	int64_t started_boot_ns; /* the same since the machine was started: never another value */
 };
 
 /* Opens a process. UX_ENOTFOUND: there is no such process. UX_EDENIED, UX_EIO. */

@@ -2,6 +2,7 @@
 """unhex agent --jit: run-time code of a host, kept by the server, names a recording of that host when the processes and
 their files are gone. The judges are the files themselves, read on the host."""
 import collections
+import json
 import os
 import pathlib
 import re
@@ -121,6 +122,42 @@ def test_a_process_that_ends_before_its_files_were_read_is_sent(server, tmp_path
         assert program.wait(60) == 0
         program.stdout.close()
         wait_for(lambda: agent.running() and [r for r in agent.results() if r["file"].startswith("/run-time/")], 60)
+
+
+def test_a_restart_sends_only_code_that_is_new(server, tmp_path):
+    """What was sent is known by how far the file was read, of a process that has one start for both runs."""
+    node = start_node(tmp_path)
+    path = pathlib.Path(f"/tmp/perf-{node.pid}.map")
+    command = ("agent", "--once", "--json", "--jit", "-v", "--state", tmp_path / "state")
+
+    def sent():
+        result = server.unhex(*command)
+        assert result.returncode == 0, result.stderr
+        return [json.loads(line)["file"] for line in result.stdout.splitlines() if f"/{node.pid}@" in line]
+    try:
+        path.write_text("7f0000000000 10 first_name\n")
+        first = sent()
+        assert len(first) == 1
+        assert sent() == []
+        with open(path, "a", encoding="ascii") as f:
+            f.write("7f0000001000 10 second_name\n")
+        second = sent()
+        assert len(second) == 1 and sent() == []
+        path.write_text("7f0000000000 10 third\n")  # begun anew
+        assert len(sent()) == 1
+    finally:
+        stop(node)
+        path.unlink(missing_ok=True)
+    (_, _, started, span, _), (_, _, started_then, span_then, _) = first[0].split("/"), second[0].split("/")
+    assert started == started_then
+    # The second snapshot begins where the first one ended: its time is kept in seconds.
+    assert 0 <= int(span.split("-")[1]) - int(span_then.split("-")[0]) < 1e9
+    names = {}
+    for m in server.get(f"/v1/modules?file={node.pid}@{os.uname().nodename}")[1]["modules"]:
+        for pc in ("0x7f0000000004", "0x7f0000001004"):
+            frames = server.get(f"/v1/symbolize/{m['ids'][0]}?addr={pc}")[1]["frames"][0]
+            names.setdefault(pc, set()).update(f["function"] for f in frames)
+    assert names == {"0x7f0000000004": {"first_name", "third"}, "0x7f0000001004": {"second_name"}}
 
 
 def test_without_the_option_nothing_of_run_time_code_is_sent(server, tmp_path):

@@ -284,6 +284,68 @@ static void an_answer_that_cannot_be_written_is_known_until_the_end(void **state
 	ux_agent_state_close(&s);
 }
 
+static struct ux_agent_key number_key(const struct ux_agent_state *s, const char *kind, uint64_t i)
+{
+	const uint64_t numbers[] = {i, 17};
+	return ux_agent_number_key(s, kind, numbers, ux_countof(numbers));
+}
+
+static void a_number_is_known_to_the_next_process_with_its_time(void **state)
+{
+	(void)state;
+	struct ux_agent_state s, next;
+	const uint64_t most = (UINT64_C(1) << UX_AGENT_NUMBER_BITS) - 1;
+	uint64_t number = 1;
+	int64_t at = 1;
+	open_state(&s, "http://one");
+	ux_agent_state_put_number(&s, number_key(&s, "file", 1), 0, NOW);
+	ux_agent_state_put_number(&s, number_key(&s, "file", 2), most, NOW + 5);
+	ux_agent_state_put_number(&s, number_key(&s, "file", 3), most + 1, NOW);
+	put_file(&s, 4, UX_AGENT_THERE, NOW);
+	ux_agent_state_close(&s);
+	open_state(&next, "http://one");
+	assert_true(ux_agent_state_find_number(&next, number_key(&next, "file", 1), NOW + 60,
+					       &number, &at));
+	assert_int_equal(number, 0);
+	assert_int_equal(at, NOW);
+	assert_true(ux_agent_state_find_number(&next, number_key(&next, "file", 2), NOW + 60,
+					       &number, &at));
+	assert_true(number == most);
+	assert_int_equal(at, NOW + 5);
+	/* too great, of another kind, of another thing, no number, too old */
+	const struct ux_mapped_key file = file_number(4);
+	const struct ux_agent_key none[] = {
+		number_key(&next, "file", 3),
+		number_key(&next, "start", 1),
+		number_key(&next, "file", 9),
+		ux_agent_file_key(&next, &file),
+	};
+	for (size_t i = 0; i < ux_countof(none); i++)
+		assert_false(ux_agent_state_find_number(&next, none[i], NOW, &number, &at));
+	assert_false(ux_agent_state_find_number(&next, number_key(&next, "file", 2),
+						NOW + 8 * (int64_t)DAY, &number, &at));
+	ux_agent_state_close(&next);
+}
+
+static void what_another_version_has_kept_is_begun_anew(void **state)
+{
+	(void)state;
+	struct ux_agent_state s;
+	open_state(&s, "http://one");
+	put_file(&s, 1, UX_AGENT_THERE, NOW);
+	ux_agent_state_close(&s);
+	int fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, "1", 1, (off_t)strlen("unhex agent: known files, v")), 1);
+	close(fd);
+	open_state(&s, "http://one");
+	assert_int_equal(find_file(&s, 1, NOW), UX_AGENT_UNKNOWN);
+	put_file(&s, 2, UX_AGENT_NOTHING, NOW);
+	ux_agent_state_close(&s);
+	open_state(&s, "http://one");
+	assert_int_equal(find_file(&s, 2, NOW), UX_AGENT_NOTHING);
+	ux_agent_state_close(&s);
+}
+
 #define STATE_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, drop_folder)
 
 int main(void)
@@ -300,6 +362,8 @@ int main(void)
 		STATE_TEST(the_least_recently_used_answers_make_room),
 		STATE_TEST(a_foreign_file_is_refused_and_stays),
 		STATE_TEST(an_answer_that_cannot_be_written_is_known_until_the_end),
+		STATE_TEST(a_number_is_known_to_the_next_process_with_its_time),
+		STATE_TEST(what_another_version_has_kept_is_begun_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
