@@ -72,7 +72,7 @@ static const struct ux_option crawl_options[] = {
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct crawl_values, jobs), "N",
 	 "packages that are worked on at once [one a processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, memory), "SIZE",
-	 "memory of one extraction; what is over goes to files in TMPDIR [160M]"},
+	 "memory of all extractions at once; what is over goes to files in TMPDIR [160M]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct crawl_values, json), NULL,
 	 "one object a repository or package"},
 };

@@ -16,9 +16,10 @@ enum {
 	WAIT_MOST_S = 60, /* until it is looked again whether a package is due */
 };
 
-/* What one thread works on, for the renewals. */
+/* A lease, for the renewals, with the connection of the thread that has it at the time. */
 struct crawl_slot {
-	uint64_t id; /* 0: nothing */
+	bool used;
+	uint64_t id; /* 0: it is not renewed */
 	char lease[80];
 	struct ux_crawl_client client;
 };
@@ -34,8 +35,8 @@ struct ux_crawl_leases {
 	pthread_mutex_t lock; /* of the slots' leases and of what follows */
 	pthread_cond_t ends;
 	bool ended;
-	pthread_cond_t one_done;
-	uint64_t done; /* packages that were ended */
+	pthread_cond_t one_freed;
+	uint64_t freed; /* packages that were ended, and places of mirrors */
 };
 
 void ux_crawl_lease_free(struct ux_crawl_lease *job)
@@ -46,7 +47,8 @@ void ux_crawl_lease_free(struct ux_crawl_lease *job)
 
 /* --- renewing --------------------------------------------------------------------------------- */
 
-static void lease_renew(struct ux_crawl_leases *j, unsigned slot)
+static void lease_renew(struct ux_crawl_leases *j, struct ux_crawl_client *client, unsigned slot,
+			bool received)
 {
 	char path[64], lease[sizeof(j->slots[0].lease)];
 	struct ux_error why = UX_ERROR_INIT;
@@ -57,10 +59,11 @@ static void lease_renew(struct ux_crawl_leases *j, unsigned slot)
 	if (id == 0)
 		return;
 	ux_cleanup(json_decrefp) json_t *body =
-		json_pack("{s:s, s:i}", "lease", lease, "lease_s", (int)LEASE_S);
+		json_pack("{s:s, s:i, s:b}", "lease", lease, "lease_s", (int)LEASE_S, "received",
+			  (int)received);
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/renew", id);
 	/* If it fails, the next one may succeed; if the lease is lost, its end will say so. */
-	(void)!ux_crawl_client_call(&j->renewals, UX_METHOD_POST, path, body, NULL, &why);
+	(void)!ux_crawl_client_call(client, UX_METHOD_POST, path, body, NULL, &why);
 }
 
 static void *lease_renew_all(void *ctx)
@@ -76,7 +79,7 @@ static void *lease_renew_all(void *ctx)
 			continue;
 		pthread_mutex_unlock(&j->lock);
 		for (unsigned i = 0; i < j->n_slots; i++)
-			lease_renew(j, i);
+			lease_renew(j, &j->renewals, i, /* received= */ false);
 		pthread_mutex_lock(&j->lock);
 	}
 	pthread_mutex_unlock(&j->lock);
@@ -99,7 +102,7 @@ void ux_crawl_leases_close(struct ux_crawl_leases *j)
 		ux_crawl_client_close(&j->slots[i].client);
 	ux_crawl_client_close(&j->renewals);
 	pthread_cond_destroy(&j->ends);
-	pthread_cond_destroy(&j->one_done);
+	pthread_cond_destroy(&j->one_freed);
 	pthread_mutex_destroy(&j->lock);
 	free(j->slots);
 	free(j);
@@ -149,7 +152,7 @@ enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 	j->n_slots = slots;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->ends, NULL);
-	pthread_cond_init(&j->one_done, NULL);
+	pthread_cond_init(&j->one_freed, NULL);
 	lease_name_worker(j);
 	enum ux_code code = lease_start(j, err);
 	if (code == UX_OK)
@@ -235,20 +238,29 @@ static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret
 	return ux_crawl_package_read(json_object_get(one, "package"), &ret->package, err);
 }
 
-/* Waits until a package may be due, or a thread of this worker has ended one: it may be the last.
+static uint64_t lease_count_freed(struct ux_crawl_leases *j)
+{
+	pthread_mutex_lock(&j->lock);
+	uint64_t n = j->freed;
+	pthread_mutex_unlock(&j->lock);
+	return n;
+}
+
+/*
+ * Waits until a package may be due, or a thread of this worker has ended one, which may be the
+ * last, or has received one. before: the count before the request.
  */
-static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds)
+static void lease_wait(struct ux_crawl_leases *j, uint64_t seconds, uint64_t before)
 {
 	seconds = ux_max(ux_min(seconds, (uint64_t)WAIT_MOST_S), UINT64_C(1));
 	pthread_mutex_lock(&j->lock);
-	const uint64_t before = j->done;
-	for (uint64_t i = 0; i < seconds && j->done == before; i++) {
+	for (uint64_t i = 0; i < seconds && j->freed == before; i++) {
 		struct timespec until;
 		if (j->o->cancelled && j->o->cancelled(j->o->ctx))
 			break;
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec++;
-		(void)pthread_cond_timedwait(&j->one_done, &j->lock, &until);
+		(void)pthread_cond_timedwait(&j->one_freed, &j->lock, &until);
 	}
 	pthread_mutex_unlock(&j->lock);
 }
@@ -271,39 +283,86 @@ static void lease_set_slot(struct ux_crawl_leases *j, unsigned slot, uint64_t id
 	pthread_mutex_unlock(&j->lock);
 }
 
-enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, unsigned slot,
-				  struct ux_crawl_lease *ret, bool *ret_more, struct ux_error *err)
+/* One is free: there are as many as the worker has packages at most. */
+static enum ux_code lease_use_slot(struct ux_crawl_leases *j, unsigned *ret, struct ux_error *err)
+{
+	unsigned i = 0;
+	pthread_mutex_lock(&j->lock);
+	while (i < j->n_slots && j->slots[i].used)
+		i++;
+	if (i < j->n_slots)
+		j->slots[i].used = true;
+	pthread_mutex_unlock(&j->lock);
+	*ret = i;
+	return i < j->n_slots ? UX_OK : ux_error_set(err, UX_ELIMIT, "over %u leases", j->n_slots);
+}
+
+static void lease_free_slot(struct ux_crawl_leases *j, unsigned slot)
+{
+	pthread_mutex_lock(&j->lock);
+	j->slots[slot].used = false;
+	j->slots[slot].id = 0;
+	pthread_mutex_unlock(&j->lock);
+}
+
+static enum ux_code lease_take(struct ux_crawl_leases *j, struct ux_crawl_lease *ret,
+			       bool *ret_more, struct ux_error *err)
 {
 	ux_cleanup(json_decrefp) json_t *body = lease_take_body(j), *doc = NULL;
+	uint64_t before = lease_count_freed(j);
 	*ret_more = false;
 	if (!body)
 		return ux_error_nomem(err);
-	UX_TRY(ux_crawl_client_call(&j->slots[slot].client, UX_METHOD_POST, "/v1/crawl/jobs/take",
-				    body, &doc, err));
+	UX_TRY(ux_crawl_client_call(&j->slots[ret->slot].client, UX_METHOD_POST,
+				    "/v1/crawl/jobs/take", body, &doc, err));
 	if (!json_is_array(json_object_get(doc, "jobs")))
 		return ux_error_set(err, UX_EUNSUPPORTED, "the server answers without \"jobs\"");
 	*ret_more = true;
 	if (json_array_size(json_object_get(doc, "jobs")) > 0) {
 		UX_TRY(lease_read_one(doc, ret, err));
-		lease_set_slot(j, slot, ret->id, ret->lease);
+		lease_set_slot(j, ret->slot, ret->id, ret->lease);
 		ret->doc = ux_take(&doc);
 		return UX_OK;
 	}
 	*ret_more = json_is_true(json_object_get(doc, "left"));
 	if (*ret_more)
-		lease_wait(j, lease_u64(doc, "retry_after"));
+		lease_wait(j, lease_u64(doc, "retry_after"), before);
 	return UX_OK;
+}
+
+enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, struct ux_crawl_lease *ret,
+				  bool *ret_more, struct ux_error *err)
+{
+	*ret_more = false;
+	UX_TRY(lease_use_slot(j, &ret->slot, err));
+	enum ux_code code = lease_take(j, ret, ret_more, err);
+	if (!ret->doc)
+		lease_free_slot(j, ret->slot);
+	return code;
+}
+
+static void lease_note_freed(struct ux_crawl_leases *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->freed++;
+	pthread_cond_broadcast(&j->one_freed);
+	pthread_mutex_unlock(&j->lock);
+}
+
+void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_lease *job)
+{
+	lease_renew(j, &j->slots[job->slot].client, job->slot, /* received= */ true);
+	lease_note_freed(j);
 }
 
 /* --- ending ----------------------------------------------------------------------------------- */
 
-enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
-				 const struct ux_crawl_lease *job,
+enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_crawl_lease *job,
 				 const struct ux_crawl_result *result, struct ux_error *err)
 {
 	char path[64], reason[UX_ERROR_TEXT + UX_ERROR_SECTION + 128] = "";
 	struct ux_error why = UX_ERROR_INIT;
-	lease_set_slot(j, slot, 0, "");
+	lease_set_slot(j, job->slot, 0, "");
 	if (result->why.code != UX_OK)
 		ux_error_format(&result->why, reason, sizeof(reason));
 	uint64_t modules = 0;
@@ -318,12 +377,10 @@ enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
 	if (!body)
 		return ux_error_nomem(err);
 	snprintf(path, sizeof(path), "/v1/crawl/jobs/%" PRIu64 "/end", job->id);
-	enum ux_code code = ux_crawl_client_call(&j->slots[slot].client, UX_METHOD_POST, path, body,
-						 NULL, &why);
-	pthread_mutex_lock(&j->lock);
-	j->done++;
-	pthread_cond_broadcast(&j->one_done);
-	pthread_mutex_unlock(&j->lock);
+	enum ux_code code = ux_crawl_client_call(&j->slots[job->slot].client, UX_METHOD_POST, path,
+						 body, NULL, &why);
+	lease_free_slot(j, job->slot);
+	lease_note_freed(j);
 	if (code == UX_OK || code == UX_ECONFLICT || code == UX_ENOTFOUND)
 		return UX_OK;
 	*err = err->code == UX_OK ? why : *err;

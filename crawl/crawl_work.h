@@ -9,19 +9,64 @@
 #include "polite_client.h"
 #include "push_work.h"
 
-/*
- * Reads the package and sends its symbols, which become visible only after all of its bytes were
- * received and had the SHA-256 that its repository says. work has its options, an open client and a
- * fork server; what it knew of modules is dropped. Any thread, one at a time for one work.
+/* --- the memory of extractions ------------------------------------------------------------------
  */
-void ux_package_symbols(struct ux_push_work *work, const struct ux_package *package,
-			struct ux_polite *mirrors, struct ux_crawl_result *ret);
+
+struct ux_extraction_memory;
+
+/* total: bytes for all extractions at once. NULL when memory is short. */
+struct ux_extraction_memory *ux_extraction_memory_new(uint64_t total);
+void ux_extraction_memory_free(struct ux_extraction_memory *m); /* NULL is allowed */
+
+/*
+ * Waits for memory to extract a file of this size; returns how much there is for it. At most the
+ * total is given out, and an extraction whose part is the total is alone. Any thread; a thread
+ * that has a part takes no other one.
+ */
+uint64_t ux_extraction_memory_take(struct ux_extraction_memory *m, uint64_t file_bytes);
+void ux_extraction_memory_give(struct ux_extraction_memory *m, uint64_t part);
+
+/* --- the symbols of a package ------------------------------------------------------------------
+ */
+
+/* The symbols of one module, until they are sent. */
+struct ux_kept_symbols {
+	struct ux_push_module module;
+	struct ux_sandbox_part gsym; /* in the file of the package */
+	struct ux_extract_stats stats;
+};
+
+UX_VEC(ux_kept_list, struct ux_kept_symbols);
+
+/* What was made of a package. It stays where it is: the options point into it. */
+struct ux_package_symbols {
+	struct ux_push_options options; /* with where the package is from */
+	char sha256[2 * UX_PACKAGE_SHA256_BYTES + 1];
+	struct ux_kept_list kept;
+	int file;      /* without a name, with the GSYMs of all modules; -1: not made */
+	uint64_t used; /* bytes of it */
+	struct ux_crawl_result result;
+};
+
+/*
+ * Reads the package and extracts what the server needs. The symbols may be sent when the result is
+ * UX_CRAWL_DONE: all of the package's bytes were received then and had the SHA-256 that its
+ * repository says. work has its options, an open client and a fork server; what it knew of modules
+ * is dropped. The package must outlive *ret. Any thread, one at a time for one work.
+ */
+void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package *package,
+			     struct ux_polite *mirrors, struct ux_extraction_memory *memory,
+			     struct ux_package_symbols *ret);
+void ux_package_symbols_deinit(struct ux_package_symbols *s);
+
+/* --- leases ----------------------------------------------------------------------------------- */
 
 /* A lease. Zeroed: none. */
 struct ux_crawl_lease {
 	json_t *doc; /* as the server sent it: the texts of the package are in it */
 	uint64_t id;
 	const char *lease;
+	unsigned slot; /* of the leases that are renewed */
 	struct ux_package package;
 };
 
@@ -30,8 +75,8 @@ void ux_crawl_lease_free(struct ux_crawl_lease *job);
 struct ux_crawl_leases;
 
 /*
- * Opens the connections, and starts the thread that renews the leases of `slots` threads. The
- * options must outlive it.
+ * Opens the connections, and starts the thread that renews the leases, of which there are at most
+ * `slots` at a time. The options must outlive it.
  */
 enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 				  const struct ux_crawl_work_options *options, unsigned slots,
@@ -39,22 +84,67 @@ enum ux_code ux_crawl_leases_open(struct ux_crawl_leases **ret,
 void ux_crawl_leases_close(struct ux_crawl_leases *j);
 
 /*
- * Takes a package for the thread `slot`. *ret_more false: nothing is left on the server. When
- * packages are left but none is due, waits a moment and returns with ret->doc NULL.
- * UX_EUNSUPPORTED: the answer is not that of an unhex server.
+ * Takes a package. *ret_more false: nothing is left on the server. When packages are left but none
+ * is due, waits a moment and returns with ret->doc NULL. UX_EUNSUPPORTED: the answer is not that of
+ * an unhex server. Any thread, as what follows.
  */
-enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, unsigned slot,
-				  struct ux_crawl_lease *ret, bool *ret_more, struct ux_error *err)
-	ux_must;
+enum ux_code ux_crawl_leases_take(struct ux_crawl_leases *j, struct ux_crawl_lease *ret,
+				  bool *ret_more, struct ux_error *err) ux_must;
+
+/*
+ * Says that all bytes of the package were received, so that its mirror has room for another one. If
+ * the server does not hear it, the mirror has room when the job ends.
+ */
+void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_lease *job);
 
 /* Ends the job. A lease that was lost is not an error: another worker has the package then. */
-enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, unsigned slot,
-				 const struct ux_crawl_lease *job,
+enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_crawl_lease *job,
 				 const struct ux_crawl_result *result, struct ux_error *err)
 	ux_must;
 
 /* Reads the "package" of a job. Its texts point into the document. UX_EUNSUPPORTED. */
 enum ux_code ux_crawl_package_read(const json_t *doc, struct ux_package *ret, struct ux_error *err)
 	ux_must;
+
+/* --- uploads ---------------------------------------------------------------------------------- */
+
+/* A package that was read, on its way to the server. */
+struct ux_package_delivery {
+	struct ux_crawl_lease job; /* zeroed: of a package without a lease */
+	const struct ux_package *package;
+	struct ux_package_symbols symbols;
+	struct ux_package_delivery *behind; /* in the queue */
+	size_t next;                        /* number of the symbols that are sent next */
+	size_t sending;                     /* of them at the moment */
+	size_t failed_at; /* number of the first one that could not be sent; SIZE_MAX: none */
+};
+
+/* NULL when memory is short. */
+struct ux_package_delivery *ux_package_delivery_new(void);
+void ux_package_delivery_free(struct ux_package_delivery *d);
+
+/*
+ * The symbols of packages on their way to the server, over several connections: a server waits for
+ * its disk at the end of each upload, and uploads that end together share that. In the meantime
+ * the next packages are read.
+ */
+struct ux_package_uploads;
+
+/*
+ * Starts `threads` threads. At most `packages` packages wait or are being sent. ended: called by
+ * any thread, also in ux_package_uploads_put(), for each package when nothing of it is left to
+ * send; it takes the delivery, whose result is complete. push must outlive it.
+ */
+enum ux_code ux_package_uploads_open(struct ux_package_uploads **ret,
+				     const struct ux_push_options *push, unsigned threads,
+				     unsigned packages,
+				     void (*ended)(void *ctx, struct ux_package_delivery *d),
+				     void *ctx, struct ux_error *err) ux_must;
+
+/* Takes a package, and waits until there is room for it. Any thread. */
+void ux_package_uploads_put(struct ux_package_uploads *u, struct ux_package_delivery *d);
+
+/* Waits until all is sent. NULL is allowed. */
+void ux_package_uploads_close(struct ux_package_uploads *u);
 
 #endif

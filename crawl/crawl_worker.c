@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a worker, each with one package at a time. */
+/* The threads of a worker: each reads one package at a time, while others are being sent. */
 #include "crawl_work.h"
 #include "pool.h"
 #include "push_archive.h"
@@ -8,6 +8,12 @@
 
 enum {
 	TIMEOUT_MS = 1800000,
+	/*
+	 * Connections that send symbols, for each package that is read: the server waits for its
+	 * disk at the end of each upload, and for those that end together once.
+	 */
+	SENDERS = 4,
+	SENDERS_MOST = 32,
 	/* A package whose extraction takes long is received slowly, and may break off late. */
 	FETCH_MS = 6 * 3600 * 1000,
 };
@@ -16,18 +22,22 @@ enum {
 
 struct crawl_work {
 	const struct ux_crawl_work_options *o;
+	struct ux_push_options push; /* of all threads */
 	struct ux_crawl_work_summary *ret;
 	struct ux_polite *mirrors;
-	struct ux_crawl_leases *jobs; /* NULL: none are taken */
-	pthread_mutex_t lock;         /* of what follows, of *ret, and of the caller's function */
-	size_t next;                  /* of the list */
+	struct ux_package_uploads *uploads;
+	struct ux_extraction_memory *memory; /* of all threads */
+	struct ux_crawl_leases *jobs;        /* NULL: none are taken */
+	pthread_mutex_t lock;   /* of what follows, of *ret, and of the caller's function */
+	size_t next;            /* of the list */
+	struct ux_error failed; /* the server cannot be used; code UX_OK: it can */
 };
 
-/* A thread's connection, children and options. */
+/* A thread's connection and children. */
 struct crawl_thread {
 	struct crawl_work *c;
-	struct ux_push_options options;
 	struct ux_push_work work;
+	struct ux_push_reused reused;
 	struct ux_push_summary none; /* counts of no package */
 };
 
@@ -41,12 +51,12 @@ static void crawl_thread_deinit(struct crawl_thread *t)
 {
 	ux_push_client_close(&t->work.client);
 	ux_push_archives_close(&t->work);
+	ux_push_reused_close(&t->reused);
 }
 
-static enum ux_code crawl_thread_init(struct crawl_thread *t, struct ux_error *err)
+static struct ux_push_options crawl_push_options(const struct ux_crawl_work_options *o)
 {
-	const struct ux_crawl_work_options *o = t->c->o;
-	t->options = (struct ux_push_options){
+	return (struct ux_push_options){
 		.url = o->url,
 		.token = o->token,
 		.cacert = o->cacert,
@@ -59,10 +69,16 @@ static enum ux_code crawl_thread_init(struct crawl_thread *t, struct ux_error *e
 		.memory = o->memory > 0 ? o->memory : MEMORY,
 		.threads = 1,
 		.result = crawl_on_module,
-		.ctx = t,
 	};
-	t->work = (struct ux_push_work){.o = &t->options, .summary = &t->none, .scratch = -1};
-	UX_TRY(ux_push_client_open(&t->work.client, &t->options, err));
+}
+
+static enum ux_code crawl_thread_init(struct crawl_thread *t, struct ux_error *err)
+{
+	const struct ux_push_options *push = &t->c->push;
+	t->work = (struct ux_push_work){
+		.o = push, .summary = &t->none, .scratch = -1, .reused = &t->reused};
+	UX_TRY(ux_push_client_open(&t->work.client, push, err));
+	UX_TRY(ux_push_reused_open(&t->reused, err));
 	return ux_archive_begin(&t->work, err);
 }
 
@@ -88,6 +104,29 @@ static void crawl_count(struct crawl_work *c, const struct ux_package *package,
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The server cannot be used: there is no sense in the next package. The first reason stays. */
+static void crawl_server_failed(struct crawl_work *c, const struct ux_error *why)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->failed.code == UX_OK)
+		c->failed = *why;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Nothing of the package is left to do: counts it, and ends its job. */
+static void crawl_package_ended(void *ctx, struct ux_package_delivery *d)
+{
+	struct crawl_work *c = ctx;
+	const struct ux_crawl_result *result = &d->symbols.result;
+	struct ux_error why = UX_ERROR_INIT;
+	crawl_count(c, d->package, result);
+	if (result->outcome == UX_CRAWL_LATER && strcmp(result->cause, "server") == 0)
+		crawl_server_failed(c, &result->why);
+	if (d->job.doc && ux_crawl_leases_end(c->jobs, &d->job, result, &why) != UX_OK)
+		crawl_server_failed(c, &why);
+	ux_package_delivery_free(d);
+}
+
 /* The next package of the list; NULL when there are no more. */
 static const struct ux_package *crawl_next(struct crawl_work *c)
 {
@@ -98,61 +137,71 @@ static const struct ux_package *crawl_next(struct crawl_work *c)
 	return package;
 }
 
-static void crawl_package(struct crawl_thread *t, const struct ux_package *package,
-			  struct ux_crawl_result *ret)
+/* Is there a sense in the next package? *err has the reason if not. */
+static bool crawl_goes_on(struct crawl_work *c, struct ux_error *err)
 {
-	struct ux_push_summary *none = t->work.summary;
-	ux_package_symbols(&t->work, package, t->c->mirrors, ret);
-	t->work.summary = none;
-	crawl_count(t->c, package, ret);
+	pthread_mutex_lock(&c->lock);
+	bool failed = c->failed.code != UX_OK;
+	if (failed)
+		*err = err->code == UX_OK ? c->failed : *err;
+	pthread_mutex_unlock(&c->lock);
+	return !failed && !crawl_is_cancelled(c);
 }
 
-/* The server cannot be used: there is no sense in the next package. */
-static enum ux_code crawl_server_failed(const struct ux_crawl_result *result, struct ux_error *err)
+/* Reads a package, which is taken, and hands its symbols over. */
+static void crawl_package(struct crawl_thread *t, struct ux_package_delivery *d)
 {
-	if (result->outcome != UX_CRAWL_LATER || strcmp(result->cause, "server") != 0)
-		return UX_OK;
-	*err = err->code == UX_OK ? result->why : *err;
-	return result->why.code;
+	struct crawl_work *c = t->c;
+	ux_package_symbols_read(&t->work, d->package, c->mirrors, c->memory, &d->symbols);
+	if (d->symbols.result.outcome != UX_CRAWL_DONE)
+		ux_package_symbols_deinit(&d->symbols);
+	else if (d->job.doc && d->symbols.kept.size > 0)
+		ux_crawl_leases_received(c->jobs, &d->job);
+	ux_package_uploads_put(c->uploads, d);
 }
 
 static enum ux_code crawl_work_list(struct crawl_thread *t, struct ux_error *err)
 {
 	const struct ux_package *package = NULL;
-	while (!crawl_is_cancelled(t->c) && (package = crawl_next(t->c)) != NULL) {
-		struct ux_crawl_result result;
-		crawl_package(t, package, &result);
-		UX_TRY(crawl_server_failed(&result, err));
+	while (crawl_goes_on(t->c, err) && (package = crawl_next(t->c)) != NULL) {
+		struct ux_package_delivery *d = ux_package_delivery_new();
+		if (!d)
+			return ux_error_nomem(err);
+		d->package = package;
+		crawl_package(t, d);
 	}
 	return UX_OK;
 }
 
-static enum ux_code crawl_work_jobs(struct crawl_thread *t, unsigned number, struct ux_error *err)
+static enum ux_code crawl_work_jobs(struct crawl_thread *t, struct ux_error *err)
 {
 	struct crawl_work *c = t->c;
-	while (!crawl_is_cancelled(c)) {
-		ux_cleanup(ux_crawl_lease_free) struct ux_crawl_lease job = {0};
-		struct ux_crawl_result result;
+	while (crawl_goes_on(c, err)) {
 		bool more = false;
-		UX_TRY(ux_crawl_leases_take(c->jobs, number, &job, &more, err));
-		if (!more)
-			return UX_OK;
-		if (!job.doc) /* none is due now */
+		struct ux_package_delivery *d = ux_package_delivery_new();
+		if (!d)
+			return ux_error_nomem(err);
+		enum ux_code code = ux_crawl_leases_take(c->jobs, &d->job, &more, err);
+		if (d->job.doc) {
+			d->package = &d->job.package;
+			crawl_package(t, d);
 			continue;
-		crawl_package(t, &job.package, &result);
-		UX_TRY(ux_crawl_leases_end(c->jobs, number, &job, &result, err));
-		UX_TRY(crawl_server_failed(&result, err));
+		}
+		ux_package_delivery_free(d); /* none is due now */
+		if (code != UX_OK || !more)
+			return code;
 	}
 	return UX_OK;
 }
 
 static enum ux_code crawl_run(void *ctx, size_t number, unsigned worker, struct ux_error *err)
 {
-	ux_cleanup(crawl_thread_deinit) struct crawl_thread t = {.c = ctx};
+	ux_cleanup(crawl_thread_deinit) struct crawl_thread t = {.c = ctx, .reused = {-1, -1}};
+	(void)number;
 	(void)worker;
 	UX_TRY(crawl_thread_init(&t, err));
 	UX_TRY(crawl_work_list(&t, err));
-	return t.c->jobs ? crawl_work_jobs(&t, (unsigned)number, err) : UX_OK;
+	return t.c->jobs ? crawl_work_jobs(&t, err) : UX_OK;
 }
 
 static enum ux_code crawl_open(struct crawl_work *c, unsigned jobs, struct ux_error *err)
@@ -165,8 +214,16 @@ static enum ux_code crawl_open(struct crawl_work *c, unsigned jobs, struct ux_er
 						 .wait_most_ms = FETCH_MS,
 						 .cancelled = o->cancelled,
 						 .cancelled_ctx = o->ctx};
+	const unsigned senders = ux_min(SENDERS * jobs, (unsigned)SENDERS_MOST);
+	c->push = crawl_push_options(o);
+	c->memory = ux_extraction_memory_new(c->push.memory);
+	if (!c->memory)
+		return ux_error_nomem(err);
 	UX_TRY(ux_polite_open(&c->mirrors, &polite, err));
-	return o->takes ? ux_crawl_leases_open(&c->jobs, o, jobs, err) : UX_OK;
+	/* Each thread reads a package, as many wait for their uploads, and some are being ended. */
+	UX_TRY(ux_package_uploads_open(&c->uploads, &c->push, senders, jobs, crawl_package_ended, c,
+				       err));
+	return o->takes ? ux_crawl_leases_open(&c->jobs, o, 2 * jobs + senders, err) : UX_OK;
 }
 
 enum ux_code ux_crawl_work(const struct ux_crawl_work_options *options,
@@ -174,15 +231,24 @@ enum ux_code ux_crawl_work(const struct ux_crawl_work_options *options,
 {
 	unsigned jobs = ux_min(options->jobs > 0 ? options->jobs : ux_pool_cpus(),
 			       (unsigned)UX_CRAWL_JOBS_MOST);
-	struct crawl_work c = {.o = options, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct crawl_work c = {.o = options,
+			       .ret = ret,
+			       .lock = PTHREAD_MUTEX_INITIALIZER,
+			       .failed = UX_ERROR_INIT};
 	*ret = (struct ux_crawl_work_summary){0};
 	enum ux_code code = crawl_open(&c, jobs, err);
 	if (code == UX_OK)
 		code = ux_pool_run(jobs, jobs, crawl_run, &c, err);
+	ux_package_uploads_close(c.uploads);
 	ux_crawl_leases_close(c.jobs);
 	if (c.mirrors)
 		ux_polite_close(c.mirrors);
+	ux_extraction_memory_free(c.memory);
 	pthread_mutex_destroy(&c.lock);
+	if (code == UX_OK && c.failed.code != UX_OK) {
+		*err = c.failed;
+		code = c.failed.code;
+	}
 	if (code == UX_OK && crawl_is_cancelled(&c))
 		code = ux_error_set(err, UX_EUNAVAILABLE, "the work was ended");
 	return code;

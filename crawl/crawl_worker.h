@@ -54,7 +54,8 @@ struct ux_crawl_work_options {
 	const char *contact; /* in the User-Agent, for the people of mirrors; NULL */
 	unsigned parallel;   /* connections to one mirror; 0: UX_POLITE_PARALLEL */
 	unsigned jobs;       /* packages at once; 0: one a processor */
-	/* bytes of memory of one extraction; what is over goes to files in TMPDIR; 0: 160 MiB */
+	/* bytes of memory of all extractions at once; what is over goes to files in TMPDIR; 0: 160
+	 * MiB */
 	uint64_t memory;
 	unsigned retries;   /* of a call that fails because the server cannot be reached */
 	int64_t timeout_ms; /* for one module; 0: half an hour */

@@ -15,31 +15,22 @@
 
 enum {
 	BATCH_MOST = 32, /* members of one query */
+	GSYM_ALIGN = 8,  /* of GSYMs in the file of a package */
 };
 
 /* bytes of members that wait for the supplementary file that dwz made of them */
 #define WAITING_MOST (UINT64_C(4) << 30)
 
-/* Symbols that wait for the end of the package. */
-struct kept_symbols {
-	struct ux_push_module module;
-	struct ux_push_gsym gsym;
-	struct ux_extract_stats stats;
-};
-
-UX_VEC(kept_list, struct kept_symbols);
-
 struct package_run {
 	struct ux_push_work *w;
 	const struct ux_push_options *outer; /* of w, before and after the package */
-	struct ux_push_options options;      /* with where the package is from */
-	char sha256[2 * UX_PACKAGE_SHA256_BYTES + 1];
+	struct ux_extraction_memory *memory;
+	struct ux_package_symbols *symbols;
 	struct ux_package_stream *stream;
 	struct ux_crawl_result *ret;
 	struct ux_push_modules batch;   /* identified, not queried */
 	struct ux_push_modules waiting; /* for their supplementary files */
 	uint64_t waiting_bytes;
-	struct kept_list kept;
 };
 
 const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome)
@@ -52,19 +43,20 @@ const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome)
 	return names[outcome];
 }
 
-static void kept_symbols_free(struct kept_symbols *k)
+void ux_package_symbols_deinit(struct ux_package_symbols *s)
 {
-	ux_push_module_deinit(&k->module);
-	ux_push_gsym_deinit(&k->gsym);
+	for (size_t i = 0; i < s->kept.size; i++)
+		ux_push_module_deinit(&s->kept.data[i].module);
+	ux_kept_list_deinit(&s->kept);
+	if (s->file >= 0)
+		close(s->file);
+	s->file = -1;
 }
 
 static void package_run_deinit(struct package_run *r)
 {
 	ux_push_modules_free(&r->batch);
 	ux_push_modules_free(&r->waiting);
-	for (size_t i = 0; i < r->kept.size; i++)
-		kept_symbols_free(&r->kept.data[i]);
-	kept_list_deinit(&r->kept);
 	/* their parts are in files of the stream */
 	ux_push_modules_free(&r->w->modules);
 	ux_push_by_id_deinit(&r->w->known);
@@ -90,30 +82,56 @@ static enum ux_code package_bad_member(struct package_run *r, const char *name,
 	return UX_OK;
 }
 
+/* The files of a module are not needed any more: their space goes. */
+static void package_release(const struct ux_sandbox_part *exe, const struct ux_sandbox_part *debug)
+{
+	ux_sandbox_stream_release(exe);
+	if (debug->size > 0)
+		ux_sandbox_stream_release(debug);
+}
+
 /* --- extraction ------------------------------------------------------------------------------- */
+
+/* Appends a GSYM to the file of the package. */
+static enum ux_code package_keep_gsym(struct ux_package_symbols *s, struct ux_bytes gsym,
+				      struct ux_sandbox_part *ret, struct ux_error *err)
+{
+	if (s->file < 0)
+		UX_TRY(ux_spill_open(ux_spill_folder(), 0, &s->file, err));
+	UX_TRY(ux_file_write_at(s->file, s->used, gsym, err));
+	*ret = (struct ux_sandbox_part){s->file, s->used, gsym.size};
+	s->used += (gsym.size + GSYM_ALIGN - 1) / GSYM_ALIGN * GSYM_ALIGN;
+	return UX_OK;
+}
 
 /* Extracts a module, which is taken, and keeps its symbols. Its member's space is given back. */
 static enum ux_code package_extract(struct package_run *r, struct ux_push_module *m,
 				    struct ux_error *err)
 {
-	struct kept_symbols k = {0};
+	ux_cleanup(ux_push_gsym_deinit) struct ux_push_gsym gsym = {0};
+	struct ux_kept_symbols k = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	const struct ux_sandbox_part part = m->part;
+	const struct ux_sandbox_part part = m->part, debug = m->debug_part;
 	k.module = *m;
 	*m = (struct ux_push_module){0};
 	r->w->client.deadline_ms = ux_clock_ms() + r->w->o->timeout_ms;
-	enum ux_code code = ux_push_extract(r->w, &k.module, &k.gsym, &k.stats, &why);
-	ux_sandbox_stream_release(&part);
-	k.module.part.size = 0;
+	uint64_t memory = ux_extraction_memory_take(r->memory, part.size + debug.size);
+	r->symbols->options.memory = memory;
+	enum ux_code code = ux_push_extract(r->w, &k.module, &gsym, &k.stats, &why);
+	ux_extraction_memory_give(r->memory, memory);
+	package_release(&part, &debug);
+	k.module.part.size = k.module.debug_part.size = 0;
 	bool nothing =
 		code == UX_ENOTFOUND || (code == UX_OK && k.stats.quality == UX_QUALITY_NONE);
+	if (code == UX_OK && !nothing)
+		code = package_keep_gsym(r->symbols, gsym.file.bytes, &k.gsym, &why);
 	if (code == UX_OK && !nothing) {
-		if (kept_list_append(&r->kept, k))
+		if (ux_kept_list_append(&r->symbols->kept, k))
 			return UX_OK;
 		code = ux_error_nomem(&why);
 	}
 	code = nothing ? UX_OK : package_bad_member(r, k.module.path, &why, err);
-	kept_symbols_free(&k);
+	ux_push_module_deinit(&k.module);
 	return code;
 }
 
@@ -254,7 +272,7 @@ static enum ux_code package_query_batch(struct package_run *r, struct ux_error *
 						  .status = ux_push_status_of(answers[i].verdict),
 						  .reason = answers[i].reason,
 						  .quality = m[i].claim});
-			ux_sandbox_stream_release(&m[i].part);
+			package_release(&m[i].part, &m[i].debug_part);
 		}
 	}
 	for (size_t i = 0; i < r->batch.size; i++)
@@ -281,33 +299,16 @@ static enum ux_code package_read_batch(struct package_run *r, bool *ret_more, st
 
 /* --- the package ------------------------------------------------------------------------------ */
 
-/* Sends what was kept. The bytes are those of the distribution by now. */
-static enum ux_code package_send_all(struct package_run *r, struct ux_error *err)
-{
-	struct ux_push_work *w = r->w;
-	for (size_t i = 0; i < r->kept.size; i++) {
-		struct kept_symbols *k = &r->kept.data[i];
-		uint64_t before = w->summary->counts[UX_PUSH_DONE_UPLOADED];
-		w->client.deadline_ms = ux_clock_ms() + w->o->timeout_ms;
-		UX_TRY(ux_push_gsym_send(w, &k->module, &k->gsym, &k->stats, err));
-		if (w->summary->counts[UX_PUSH_DONE_UPLOADED] > before)
-			r->ret->bytes_stored += k->gsym.file.bytes.size;
-		kept_symbols_free(k);
-		*k = (struct kept_symbols){0};
-	}
-	return UX_OK;
-}
-
 /* Has uploads say where their symbols are from. */
 static void package_trace(struct package_run *r, const struct ux_package *package)
 {
 	ux_hex_encode(ux_bytes(ux_package_stream_sha256(r->stream), UX_PACKAGE_SHA256_BYTES),
-		      r->sha256);
-	r->options.provenance.facts[UX_DISTRIBUTION] = package->distribution;
-	r->options.provenance.facts[UX_SUITE] = package->suite;
-	r->options.provenance.facts[UX_PACKAGE] = package->name;
-	r->options.provenance.facts[UX_PACKAGE_VERSION] = package->version;
-	r->options.provenance.facts[UX_PACKAGE_SHA256] = r->sha256;
+		      r->symbols->sha256);
+	r->symbols->options.provenance.facts[UX_DISTRIBUTION] = package->distribution;
+	r->symbols->options.provenance.facts[UX_SUITE] = package->suite;
+	r->symbols->options.provenance.facts[UX_PACKAGE] = package->name;
+	r->symbols->options.provenance.facts[UX_PACKAGE_VERSION] = package->version;
+	r->symbols->options.provenance.facts[UX_PACKAGE_SHA256] = r->symbols->sha256;
 }
 
 static enum ux_code package_run_all(struct package_run *r, const struct ux_package *package,
@@ -330,7 +331,7 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 	UX_TRY(package_extract_waiting(r, &any, err));
 	r->ret->bytes_fetched = ux_package_stream_bytes(r->stream);
 	package_trace(r, package);
-	return package_send_all(r, err);
+	return UX_OK;
 }
 
 /* Says whose fault a failure is. */
@@ -343,7 +344,7 @@ static void package_explain(const struct package_run *r, enum ux_code code)
 		return;
 	ret->outcome = UX_CRAWL_LATER;
 	ret->cause = code == UX_ENOMEM ? "memory" : "server";
-	if (!r->stream) {
+	if (!r->stream && cause == UX_CAUSE_NONE) {
 		ret->outcome = code == UX_ENOTFOUND ? UX_CRAWL_FAILED : UX_CRAWL_LATER;
 		ret->cause = ux_package_cause_name(code == UX_ENOTFOUND ? UX_CAUSE_GONE
 									: UX_CAUSE_LOCAL);
@@ -353,15 +354,24 @@ static void package_explain(const struct package_run *r, enum ux_code code)
 	}
 }
 
-void ux_package_symbols(struct ux_push_work *work, const struct ux_package *package,
-			struct ux_polite *mirrors, struct ux_crawl_result *ret)
+void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package *package,
+			     struct ux_polite *mirrors, struct ux_extraction_memory *memory,
+			     struct ux_package_symbols *ret)
 {
-	ux_cleanup(package_run_deinit) struct package_run r = {
-		.w = work, .outer = work->o, .options = *work->o, .ret = ret};
-	*ret = (struct ux_crawl_result){
-		.cause = "", .why = UX_ERROR_INIT, .first_bad = UX_ERROR_INIT};
-	work->summary = &ret->modules;
-	work->o = &r.options;
-	enum ux_code code = package_run_all(&r, package, mirrors, &ret->why);
-	package_explain(&r, code);
+	struct ux_push_summary *none = work->summary;
+	*ret = (struct ux_package_symbols){
+		.options = *work->o,
+		.file = -1,
+		.result = {.cause = "", .why = UX_ERROR_INIT, .first_bad = UX_ERROR_INIT}};
+	{
+		ux_cleanup(package_run_deinit) struct package_run r = {.w = work,
+								       .outer = work->o,
+								       .memory = memory,
+								       .symbols = ret,
+								       .ret = &ret->result};
+		work->summary = &ret->result.modules;
+		work->o = &ret->options;
+		package_explain(&r, package_run_all(&r, package, mirrors, &ret->result.why));
+	}
+	work->summary = none;
 }

@@ -13,7 +13,9 @@ import urllib.request
 import pytest
 
 import packages
+from conftest import Server
 from http_api import Api
+from passing_proxy import Proxy
 from tool import UNHEX, build_id, compile_c, lines, stripped
 
 NAMES = "usr/lib/debug/prog.debug"
@@ -106,11 +108,12 @@ def test_a_member_that_is_damaged_costs_only_itself(server, prog, debug, tmp_pat
 # --- packages that the server leases ----------------------------------------------------------------------------------
 
 class Mirror:
-    """An HTTP server over a folder; cuts: how many answers end in their middle."""
+    """An HTTP server over a folder; cuts: how many answers end in their middle; tags: it says which version a file
+    is, and sends the rest of that version."""
 
     def __init__(self, folder, cuts=0, pause=0.0):
         mirror = self
-        self.agents, self.cuts, self.requests = set(), cuts, 0
+        self.agents, self.cuts, self.requests, self.tags, self.sent = set(), cuts, 0, False, 0
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -120,14 +123,24 @@ class Mirror:
                 if not path.exists():
                     return self.send_error(404)
                 data = path.read_bytes()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(data)))
+                tag = '"' + hashlib.sha256(data).hexdigest() + '"'
+                first = int(self.headers.get("Range", "bytes=0-")[len("bytes="):-1])
+                first = first if mirror.tags and self.headers.get("If-Range") == tag else 0
+                self.send_response(206 if first else 200)
+                self.send_header("Content-Length", str(len(data) - first))
+                if mirror.tags:
+                    self.send_header("ETag", tag)
+                if first:
+                    self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
                 self.end_headers()
+                data = data[first:]
                 if mirror.cuts > 0:
                     mirror.cuts -= 1
+                    mirror.sent += len(data) // 2
                     self.wfile.write(data[:len(data) // 2])
                     self.close_connection = True
                     return None
+                mirror.sent += len(data)
                 for at in range(0, len(data), 1000):
                     self.wfile.write(data[at:at + 1000])
                     time.sleep(pause)
@@ -170,15 +183,19 @@ def states(server):
 
 
 def work_once(server):
-    """Works until a package has ended on the server; one that failed would be waited for until its next attempt."""
+    return work_on(server, 1)[0]
+
+
+def work_on(server, n):
+    """Works until n packages have ended on the server; those that failed would be waited for until their next attempts."""
     process = subprocess.Popen([UNHEX, "crawl", "work", "--json", "--jobs", "1"], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, **server.env})
     try:
-        line = process.stdout.readline()
+        got = [process.stdout.readline() for _ in range(n)]
         deadline = time.monotonic() + 20
         while "leased" in states(server)[0] and time.monotonic() < deadline:
             time.sleep(0.05)
-        return line
+        return got
     finally:
         process.terminate()
         process.wait(20)
@@ -203,12 +220,16 @@ def test_a_leased_package_is_done_and_its_modules_say_where_they_are_from(server
     assert work(server) == (0, [])
 
 
-def test_a_connection_that_breaks_is_taken_up_again(server, mirror, prog, debug, tmp_path):
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_connection_that_breaks_is_taken_up_again(server, mirror, prog, debug, tmp_path, tags):
+    """Where it broke off, if the mirror says that the file is still the same."""
     path = packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)})
     announce(server, mirror, path)
-    mirror.cuts = 2
+    mirror.cuts, mirror.tags = 2, tags
     status, rows = work(server)
     assert status == 0 and [r["outcome"] for r in rows] == ["done"] and mirror.requests == 3
+    size = path.stat().st_size
+    assert mirror.sent == size if tags else mirror.sent > 1.9 * size
     assert module(server, prog)
 
 
@@ -267,3 +288,35 @@ def test_mirrors_see_who_comes(server, mirror, debug, tmp_path):
     announce(server, mirror, packages.deb(tmp_path / "mirror/p.deb", {NAMES: packages.read(debug)}))
     assert work(server, "--contact", "crawl@example.com")[0] == 0
     assert all("unhex" in agent and "crawl@example.com" in agent for agent in mirror.agents) and mirror.agents
+
+
+def test_the_next_package_is_read_while_the_symbols_of_one_are_sent(mirror, tmp_path):
+    """Although the mirror has room for one package alone: one that was received takes no room."""
+    begun, late = threading.Event(), []
+
+    class Late(Proxy):
+        def pass_on(self):
+            if self.path.endswith("/1.deb"):
+                begun.set()
+            if self.path.endswith("/finish"):
+                late.append(begun.wait(60))
+            super().pass_on()
+        do_GET = do_POST = do_PUT = pass_on
+
+    progs = [compile_c(tmp_path, f"prog{n}", f"int f{n}(int a) {{ return a * {n + 2}; }}\nint main(void) {{ return f{n}(0); }}\n")
+             for n in range(2)]
+    server = Server(tmp_path / "server", options=("--set", "crawl-host-jobs=1")).start()
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Late)
+    proxy.seen = []
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        for n, prog in enumerate(progs):
+            announce(server, mirror, packages.deb(tmp_path / f"mirror/{n}.deb", {NAMES: packages.read(stripped(prog)[1])}))
+        status, rows = work(server, "--jobs", "1", env={"http_proxy": f"http://127.0.0.1:{proxy.server_port}", "no_proxy": ""})
+        assert status == 0 and [(r["outcome"], r["uploaded"]) for r in rows] == [("done", 1)] * 2
+        assert late == [True, True] and all(module(server, prog) for prog in progs)
+        assert states(server) == ({"done": 2}, [])
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+        assert server.stop() in (0, None)

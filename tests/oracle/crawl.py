@@ -2,27 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a crawl left on a server, against the packages themselves: crawl.py --url URL [--token-file FILE] PACKAGE...
 
-PACKAGEs are .deb files or URLs, or files with the lines that `unhex crawl work --json` prints. Each build ID of a debug file
-in them must be a module of the server; then random addresses of random files are compared with llvm-symbolizer on the
-debug file: the function of each frame, and file and line of the innermost one.
+PACKAGEs are .deb files or URLs, or files with the lines that `unhex crawl work --json` prints. Each build ID of a
+program, library, kernel module or debug file in them must be a module of the server. Then random addresses of random
+files are compared with llvm-symbolizer on the unpacked file, in every frame; a difference is in a class of classes.py,
+with gimli and elfutils as referees, or it is printed.
 """
 import argparse
+import hashlib
+import heapq
 import json
 import random
-import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 # pylint: disable=wrong-import-position
+import classes  # noqa: E402
 import peers  # noqa: E402
-from elfread import Elf  # noqa: E402
-from names import Names  # noqa: E402
+import report  # noqa: E402
+from elfread import ET_REL, Elf  # noqa: E402
+from score import Judge  # noqa: E402
+from targets import Target, build_id  # noqa: E402
 
 
 def packages_of(arguments):
@@ -33,7 +40,7 @@ def packages_of(arguments):
             continue
         for line in Path(argument).read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            if row["outcome"] == "done":
+            if row.get("outcome") == "done":
                 yield row["package"]
 
 
@@ -54,57 +61,91 @@ class Server:
                 return None
             raise
 
-
-def build_id(path):
-    text = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False).stdout
-    return text.partition("Build ID: ")[2].split()[0] if "Build ID: " in text else None
-
-
-def frames_of(server, identity, addresses):
-    """{address: frames} by the server, with linkage names."""
-    doc = server("/v1/symbolize", {"modules": [{"id": f"gnu:{identity}", "addresses": [hex(a) for a in addresses]}],
-                                   "demangle": "none"})
-    return {address: [peers.Frame(f.get("function", ""), f.get("file", ""), f.get("line", 0)) for f in frames]
-            for address, frames in zip(addresses, doc["modules"][0]["frames"])}
+    def frames(self, identity, addresses):
+        """{address: frames} with linkage names."""
+        doc = self("/v1/symbolize", {"modules": [{"id": f"gnu:{identity}", "addresses": [hex(a) for a in addresses]}],
+                                     "demangle": "none"})
+        answers = {}
+        for address, frames in zip(addresses, doc["modules"][0]["frames"]):
+            if frames and peers.unknown_to_others(frames[-1]):
+                frames = []
+            answers[address] = [peers.Frame(f.get("function", ""), f.get("file", ""), f.get("line", 0)) for f in frames]
+        return answers
 
 
-class Comparison:
-    """Counts, and the first differences."""
+def modules_in(folder):
+    """(path, build ID) of what a process or a kernel maps, and of the debug files of such; files of dwz have no code, and
+    other object files no identity."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with open(path, "rb") as file:
+            head = file.read(20)
+        if head[:4] != b"\x7fELF" or "/.dwz/" in str(path):
+            continue
+        if int.from_bytes(head[16:18], "little" if head[5] == 1 else "big") == ET_REL and ".ko" not in path.name:
+            continue
+        try:
+            yield path, build_id(path)
+        except (IndexError, subprocess.CalledProcessError):
+            yield path, None
 
-    def __init__(self, server, seed, count):
-        self.server, self.random, self.count = server, random.Random(seed), count
-        self.names, self.equal, self.total, self.shown = Names(), 0, 0, []
 
-    def file(self, path, identity):
-        elf = Elf(path)
-        functions = [s for s in elf.functions() if s.size > 0]
-        if not functions:
+class Sample:
+    """The n files that come first by a hash of their build ID: random ones, and the same in each run. The folders of others
+    go at once."""
+
+    def __init__(self, n, seed):
+        self.n, self.seed, self.heap = n, seed, []
+
+    def offer(self, folder, files):
+        for path, identity in files:
+            digest = hashlib.sha256(f"{self.seed} {identity}".encode()).digest()
+            entry = (-int.from_bytes(digest[:8], "big"), identity, path, folder)
+            if all(entry[1] != other[1] for other in self.heap):
+                (heapq.heappush if len(self.heap) < self.n else heapq.heappushpop)(self.heap, entry)
+        kept = {entry[3] for entry in self.heap}
+        for other in folder.parent.iterdir():
+            if other.is_dir() and other not in kept:
+                shutil.rmtree(other)
+
+    def files(self):
+        return sorted((path, identity) for _, identity, path, _ in self.heap)
+
+
+def addresses_in(elf, count, chance):
+    """Of functions that are chosen with equal probability."""
+    functions = [s for s in elf.functions() if s.size > 0]
+    chosen, tries = set(), 0
+    while functions and len(chosen) < count and tries < 100 * count:
+        symbol = chance.choice(functions)
+        chosen.add(symbol.value + chance.randrange(symbol.size))
+        tries += 1
+    return sorted(chosen)
+
+
+def compare(server, judge, path, identity, count, gimli, chance):
+    """Adds a file to the judge."""
+    with tempfile.TemporaryDirectory() as work:
+        target = Target(path.name, path, group="files of packages")
+        target.prepare(work)
+        addresses = addresses_in(target.elf, count, chance)
+        if not addresses:
             return
-        addresses = sorted({s.value + self.random.randrange(s.size)
-                            for s in self.random.choices(functions, k=self.count)})
-        ours = frames_of(self.server, identity, addresses)
-        theirs = peers.symbolizer(path, addresses)
-        for address in addresses:
-            self.total += 1
-            if self.same(ours[address], theirs[address]):
-                self.equal += 1
-            elif len(self.shown) < 200:
-                self.shown.append(f"{path.name} {address:#x}\n  ours   {ours[address]}\n  theirs {theirs[address]}")
+        ours = {address + target.bias: frames for address, frames in
+                server.frames(identity, [a - target.bias for a in addresses]).items()}
+        answers = {"llvm": peers.symbolizer(target.elf.path, addresses),
+                   "gimli": peers.gimli(gimli, target.elf, addresses, target.supplementary)}
+        judge.add(target, ours, answers, lambda a: peers.elfutils(target.for_elfutils(work), a))
 
-    def same(self, ours, theirs):
-        if not ours or not theirs:
-            return ours == theirs
-        self.names.learn([f.function for f in ours + theirs])
-        return len(ours) == len(theirs) and ours[0].line == theirs[0].line and \
-            Path(ours[0].file).name == Path(theirs[0].file).name and \
-            all(self.same_name(a.function, b.function) for a, b in zip(ours, theirs))
 
-    def same_name(self, ours, theirs):
-        """LLVM has the symbols of Objective-C methods, DWARF and ours have -[Class method]; and it has no names of files
-        of dwz that it does not find."""
-        if ours[:2] in ("-[", "+["):
-            return re.sub(r"\W|_", "", ours) == re.sub(r"\W|_", "", theirs[3:])
-        return bool(not theirs or self.names.compare(ours, theirs))
+def unpack(package, folder):
+    """Unpacks a package, which may be a URL."""
+    if "://" not in package:
+        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+        return
+    local, _ = urllib.request.urlretrieve(package, folder.parent / "package.deb")
+    subprocess.run(["dpkg-deb", "-x", local, folder], check=True)
 
 
 def main():
@@ -114,36 +155,43 @@ def main():
     parser.add_argument("--files", type=int, default=100, help="whose addresses are compared")
     parser.add_argument("--addresses", type=int, default=10, help="of each")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", type=int, default=10, help="differences that are printed")
+    parser.add_argument("--programs", type=Path, default=Path("build/oracle"), help="folder for compiled programs")
     parser.add_argument("packages", nargs="+")
     options = parser.parse_args()
     token = options.token_file.read_text(encoding="utf-8").split()[0] if options.token_file else ""
-    server = Server(options.url, token)
-    compare = Comparison(server, options.seed, options.addresses)
-    found, missing, packages = [], [], 0
+    server, judge = Server(options.url, token), Judge(classes.CLASSES)
+    chance, sample = random.Random(options.seed), Sample(options.files, options.seed)
+    gimli = peers.gimli_build(options.programs.resolve() / "gimli")
+    count, missing, nameless, there = Counter(), [], [], set()
     with tempfile.TemporaryDirectory() as work:
         for package in sorted(set(packages_of(options.packages))):
-            folder = Path(work) / str(packages)
-            packages += 1
-            if "://" in package:
-                local, _ = urllib.request.urlretrieve(package, f"{work}/package.deb")
-            else:
-                local = package
-            subprocess.run(["dpkg-deb", "-x", local, folder], check=True)
-            for path in sorted(folder.rglob("*.debug")):
-                identity = build_id(path)
-                if not identity or "/.dwz/" in str(path) or path.is_symlink():
-                    continue
-                (found if server(f"/v1/modules/gnu:{identity}") else missing).append((path, identity))
-        chosen = random.Random(options.seed).sample(found, min(options.files, len(found)))
-        for path, identity in chosen:
-            compare.file(path, identity)
-    print(f"{packages} packages: {len(found)} of {len(found) + len(missing)} build IDs answer")
-    print(f"{compare.equal} of {compare.total} addresses of {len(chosen)} files agree with llvm-symbolizer")
-    for path, identity in missing[:10]:
-        print(f"missing: {identity} {path.name}")
-    print("\n".join(compare.shown[:options.show]))
-    return 0 if not missing else 1
+            folder = Path(work) / str(count["packages"])
+            count["packages"] += 1
+            unpack(package, folder)
+            found = []
+            for path, identity in modules_in(folder):
+                if not identity:
+                    nameless.append(path.name)
+                elif server(f"/v1/modules/gnu:{identity}"):
+                    there.add(identity)
+                    if any(s.size > 0 for s in Elf(path).functions()):
+                        found.append((path, identity))
+                else:
+                    missing.append((package, path.relative_to(folder), identity))
+            sample.offer(folder, found)
+        for path, identity in sample.files():
+            compare(server, judge, path, identity, options.addresses, gimli, chance)
+    total, unexplained = judge.total, len(judge.unexplained["llvm"])
+    report.agreement(judge)
+    report.differences(judge)
+    report.unexplained(judge)
+    print(f"\n{count['packages']} packages: {len(there)} of {len(there) + len(missing)} build IDs answer; "
+          f"{len(nameless)} files have none")
+    print(f"{total.agreed['llvm', 'all']} of {total.addresses} addresses of {len(sample.heap)} files agree with llvm-symbolizer, "
+          f"{total.addresses - total.agreed['llvm', 'all'] - unexplained} differ for a reason that is known, {unexplained} for none")
+    for package, path, identity in missing[:20]:
+        print(f"missing: {identity} {path} of {package}")
+    return 0 if not missing and not unexplained and not judge.unexplained["none"] else 1
 
 
 if __name__ == "__main__":
