@@ -141,7 +141,6 @@ static bool crawl_work_package(const char *place, struct ux_package *ret, char *
 				   .version = "",
 				   .source = "",
 				   .url = url,
-				   .partner = "",
 				   .kind = crawl_work_kind(url),
 				   .role = UX_PACKAGE_DEBUG};
 	return remote || *path;

@@ -42,6 +42,7 @@ struct ux_crawl_leases {
 void ux_crawl_lease_free(struct ux_crawl_lease *job)
 {
 	json_decref(job->doc);
+	free(job->files);
 	*job = (struct ux_crawl_lease){0};
 }
 
@@ -176,26 +177,36 @@ static uint64_t lease_u64(const json_t *doc, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static enum ux_code lease_read_kind(const json_t *doc, struct ux_package *ret, struct ux_error *err)
+/* The further files of a package. They are malloc'ed, and their texts point into the document. */
+static enum ux_code lease_read_files(const json_t *doc, struct ux_package *ret,
+				     struct ux_package_file **ret_files, struct ux_error *err)
 {
-	const char *kind = lease_text(doc, "kind"), *role = lease_text(doc, "role");
-	unsigned k = 0, r = 0;
-	while (k < UX_PACKAGE_KIND_COUNT &&
-	       strcmp(ux_package_kind_name((enum ux_package_kind)k), kind) != 0)
-		k++;
-	while (r < UX_PACKAGE_ROLE_COUNT &&
-	       strcmp(ux_package_role_name((enum ux_package_role)r), role) != 0)
-		r++;
-	if (k == UX_PACKAGE_KIND_COUNT)
-		return ux_error_set(err, UX_EUNSUPPORTED, "a package of the kind \"%.32s\"", kind);
-	ret->kind = (enum ux_package_kind)k;
-	ret->role = r < UX_PACKAGE_ROLE_COUNT ? (enum ux_package_role)r : UX_PACKAGE_DEBUG;
+	const json_t *list = json_object_get(doc, "files");
+	size_t n = json_array_size(list);
+	if (n == 0)
+		return UX_OK;
+	if (n > UX_PACKAGE_FILES_MOST)
+		return ux_error_set(err, UX_EUNSUPPORTED, "a package has %zu further files", n);
+	struct ux_package_file *files = calloc(n, sizeof(*files));
+	if (!files)
+		return ux_error_nomem(err);
+	*ret_files = files;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *one = json_array_get(list, i);
+		files[i] = (struct ux_package_file){.key = lease_text(one, "key"),
+						    .url = lease_text(one, "url"),
+						    .size = lease_u64(one, "size")};
+	}
+	ret->files = files;
+	ret->n_files = n;
 	return UX_OK;
 }
 
-enum ux_code ux_crawl_package_read(const json_t *doc, struct ux_package *ret, struct ux_error *err)
+/* Reads the "package" of a job. Its texts point into the document. */
+static enum ux_code lease_read_package(const json_t *doc, struct ux_package *ret,
+				       struct ux_package_file **ret_files, struct ux_error *err)
 {
-	const char *sha256 = lease_text(doc, "sha256");
+	const char *sha256 = lease_text(doc, "sha256"), *kind = lease_text(doc, "kind");
 	*ret = (struct ux_package){
 		.key = lease_text(doc, "key"),
 		.distribution = lease_text(doc, "distribution"),
@@ -206,24 +217,23 @@ enum ux_code ux_crawl_package_read(const json_t *doc, struct ux_package *ret, st
 		.version = lease_text(doc, "version"),
 		.source = lease_text(doc, "source"),
 		.url = lease_text(doc, "url"),
-		.partner = lease_text(doc, "partner"),
 		.size = lease_u64(doc, "size"),
 		.installed = lease_u64(doc, "installed"),
 	};
-	UX_TRY(lease_read_kind(doc, ret, err));
+	if (!ux_package_kind_parse(kind, &ret->kind))
+		return ux_error_set(err, UX_EUNSUPPORTED, "a package of the kind \"%.32s\"", kind);
+	if (!ux_package_role_parse(lease_text(doc, "role"), &ret->role))
+		ret->role = UX_PACKAGE_DEBUG;
 	if (ret->url[0] == '\0')
 		return ux_error_set(err, UX_EUNSUPPORTED, "a package without a URL");
-	if (sha256[0] == '\0')
-		return UX_OK;
-	size_t n = 0;
-	ret->has_sha256 =
-		ux_hex_decode(ux_bytes_cstr(sha256), ret->sha256, sizeof(ret->sha256), &n) &&
-		n == sizeof(ret->sha256);
-	return ret->has_sha256 ? UX_OK
-			       : ux_error_set(err, UX_EUNSUPPORTED,
-					      "a package's SHA-256 is "
-					      "\"%.80s\"",
-					      sha256);
+	struct ux_package_hash hash = ux_package_hash_of_key(sha256[0] != '\0' ? sha256 : ret->key);
+	memcpy(ret->sha256, hash.sha256, sizeof(ret->sha256));
+	ret->apk = hash.apk;
+	ret->has_sha256 = hash.has_sha256;
+	if (sha256[0] != '\0' && !ret->has_sha256)
+		return ux_error_set(err, UX_EUNSUPPORTED, "a package's SHA-256 is \"%.80s\"",
+				    sha256);
+	return lease_read_files(doc, ret, ret_files, err);
 }
 
 static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret,
@@ -235,7 +245,7 @@ static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret
 	if (ret->id == 0 || ret->lease[0] == '\0' ||
 	    strlen(ret->lease) >= sizeof(((struct crawl_slot *)NULL)->lease))
 		return ux_error_set(err, UX_EUNSUPPORTED, "the server gives a job without a lease");
-	return ux_crawl_package_read(json_object_get(one, "package"), &ret->package, err);
+	return lease_read_package(json_object_get(one, "package"), &ret->package, &ret->files, err);
 }
 
 static uint64_t lease_count_freed(struct ux_crawl_leases *j)

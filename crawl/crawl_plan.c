@@ -235,6 +235,22 @@ static const char *reading_text(struct ux_arena *arena, const char *text, bool *
 	return copy;
 }
 
+static const struct ux_package_file *reading_files(struct ux_arena *arena,
+						   const struct ux_package *from, bool *failed)
+{
+	if (from->n_files == 0)
+		return NULL;
+	struct ux_package_file *files =
+		ux_arena_array(arena, struct ux_package_file, from->n_files);
+	*failed = *failed || !files;
+	for (size_t i = 0; files && i < from->n_files; i++) {
+		files[i] = from->files[i];
+		files[i].key = reading_text(arena, from->files[i].key, failed);
+		files[i].url = reading_text(arena, from->files[i].url, failed);
+	}
+	return files;
+}
+
 static enum ux_code reading_keep(const struct reading *r, const struct ux_package *from,
 				 struct ux_error *err)
 {
@@ -247,8 +263,10 @@ static enum ux_code reading_keep(const struct reading *r, const struct ux_packag
 	p.name = reading_text(a, from->name, &failed);
 	p.version = reading_text(a, from->version, &failed);
 	p.source = reading_text(a, from->source, &failed);
+	p.source_version =
+		reading_text(a, from->source_version ? from->source_version : "", &failed);
 	p.url = reading_text(a, from->url, &failed);
-	p.partner = reading_text(a, from->partner, &failed);
+	p.files = reading_files(a, from, &failed);
 	if (from->n_build_ids > 0) {
 		struct ux_id *ids = ux_arena_array(a, struct ux_id, from->n_build_ids);
 		if (ids)

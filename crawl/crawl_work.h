@@ -59,6 +59,37 @@ void ux_package_symbols_read(struct ux_push_work *work, const struct ux_package 
 			     struct ux_package_symbols *ret);
 void ux_package_symbols_deinit(struct ux_package_symbols *s);
 
+/* --- the stripped files of debug files without build IDs -------------------------------------- */
+
+/*
+ * Alpine's debug files have no build IDs. Which of them belongs to which stripped file is told by
+ * its path, and proved by the CRC in .gnu_debuglink. A zeroed struct is empty.
+ */
+struct ux_stripped_files {
+	struct ux_package_stream *streams[UX_PACKAGE_FILES_MOST]; /* their members stay */
+	size_t n_streams;
+	struct ux_push_modules list; /* that name a debug file */
+	uint64_t bytes;              /* that were received */
+	enum ux_package_cause cause; /* why one of the packages could not be read */
+};
+
+/*
+ * Reads the further files of a package. Codes: those of ux_package_stream_next() and
+ * ux_push_part_read() but for members that cannot be read, which are left out.
+ */
+enum ux_code ux_stripped_files_read(struct ux_stripped_files *s, struct ux_push_work *work,
+				    const struct ux_package *package, struct ux_polite *mirrors,
+				    struct ux_error *err) ux_must;
+void ux_stripped_files_deinit(struct ux_stripped_files *s);
+
+/*
+ * Makes the module of a debug file, which gets the identity of its stripped file, whose module is
+ * taken. path: "/usr/lib/debug/usr/bin/x.debug". UX_ENOTFOUND: no stripped file has that path, or
+ * it was taken; UX_ECONFLICT: it names a debug file with another CRC; UX_EIO, UX_ENOMEM.
+ */
+enum ux_code ux_stripped_files_join(struct ux_stripped_files *s, const char *path,
+				    struct ux_push_module *debug, struct ux_error *err) ux_must;
+
 /* --- leases ----------------------------------------------------------------------------------- */
 
 /* A lease. Zeroed: none. */
@@ -68,6 +99,7 @@ struct ux_crawl_lease {
 	const char *lease;
 	unsigned slot; /* of the leases that are renewed */
 	struct ux_package package;
+	struct ux_package_file *files; /* of the package; malloc'ed */
 };
 
 void ux_crawl_lease_free(struct ux_crawl_lease *job);
@@ -100,10 +132,6 @@ void ux_crawl_leases_received(struct ux_crawl_leases *j, const struct ux_crawl_l
 /* Ends the job. A lease that was lost is not an error: another worker has the package then. */
 enum ux_code ux_crawl_leases_end(struct ux_crawl_leases *j, const struct ux_crawl_lease *job,
 				 const struct ux_crawl_result *result, struct ux_error *err)
-	ux_must;
-
-/* Reads the "package" of a job. Its texts point into the document. UX_EUNSUPPORTED. */
-enum ux_code ux_crawl_package_read(const json_t *doc, struct ux_package *ret, struct ux_error *err)
 	ux_must;
 
 /* --- uploads ---------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* Packages as streams: download, hash, child. */
 #include "package_stream.h"
 
+#include "apk_check.h"
 #include "polite_client.h"
 #include "repo_url.h"
 #include "text.h"
@@ -29,6 +30,7 @@ struct ux_package_stream {
 	atomic_bool cancelled; /* nothing more is wanted */
 	/* the thread's until it was waited for: */
 	struct sha256_ctx sha;
+	struct ux_apk_check apk;
 	uint64_t bytes;
 	uint64_t again; /* bytes of a repeated attempt that were received before */
 	bool deaf;      /* the child takes no more bytes */
@@ -92,6 +94,8 @@ static enum ux_code feed_take(void *ctx, struct ux_bytes bytes, struct ux_error 
 	}
 	s->bytes += bytes.size;
 	sha256_update(&s->sha, bytes.size, bytes.data);
+	if (s->o.apk.size > 0)
+		ux_apk_check_put(&s->apk, bytes);
 	feed_child(s, bytes);
 	return UX_OK;
 }
@@ -143,13 +147,16 @@ void ux_package_stream_close(struct ux_package_stream *s)
 		(void)shutdown(ux_sandbox_stream_input(s->members), SHUT_RDWR);
 	stream_wait_feeder(s);
 	ux_sandbox_stream_end(s->members);
+	ux_apk_check_deinit(&s->apk);
 	free(s);
 }
 
 static enum ux_code stream_start(struct ux_package_stream *s, struct ux_error *err)
 {
 	UX_TRY(ux_repo_url_check(s->o.url, err));
-	UX_TRY(ux_sandbox_stream_start(&s->members, &s->limits, UX_BYTES_NONE, NULL, err));
+	const struct ux_bytes identity = ux_bytes(s->o.apk.hash, s->o.apk.size);
+	UX_TRY(ux_sandbox_stream_start(&s->members, &s->limits,
+				       s->o.apk.sha256 ? identity : UX_BYTES_NONE, NULL, err));
 	int r = pthread_create(&s->feeder, NULL, feed_run, s);
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start a thread");
@@ -171,6 +178,8 @@ enum ux_code ux_package_stream_open(struct ux_package_stream **ret,
 					       .seconds = READ_SECONDS,
 					       .forks = options->forks};
 	sha256_init(&s->sha);
+	if (options->apk.size > 0)
+		ux_apk_check_init(&s->apk, &options->apk);
 	enum ux_code code = stream_start(s, err);
 	if (code == UX_OK)
 		*ret = s;
@@ -221,6 +230,12 @@ static enum ux_code stream_check_hash(struct ux_package_stream *s, struct ux_err
 {
 	char have[2 * SHA256_DIGEST_SIZE + 1], want[sizeof(have)];
 	sha256_digest(&s->sha, sizeof(s->digest), s->digest);
+	if (s->o.apk.size > 0) {
+		enum ux_code code = ux_apk_check_end(&s->apk, err);
+		if (code != UX_OK)
+			s->cause = code == UX_ECORRUPT ? UX_CAUSE_HASH : UX_CAUSE_LOCAL;
+		UX_TRY(code);
+	}
 	if (!s->o.sha256 || memcmp(s->digest, s->o.sha256, sizeof(s->digest)) == 0)
 		return UX_OK;
 	s->cause = UX_CAUSE_HASH;
@@ -247,6 +262,8 @@ static enum ux_code stream_check_bytes(struct ux_package_stream *s, struct ux_er
 
 static enum ux_package_cause stream_cause_of(enum ux_code code)
 {
+	if (code == UX_ECONFLICT) /* an .apk of version 3, which has its hashes inside */
+		return UX_CAUSE_HASH;
 	if (code == UX_ECORRUPT || code == UX_EINVAL || code == UX_EUNSUPPORTED)
 		return UX_CAUSE_DAMAGED;
 	return code == UX_ELIMIT ? UX_CAUSE_TOO_MUCH : UX_CAUSE_LOCAL;

@@ -7,6 +7,7 @@
 #define UX_PACKAGE_STREAM_H
 
 #include "error.h"
+#include "package.h"
 #include "sandbox_stream.h"
 
 struct ux_fork_server;
@@ -34,6 +35,7 @@ struct ux_package_stream_options {
 	const char *url;              /* http:// or https://, or the absolute path of a file */
 	uint64_t size;                /* bytes of the file, as its repository says; 0: unknown */
 	const uint8_t *sha256;        /* 32 bytes, as its repository says; NULL: unknown */
+	struct ux_apk_identity apk;   /* what the index names an .apk by; size 0: unknown */
 	struct ux_polite *mirrors;    /* what fetches it */
 	struct ux_fork_server *forks; /* NULL: a program is executed for the child */
 };

@@ -28,8 +28,9 @@ struct package_run {
 	struct ux_package_symbols *symbols;
 	struct ux_package_stream *stream;
 	struct ux_crawl_result *ret;
-	struct ux_push_modules batch;   /* identified, not queried */
-	struct ux_push_modules waiting; /* for their supplementary files */
+	struct ux_stripped_files stripped; /* of debug files without build IDs */
+	struct ux_push_modules batch;      /* identified, not queried */
+	struct ux_push_modules waiting;    /* for their supplementary files */
 	uint64_t waiting_bytes;
 };
 
@@ -62,6 +63,7 @@ static void package_run_deinit(struct package_run *r)
 	ux_push_by_id_deinit(&r->w->known);
 	r->w->o = r->outer;
 	ux_package_stream_close(r->stream);
+	ux_stripped_files_deinit(&r->stripped);
 }
 
 /* A member that cannot be read costs only itself. */
@@ -211,6 +213,20 @@ static bool package_is_unlinked(const struct ux_stream_member *member)
 	return head[EI_NIDENT + big] == ET_REL && head[EI_NIDENT + !big] == 0;
 }
 
+/*
+ * A debug file without a build ID has the identity of the stripped file that it belongs to. *ret
+ * false: there is none, so that nothing can ever request its symbols.
+ */
+static enum ux_code package_find_identity(struct package_run *r, const char *name,
+					  struct ux_push_module *m, bool *ret, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	*ret = r->stripped.n_streams == 0 || !m->debug_only ||
+	       ux_id_set_find(&m->ids, UX_ID_GNU) != NULL ||
+	       ux_stripped_files_join(&r->stripped, name, m, &why) == UX_OK;
+	return *ret ? UX_OK : package_bad_member(r, name, &why, err);
+}
+
 /* Appends the modules of a member to the batch. */
 static enum ux_code package_identify(struct package_run *r, const struct ux_stream_member *member,
 				     struct ux_error *err)
@@ -236,7 +252,9 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 			kept = kept || !m->path;
 			continue;
 		}
-		if (m->claim == UX_QUALITY_NONE)
+		bool known = false;
+		UX_TRY(package_find_identity(r, member->name, m, &known, err));
+		if (!known || m->claim == UX_QUALITY_NONE)
 			continue;
 		if (!ux_push_modules_append(&r->batch, *m))
 			return ux_error_nomem(err);
@@ -319,17 +337,20 @@ static enum ux_code package_run_all(struct package_run *r, const struct ux_packa
 		.url = package->url,
 		.size = package->size,
 		.sha256 = package->has_sha256 ? package->sha256 : NULL,
+		.apk = package->apk,
 		.mirrors = mirrors,
 		.forks = r->w->forks,
 	};
 	bool more = true;
+	if (package->kind == UX_PACKAGE_APK)
+		UX_TRY(ux_stripped_files_read(&r->stripped, r->w, package, mirrors, err));
 	UX_TRY(ux_package_stream_open(&r->stream, &options, err));
 	while (more) {
 		UX_TRY(package_read_batch(r, &more, err));
 		UX_TRY(package_query_batch(r, err));
 	}
 	UX_TRY(package_extract_waiting(r, &any, err));
-	r->ret->bytes_fetched = ux_package_stream_bytes(r->stream);
+	r->ret->bytes_fetched = r->stripped.bytes + ux_package_stream_bytes(r->stream);
 	package_trace(r, package);
 	return UX_OK;
 }
@@ -339,7 +360,7 @@ static void package_explain(const struct package_run *r, enum ux_code code)
 {
 	struct ux_crawl_result *ret = r->ret;
 	enum ux_package_cause cause =
-		r->stream ? ux_package_stream_cause(r->stream) : UX_CAUSE_NONE;
+		r->stream ? ux_package_stream_cause(r->stream) : r->stripped.cause;
 	if (code == UX_OK)
 		return;
 	ret->outcome = UX_CRAWL_LATER;

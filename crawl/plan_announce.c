@@ -125,23 +125,41 @@ static json_t *announce_ids(const struct ux_package *p)
 	return list;
 }
 
+static json_t *announce_files(const struct ux_package *p)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; list && i < p->n_files; i++) {
+		const struct ux_package_file *f = &p->files[i];
+		json_t *one = json_pack("{s:s, s:s, s:I}", "key", f->key, "url", f->url, "size",
+					(json_int_t)ux_min(f->size, (uint64_t)INT64_MAX));
+		if (json_array_append_new(list, one) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
 static json_t *announce_package(const struct ux_package *p, const struct ux_crawl_choice *choice)
 {
-	json_t *o =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:b}",
-			  "key", p->key, "name", p->name, "version", p->version, "arch", p->arch,
-			  "source", p->source, "distribution", p->distribution, "suite", p->suite,
-			  "component", p->component, "url", p->url, "size",
-			  (json_int_t)ux_min(p->size, (uint64_t)INT64_MAX), "installed",
-			  (json_int_t)ux_min(p->installed, (uint64_t)INT64_MAX), "kind",
-			  ux_package_kind_name(p->kind), "role", ux_package_role_name(p->role),
-			  "crawl", !choice->only_index);
-	json_t *ids = o && p->n_build_ids > 0 ? announce_ids(p) : NULL;
-	if (o && p->n_build_ids > 0 && json_object_set_new(o, "build_ids", ids) != 0) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+	json_t *o = json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:b}",
+		"key", p->key, "name", p->name, "version", p->version, "arch", p->arch, "source",
+		p->source, "source_version", p->source_version, "distribution", p->distribution,
+		"suite", p->suite, "component", p->component, "url", p->url, "size",
+		(json_int_t)ux_min(p->size, (uint64_t)INT64_MAX), "installed",
+		(json_int_t)ux_min(p->installed, (uint64_t)INT64_MAX), "kind",
+		ux_package_kind_name(p->kind), "role", ux_package_role_name(p->role), "crawl",
+		!choice->only_index && p->role != UX_PACKAGE_SOURCE);
+	bool failed = !o;
+	if (!failed && p->n_build_ids > 0)
+		failed = json_object_set_new(o, "build_ids", announce_ids(p)) != 0;
+	if (!failed && p->n_files > 0)
+		failed = json_object_set_new(o, "files", announce_files(p)) != 0;
+	if (!failed)
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
 static enum ux_code announce_send(struct ux_crawl_client *c, const struct ux_crawl_repository *r,

@@ -1,63 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alpine's index: lines "X:value", a package ends at an empty line. C checksum ("Q1" and the SHA-1
- * of the control segment in base64), P name, V version, A architecture, S size, I installed size,
- * o source package, t time of the build, D dependencies.
+ * Alpine's indexes: which of their packages have code, and to which stripped packages a debug
+ * package belongs. The text APKINDEX has lines "X:value", a package ends at an empty line. C
+ * checksum
+ * ("Q1" and the SHA-1 of the control segment in base64), P name, V version, A architecture, S size,
+ * I installed size, o source package, t time of the build, D dependencies.
  */
+#include "index_formats.h"
 #include "arena.h"
 #include "debian_files.h"
-#include "index_formats.h"
 #include "repo_url.h"
 #include "text.h"
+#include "vec.h"
 
 enum {
 	PACKAGE_MEMORY = 1 << 20,
-	CHECKSUM_TEXT = 28, /* base64 of 20 bytes */
+	CHECKSUM_TEXT = 28,   /* base64 of 20 bytes */
+	TOGETHER_MOST = 1024, /* packages of the same source and version that are looked at */
 };
-
-/* The lines of one package, by their letter. */
-struct apk_record {
-	struct ux_bytes value[128];
-	uint64_t off; /* of its first line */
-	bool any;
-};
-
-static bool apk_ends(struct ux_bytes text, const char *ending)
-{
-	size_t n = strlen(ending);
-	return text.size > n && memcmp(text.data + text.size - n, ending, n) == 0;
-}
 
 /*
  * A package with programs needs the C library by its file name; a kernel needs nothing, and is
  * known by its source.
  */
-static bool apk_has_code(const struct apk_record *r)
+static bool apk_has_code(const struct ux_apk_record *r)
 {
-	struct ux_bytes needs = r->value['D'];
-	return (needs.size > 0 && memmem(needs.data, needs.size, "so:libc.", 8) != NULL) ||
-	       (ux_bytes_starts(r->value['o'], UX_STR("linux-")) &&
-		ux_bytes_eq(r->value['o'], r->value['P']));
+	return r->needs_libc ||
+	       (ux_bytes_starts(r->origin, UX_STR("linux-")) && ux_bytes_eq(r->origin, r->name));
 }
 
-static enum ux_code apk_checksum(const struct apk_record *r, struct ux_arena *arena,
-				 struct ux_package *p, struct ux_error *err)
+static enum ux_code apk_key(const struct ux_apk_identity *id, struct ux_arena *arena,
+			    const char **ret, struct ux_error *err)
 {
-	struct ux_bytes c = r->value['C'];
-	size_t n = 0;
-	uint8_t bytes[CHECKSUM_TEXT];
-	char hex[2 * UX_PACKAGE_SHA1_BYTES + 1], key[sizeof(hex) + 8];
-	if (c.size != 2 + CHECKSUM_TEXT || memcmp(c.data, "Q1", 2) != 0 ||
-	    !ux_base64_decode(ux_bytes(c.data + 2, CHECKSUM_TEXT), bytes, &n) ||
-	    n != UX_PACKAGE_SHA1_BYTES)
-		return ux_error_at(err, UX_ECORRUPT, "APKINDEX", r->off,
-				   "a checksum is not Q1 and a SHA-1 in base64");
-	memcpy(p->control_sha1, bytes, n);
-	p->has_control_sha1 = true;
-	ux_hex_encode(ux_bytes(bytes, n), hex);
-	int size = snprintf(key, sizeof(key), "apk:%s", hex);
-	p->key = ux_arena_strndup(arena, key, (size_t)size);
-	return p->key ? UX_OK : ux_arena_fail(arena, err);
+	char key[UX_PACKAGE_APK_KEY];
+	ux_package_apk_key(id, key);
+	*ret = ux_arena_strndup(arena, key, strlen(key));
+	return *ret ? UX_OK : ux_arena_fail(arena, err);
 }
 
 /* The URL of NAME-VERSION.apk. */
@@ -72,78 +50,290 @@ static enum ux_code apk_url(const struct ux_index_target *to, struct ux_arena *a
 	return ux_repo_url_join(arena, to->root, ux_out_bytes(&path), ret, err);
 }
 
-static enum ux_code apk_texts(const struct apk_record *r, const struct ux_index_target *to,
+static enum ux_code apk_texts(const struct ux_apk_record *r, const struct ux_index_target *to,
 			      struct ux_arena *arena, struct ux_package *p, struct ux_error *err)
 {
-	struct ux_bytes name = r->value['P'];
-	UX_TRY(ux_repo_text(arena, name, "P", &p->name, err));
-	UX_TRY(ux_repo_text(arena, r->value['V'], "V", &p->version, err));
-	UX_TRY(ux_repo_text(arena, r->value['A'], "A", &p->arch, err));
-	UX_TRY(ux_repo_text(arena, r->value['o'], "o", &p->source, err));
-	UX_TRY(apk_url(to, arena, name, p->version, &p->url, err));
-	p->partner = "";
-	if (p->role != UX_PACKAGE_DEBUG)
-		return UX_OK;
-	/* Its debug files have no build IDs: they belong to the package without the ending. */
-	return apk_url(to, arena, ux_bytes(name.data, name.size - strlen("-dbg")), p->version,
-		       &p->partner, err);
+	UX_TRY(ux_repo_text(arena, r->name, "P", &p->name, err));
+	UX_TRY(ux_repo_text(arena, r->version, "V", &p->version, err));
+	UX_TRY(ux_repo_text(arena, r->arch, "A", &p->arch, err));
+	UX_TRY(ux_repo_text(arena, r->origin, "o", &p->source, err));
+	return apk_url(to, arena, r->name, p->version, &p->url, err);
 }
 
-static enum ux_code apk_package(const struct apk_record *r, struct ux_index_target *to,
+/* --- what a debug package belongs to ---------------------------------------------------------- */
+
+/* A package with code, of those that were built together. */
+struct apk_built {
+	struct ux_bytes origin, version, name;
+	uint64_t size;
+	struct ux_apk_identity identity;
+};
+
+UX_VEC(apk_builts, struct apk_built);
+
+static int apk_compare_text(struct ux_bytes a, struct ux_bytes b)
+{
+	size_t n = ux_min(a.size, b.size);
+	int r = n > 0 ? memcmp(a.data, b.data, n) : 0;
+	return r != 0 ? r : (a.size > b.size) - (a.size < b.size);
+}
+
+static int apk_compare_built(const void *a, const void *b)
+{
+	const struct apk_built *x = a, *y = b;
+	int r = apk_compare_text(x->origin, y->origin);
+	r = r != 0 ? r : apk_compare_text(x->version, y->version);
+	return r != 0 ? r : apk_compare_text(x->name, y->name);
+}
+
+static enum ux_code apk_malformed_identity(const struct ux_apk_records *records, uint64_t off,
+					   struct ux_error *err)
+{
+	return ux_error_at(err, UX_ECORRUPT, records->section, off,
+			   "a checksum is neither a SHA-1 (Q1 and base64) nor a SHA-256");
+}
+
+static enum ux_code apk_add_file(const struct apk_built *b, const struct ux_index_target *to,
+				 struct ux_arena *arena, struct ux_package_file *files,
+				 struct ux_package *p, struct ux_error *err)
+{
+	const char *version = NULL;
+	struct ux_package_file *f = &files[p->n_files];
+	UX_TRY(apk_key(&b->identity, arena, &f->key, err));
+	UX_TRY(ux_repo_text(arena, b->version, "V", &version, err));
+	UX_TRY(apk_url(to, arena, b->name, version, &f->url, err));
+	f->size = b->size;
+	p->n_files++;
+	return UX_OK;
+}
+
+/* The first one that is not before the key. */
+static size_t apk_find_built(const struct apk_builts *built, const struct apk_built *key)
+{
+	size_t lo = 0, hi = built->size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (apk_compare_built(&built->data[mid], key) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * The debug files of a -dbg package have no build IDs: they belong to the stripped ones of the
+ * packages that were built together with it, first of all to those of the one without the ending.
+ */
+static enum ux_code apk_files(const struct ux_apk_record *r, const struct apk_builts *built,
+			      const struct ux_index_target *to, struct ux_arena *arena,
+			      struct ux_package *p, struct ux_error *err)
+{
+	struct apk_built key = {.origin = r->origin, .version = r->version};
+	struct apk_built main = key;
+	struct ux_package_file *files =
+		ux_arena_array(arena, struct ux_package_file, UX_PACKAGE_FILES_MOST);
+	if (!files)
+		return ux_arena_fail(arena, err);
+	main.name = ux_bytes(r->name.data, r->name.size - strlen("-dbg"));
+	p->files = files;
+	size_t first = apk_find_built(built, &main);
+	if (first < built->size && apk_compare_built(&built->data[first], &main) == 0)
+		UX_TRY(apk_add_file(&built->data[first], to, arena, files, p, err));
+	size_t i = apk_find_built(built, &key);
+	size_t end = ux_min(built->size, i + TOGETHER_MOST);
+	for (; i < end && p->n_files < UX_PACKAGE_FILES_MOST; i++) {
+		const struct apk_built *b = &built->data[i];
+		if (!ux_bytes_eq(b->origin, key.origin) || !ux_bytes_eq(b->version, key.version))
+			break;
+		if (!ux_bytes_eq(b->name, main.name))
+			UX_TRY(apk_add_file(b, to, arena, files, p, err));
+	}
+	return UX_OK;
+}
+
+static bool apk_is_debug(const struct ux_apk_record *r)
+{
+	return ux_bytes_has_suffix(r->name, UX_STR("-dbg"));
+}
+
+static bool apk_is_noarch(const struct ux_apk_record *r)
+{
+	return ux_bytes_eq(r->arch, UX_STR("noarch"));
+}
+
+static enum ux_code apk_package(const struct ux_apk_records *records, const struct ux_apk_record *r,
+				const struct apk_builts *built, struct ux_index_target *to,
 				struct ux_arena *arena, struct ux_error *err)
 {
-	bool debug = apk_ends(r->value['P'], "-dbg");
-	uint64_t time = 0;
+	bool debug = apk_is_debug(r);
 	struct ux_package p = {
 		.distribution = to->repository->distribution,
 		.suite = to->repository->suite,
 		.component = to->repository->component,
 		.kind = UX_PACKAGE_APK,
 		.role = debug ? UX_PACKAGE_DEBUG : UX_PACKAGE_STRIPPED,
+		.size = r->size,
+		.installed = r->installed,
+		.time = r->time < INT64_MAX ? (int64_t)r->time : 0,
+		.apk = r->identity,
 	};
 	to->packages++;
-	if (r->value['P'].size == 0 || r->value['V'].size == 0 ||
-	    !ux_decimal_parse(r->value['S'], &p.size))
-		return ux_error_at(err, UX_ECORRUPT, "APKINDEX", r->off,
+	if (r->name.size == 0 || r->version.size == 0 || !r->has_size)
+		return ux_error_at(err, UX_ECORRUPT, records->section, r->off,
 				   "a package lacks its name, version or size");
-	if (ux_bytes_eq(r->value['A'], UX_STR("noarch")) || !(debug || apk_has_code(r)))
+	if (apk_is_noarch(r) || !(debug || apk_has_code(r)))
 		return UX_OK;
-	(void)!ux_decimal_parse(r->value['I'], &p.installed);
-	if (ux_decimal_parse(r->value['t'], &time) && time < INT64_MAX)
-		p.time = (int64_t)time;
-	UX_TRY(apk_checksum(r, arena, &p, err));
+	if (r->identity.size == 0)
+		return apk_malformed_identity(records, r->off, err);
+	UX_TRY(apk_key(&r->identity, arena, &p.key, err));
 	UX_TRY(apk_texts(r, to, arena, &p, err));
+	if (debug)
+		UX_TRY(apk_files(r, built, to, arena, &p, err));
 	return to->take(to->ctx, &p, err);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* The packages with code, sorted by what they were built from. */
+static enum ux_code apk_list_built(const struct ux_apk_records *records, struct apk_builts *ret,
+				   struct ux_error *err)
+{
+	enum ux_code code = UX_OK;
+	struct ux_apk_record r;
+	records->rewind(records->ctx);
+	while (records->next(records->ctx, &r, &code, err)) {
+		if (apk_is_debug(&r) || apk_is_noarch(&r) || !apk_has_code(&r) ||
+		    r.origin.size == 0)
+			continue;
+		if (r.identity.size == 0)
+			return apk_malformed_identity(records, r.off, err);
+		const struct apk_built one = {.origin = r.origin,
+					      .version = r.version,
+					      .name = r.name,
+					      .size = r.size,
+					      .identity = r.identity};
+		if (!apk_builts_append(ret, one))
+			return ux_error_nomem(err);
+	}
+	if (ret->size > 0)
+		qsort(ret->data, ret->size, sizeof(*ret->data), apk_compare_built);
+	return code;
+}
+
+enum ux_code ux_apk_records_read(const struct ux_apk_records *records, struct ux_index_target *to,
+				 struct ux_error *err)
+{
+	UX_ARENA(arena, PACKAGE_MEMORY);
+	ux_cleanup(apk_builts_deinit) struct apk_builts built = {0};
+	enum ux_code code = UX_OK;
+	struct ux_apk_record r;
+	UX_TRY(apk_list_built(records, &built, err));
+	records->rewind(records->ctx);
+	while (records->next(records->ctx, &r, &code, err)) {
+		struct ux_arena_mark mark = ux_arena_mark(&arena);
+		UX_TRY(apk_package(records, &r, &built, to, &arena, err));
+		ux_arena_rewind(&arena, mark);
+	}
+	return code;
+}
+
+/* --- the text APKINDEX ------------------------------------------------------------------------ */
+
+struct apk_text {
+	struct ux_bytes text, left;
+};
+
+static void apk_text_rewind(void *ctx)
+{
+	struct apk_text *t = ctx;
+	t->left = t->text;
+}
+
+static void apk_text_identity(struct ux_bytes value, struct ux_apk_identity *ret)
+{
+	size_t n = 0;
+	uint8_t bytes[CHECKSUM_TEXT];
+	*ret = (struct ux_apk_identity){0};
+	if (value.size != 2 + CHECKSUM_TEXT || memcmp(value.data, "Q1", 2) != 0 ||
+	    !ux_base64_decode(ux_bytes(value.data + 2, CHECKSUM_TEXT), bytes, &n) ||
+	    n != UX_PACKAGE_SHA1_BYTES)
+		return;
+	memcpy(ret->hash, bytes, n);
+	ret->size = (unsigned)n;
+}
+
+static void apk_text_field(uint8_t letter, struct ux_bytes value, struct ux_apk_record *r)
+{
+	switch (letter) {
+	case 'C':
+		apk_text_identity(value, &r->identity);
+		break;
+	case 'P':
+		r->name = value;
+		break;
+	case 'V':
+		r->version = value;
+		break;
+	case 'A':
+		r->arch = value;
+		break;
+	case 'o':
+		r->origin = value;
+		break;
+	case 'S':
+		r->has_size = ux_decimal_parse(value, &r->size);
+		break;
+	case 'I':
+		if (!ux_decimal_parse(value, &r->installed))
+			r->installed = 0;
+		break;
+	case 't':
+		if (!ux_decimal_parse(value, &r->time))
+			r->time = 0;
+		break;
+	case 'D':
+		r->needs_libc =
+			value.size > 0 && memmem(value.data, value.size, "so:libc.", 8) != NULL;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool apk_text_next(void *ctx, struct ux_apk_record *r, enum ux_code *ret_code,
+			  struct ux_error *err)
+{
+	struct apk_text *t = ctx;
+	struct ux_bytes line;
+	bool any = false;
+	*r = (struct ux_apk_record){0};
+	while (ux_deb822_line(&t->left, &line)) {
+		if (line.size == 0 && any)
+			return true;
+		if (line.size == 0)
+			continue;
+		const uint64_t off = (uint64_t)(line.data - t->text.data);
+		if (line.size < 2 || line.data[1] != ':' || line.data[0] >= 128) {
+			*ret_code = ux_error_at(err, UX_ECORRUPT, "APKINDEX", off,
+						"a line is not \"X:value\"");
+			return false;
+		}
+		if (!any)
+			r->off = off;
+		any = true;
+		apk_text_field(line.data[0], ux_bytes(line.data + 2, line.size - 2), r);
+	}
+	return any;
 }
 
 enum ux_code ux_apk_index_read(struct ux_bytes text, struct ux_index_target *to,
 			       struct ux_error *err)
 {
-	UX_ARENA(arena, PACKAGE_MEMORY);
-	const uint8_t *start = text.data;
-	struct apk_record r = {0};
-	struct ux_bytes line;
-	for (bool more = true; more;) {
-		more = ux_deb822_line(&text, &line);
-		if (more && line.size > 0) {
-			if (line.size < 2 || line.data[1] != ':' || line.data[0] >= 128)
-				return ux_error_at(err, UX_ECORRUPT, "APKINDEX",
-						   (uint64_t)(line.data - start),
-						   "a line is not \"X:value\"");
-			if (!r.any)
-				r.off = (uint64_t)(line.data - start);
-			r.any = true;
-			r.value[line.data[0]] = ux_bytes(line.data + 2, line.size - 2);
-			continue;
-		}
-		if (r.any) {
-			struct ux_arena_mark mark = ux_arena_mark(&arena);
-			UX_TRY(apk_package(&r, to, &arena, err));
-			ux_arena_rewind(&arena, mark);
-		}
-		r = (struct apk_record){0};
-	}
-	return UX_OK;
+	struct apk_text t = {.text = text};
+	const struct ux_apk_records records = {
+		.rewind = apk_text_rewind, .next = apk_text_next, .ctx = &t, .section = "APKINDEX"};
+	return ux_apk_records_read(&records, to, err);
 }
 
 /* A name that cannot leave the folder of keys. */

@@ -108,7 +108,6 @@ static enum ux_code arch_package(struct ux_bytes text, struct ux_index_target *t
 		.distribution = to->repository->distribution,
 		.suite = to->repository->suite,
 		.component = to->repository->component,
-		.partner = "",
 		.kind = UX_PACKAGE_PACMAN,
 		.role = debug ? UX_PACKAGE_DEBUG : UX_PACKAGE_STRIPPED,
 		.has_sha256 = true,

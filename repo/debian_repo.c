@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "debian_files.h"
+#include "index_formats.h"
 #include "package.h"
 #include "packed_file.h"
 #include "polite_client.h"
@@ -233,6 +234,19 @@ static struct ux_bytes debian_source_name(const struct debian_stanza *s)
 	return ux_deb822_word(&left, &word) ? word : s->package;
 }
 
+/* The version of the source package, which a rebuild or an index of its own has changed. */
+static enum ux_code debian_source_version(struct debian *d, const struct debian_stanza *s,
+					  struct ux_package *p)
+{
+	struct ux_bytes left = s->source, word;
+	p->source_version = "";
+	if (!ux_deb822_word(&left, &word) || !ux_deb822_word(&left, &word) || word.size < 3 ||
+	    word.data[0] != '(' || word.data[word.size - 1] != ')')
+		return UX_OK;
+	return ux_repo_text(&d->arena, ux_bytes(word.data + 1, word.size - 2), "Source",
+			    &p->source_version, d->err);
+}
+
 static enum ux_code debian_texts(struct debian *d, const struct debian_stanza *s,
 				 struct ux_package *p)
 {
@@ -245,6 +259,7 @@ static enum ux_code debian_texts(struct debian *d, const struct debian_stanza *s
 	UX_TRY(ux_repo_text(&d->arena, s->version, "Version", &p->version, d->err));
 	UX_TRY(ux_repo_text(&d->arena, s->arch, "Architecture", &p->arch, d->err));
 	UX_TRY(ux_repo_text(&d->arena, debian_source_name(s), "Source", &p->source, d->err));
+	UX_TRY(debian_source_version(d, s, p));
 	return ux_repo_url_join(&d->arena, d->r->mirror, s->filename, &p->url, d->err);
 }
 
@@ -255,7 +270,6 @@ static enum ux_code debian_package(struct debian *d, const struct debian_stanza 
 		.distribution = d->r->distribution,
 		.suite = d->r->suite,
 		.component = d->r->component,
-		.partner = "",
 		.kind = UX_PACKAGE_DEB,
 		.role = debug ? UX_PACKAGE_DEBUG : UX_PACKAGE_STRIPPED,
 		.has_sha256 = true,

@@ -153,7 +153,6 @@ static enum ux_code image_take_layer(struct image_reader *im, const char *digest
 		.version = digest,
 		.source = "",
 		.url = url,
-		.partner = "",
 		.size = size,
 		.has_sha256 = true,
 		.kind = UX_PACKAGE_LAYER,

@@ -58,6 +58,30 @@ struct ux_apk_signature {
 enum ux_code ux_apk_signature_read(struct ux_bytes tar, struct ux_apk_signature *ret,
 				   struct ux_error *err) ux_must;
 
+/* What is used of a package. The slices are parts of the index. */
+struct ux_apk_record {
+	struct ux_bytes name, version, arch, origin;
+	struct ux_apk_identity identity; /* size 0: it is absent or malformed */
+	uint64_t size, installed, time;
+	bool has_size;
+	bool needs_libc; /* the C library, by the name of its file */
+	uint64_t off;    /* in the index */
+};
+
+/* An index, whose packages are read twice. */
+struct ux_apk_records {
+	void (*rewind)(void *ctx);
+	/* False: there is none, or *ret_code is a failure. */
+	bool (*next)(void *ctx, struct ux_apk_record *ret, enum ux_code *ret_code,
+		     struct ux_error *err);
+	void *ctx;
+	const char *section; /* for messages */
+};
+
+/* Passes the packages on that have code, debug packages with those that they belong to. */
+enum ux_code ux_apk_records_read(const struct ux_apk_records *records, struct ux_index_target *to,
+				 struct ux_error *err) ux_must;
+
 /* --- Arch ------------------------------------------------------------------------------------- */
 
 /* Reads a database, a tar of NAME-VERSION/desc. Source: repo-add(8) of pacman. */

@@ -10,7 +10,9 @@
 enum {
 	UX_PACKAGE_SHA256_BYTES = 32,
 	UX_PACKAGE_SHA1_BYTES = 20,
+	UX_PACKAGE_APK_BYTES = 32,
 	UX_PACKAGE_BUILD_IDS_MOST = 16384, /* a kernel's debug package has one for each module */
+	UX_PACKAGE_FILES_MOST = 16,
 };
 
 /* The form of the file. */
@@ -20,6 +22,7 @@ enum ux_package_kind {
 	UX_PACKAGE_APK,
 	UX_PACKAGE_PACMAN,
 	UX_PACKAGE_LAYER, /* of a container image */
+	UX_PACKAGE_DSC, /* source package of Debian: the .dsc, and its archives as further files */
 	UX_PACKAGE_KIND_COUNT
 };
 
@@ -31,10 +34,28 @@ enum ux_package_role {
 	UX_PACKAGE_ROLE_COUNT
 };
 
+/*
+ * What an index names an .apk by: the SHA-1 of the control segment of version 2, or in an index of
+ * apk-tools 3 the SHA-256, of which there may be 20 bytes, of the control segment of version 2 or
+ * of the metadata of version 3.
+ */
+struct ux_apk_identity {
+	uint8_t hash[UX_PACKAGE_APK_BYTES];
+	unsigned size; /* 0: none */
+	bool sha256;
+};
+
+/* A file that a package is read with. */
+struct ux_package_file {
+	const char *key; /* as that of a package */
+	const char *url;
+	uint64_t size; /* 0: unknown */
+};
+
 /* Texts are never NULL, have no control characters, and belong to whoever made the struct. */
 struct ux_package {
-	/* Equal for equal files: the SHA-256 in hexadecimal, or "apk:" and the SHA-1 of its control
-	 * segment. */
+	/* Equal for equal files: the SHA-256 in hexadecimal, or of an .apk "apk:" and a SHA-1 or
+	 * "apk3:" and a SHA-256, as of struct ux_apk_identity */
 	const char *key;
 	const char *distribution; /* "debian" */
 	const char *suite;        /* "bookworm", "v3.22", "43"; "" when there are none */
@@ -43,28 +64,51 @@ struct ux_package {
 	const char *name;
 	const char *version;
 	const char *source; /* name of the source package; "" when unknown */
-	const char *url;    /* http:// or https://, or the path of a file */
-	/* URL of the package with the stripped files of this one's debug files, where these do not
-	 * name them by build ID (Alpine); else "" */
-	const char *partner;
+	/* version of the source package where it is another one than that of the package; else ""
+	 */
+	const char *source_version;
+	const char *url; /* http:// or https://, or the path of a file */
+	/*
+	 * Further files that it is read with: the packages with the stripped files of debug files
+	 * that do not name these by build ID (Alpine), the archives of a source package (Debian)
+	 */
+	const struct ux_package_file *files;
+	size_t n_files;
 	uint64_t size;      /* bytes of the file; 0: unknown */
 	uint64_t installed; /* bytes when it is unpacked, as its maintainer says; 0: unknown */
 	int64_t time;       /* seconds since 1970 when it was built; 0: unknown */
 	uint8_t sha256[UX_PACKAGE_SHA256_BYTES];
 	bool has_sha256;
-	uint8_t control_sha1[UX_PACKAGE_SHA1_BYTES]; /* of the control segment of an .apk */
-	bool has_control_sha1;
+	struct ux_apk_identity apk;
 	enum ux_package_kind kind;
 	enum ux_package_role role;
 	const struct ux_id *build_ids; /* of the files in it, as far as the metadata name them */
 	size_t n_build_ids;
 };
 
-/* "deb", "rpm", "apk", "pacman", "layer"; never NULL. */
+/* "deb", "rpm", "apk", "pacman", "layer", "dsc"; never NULL. */
 const char *ux_package_kind_name(enum ux_package_kind kind);
+bool ux_package_kind_parse(const char *name, enum ux_package_kind *ret) ux_must;
 
 /* "stripped", "debug", "source"; never NULL. */
 const char *ux_package_role_name(enum ux_package_role role);
+bool ux_package_role_parse(const char *name, enum ux_package_role *ret) ux_must;
+
+/* The hash that a key names; none: it is another text. */
+struct ux_package_hash {
+	uint8_t sha256[UX_PACKAGE_SHA256_BYTES];
+	bool has_sha256;
+	struct ux_apk_identity apk;
+};
+
+struct ux_package_hash ux_package_hash_of_key(const char *key);
+
+enum {
+	UX_PACKAGE_APK_KEY = 5 + 2 * UX_PACKAGE_APK_BYTES + 1, /* bytes, with the NUL */
+};
+
+/* Writes the key of an .apk. */
+void ux_package_apk_key(const struct ux_apk_identity *id, char key[UX_PACKAGE_APK_KEY]);
 
 /*
  * Receives one package. The struct and its texts are only valid during the call. Another code than

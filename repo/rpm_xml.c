@@ -109,7 +109,6 @@ static void rpm_primary_begin(struct rpm_primary *r)
 		.version = "",
 		.source = "",
 		.url = "",
-		.partner = "",
 		.kind = UX_PACKAGE_RPM,
 	};
 	r->ids = NULL;
