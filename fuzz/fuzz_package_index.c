@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Indexes of packages: the first byte chooses APKINDEX, the signature of one, a database of Arch,
- * repomd.xml or primary.xml. What is passed on is complete, inside of the mirror, and has no
- * control characters.
+ * repomd.xml, primary.xml, or an unpacked index of apk-tools 3. What is passed on is complete,
+ * inside of the mirror, and has no control characters.
  */
 #include "fuzz.h"
 
@@ -66,6 +66,7 @@ static void check_index(unsigned kind, struct ux_bytes text)
 		.repository = &repository, .root = ROOT, .take = check_package, .ctx = &passed};
 	enum ux_code code = kind == 0   ? ux_apk_index_read(text, &to, &err)
 			    : kind == 1 ? ux_arch_db_read(text, &to, &err)
+			    : kind == 3 ? ux_apk_adb_read(text, &to, &err)
 					: ux_rpm_primary_read(read_some, &left, &to, &err);
 	fuzz_truths_of_error(code, &err, text.size);
 	fuzz_truth(passed <= to.packages);
@@ -92,17 +93,35 @@ static void check_repomd(struct ux_bytes xml)
 	fuzz_truth(code != UX_OK || (p.href[0] != '\0' && p.has_sha256));
 }
 
+static void check_adb(struct ux_bytes file)
+{
+	struct ux_apk_adb adb;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_apk_adb_open(file, &adb, &err);
+	fuzz_truths_of_error(code, &err, file.size);
+	if (code != UX_OK)
+		return;
+	fuzz_truth(fuzz_inside(adb.values, file));
+	for (size_t i = 0; i < adb.n_signatures; i++) {
+		fuzz_truth(fuzz_inside(ux_bytes(adb.signatures[i].head, UX_APK_ADB_HEAD), file));
+		fuzz_truth(fuzz_inside(adb.signatures[i].signature, file));
+	}
+	check_index(3, adb.values);
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;
 	struct ux_bytes text = ux_bytes(data + 1, size - 1);
-	unsigned kind = data[0] % 5;
+	unsigned kind = data[0] % 6;
 	if (kind < 3)
 		check_index(kind, text);
 	else if (kind == 3)
 		check_signature(text);
-	else
+	else if (kind == 4)
 		check_repomd(text);
+	else
+		check_adb(text);
 	return 0;
 }

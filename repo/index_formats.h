@@ -58,6 +58,35 @@ struct ux_apk_signature {
 enum ux_code ux_apk_signature_read(struct ux_bytes tar, struct ux_apk_signature *ret,
 				   struct ux_error *err) ux_must;
 
+/* A signature in an index of apk-tools 3: of the SHA-512 of the values. */
+struct ux_apk_adb_signature {
+	const uint8_t *head; /* UX_APK_ADB_HEAD bytes, which are signed too */
+	struct ux_bytes signature;
+};
+
+enum {
+	UX_APK_ADB_HEAD = 18,
+	UX_APK_ADB_SIGNATURES = 16, /* that are looked at */
+};
+
+/* An index of apk-tools 3, unpacked. */
+struct ux_apk_adb {
+	struct ux_bytes values;
+	struct ux_apk_adb_signature signatures[UX_APK_ADB_SIGNATURES];
+	size_t n_signatures; /* of a known kind */
+};
+
+/* Finds the blocks of an index. UX_ECORRUPT. Source: apk-v3(5). */
+enum ux_code ux_apk_adb_open(struct ux_bytes file, struct ux_apk_adb *ret, struct ux_error *err)
+	ux_must;
+
+/*
+ * Reads the values of such an index. UX_ECORRUPT: offset and reason; UX_EUNSUPPORTED: its files
+ * have other names than NAME-VERSION.apk; UX_ELIMIT.
+ */
+enum ux_code ux_apk_adb_read(struct ux_bytes values, struct ux_index_target *to,
+			     struct ux_error *err) ux_must;
+
 /* What is used of a package. The slices are parts of the index. */
 struct ux_apk_record {
 	struct ux_bytes name, version, arch, origin;
@@ -81,6 +110,20 @@ struct ux_apk_records {
 /* Passes the packages on that have code, debug packages with those that they belong to. */
 enum ux_code ux_apk_records_read(const struct ux_apk_records *records, struct ux_index_target *to,
 				 struct ux_error *err) ux_must;
+
+/*
+ * Is s the signature of the bytes, by the key of its name? UX_EDENIED: it is not, or the key is not
+ * in the keyrings.
+ */
+enum ux_code ux_apk_key_verify(const struct ux_keyrings *keys, const struct ux_apk_signature *s,
+			       struct ux_bytes data, struct ux_error *err) ux_must;
+
+/*
+ * Is one of the signatures of an index of apk-tools 3 by one of the keys? A signature there names
+ * its key by a hash and not by a file, so that all are tried. UX_EDENIED.
+ */
+enum ux_code ux_apk_adb_verify(const struct ux_keyrings *keys, const struct ux_apk_adb *adb,
+			       struct ux_error *err) ux_must;
 
 /* --- Arch ------------------------------------------------------------------------------------- */
 
