@@ -43,7 +43,7 @@ BEGIN {
 	allow["server/gate"] = "base net store server/core"
 	allow["server/symbolize"] = "base object sandbox names wire gsym net store server/core"
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
-	allow["server/upstream"] = "base id config net store sandbox server/core server/upload"
+	allow["server/upstream"] = "archive base id config net store sandbox server/core server/upload"
 	allow["server/crawl"] = "base net store server/core server/upload"
 	allow["server/modules"] = "base gsym manifest net store server/core server/symbolize server/upstream"
 	allow["server/profiles"] = "base id code names object net store profile server/core server/symbolize"

@@ -11,6 +11,7 @@
 #include "resolve.h"
 #include "symbolize.h"
 #include "text.h"
+#include "upstreams.h"
 #include "vec.h"
 
 enum {
@@ -48,6 +49,8 @@ struct frame_view {
 	struct ux_open_module *module;
 	struct frame_file files[FILES_MOST]; /* those that were looked for */
 	size_t n_files;
+	bool looked;        /* for a source package... */
+	const char *coming; /* ...which is being fetched; NULL: none */
 };
 
 static void frame_view_deinit(struct frame_view *v)
@@ -65,27 +68,31 @@ static void frame_view_deinit(struct frame_view *v)
 static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *file)
 {
 	struct ux_request *req = v->req;
-	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_server *server = ux_server_of(req);
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
-	const char *path = NULL;
+	struct ux_source_wanted wanted = {.ns = ux_caller_of(req)->ns, .id = v->id};
 	struct ux_source s;
 	ux_out_put(&name, file->dir.data, file->dir.size);
 	ux_out_cstr(&name, file->dir.size > 0 ? "/" : "");
 	ux_out_put(&name, file->base.data, file->base.size);
 	UX_TRY(ux_out_status(&name, &req->err));
-	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &path, NULL);
+	wanted.relative = name.size > 0 && name.data[0] != '/';
+	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &wanted.path, NULL);
 	if (code == UX_OK)
-		code = ix->sources.find(ix, ux_caller_of(req)->ns, v->id, path, &req->arena, &s,
-					NULL);
+		code = ux_source_lookup(server->store, &wanted, &req->arena, &s, NULL);
+	if (code == UX_ENOTFOUND && !v->looked) {
+		v->looked = true;
+		if (!ux_source_is_coming(server, &wanted, &req->arena, &v->coming))
+			v->coming = NULL;
+	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(&req->err);
 	if (code != UX_OK || s.size > SOURCE_BYTES ||
-	    ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &file->pack,
-			 NULL) != UX_OK ||
+	    ux_blobs_map(server->store->blobs, &s.blob, s.blob_size, &file->pack, NULL) != UX_OK ||
 	    !ux_bytes_sub(file->pack.bytes, s.off, s.size, &file->text))
 		return UX_OK;
 	UX_TRY(ux_request_work_charge(&v->work, file->text.size, &req->err));
-	file->path = path;
+	file->path = s.path;
 	return UX_OK;
 }
 
@@ -218,7 +225,12 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 		UX_TRY(frame_put_source(v, &f, &shown));
 		any = any || shown;
 	}
-	if (!any)
+	if (v->coming)
+		UX_HTML(out,
+			"<p class=\"why\">The source package <b>$</b> is being fetched: "
+			"reload this page in a moment.</p>\n",
+			v->coming);
+	else if (!any)
 		ux_out_cstr(out,
 			    has_line ? "<p class=\"why\">The source files were not uploaded: "
 				       "<code>unhex push --sources FILE</code></p>\n"

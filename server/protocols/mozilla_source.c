@@ -11,6 +11,7 @@
 #include "path_canonical.h"
 #include "protocols.h"
 #include "resolve.h"
+#include "upstreams.h"
 
 enum {
 	SOURCE_MOST = 16 << 20 /* size limit of a file in an answer */
@@ -85,11 +86,10 @@ static enum ux_code source_check(struct ux_request *req, const struct source_req
 static enum ux_code source_find_source(struct ux_request *req, const struct source_request *q,
 				       struct ux_source *ret)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	const char *path = NULL;
-	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &path, &req->err));
-	UX_TRY(ix->sources.find(ix, ux_caller_of(req)->ns, q->id, path, &req->arena, ret,
-				&req->err));
+	struct ux_source_wanted wanted = {
+		.ns = ux_caller_of(req)->ns, .id = q->id, .relative = q->file[0] != '/'};
+	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &wanted.path, &req->err));
+	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &wanted, &req->arena, ret, &req->err));
 	if (ret->size > SOURCE_MOST)
 		return ux_error_set(&req->err, UX_ELIMIT, "the file has %" PRIu64 " bytes",
 				    ret->size);

@@ -397,8 +397,9 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(extract_open_output(w, err));
-	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, w->limits, o->program,
-					     w->files[UX_SANDBOX_GSYM], &why);
+	enum ux_code code =
+		ux_source_unpack(w->x->store, &w->candidate, &w->module, NULL, w->limits,
+				 o->program, w->files[UX_SANDBOX_GSYM], &why);
 	if (code == UX_OK)
 		return extract_settle(w, err);
 	return extract_settle_or_retry(w, code, &why, err);

@@ -101,7 +101,7 @@ static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
 	struct ux_upstream_limits limits = q->f->options.limits;
-	if (q->item.artifact == UX_ARTIFACT_SOURCE)
+	if (q->item.artifact == UX_ARTIFACT_SOURCE && q->up->kind != UX_UPSTREAM_PACKAGES)
 		limits.bytes = ux_min(limits.bytes, (uint64_t)UX_FETCH_SOURCE_MOST);
 	const struct ux_upstream_request request = {
 		.up = q->up,
@@ -123,7 +123,11 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 		UX_TRY(ux_upstream_client(q->up, q->fetch->hops.agent, &q->client, err));
 	UX_TRY(attempt_open_part(q, err));
 	with.client = q->client;
-	ux_upstream_request(&with, &q->answer);
+	if (q->up->kind == UX_UPSTREAM_PACKAGES && q->places.paths.n > 0 &&
+	    ux_fetch_is_source_package(&q->places.packages[0]))
+		ux_fetch_source_package(&with, &q->places.packages[0], &q->answer);
+	else
+		ux_upstream_request(&with, &q->answer);
 	return UX_OK;
 }
 
@@ -138,6 +142,7 @@ static enum ux_code attempt_store_package(struct attempt *q, struct ux_error *er
 		.up = q->up,
 		.artifact = q->item.artifact,
 		.package = &q->places.packages[q->answer.path],
+		.part = q->part,
 		.bytes = q->bytes.bytes,
 	};
 	UX_TRY(ux_fetched_package_store(q->f, &package, &q->files, err));
@@ -158,6 +163,7 @@ static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 		.upstream = q->up->name,
 		.artifact = q->item.artifact,
 		.source = q->fetch->source,
+		.file = "",
 		.part = q->part,
 		.bytes = q->bytes.bytes,
 		.hash = ux_blob_hash_of(q->bytes.bytes),

@@ -5,23 +5,22 @@
  */
 #include "fetcher_inside.h"
 
+#include "upstreams.h"
+#include "route.h"
 #include "text.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 enum {
-	PIECE = 256 << 10, /* bytes that are copied at a time */
+	PIECE = 256 << 10,       /* bytes that are copied at a time */
+	LOOKUP_MEMORY = 4 << 20, /* rows of a module and its sources */
 };
 
 /* --- where it is ------------------------------------------------------------------------------ */
 
-/*
- * The path of a package below the URL of the upstream; NULL: it is elsewhere. Only what the
- * operator has configured is fetched, whatever was announced.
- */
-static char *package_path(const struct ux_upstream *up, const char *url, struct ux_arena *arena,
-			  struct ux_error *err, enum ux_code *ret)
+char *ux_fetch_package_path(const struct ux_upstream *up, const char *url, struct ux_arena *arena,
+			    struct ux_error *err, enum ux_code *ret)
 {
 	size_t n = strlen(up->url);
 	*ret = UX_OK;
@@ -33,12 +32,27 @@ static char *package_path(const struct ux_upstream *up, const char *url, struct 
 	return path;
 }
 
-/* Debug files are in packages for debuggers, executables in the others. */
+const char *ux_fetch_file_name(const char *url, struct ux_arena *arena)
+{
+	const char *slash = strrchr(url, '/');
+	struct ux_bytes name = ux_bytes_cstr(slash ? slash + 1 : ""), plain = UX_BYTES_NONE;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code =
+		ux_percent_decode(name, /* plus= */ false, arena, "a name", &plain, &why);
+	if (code == UX_OK)
+		return ux_arena_strndup(arena, plain.data, plain.size);
+	return code == UX_ENOMEM || code == UX_ELIMIT ? NULL : "";
+}
+
+/* Debug files and sources are in packages of their own, executables in the others. */
 static bool package_has_artifact(const struct ux_package_job *job, enum ux_artifact artifact)
 {
-	if (artifact == UX_ARTIFACT_DEBUGINFO)
-		return strcmp(job->package.role, "debug") == 0;
-	return artifact == UX_ARTIFACT_EXECUTABLE && strcmp(job->package.role, "stripped") == 0;
+	static const char *const roles[UX_ARTIFACT_COUNT] = {
+		[UX_ARTIFACT_DEBUGINFO] = "debug",
+		[UX_ARTIFACT_EXECUTABLE] = "stripped",
+		[UX_ARTIFACT_SOURCE] = "source",
+	};
+	return roles[artifact] && strcmp(job->package.role, roles[artifact]) == 0;
 }
 
 static enum ux_code places_of_packages(const struct ux_fetch *fetch, struct ux_store *store,
@@ -50,18 +64,20 @@ static enum ux_code places_of_packages(const struct ux_fetch *fetch, struct ux_s
 		LOOKED_AT = 32, /* packages with the same file: of several suites and mirrors */
 	};
 	struct ux_index *ix = store->index;
-	struct ux_package_jobs jobs;
-	bool has = artifact == UX_ARTIFACT_DEBUGINFO || artifact == UX_ARTIFACT_EXECUTABLE;
-	if (!has || fetch->parsed.type != UX_ID_GNU)
-		return UX_OK;
-	UX_TRY(ix->packages.holding(ix, fetch->ns,
-				    ux_bytes(fetch->parsed.bytes, fetch->parsed.size), LOOKED_AT,
-				    arena, &jobs, err));
+	struct ux_package_jobs jobs = {0};
+	if (artifact == UX_ARTIFACT_SOURCE)
+		UX_TRY(ix->packages.sources(ix, fetch->ns, fetch->id, LOOKED_AT, arena, &jobs,
+					    err));
+	else if (fetch->parsed.type == UX_ID_GNU)
+		UX_TRY(ix->packages.holding(ix, fetch->ns,
+					    ux_bytes(fetch->parsed.bytes, fetch->parsed.size),
+					    LOOKED_AT, arena, &jobs, err));
 	for (size_t i = 0; i < jobs.n && ret->paths.n < UX_UPSTREAM_PATHS_MOST; i++) {
 		enum ux_code code = UX_OK;
 		if (!package_has_artifact(&jobs.items[i], artifact))
 			continue;
-		char *path = package_path(up, jobs.items[i].package.url, arena, err, &code);
+		char *path =
+			ux_fetch_package_path(up, jobs.items[i].package.url, arena, err, &code);
 		UX_TRY(code);
 		if (!path)
 			continue;
@@ -90,6 +106,7 @@ struct package_arrival {
 	const struct ux_fetched_package *from;
 	struct ux_fetched_files kept;
 	bool found;
+	char sha256[2 * sizeof(struct ux_blob_hash) + 1]; /* of the package */
 };
 
 static enum ux_code member_copy(struct ux_blobs *b, struct ux_blob_part *part,
@@ -112,7 +129,18 @@ static enum ux_code member_copy(struct ux_blobs *b, struct ux_blob_part *part,
 	return UX_OK;
 }
 
-static enum ux_code member_pass_on(struct package_arrival *a, const char *id,
+/* The same as of a module that a crawl uploads. */
+static struct ux_provenance package_provenance(const struct package_arrival *a)
+{
+	const struct ux_package_row *p = &a->from->package->package;
+	return (struct ux_provenance){.facts = {[UX_DISTRIBUTION] = p->distribution,
+						[UX_SUITE] = p->suite,
+						[UX_PACKAGE] = p->name,
+						[UX_PACKAGE_VERSION] = p->version,
+						[UX_PACKAGE_SHA256] = a->sha256}};
+}
+
+static enum ux_code member_pass_on(struct package_arrival *a, const char *id, const char *name,
 				   struct ux_blob_part *part, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping bytes = {0};
@@ -123,6 +151,8 @@ static enum ux_code member_pass_on(struct package_arrival *a, const char *id,
 		.id = id,
 		.upstream = a->from->up->name,
 		.artifact = a->from->artifact,
+		.file = name,
+		.provenance = package_provenance(a),
 		.part = part,
 		.bytes = bytes.bytes,
 		.hash = ux_blob_hash_of(bytes.bytes),
@@ -133,7 +163,7 @@ static enum ux_code member_pass_on(struct package_arrival *a, const char *id,
 }
 
 static enum ux_code member_keep(struct package_arrival *a, const char *id,
-				const struct ux_sandbox_part *from, struct ux_error *err)
+				const struct ux_package_member *m, struct ux_error *err)
 {
 	struct ux_blobs *b = a->f->store->blobs;
 	struct ux_blob_part *part = NULL;
@@ -141,9 +171,9 @@ static enum ux_code member_keep(struct package_arrival *a, const char *id,
 	uint64_t size = 0;
 	UX_TRY(ux_upload_uid_make(uid, err));
 	UX_TRY(b->part_open(b, uid, &part, &size, err));
-	enum ux_code code = member_copy(b, part, from, err);
+	enum ux_code code = member_copy(b, part, &m->part, err);
 	if (code == UX_OK)
-		code = member_pass_on(a, id, part, err);
+		code = member_pass_on(a, id, m->name, part, err);
 	b->part_close(part);
 	(void)!b->part_remove(b, uid, NULL);
 	return code;
@@ -173,10 +203,10 @@ static enum ux_code package_on_member(void *ctx, const struct ux_package_member 
 			return UX_OK;
 		a->found = true;
 		a->kept.size = m->part.size;
-		return member_keep(a, a->from->fetch->id, &m->part, err);
+		return member_keep(a, a->from->fetch->id, m, err);
 	}
 	ux_id_format(&m->id, id);
-	enum ux_code code = member_keep(a, id, &m->part, &why);
+	enum ux_code code = member_keep(a, id, m, &why);
 	if (code == UX_OK && a->kept.n < UX_FETCH_BESIDE_MOST)
 		a->kept.beside[a->kept.n++] = m->id;
 	if (code == UX_OK || why.os_errno == 0)
@@ -185,19 +215,61 @@ static enum ux_code package_on_member(void *ctx, const struct ux_package_member 
 	return code;
 }
 
-static enum ux_code package_check_hash(const struct ux_fetched_package *p, struct ux_error *err)
+/* The SHA-256 of the package must be the announced one, where one was. */
+static enum ux_code package_check_hash(struct package_arrival *a, struct ux_error *err)
 {
-	char text[2 * sizeof(struct ux_blob_hash) + 1];
-	const char *announced = p->package->package.sha256;
-	if (announced[0] == '\0')
+	const struct ux_package_row *p = &a->from->package->package;
+	if (ux_fetch_is_source_package(a->from->package)) {
+		/* each of its files was checked when it came; the first one names the package */
+		snprintf(a->sha256, sizeof(a->sha256), "%s", p->key);
 		return UX_OK;
-	struct ux_blob_hash hash = ux_blob_hash_of(p->bytes);
-	ux_blob_hash_text(&hash, text);
-	return strcasecmp(text, announced) == 0
+	}
+	struct ux_blob_hash hash = ux_blob_hash_of(a->from->bytes);
+	ux_blob_hash_text(&hash, a->sha256);
+	return p->sha256[0] == '\0' || strcasecmp(a->sha256, p->sha256) == 0
 		       ? UX_OK
 		       : ux_error_set(err, UX_ECONFLICT,
 				      "the package %.80s has another SHA-256 than announced",
-				      p->package->package.name);
+				      p->name);
+}
+
+/*
+ * Keeps all sources of a package with the module, so that it is fetched once. What is missing then
+ * is not in it.
+ */
+static enum ux_code package_keep_sources(struct package_arrival *a, struct ux_error *err)
+{
+	UX_ARENA(arena, LOOKUP_MEMORY);
+	const struct ux_fetch *fetch = a->from->fetch;
+	const struct ux_fetcher_options *o = &a->f->options;
+	const char *file = ux_fetch_file_name(a->from->package->package.url, &arena);
+	struct ux_source found;
+	if (!file)
+		return ux_arena_fail(&arena, err);
+	const struct ux_arrived arrived = {
+		.ns = fetch->ns,
+		.id = fetch->id,
+		.upstream = a->from->up->name,
+		.artifact = UX_ARTIFACT_SOURCE,
+		.source = fetch->source,
+		.file = file,
+		.provenance = package_provenance(a),
+		.part = a->from->part,
+		.bytes = a->from->bytes,
+		.hash = ux_blob_hash_of(a->from->bytes),
+	};
+	if (o->make_room)
+		UX_TRY(o->make_room(o->ctx, &arrived, err));
+	UX_TRY(o->arrived(o->ctx, &arrived, err));
+	a->kept.size = a->from->bytes.size;
+	/* one that symbols have as a relative path was named so when it was unpacked */
+	const struct ux_source_wanted wanted = {
+		.ns = fetch->ns, .id = fetch->id, .path = fetch->source};
+	enum ux_code code = ux_source_lookup(a->f->store, &wanted, &arena, &found, NULL);
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(err, UX_ENOTFOUND, "its source package %.80s has no such file",
+				    a->from->package->package.name);
+	return code;
 }
 
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,
@@ -206,7 +278,12 @@ enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetc
 	struct package_arrival a = {.f = f, .from = p};
 	const struct ux_id *id = &p->fetch->parsed;
 	struct ux_index *ix = f->store->index;
-	UX_TRY(package_check_hash(p, err));
+	UX_TRY(package_check_hash(&a, err));
+	if (p->artifact == UX_ARTIFACT_SOURCE) {
+		enum ux_code code = package_keep_sources(&a, err);
+		*ret = a.kept;
+		return code;
+	}
 	UX_TRY(ux_package_members_find(p->bytes, package_wants, package_on_member, &a, &f->stopping,
 				       err));
 	*ret = a.kept;

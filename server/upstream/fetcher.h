@@ -216,6 +216,8 @@ struct ux_arrived {
 	const char *upstream;
 	enum ux_artifact artifact;
 	const char *source; /* path of a source file; otherwise NULL */
+	const char *file;   /* its path, where the upstream says it; "": not known */
+	struct ux_provenance provenance;
 	struct ux_blob_part *part;
 	struct ux_bytes bytes; /* the whole part; not verified */
 	struct ux_blob_hash hash;

@@ -100,13 +100,38 @@ enum ux_code ux_fetch_places_get(const struct ux_fetch *fetch, struct ux_store *
 				 struct ux_arena *arena, struct ux_fetch_places *ret,
 				 struct ux_error *err) ux_must;
 
+/*
+ * The path of a package below the URL of the upstream; NULL: it is elsewhere, or *ret is no UX_OK.
+ * Only what the operator has configured is fetched, whatever was announced.
+ */
+char *ux_fetch_package_path(const struct ux_upstream *up, const char *url, struct ux_arena *arena,
+			    struct ux_error *err, enum ux_code *ret);
+
+/*
+ * The name of the file that a URL is of, without its escapes, in the arena. "": it has none. NULL:
+ * the arena is full.
+ */
+const char *ux_fetch_file_name(const char *url, struct ux_arena *arena);
+
+/* Is it one of Debian's source packages, which are several files? */
+bool ux_fetch_is_source_package(const struct ux_package_job *package);
+
+/*
+ * Receives the files of such a package, and passes them to the sink of `with` as a tar that begins
+ * with the .dsc. Each has to have the announced size and SHA-256. Never fails: ret says what became
+ * of it, with `path` 0.
+ */
+void ux_fetch_source_package(const struct ux_upstream_request *with,
+			     const struct ux_package_job *package, struct ux_upstream_answer *ret);
+
 /* A package that an upstream has sent. */
 struct ux_fetched_package {
 	const struct ux_fetch *fetch;
 	const struct ux_upstream *up;
 	enum ux_artifact artifact;
 	const struct ux_package_job *package;
-	struct ux_bytes bytes;
+	struct ux_blob_part *part;
+	struct ux_bytes bytes; /* of the part */
 };
 
 enum {
@@ -122,7 +147,8 @@ struct ux_fetched_files {
 
 /*
  * Checks the hash of a package and passes its file with the ID to options->arrived, and with it the
- * files that dwz made, and those that other fetches of the namespace wait for. UX_ENOTFOUND: the
+ * files that dwz made, and those that other fetches of the namespace wait for. A source package is
+ * passed on as a whole. UX_ENOTFOUND: the
  * package has no such file, which the index then knows; UX_ECONFLICT: it has another hash.
  */
 enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetched_package *p,

@@ -3,6 +3,8 @@
 #include "upstreams.h"
 
 #include "event_log.h"
+#include "extract_job.h"
+#include "file.h"
 #include "id.h"
 #include "settings.h"
 #include "upload_check.h"
@@ -12,6 +14,12 @@
 /* Limits of an inspection, which is short: it hashes the ends of the file and reads its notes. */
 const struct ux_sandbox_limits ux_inspect_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
+
+enum {
+	UNPACK_MEMORY = 512 << 20, /* of a package of sources: bytes, */
+	UNPACK_SECONDS = 300,      /* and processor time */
+	MODULE_MEMORY = 4 << 20,   /* rows of a module */
+};
 
 /* State while one fetched file is processed. */
 struct arrival {
@@ -106,6 +114,35 @@ static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 	return code;
 }
 
+/* A package of source files: they are the module's when all of them are unpacked. */
+static enum ux_code arrival_add_sources(struct arrival *a, struct ux_error *err)
+{
+	const struct ux_sandbox_limits limits = {.memory = UNPACK_MEMORY,
+						 .seconds = UNPACK_SECONDS};
+	const struct ux_who who = {.key_id = "", .from = "upstream"};
+	struct ux_store *s = a->server->store;
+	struct ux_index *ix = s->index;
+	UX_ARENA(arena, MODULE_MEMORY);
+	struct ux_module m = {0};
+	int scratch = -1;
+	a->candidate.kind = UX_KIND_SOURCES;
+	UX_TRY(ux_file_temporary(&scratch, err));
+	enum ux_code code = arrival_add(a, a->from->part, err);
+	if (code == UX_OK && a->result.candidate != 0) {
+		a->candidate.number = a->result.candidate;
+		/* a module whose symbols cannot be read has no names for the files */
+		if (ix->modules.find(ix, a->from->ns, a->from->id, &arena, &m, NULL) != UX_OK)
+			m = (struct ux_module){0};
+		code = ux_source_unpack(s, &a->candidate, &m, a->from->source, limits, NULL,
+					scratch, err);
+		if (code != UX_OK)
+			(void)!ix->modules.candidate_remove(ix, a->candidate.number, &who,
+							    ux_store_now(s), NULL);
+	}
+	close(scratch);
+	return code;
+}
+
 enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, struct ux_error *err)
 {
 	struct arrival a = {.server = ctx, .from = arrived};
@@ -117,9 +154,12 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 		.origin = UX_ORIGIN_UPSTREAM,
 		.origin_name = arrived->upstream,
 		.description = "",
-		.file_name = "",
+		.file_name = arrived->file,
+		.provenance = arrived->provenance,
 		.key_id = "",
 	};
+	if (arrived->artifact == UX_ARTIFACT_SOURCE)
+		return arrival_add_sources(&a, err);
 	return arrived->artifact == UX_ARTIFACT_GSYM ? arrival_add_gsym(&a, err)
 						     : arrival_add_elf(&a, err);
 }

@@ -86,4 +86,26 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 /* Appends the metrics, labelled with configured names. s->fetcher may be NULL. */
 void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out);
 
+/* A source file that is looked for. */
+struct ux_source_wanted {
+	const char *ns, *id; /* of the module */
+	const char *path;    /* canonical */
+	bool relative;       /* the symbols have it relative to an unknown folder */
+};
+
+/*
+ * Finds a source file of a module: under its path, or where a source package of Debian's was
+ * unpacked, under the end of it. UX_ENOTFOUND; codes of the index.
+ */
+enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted *w,
+			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)
+	ux_must;
+
+/*
+ * Begins to fetch the source package that a module was built from, where one is known. True: it is
+ * on its way; *ret_package is its name, of the arena.
+ */
+bool ux_source_is_coming(struct ux_server *s, const struct ux_source_wanted *w,
+			 struct ux_arena *arena, const char **ret_package) ux_must;
+
 #endif

@@ -96,6 +96,25 @@ def test_a_package_is_fetched_once_for_the_file_of_a_build_id(servers, stub, tre
     assert len(stub.requested) == 1
 
 
+def test_what_is_fetched_says_which_package_it_is_from(servers, stub, tree, deb):  # noqa: F811
+    """As what a crawl uploads does: the debug file, and the GSYM that is made of it."""
+    stub.answers[f"{POOL}/demo.deb"] = send(200, deb)
+    server = servers(mirror(stub.url))
+    announced(server, deb, f"{stub.url}{POOL}/demo.deb", [hex_id(tree / "one")], distribution="debian", suite="bookworm")
+    assert symbolize(server, build_id(tree / "one"), "0x1000")["status"] == "found"
+
+    def candidates():
+        return Api(server)("GET", f"/v1/modules/{build_id(tree / 'one')}")[1]["candidates"]
+    wait_for(lambda: len(candidates()) == 2, seconds=30)
+    path = debug_of(tree, "one").relative_to(tree / "debug")
+    want = {"distribution": "debian", "suite": "bookworm", "package": "demo-dbgsym", "package_version": "1.0-1",
+            "package_sha256": hashlib.sha256(deb).hexdigest(), "file": f"/usr/lib/debug/{path}"}
+    for candidate in candidates():
+        assert {key: candidate.get(key) for key in want} == want
+    found = Api(server)("GET", "/v1/modules?package=demo-dbgsym")[1]
+    assert len(found["modules"]) >= 1
+
+
 def test_several_files_of_a_package_are_fetched_together(servers, stub, tree, deb):  # noqa: F811
     """A process has several libraries of one package: the second file is not fetched while the first one is."""
     stub.answers[f"{POOL}/demo.deb"] = slowly(deb)

@@ -146,6 +146,7 @@ static enum ux_code arrive(struct world *w, enum ux_artifact artifact, struct ux
 	assert_int_equal(b->part_open(b, uid, &part, &size, NULL), UX_OK);
 	assert_int_equal(b->part_write(part, bytes, NULL), UX_OK);
 	const struct ux_arrived a = {.ns = UX_NAMESPACE_DEFAULT,
+				     .file = "",
 				     .id = id,
 				     .upstream = "a",
 				     .artifact = artifact,
@@ -316,6 +317,7 @@ static enum ux_code check_source(struct world *w, const char *path, struct ux_by
 				 struct ux_error *err)
 {
 	const struct ux_arrived a = {.ns = UX_NAMESPACE_DEFAULT,
+				     .file = "",
 				     .id = one_id,
 				     .upstream = "a",
 				     .artifact = UX_ARTIFACT_SOURCE,

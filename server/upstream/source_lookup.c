@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source files of a module, by the path that is requested. */
+#include "upstreams.h"
+
+#include "debian_source.h"
+#include "path_canonical.h"
+#include "source_names.h"
+
+/* Tries the path, and those that it ends with, below the folder of a source package. */
+static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_wanted *w,
+				 const char *root, const char *name, struct ux_arena *arena,
+				 struct ux_source *ret, struct ux_error *err)
+{
+	struct ux_index *ix = s->index;
+	char path[UX_PATH_BYTES];
+	enum ux_code code = UX_ENOTFOUND;
+	for (bool whole = true; name && code == UX_ENOTFOUND; whole = false) {
+		const char *next = strchr(name + 1, '/');
+		int n = snprintf(path, sizeof(path), "%s%s", root, name);
+		/* the last component alone is the name of many files */
+		if (n < 0 || n >= (int)sizeof(path) || (!next && !whole))
+			break;
+		code = ix->sources.find(ix, w->ns, w->id, path, arena, ret, err);
+		name = next;
+	}
+	return code;
+}
+
+enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted *w,
+			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)
+{
+	struct ux_index *ix = s->index;
+	struct ux_module m;
+	char root[UX_DEBIAN_SOURCE_NAME];
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ix->sources.find(ix, w->ns, w->id, w->path, arena, ret, &why);
+	const char *name = w->relative ? w->path : ux_source_name_of(w->path);
+	if (code == UX_ENOTFOUND && name &&
+	    ix->modules.find(ix, w->ns, w->id, arena, &m, NULL) == UX_OK)
+		for (size_t i = 0; i < m.n_candidates && code == UX_ENOTFOUND; i++)
+			if (m.candidates[i].kind == UX_KIND_SOURCES &&
+			    ux_debian_source_root(m.candidates[i].file_name, root))
+				code = lookup_below(s, w, root, name, arena, ret, NULL);
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+bool ux_source_is_coming(struct ux_server *s, const struct ux_source_wanted *w,
+			 struct ux_arena *arena, const char **ret_package)
+{
+	struct ux_index *ix = s->store->index;
+	struct ux_package_jobs jobs = {0};
+	const struct ux_fetch_request request = {
+		.ns = w->ns, .id = w->id, .want = UX_FETCH_SOURCE, .source = w->path};
+	if (!s->fetcher || ix->packages.sources(ix, w->ns, w->id, 1, arena, &jobs, NULL) != UX_OK ||
+	    jobs.n == 0)
+		return false;
+	*ret_package = jobs.items[0].package.name;
+	enum ux_fetching state = ux_fetcher_begin(s->fetcher, &request, NULL);
+	return state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING;
+}
