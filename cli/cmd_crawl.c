@@ -27,7 +27,7 @@ struct crawl_values {
 	const char *since;
 	uint64_t max_size;
 	bool allow_expired, allow_unsigned;
-	bool debug_only;
+	bool debug_only, sources;
 	bool dry_run;
 	bool no_work;
 	bool on_demand;
@@ -53,6 +53,8 @@ static const struct ux_option crawl_options[] = {
 	 "leave out larger packages"},
 	{"debug-only", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, debug_only), NULL,
 	 "only packages with debug files, not the stripped ones"},
+	{"sources", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, sources), NULL,
+	 "announce source packages too: the server fetches one when a source file is missing"},
 	{"mirror", 'm', UX_OPTION_TEXT, offsetof(struct crawl_values, mirror), "URL",
 	 "root of a mirror, also a folder [apt's]"},
 	{"keyring", 0, UX_OPTION_EACH, offsetof(struct crawl_values, keyrings), "FILE",
@@ -326,7 +328,8 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 		.allow_expired = v->allow_expired,
 		.allow_unsigned = v->allow_unsigned,
 		.names = crawl_words(&v->names),
-		.roles = v->debug_only ? 1u << UX_PACKAGE_DEBUG : 0,
+		.roles = 1u << UX_PACKAGE_DEBUG | (v->debug_only ? 0 : 1u << UX_PACKAGE_STRIPPED) |
+			 (v->sources ? 1u << UX_PACKAGE_SOURCE : 0),
 		.size_most = v->max_size,
 		.only_index = v->on_demand,
 	};

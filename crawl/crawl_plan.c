@@ -3,6 +3,7 @@
 #include "crawl_plan.h"
 
 #include "debian_files.h"
+#include "map.h"
 
 #include <fnmatch.h>
 #include <sys/stat.h>
@@ -183,6 +184,7 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 	struct ux_repository r = {.form = d->form,
 				  .distribution = choice->distribution,
 				  .keys = choice->keys,
+				  .sources = (ux_crawl_roles(choice) >> UX_PACKAGE_SOURCE & 1) != 0,
 				  .allow_expired = choice->allow_expired,
 				  .allow_unsigned = choice->allow_unsigned};
 	if (choice->keys.n == 0)
@@ -209,11 +211,17 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 
 /* --- packages --------------------------------------------------------------------------------- */
 
-bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_package *package)
+unsigned ux_crawl_roles(const struct ux_crawl_choice *choice)
 {
 	unsigned usual = 1u << UX_PACKAGE_DEBUG | 1u << UX_PACKAGE_STRIPPED;
-	unsigned roles = choice->roles ? choice->roles : usual;
-	bool named = choice->names.n == 0;
+	return choice->roles ? choice->roles : usual;
+}
+
+bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_package *package,
+		    bool named)
+{
+	unsigned roles = ux_crawl_roles(choice);
+	named = named || choice->names.n == 0;
 	for (size_t i = 0; i < choice->names.n && !named; i++)
 		named = fnmatch(choice->names.items[i], package->name, 0) == 0;
 	return named && (roles >> package->role & 1) &&
@@ -221,8 +229,12 @@ bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_packag
 	       !(choice->since > 0 && package->time > 0 && package->time < choice->since);
 }
 
+UX_MAP(reading_sources, struct ux_bytes, bool, ux_hash_bytes, ux_bytes_eq);
+
 /* The reading of one repository. */
 struct reading {
+	/* source packages of what is wanted, where the names of packages choose that */
+	struct reading_sources sources;
 	struct ux_crawl_plan *plan;
 	struct ux_crawl_repository *repository;
 	const struct ux_crawl_choice *choice;
@@ -284,17 +296,35 @@ static enum ux_code reading_keep(const struct reading *r, const struct ux_packag
 	return ux_crawl_package_vec_append(&plan->packages, one) ? UX_OK : ux_error_nomem(err);
 }
 
+/* Notes which source package the last package is from: Debian's index of these is read later. */
+static enum ux_code reading_note_source(struct reading *r, struct ux_error *err)
+{
+	const struct ux_crawl_package_vec *v = &r->plan->packages;
+	const char *source = v->data[v->size - 1].package.source;
+	bool fresh = false;
+	return reading_sources_insert(&r->sources, ux_bytes_cstr(source), &fresh)
+		       ? UX_OK
+		       : ux_error_nomem(err);
+}
+
 static enum ux_code reading_take(void *ctx, const struct ux_package *package, struct ux_error *err)
 {
 	struct reading *r = ctx;
 	struct ux_crawl_sum *sum = &r->repository->roles[package->role];
-	if (!ux_crawl_wants(r->choice, package))
+	bool named = package->role == UX_PACKAGE_SOURCE &&
+		     reading_sources_find(&r->sources, ux_bytes_cstr(package->source)) != NULL;
+	if (!ux_crawl_wants(r->choice, package, named))
 		return UX_OK;
 	sum->packages++;
 	sum->bytes += package->size;
+	/* those of others are packages themselves */
+	for (size_t i = 0; package->role == UX_PACKAGE_SOURCE && i < package->n_files; i++)
+		sum->bytes += package->files[i].size;
 	sum->installed += package->installed;
 	sum->build_ids += package->n_build_ids;
-	return reading_keep(r, package, err);
+	UX_TRY(reading_keep(r, package, err));
+	return r->choice->names.n > 0 && r->repository->what.sources ? reading_note_source(r, err)
+								     : UX_OK;
 }
 
 /* Debug packages first: their names are the better ones. Else in the order of the indexes. */
@@ -326,6 +356,7 @@ enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_craw
 		enum ux_code code =
 			ux_repository_read(&one->what, client, known ? &known[i] : NULL,
 					   reading_take, &reading, &one->result, &one->err);
+		reading_sources_deinit(&reading.sources);
 		if (code == UX_OK)
 			continue;
 		/* a part of an index is nothing: its end may be what is wrong with it */

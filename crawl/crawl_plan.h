@@ -116,7 +116,11 @@ enum ux_code ux_crawl_plan_read(struct ux_crawl_plan *plan, const struct ux_craw
 				struct ux_polite *client, const struct ux_repository_state *known,
 				struct ux_error *err) ux_must;
 
-/* Is a package wanted? */
-bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_package *package);
+/* The roles that are chosen: bits 1 << enum ux_package_role. */
+unsigned ux_crawl_roles(const struct ux_crawl_choice *choice);
+
+/* Is a package wanted? named: it counts as named, whatever its name is. */
+bool ux_crawl_wants(const struct ux_crawl_choice *choice, const struct ux_package *package,
+		    bool named);
 
 #endif

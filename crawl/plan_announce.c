@@ -11,17 +11,53 @@ enum {
 	BATCH_IDS = 20000, /* build IDs of one request: about a megabyte */
 	PAGE = 1000,       /* repositories of one answer */
 	PAGES_MOST = 100,  /* answers */
-	PLANNER = 1,       /* version of what is chosen by default; a new one reads all again */
+	PLANNER = 3,       /* version of what is chosen by default; a new one reads all again */
 	PATH_MOST = 4096,
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* Is the whole of each repository chosen? */
+/* Are all packages of some roles chosen? Then the state of the repository is kept with the roles.
+ */
 static bool announce_is_whole(const struct ux_crawl_choice *choice)
 {
-	return choice->names.n == 0 && choice->since == 0 && choice->size_most == 0 &&
-	       choice->roles == 0;
+	return choice->names.n == 0 && choice->since == 0 && choice->size_most == 0;
+}
+
+/*
+ * Has a crawl with such a state announced all that is chosen now? What was announced as work is
+ * known by its build IDs as well, but not the other way round.
+ */
+static bool announce_covers(const json_t *state, const struct ux_crawl_choice *choice)
+{
+	const json_t *roles = json_object_get(state, "roles");
+	if (!choice->only_index && !json_is_true(json_object_get(state, "crawl")))
+		return false;
+	for (unsigned i = 0; i < UX_PACKAGE_ROLE_COUNT; i++) {
+		const char *name = ux_package_role_name((enum ux_package_role)i);
+		bool there = false;
+		for (size_t k = 0; k < json_array_size(roles) && !there; k++) {
+			const char *one = json_string_value(json_array_get(roles, k));
+			there = one && strcmp(one, name) == 0;
+		}
+		if ((ux_crawl_roles(choice) >> i & 1) && !there)
+			return false;
+	}
+	return true;
+}
+
+static json_t *announce_roles(const struct ux_crawl_choice *choice)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; list && i < UX_PACKAGE_ROLE_COUNT; i++) {
+		const char *name = ux_package_role_name((enum ux_package_role)i);
+		if ((ux_crawl_roles(choice) >> i & 1) &&
+		    json_array_append_new(list, json_string(name)) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
 }
 
 static json_t *announce_state(const struct ux_crawl_repository *r,
@@ -29,10 +65,11 @@ static json_t *announce_state(const struct ux_crawl_repository *r,
 {
 	char hex[2 * sizeof(r->result.state.sha256) + 1];
 	ux_hex_encode(ux_bytes(r->result.state.sha256, sizeof(r->result.state.sha256)), hex);
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "mirror", r->what.mirror, "etag",
+	/* "o" takes the list, also when it is NULL, which makes the whole NULL */
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:o}", "mirror", r->what.mirror, "etag",
 			 r->result.state.validators.etag, "modified",
 			 r->result.state.validators.modified, "sha256", hex, "planner", PLANNER,
-			 "crawl", !choice->only_index);
+			 "crawl", !choice->only_index, "roles", announce_roles(choice));
 }
 
 static void announce_copy(char *to, size_t size, const json_t *text)
@@ -50,7 +87,7 @@ static void announce_read_state(const json_t *doc, const struct ux_crawl_reposit
 	size_t n = 0;
 	if (!mirror || strcmp(mirror, r->what.mirror) != 0 || !hex ||
 	    json_integer_value(json_object_get(doc, "planner")) != PLANNER ||
-	    (!choice->only_index && !json_is_true(json_object_get(doc, "crawl"))) ||
+	    !announce_covers(doc, choice) ||
 	    !ux_hex_decode(ux_bytes_cstr(hex), ret->sha256, sizeof(ret->sha256), &n) ||
 	    n != sizeof(ret->sha256))
 		return;
@@ -191,7 +228,9 @@ static enum ux_code announce_repository(struct ux_crawl_client *c, const struct 
 	size_t ids = 0;
 	for (size_t i = 0; batch && i < plan->packages.size; i++) {
 		const struct ux_crawl_package *one = &plan->packages.data[i];
-		if (one->repository != number)
+		bool useless = choice->only_index && one->package.n_build_ids == 0 &&
+			       one->package.role != UX_PACKAGE_SOURCE;
+		if (one->repository != number || useless)
 			continue;
 		ids += one->package.n_build_ids;
 		if (json_array_size(batch) == BATCH_PACKAGES ||

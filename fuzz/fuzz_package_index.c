@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Indexes of packages: the first byte chooses APKINDEX, the signature of one, a database of Arch,
- * repomd.xml, primary.xml, or an unpacked index of apk-tools 3. What is passed on is complete,
- * inside of the mirror, and has no control characters.
+ * repomd.xml, primary.xml, an unpacked index of apk-tools 3, or Sources of Debian. What is passed
+ * on is complete, inside of the mirror, and has no control characters.
  */
 #include "fuzz.h"
 
@@ -67,6 +67,7 @@ static void check_index(unsigned kind, struct ux_bytes text)
 	enum ux_code code = kind == 0   ? ux_apk_index_read(text, &to, &err)
 			    : kind == 1 ? ux_arch_db_read(text, &to, &err)
 			    : kind == 3 ? ux_apk_adb_read(text, &to, &err)
+			    : kind == 4 ? ux_debian_sources_read(text, &to, &err)
 					: ux_rpm_primary_read(read_some, &left, &to, &err);
 	fuzz_truths_of_error(code, &err, text.size);
 	fuzz_truth(passed <= to.packages);
@@ -114,14 +115,16 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	struct ux_bytes text = ux_bytes(data + 1, size - 1);
-	unsigned kind = data[0] % 6;
+	unsigned kind = data[0] % 7;
 	if (kind < 3)
 		check_index(kind, text);
 	else if (kind == 3)
 		check_signature(text);
 	else if (kind == 4)
 		check_repomd(text);
-	else
+	else if (kind == 5)
 		check_adb(text);
+	else
+		check_index(4, text);
 	return 0;
 }

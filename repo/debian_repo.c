@@ -354,15 +354,14 @@ static enum ux_code debian_fetch_form(const struct debian *d, bool by_hash,
 	return code;
 }
 
+/* path: of the index below the suite, without its ending. */
 static enum ux_code debian_fetch_index(struct debian *d, const struct ux_debian_release *release,
-				       struct ux_mapping *ret)
+				       const char *path, struct ux_mapping *ret)
 {
-	char path[300];
 	struct ux_fetched f = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = UX_ENOTFOUND;
 	int form = UX_DEBIAN_FORMS;
-	snprintf(path, sizeof(path), "%.120s/binary-%.100s/Packages", d->r->component, d->r->arch);
 	while (code == UX_ENOTFOUND) {
 		struct ux_debian_index index;
 		struct ux_error none = UX_ERROR_INIT;
@@ -384,6 +383,35 @@ static enum ux_code debian_fetch_index(struct debian *d, const struct ux_debian_
 	return code;
 }
 
+static enum ux_code debian_read_packages(struct debian *d, const struct ux_debian_release *release)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping index = {0};
+	char path[300];
+	snprintf(path, sizeof(path), "%.120s/binary-%.100s/Packages", d->r->component, d->r->arch);
+	UX_TRY(debian_fetch_index(d, release, path, &index));
+	UX_TRY(ux_packed_open(&index, d->err));
+	return debian_packages(d, index.bytes);
+}
+
+/* Archives of debug packages alone have no sources: they are in that of the distribution. */
+static enum ux_code debian_read_sources(struct debian *d, const struct ux_debian_release *release)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping index = {0};
+	struct ux_index_target to = {
+		.repository = d->r, .root = d->r->mirror, .take = d->take, .ctx = d->ctx};
+	struct ux_debian_index none;
+	int form = UX_DEBIAN_FORMS;
+	char path[300];
+	snprintf(path, sizeof(path), "%.120s/source/Sources", d->r->component);
+	if (ux_debian_release_find(release, path, &form, &none, NULL) == UX_ENOTFOUND)
+		return UX_OK;
+	UX_TRY(debian_fetch_index(d, release, path, &index));
+	UX_TRY(ux_packed_open(&index, d->err));
+	enum ux_code code = ux_debian_sources_read(index.bytes, &to, d->err);
+	d->result->packages += to.packages;
+	return code;
+}
+
 enum ux_code ux_debian_read(const struct ux_repository *r, struct ux_polite *client,
 			    const struct ux_repository_state *known, ux_package_fn *take, void *ctx,
 			    struct ux_repository_result *ret, struct ux_error *err)
@@ -397,7 +425,6 @@ enum ux_code ux_debian_read(const struct ux_repository *r, struct ux_polite *cli
 						     .arena = {.budget = PACKAGE_MEMORY},
 						     .err = err ? err : &own};
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_cleanup(ux_file_unmap) struct ux_mapping index = {0};
 	struct ux_debian_release release;
 	UX_TRY(ux_repo_url_check(r->mirror, d.err));
 	UX_TRY(debian_fetch_signed(&d, known, &text));
@@ -416,7 +443,6 @@ enum ux_code ux_debian_read(const struct ux_repository *r, struct ux_polite *cli
 			 memcmp(known->sha256, ret->state.sha256, sizeof(known->sha256)) == 0;
 	if (ret->unchanged)
 		return UX_OK;
-	UX_TRY(debian_fetch_index(&d, &release, &index));
-	UX_TRY(ux_packed_open(&index, d.err));
-	return debian_packages(&d, index.bytes);
+	UX_TRY(debian_read_packages(&d, &release));
+	return r->sources ? debian_read_sources(&d, &release) : UX_OK;
 }

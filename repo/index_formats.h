@@ -40,6 +40,16 @@ bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret) ux_must;
 enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes *ret,
 			 struct ux_error *err) ux_must;
 
+/* --- Debian ----------------------------------------------------------------------------------- */
+
+/*
+ * Reads the text Sources: source packages, whose key and URL are those of their .dsc, with their
+ * archives as further files. One with over UX_PACKAGE_FILES_MOST of these is left out.
+ * UX_ECORRUPT: offset and reason.
+ */
+enum ux_code ux_debian_sources_read(struct ux_bytes text, struct ux_index_target *to,
+				    struct ux_error *err) ux_must;
+
 /* --- Alpine ----------------------------------------------------------------------------------- */
 
 /* Reads the text APKINDEX. UX_ECORRUPT: offset and reason. Source: apk-package(5),

@@ -25,6 +25,7 @@ struct ux_repository {
 	/* Alpine's are folders with a file for each key. Where the root need not be signed, it has
 	 * to be as soon as there are any. */
 	struct ux_keyrings keys;
+	bool sources;        /* read Debian's index of source packages too */
 	bool allow_expired;  /* take metadata whose time is over */
 	bool allow_unsigned; /* take a root without a signature also over http */
 };

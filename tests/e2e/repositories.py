@@ -60,12 +60,15 @@ class DebianMirror:
         self.dists = self.root / "dists" / suite
 
     def write(self, stanzas, component="main", arch="amd64", forms=(".xz", ".gz", ""), by_hash=True, signed="InRelease",
-              valid_until=None, release="", digest="SHA256"):
-        text = "\n".join(stanzas).encode()
+              valid_until=None, release="", digest="SHA256", sources=None):
         listed = []
-        for form in forms:
+        indexes = {f"{component}/binary-{arch}/Packages": stanzas}
+        if sources is not None:
+            indexes[f"{component}/source/Sources"] = sources
+        for name, form in ((name, form) for name in indexes for form in forms):
+            text = "\n".join(indexes[name]).encode()
             data = {"": text, ".gz": gzip.compress(text, mtime=0), ".xz": lzma.compress(text)}[form]
-            path = f"{component}/binary-{arch}/Packages{form}"
+            path = name + form
             (self.dists / path).parent.mkdir(parents=True, exist_ok=True)
             (self.dists / path).write_bytes(data)
             if by_hash:

@@ -231,10 +231,28 @@ def test_packages_are_announced_and_a_second_crawl_fetches_the_release_alone(mir
 
 def test_build_ids_alone_are_announced_for_fetching_on_demand(mirror, server):
     result = crawl(mirror, "--on-demand", "--json", env=server.env)
-    assert lines(result)[-1] == {"new": 5, "known": 0, "again": 0}
+    assert lines(result)[-1] == {"new": 1, "known": 0, "again": 0}
     document = server.get("/v1/crawl/repositories", server.token)[1]
-    assert document["repositories"][0]["packages"] == {"known": 5}
-    assert lines(crawl(mirror, "--no-work", "--json", env=server.env))[-1] == {"new": 0, "known": 5, "again": 5}
+    assert document["repositories"][0]["packages"] == {"known": 1}
+    assert lines(crawl(mirror, "--no-work", "--json", env=server.env))[-1] == {"new": 4, "known": 1, "again": 1}
+    assert lines(crawl(mirror, "--on-demand", "--json", env=server.env))[0]["unchanged"]
+
+
+@pytest.mark.parametrize("first,unchanged", [
+    (("--debug-only", "--on-demand"), {("--debug-only", "--on-demand")}),
+    (("--on-demand",), {("--debug-only", "--on-demand"), ("--on-demand",)}),
+    (("--debug-only", "--no-work"), {("--debug-only", "--on-demand"), ("--debug-only", "--no-work")}),
+    (("--no-work",), {("--debug-only", "--on-demand"), ("--on-demand",), ("--debug-only", "--no-work"), ("--no-work",)})])
+def test_a_crawl_is_known_to_be_complete_for_what_it_has_announced(mirror, server, first, unchanged):
+    choices = [("--debug-only", "--on-demand"), ("--on-demand",), ("--debug-only", "--no-work"), ("--no-work",)]
+    for choice in choices:
+        assert crawl(mirror, *first, "--json", env=server.env).returncode == 0
+        # a crawl that reads all again leaves a state of its own, so that each choice begins from the first one's
+        state = server.get("/v1/crawl/repositories", server.token)[1]["repositories"][0]
+        assert state["completed"] and state["state"]["crawl"] == ("--on-demand" not in first)
+        got = lines(crawl(mirror, *choice, "--json", env=server.env))[0]
+        assert got["unchanged"] == (choice in unchanged), choice
+        mirror.write([*STANZAS, deb_stanza(f"lib{choices.index(choice)}")])
 
 
 def test_a_narrower_crawl_is_not_taken_for_a_whole_one(mirror, server):
