@@ -199,6 +199,7 @@ check_oracle() {
 check_clang() {
 	[ -f build-clang/build.ninja ] || CC=$(clang_name) meson setup build-clang -Dwerror=true >"$work/setup" ||
 		cat "$work/setup"
+	ninja -C build-clang --quiet build.ninja # a folder from before knows no new files
 	# shellcheck disable=SC2046 # one word each
 	one clang ninja -C build-clang --quiet \
 		$(ninja -C build-clang -t targets all | sed -n 's/: c_COMPILER$//p')
@@ -215,6 +216,7 @@ check_tsan() {
 	[ -f build-tsan/build.ninja ] ||
 		meson setup build-tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false >"$work/setup" ||
 		cat "$work/setup"
+	ninja -C build-tsan --quiet build.ninja # a folder from before knows no new tests
 	programs=$(meson introspect build-tsan --tests | $python -c 'import json, os, sys
 for test in json.load(sys.stdin):
 	if "unhex:threads" in test["suite"]:

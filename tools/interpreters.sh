@@ -22,7 +22,7 @@ root=.peers/interpreters
 # What tests want of a suite; a name behind which a ? stands is left out where the suite has none.
 packages_of() {
 	case $1 in
-	bookworm) echo 'ruby3.1' ;;
+	bookworm) echo 'ruby3.1 python3.11' ;;
 	trixie) echo 'python3.13 php8.4-cli ruby3.3' ;;
 	sid) echo 'python3.14 python3.15?' ;;
 	*) fail "knows no packages for the suite $1" ;;
