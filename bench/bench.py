@@ -199,6 +199,17 @@ def bench_floor(name, path, options, work):
             note="  (1 / 1.6 = x0.63)")
 
 
+def bench_walk(name, path, options, work):
+    """Against reading each byte once, running each line program, and writing as many bytes."""
+    ours = work / "ours.gsym"
+    size = str(ours.stat().st_size)
+    compare(f"floor {name}, 1 thread",
+            ("unhex", extraction(options, path, ours, "--threads=1"), None),
+            [(f"walk {step}", [options.walk, str(path), step, *more], None)
+             for step, *more in (["touch"], ["entries"], ["lines"], ["write", size])],
+            options.rounds)
+
+
 def bench_memory(name, path, options, work):
     """What a bound of 100 MB costs."""
     compare(f"memory {name}, 1 thread",
@@ -236,6 +247,8 @@ def bench_file(name, path, options, work):
     bench_threads(name, path, options, work)
     if name in COMPRESSED:
         bench_floor(name, path, options, work)
+    else:
+        bench_walk(name, path, options, work)
     if options.extract:
         return
     if name != "libc":
@@ -268,12 +281,14 @@ def main():
                         help="extractions, threads and the floor alone")
     parser.add_argument("--addresses", type=int, default=100_000, help="addresses to look up")
     parser.add_argument("--inflate", required=True, help="the program of bench/inflate.c")
+    parser.add_argument("--walk", required=True, help="the program of bench/walk.c")
     parser.add_argument("--newest", help="folder of a newer LLVM's tools")
     parser.add_argument("files", nargs="*", choices=[*NAMES, []], metavar="NAME",
                         help=", ".join(NAMES))
     options = parser.parse_args()
     options.unhex = str(Path(options.unhex).resolve())
     options.inflate = str(Path(options.inflate).resolve())
+    options.walk = str(Path(options.walk).resolve())
     with tempfile.TemporaryDirectory() as work:
         for name, path in inputs(options.files):
             bench_file(name, path, options, Path(work))
