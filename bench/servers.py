@@ -71,16 +71,16 @@ def clean_environment(home):
     return {**keep, "HOME": str(home)}
 
 
-def wait_until(what, ready, process):
-    """What ready() tells as soon as that is true; Failed when the process ends before."""
-    end = time.monotonic() + START_S
+def wait_until(what, ready, process, most=START_S):
+    """What ready() tells as soon as that is true; Failed when the process ends before, or after so many seconds."""
+    end = time.monotonic() + most
     while time.monotonic() < end:
         if process.poll() is not None:
             raise Failed(f"{what} ended with status {process.returncode}")
         if reported := ready():
             return reported
         time.sleep(0.01)
-    raise Failed(f"{what} did not start within {START_S} s")
+    raise Failed(f"{what} was not ready within {most} s")
 
 
 def free_port():

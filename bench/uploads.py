@@ -44,11 +44,12 @@ def tiny_elf(work):
 class Uploader:
     """One connection, on which one upload follows the other. It costs little: the server needs the processors."""
 
-    def __init__(self, server, data, numbers):
+    def __init__(self, server, data, numbers, kind="executable"):
         url = urllib.parse.urlsplit(server.url)
         self.socket = socket.create_connection((url.hostname, url.port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.field = f"Host: {url.netloc}\r\nAuthorization: Bearer {server.token}\r\n"
+        self.kind = kind
         self.steps = self.all_steps(data, numbers)
         self.received = b""
         next(self.steps)
@@ -63,7 +64,7 @@ class Uploader:
             build_id = hashlib.sha1(str(n).encode()).digest()
             own = data.replace(ID, build_id)
             doc = {"ids": [f"gnu:{build_id.hex()}"], "size": len(own), "sha256": hashlib.sha256(own).hexdigest(),
-                   "kind": "executable"}
+                   "kind": self.kind, **({"quality": "inlines"} if self.kind == "gsym" else {})}
             self.send("POST", "/v1/uploads", json.dumps(doc).encode())
             uid = json.loads((yield))["uid"]
             self.send("PUT", f"/v1/uploads/{uid}", own)
@@ -91,11 +92,11 @@ class Uploader:
             return False
 
 
-def send_all(server, data, count, connections):
-    """Sends the files on so many connections."""
+def send_all(servers, data, count, connections, first=0, kind="executable"):
+    """Sends the files on so many connections, which the servers share; the numbers that they are made of begin at first."""
     with selectors.DefaultSelector() as selector:
         for i in range(min(connections, count)):
-            uploader = Uploader(server, data, range(i, count, connections))
+            uploader = Uploader(servers[i % len(servers)], data, range(first + i, first + count, connections), kind)
             selector.register(uploader.socket, selectors.EVENT_READ, uploader)
         while selector.get_map():
             for key, _ in selector.select():
@@ -130,7 +131,7 @@ def main():
         data = tiny_elf(work)
         with running(serve_unhex(str((options.build / "cli/unhex").resolve()), work / "store", work)) as server:
             began = time.monotonic()
-            send_all(server, data, options.count, options.connections)
+            send_all([server], data, options.count, options.connections)
             sent = time.monotonic() - began
             ready = failed = 0
             while ready + failed < options.count:

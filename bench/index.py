@@ -1,0 +1,237 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times a server whose index has millions of modules: queries of 10,000 IDs, uploads, bytes a module.
+
+The index is that of --database, filled by bench/big_index.py. Each query has other IDs than those before it. With --keep
+the filled index stays in the folder and is used by the next run.
+"""
+import argparse
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e")]
+
+# pylint: disable=wrong-import-position
+import big_index  # noqa: E402
+from crowd import with_uuid  # noqa: E402
+from postgres_server import Postgres  # noqa: E402
+from servers import Failed, running, serve_unhex  # noqa: E402
+
+IDS = 10_000
+QUERY_MS, UPLOAD_MS = 50, 20
+USES_S = 3
+FOLDERS = 1 << 16
+SOURCE = "int add(int a, int b) { return a + b; }\nint main(void) { return add(1, 2); }\n"
+POSTGRES = ("-c", "shared_buffers=2GB", "-c", "fsync=on", "-c", "max_wal_size=8GB", "-c", "checkpoint_timeout=30min")
+
+
+def tiny_gsym(unhex, work):
+    """A GSYM of a program of two functions."""
+    (work / "tiny.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id=sha1", "-o", work / "tiny", work / "tiny.c"], check=True)
+    subprocess.run([unhex, "extract", work / "tiny", "-o", work / "tiny.gsym"], check=True, stdout=subprocess.DEVNULL)
+    return (work / "tiny.gsym").read_bytes()
+
+
+class Client:
+    """One connection, and how long each answer took."""
+
+    def __init__(self, server):
+        self.server, self.connection = server, http.client.HTTPConnection(urllib.parse.urlsplit(server.url).netloc, timeout=900)
+
+    def __call__(self, method, path, body=None):
+        """The document and milliseconds from the first byte sent to the last one received."""
+        if isinstance(body, dict):
+            body = json.dumps(body)
+        began = time.perf_counter()
+        self.connection.request(method, path, body, {"Authorization": f"Bearer {self.server.token}"})
+        answer = self.connection.getresponse()
+        text = answer.read()
+        took = (time.perf_counter() - began) * 1000
+        if answer.status >= 300:
+            raise Failed(f"{method} {path}: {answer.status} {text[:300].decode()}")
+        return json.loads(text), took
+
+    def upload(self, ids, gsym, name):
+        """Milliseconds of the three requests of an upload."""
+        doc, first = self("POST", "/v1/uploads", {"ids": ids, "size": len(gsym), "kind": "gsym", "file": name,
+                                                  "sha256": hashlib.sha256(gsym).hexdigest()})
+        _, second = self("PUT", f"/v1/uploads/{doc['uid']}?offset=0", gsym)
+        _, third = self("POST", f"/v1/uploads/{doc['uid']}/finish")
+        return first, second, third
+
+
+def read_whole(path):
+    """Into the page cache, as on a server that has run for a while and has memory for its index."""
+    with open(path, "rb", buffering=0) as f:
+        while f.read(1 << 24):
+            pass
+
+
+def tree_cpu(postgres):
+    """Seconds of processor time of the database's processes that run; those of connections stay as long as these."""
+    postmaster = (Path(postgres.data) / "postmaster.pid").read_text(encoding="ascii").split()[0]
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if fields[1] == postmaster else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def percentile(values, share):
+    """The smallest value that at least this share of all is not above."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def verdict(fine):
+    """The last word of a line."""
+    return "reached" if fine else "MISSED"
+
+
+def ids_of(seed, n=0):
+    """Four IDs of a module that is uploaded while the clock runs."""
+    digest = hashlib.sha256(f"{seed} {n}".encode()).hexdigest()
+    return [f"gnu:{digest[:40]}", f"file:{digest[:32]}", f"uuid:{digest[32:]}", f"go:{digest[:20]}/{digest[20:40]}"]
+
+
+class Bench:
+    """An index that is filled, and what is timed on it."""
+
+    def __init__(self, options, work, gsym):
+        self.options, self.work, self.gsym = options, work, gsym
+        self.unhex = str((options.build / "cli/unhex").resolve())
+
+    def serve(self, data, place):
+        """A server whose limits are out of the way."""
+        options = ["--index", place] if place else []
+        return running(serve_unhex(self.unhex, data, self.work, None, *options))
+
+    def queries(self, server, population, database_cpu):
+        """A line for each share of IDs that are there."""
+        dice = random.Random(self.options.seed)
+        for name, share in (("all there", 1), ("half of them there", 0.5), ("none there", 0)):
+            times, spent, client = [], [], Client(server)
+            began = server.cpu() + database_cpu()
+            for _ in range(self.options.queries):
+                ids = [population.id(dice.choice(big_index.KINDS), dice.randrange(population.count)) if i < share * IDS
+                       else population.absent(dice.randrange(population.count)) for i in range(IDS)]
+                dice.shuffle(ids)
+                before = server.cpu()
+                doc, took = client("POST", "/v1/query", {"ids": ids})
+                spent.append((server.cpu() - before) * 1000)
+                found = sum(a["status"] == "already-there" for a in doc["answers"])
+                if found != share * IDS or [a["id"] for a in doc["answers"]] != ids:
+                    raise Failed(f"{found} of {IDS} are there; expected {share * IDS:.0f}")
+                times.append(took)
+            time.sleep(USES_S)  # until the uses of the modules that were found are written
+            cpu = (server.cpu() + database_cpu() - began) / len(times) * 1000
+            middle = statistics.median(times)
+            print(f"query of {IDS} IDs, {name:19} {middle:7.1f} ms (least {min(times):.1f}, worst {max(times):.1f}), "
+                  f"processor time {min(spent):.1f} ms of the server at least, {cpu:.1f} in all with the database and noting "
+                  f"uses  goal {QUERY_MS} ms: {verdict(middle < QUERY_MS)}", flush=True)
+
+    def uploads(self, server, database_cpu):
+        """A line for uploads, one after the other."""
+        client, times = Client(server), []
+        began = server.cpu() + database_cpu()
+        seed = time.time_ns()
+        for i in range(self.options.uploads):
+            ids = ids_of(seed, i)
+            own = with_uuid(self.gsym, bytes.fromhex(ids[0][4:]))
+            times.append(client.upload(ids, own, f"/usr/bin/new{i}"))
+        cpu = (server.cpu() + database_cpu() - began) / len(times) * 1000
+        whole = [sum(t) for t in times]
+        p99 = percentile(whole, 0.99)
+        steps = ", ".join(f"{name} {percentile([t[i] for t in times], 0.99):.1f}"
+                          for i, name in enumerate(("announce", "bytes", "finish")))
+        print(f"upload, {len(times)} one by one         p50 {percentile(whole, 0.5):.1f} ms, p99 {p99:.1f} ms ({steps}), "
+              f"{cpu:.1f} ms of processor time  "
+              f"goal {UPLOAD_MS} ms: {verdict(p99 < UPLOAD_MS)}", flush=True)
+
+    def measure(self, name, data, place, population, size, database_cpu=lambda: 0):
+        """All lines of a database."""
+        began = time.monotonic()
+        with self.serve(data, place) as server:
+            started = time.monotonic() - began
+            print(f"{name}: {population.count} modules, {len(big_index.KINDS) * population.count} IDs; "
+                  f"{size} bytes, {size / population.count:.0f} a module; started in {started:.2f} s with "
+                  f"{server.anonymous() / 1e6:.1f} MB", flush=True)
+            self.queries(server, population, database_cpu)
+            if population.count >= FOLDERS:  # a store of so many blobs has all folders; a sweep at the start would list them
+                for i in range(FOLDERS):
+                    (data / f"blobs/{i >> 8:02x}/{i & 255:02x}").mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.uploads(server, database_cpu)
+
+    def fill(self, data, place, index):
+        """An index of one uploaded module, and then of millions."""
+        with self.serve(data, place) as server:
+            Client(server).upload(ids_of("template"), with_uuid(self.gsym, bytes.fromhex(ids_of("template")[0][4:])), "/usr/bin/one")
+        population = big_index.Population(self.options.modules, 2)
+        began = time.monotonic()
+        index.fill(population, index.template())
+        print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
+
+    def sqlite(self):
+        """The index in a file."""
+        data = self.work / "sqlite"
+        path = data / "index.sqlite"
+        if not path.exists():
+            self.fill(data, None, big_index.Sqlite(path))
+        read_whole(path)
+        self.measure("SQLite", data, None, big_index.Population(self.options.modules, 2), path.stat().st_size)
+
+    def postgres(self):
+        """The index in a database of its own server."""
+        data = self.work / "postgres"
+        with Postgres(*POSTGRES) as server:
+            place = server.create("big")
+            self.fill(data, place, big_index.Postgres(server, "big"))
+            size = int(server.query("SELECT pg_database_size('big')")[0])
+            server.query("CREATE EXTENSION pg_prewarm", "big")
+            server.query("SELECT sum(pg_prewarm(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                         "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'i')", "big")
+            self.measure("PostgreSQL", data, place, big_index.Population(self.options.modules, 2), size,
+                         lambda: tree_cpu(server))
+
+
+def main():
+    """Some lines for each database."""
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", type=Path, default=ROOT / "build")
+    p.add_argument("--modules", type=int, default=200_000)
+    p.add_argument("--queries", type=int, default=9, help="of each kind")
+    p.add_argument("--uploads", type=int, default=300)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--database", choices=("sqlite", "postgres", "both"), default="both")
+    p.add_argument("--keep", type=Path, help="folder in which the filled SQLite index stays")
+    options = p.parse_args()
+    work = options.keep or Path(tempfile.mkdtemp(prefix="unhex-index-", dir="/var/tmp"))
+    work.mkdir(exist_ok=True)
+    try:
+        os.chmod(work, 0o700)
+        bench = Bench(options, work, tiny_gsym(str((options.build / "cli/unhex").resolve()), work))
+        if options.database != "postgres":
+            bench.sqlite()
+        if options.database != "sqlite":
+            bench.postgres()
+    finally:
+        if not options.keep:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
