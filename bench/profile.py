@@ -38,6 +38,8 @@ STREAMED = 1 << 30
 SHOWN = 10
 SAMPLE = 9        # PERF_RECORD_SAMPLE
 PART = 1000      # samples for perf with inlined calls and lines
+STACK = 4096     # bytes of each stack that are copied
+GOAL_INLINE = 50
 KEPT = "with GSYMs kept"
 FOLD = Path("/usr/lib/perf-core/scripts/python/stackcollapse.py")
 JVM = ["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
@@ -49,19 +51,20 @@ def show(name, text, goal=None, fine=True):
     print(f"{name:34} {text}{verdict}", flush=True)
 
 
-def record(folder, rate):
+def record(folder, rate, name, graph):
     """Both programs at once, each for SECONDS of processor time, whatever else the machine does."""
-    data = folder / "perf.data"
+    data = folder / name
     if data.exists():
         return data
     words = folder / "words"
-    subprocess.run(["g++", "-g", "-O2", "-fno-omit-frame-pointer", "-o", words, ROOT / "docs/examples/words.cc"],
-                   check=True)
+    if not words.exists():
+        subprocess.run(["g++", "-g", "-O2", "-fno-omit-frame-pointer", "-o", words, ROOT / "docs/examples/words.cc"],
+                       check=True)
     # The JVM's start and the compiler of its program are recorded as well: they run in libjvm.
     both = ('ulimit -c 0; java "$@" & jvm=$!; echo $jvm > "$FOLDER/pid"; '
             '(ulimit -t "$SECONDS"; exec "$FOLDER/words" docs/*.md) & wait $jvm; wait')
     made = folder / "new.data"
-    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "-g", "-o", made, "--",
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "--call-graph", graph, "-o", made, "--",
                     "sh", "-c", both, "sh", *JVM, "bench/profile_load.java", str(SECONDS)], cwd=ROOT, check=True,
                    env={**os.environ, "FOLDER": str(folder), "SECONDS": str(SECONDS)}, stdout=subprocess.DEVNULL)
     pid = (folder / "pid").read_text(encoding="ascii").strip()
@@ -98,14 +101,14 @@ def cpu_of_group(group):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def limited(args, limit):
-    """(processor seconds, whether it ended) of a command that is ended after limit seconds."""
+def limited(args, limit, enough=float("inf")):
+    """(processor seconds, whether it ended) of a command that is ended after limit seconds, or `enough` of these."""
     # pylint: disable-next=consider-using-with
     process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         end = time.monotonic() + limit
         used = 0.0
-        while process.poll() is None and time.monotonic() < end:
+        while process.poll() is None and time.monotonic() < end and used < enough:
             used = max(used, cpu_of_group(process.pid))
             time.sleep(0.05)
         return used, process.poll() is not None
@@ -118,10 +121,10 @@ def limited(args, limit):
 def perf_commands(data):
     """{name: (arguments, goal, whether its peer is --no-dwarf)} of perf. It folds stacks by a script of its own."""
     perf = ["perf", "script", "-i", str(data)]
-    commands = {"--no-inline": ([*perf, "--no-inline"], 5, True), "--inline": ([*perf, "--inline"], 50, False)}
+    commands = {"--no-inline": ([*perf, "--no-inline"], 5, True), "--inline": ([*perf, "--inline"], GOAL_INLINE, False)}
     if FOLD.exists():
         commands["--no-inline, folded"] = ([*perf, "--no-inline", "-s", str(FOLD)], 5, True)
-        commands["--inline, folded"] = ([*perf, "--inline", "-s", str(FOLD)], 50, False)
+        commands["--inline, folded"] = ([*perf, "--inline", "-s", str(FOLD)], GOAL_INLINE, False)
     return commands
 
 
@@ -224,6 +227,29 @@ def bench_inline(options, data, work, folder, whole):
         show(f"perf --inline, lines, {name}", f"{used:8.2f} s of processor time{cut}:{least} x{used / ours[0]:.0f} of "
              f"all, x{used / ours[1]:.0f} {KEPT}",
              "x50" if ended or used >= 50 * ours[0] else None, used >= 50 * ours[0])
+
+
+def bench_copied(options, data, folder):
+    """Callchains that are unwound from copies of the stacks: only in these perf 6.1 looks for inlined calls."""
+    folded = [options.unhex, "symbolize", str(data), "--to", "folded"]
+    perf = ["perf", "script", "-i", str(data)]
+    fold = ["-s", str(FOLD)] if FOLD.exists() else []
+    cold, plain, theirs, kept = Result(), Result(), Result(), Result()
+    for _ in range(options.rounds):
+        run_once(folded, None, cold)
+        run_once([*folded, "--no-dwarf"], None, plain)
+        run_once([shutil.which(perf[0]), *perf[1:], "--no-inline", *fold], None, theirs)
+    with kept_in(folder):
+        for result in Result(), Result(), kept:
+            run_once(folded, None, result)
+    for name, result in ("", cold), (KEPT, kept), ("--no-dwarf", plain):
+        show(f"copied stacks, unhex {name}".rstrip(), figures(result), "200 MB", max(result.rss) < 200e6)
+    show("copied stacks, perf --no-inline", f"{figures(theirs)}: x{min(theirs.cpu) / min(plain.cpu):.2f} of --no-dwarf")
+    ours = min(cold.cpu), min(kept.cpu)
+    used, ended = limited([*perf, "--inline", *fold], options.copied_limit, enough=1.2 * GOAL_INLINE * ours[0])
+    show("copied stacks, perf --inline", f"{used:8.2f} s of processor time{'' if ended else ', ended then: at least'} "
+         f"x{used / ours[0]:.0f} of all, x{used / ours[1]:.0f} {KEPT}", f"x{GOAL_INLINE}",
+         used >= GOAL_INLINE * ours[0])
 
 
 def plain_name(name):
@@ -419,15 +445,21 @@ def main():
     parser.add_argument("--part", type=int, default=PART, help="samples for perf with inlined calls and lines")
     parser.add_argument("--part-limit", type=int, default=240, help="seconds for that")
     parser.add_argument("--limit", type=int, default=30, help="seconds for the same with all samples; 0: not at all")
+    parser.add_argument("--copied-limit", type=int, default=600, help="seconds for perf with inlined calls")
+    parser.add_argument("--only-copied", action="store_true", help="the recording with copied stacks alone")
     parser.add_argument("--stream", type=int, default=STREAMED, help="bytes of the large recording")
     options = parser.parse_args()
     options.unhex = str((options.build / "cli/unhex").resolve())
     folder = options.build.resolve() / "profile" / "recording"
     folder.mkdir(parents=True, exist_ok=True)
-    data = record(folder, options.rate)
+    copied = record(folder, options.rate, "copied.data", f"dwarf,{STACK}")
+    data = record(folder, options.rate, "perf.data", "fp")
     restore_maps(folder)
     os.environ["UNHEX_CACHE"] = "off"
     with tempfile.TemporaryDirectory(dir=folder) as work, tempfile.TemporaryDirectory(dir=folder) as kept:
+        bench_copied(options, copied, kept)
+        if options.only_copied:
+            return 0
         bench_leaves(options, data, Path(work))
         whole = bench_recording(options, data, kept)
         bench_pprof(options, Path(work), kept)
