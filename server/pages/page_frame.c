@@ -49,8 +49,9 @@ struct frame_view {
 	struct ux_open_module *module;
 	struct frame_file files[FILES_MOST]; /* those that were looked for */
 	size_t n_files;
-	bool looked;        /* for a source package... */
-	const char *coming; /* ...which is being fetched; NULL: none */
+	bool looked; /* for a source package */
+	enum ux_source_package_state package_state;
+	const char *package; /* its name, if there is one */
 };
 
 static void frame_view_deinit(struct frame_view *v)
@@ -82,8 +83,11 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 		code = ux_source_lookup(server->store, &wanted, &req->arena, &s, NULL);
 	if (code == UX_ENOTFOUND && !v->looked) {
 		v->looked = true;
-		if (!ux_source_is_coming(server, &wanted, &req->arena, &v->coming))
-			v->coming = NULL;
+		v->package_state =
+			ux_source_package_state(server, &wanted, &req->arena, &v->package);
+		/* between both looks its files may have come */
+		if (v->package && v->package_state == UX_SOURCE_PACKAGE_NONE)
+			code = ux_source_lookup(server->store, &wanted, &req->arena, &s, NULL);
 	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(&req->err);
@@ -225,11 +229,12 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 		UX_TRY(frame_put_source(v, &f, &shown));
 		any = any || shown;
 	}
-	if (v->coming)
+	if (v->package_state != UX_SOURCE_PACKAGE_NONE)
 		UX_HTML(out,
-			"<p class=\"why\">The source package <b>$</b> is being fetched: "
+			"<p class=\"why\">The source package <b>$</b> is being $: "
 			"reload this page in a moment.</p>\n",
-			v->coming);
+			v->package,
+			v->package_state == UX_SOURCE_PACKAGE_FETCHED ? "fetched" : "unpacked");
 	else if (!any)
 		ux_out_cstr(out,
 			    has_line ? "<p class=\"why\">The source files were not uploaded: "

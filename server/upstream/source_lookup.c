@@ -46,8 +46,24 @@ enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted 
 	return code;
 }
 
-bool ux_source_is_coming(struct ux_server *s, const struct ux_source_wanted *w,
-			 struct ux_arena *arena, const char **ret_package)
+/* Has the module sources that were received and are not unpacked yet? */
+static bool source_is_unpacked_now(struct ux_index *ix, const struct ux_source_wanted *w,
+				   struct ux_arena *arena)
+{
+	struct ux_module m;
+	if (ix->modules.find(ix, w->ns, w->id, arena, &m, NULL) != UX_OK)
+		return false;
+	for (size_t i = 0; i < m.n_candidates; i++)
+		if (m.candidates[i].kind == UX_KIND_SOURCES &&
+		    m.candidates[i].state == UX_CANDIDATE_PENDING)
+			return true;
+	return false;
+}
+
+enum ux_source_package_state ux_source_package_state(struct ux_server *s,
+						     const struct ux_source_wanted *w,
+						     struct ux_arena *arena,
+						     const char **ret_package)
 {
 	struct ux_index *ix = s->store->index;
 	struct ux_package_jobs jobs = {0};
@@ -55,8 +71,12 @@ bool ux_source_is_coming(struct ux_server *s, const struct ux_source_wanted *w,
 		.ns = w->ns, .id = w->id, .want = UX_FETCH_SOURCE, .source = w->path};
 	if (!s->fetcher || ix->packages.sources(ix, w->ns, w->id, 1, arena, &jobs, NULL) != UX_OK ||
 	    jobs.n == 0)
-		return false;
+		return UX_SOURCE_PACKAGE_NONE;
 	*ret_package = jobs.items[0].package.name;
+	if (source_is_unpacked_now(ix, w, arena))
+		return UX_SOURCE_PACKAGE_UNPACKED;
 	enum ux_fetching state = ux_fetcher_begin(s->fetcher, &request, NULL);
-	return state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING;
+	return state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING
+		       ? UX_SOURCE_PACKAGE_FETCHED
+		       : UX_SOURCE_PACKAGE_NONE;
 }

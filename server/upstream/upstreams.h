@@ -101,11 +101,20 @@ enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted 
 			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)
 	ux_must;
 
+/* What is known of the source package that a module was built from. */
+enum ux_source_package_state {
+	UX_SOURCE_PACKAGE_NONE, /* none is known, or no upstream has it, or its files are there */
+	UX_SOURCE_PACKAGE_FETCHED,  /* it is being fetched */
+	UX_SOURCE_PACKAGE_UNPACKED, /* it was received, and is being unpacked */
+};
+
 /*
- * Begins to fetch the source package that a module was built from, where one is known. True: it is
- * on its way; *ret_package is its name, of the arena.
+ * Begins to fetch the source package that a module was built from, where one is known and was not
+ * received yet. *ret_package is its name, of the arena; it is left as it is where none is known.
  */
-bool ux_source_is_coming(struct ux_server *s, const struct ux_source_wanted *w,
-			 struct ux_arena *arena, const char **ret_package) ux_must;
+enum ux_source_package_state ux_source_package_state(struct ux_server *s,
+						     const struct ux_source_wanted *w,
+						     struct ux_arena *arena,
+						     const char **ret_package) ux_must;
 
 #endif

@@ -190,9 +190,13 @@ def test_a_frame_opens_to_its_lines(servers, tmp_path, key):  # noqa: F811
         assert got[0]["frames"][0]["file"] == "./src/part.c"
         first = page()
         assert "being fetched" in first and "demo" in first or "FACTOR" in first
-        # Between its download and its files a package is neither being fetched nor there.
-        text = wait_for(lambda: (t := page()) and "return x * FACTOR + 1;" in t and t)
-        assert "being fetched" not in text
+
+        def opened():
+            """None while the package is on its way, which each page says."""
+            text = page()
+            return None if "is being fetched" in text or "is being unpacked" in text else text
+
+        text = wait_for(opened)
         assert "return x * FACTOR + 1;" in text and "OLD_FACTOR + 1" not in text and "/* patched */" in text
         tree = urllib.request.urlopen(f"{server.url}/modules/{build_id(demo.program)}/sources").read().decode()
         assert "with text" in tree
