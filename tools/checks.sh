@@ -28,6 +28,7 @@ esac
 passed=0
 failed=0
 failures=
+started=$(date +%s)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 python='/usr/bin/python3 -B'
@@ -36,7 +37,8 @@ add() {
 	passed=$((passed + $1))
 	failed=$((failed + $2))
 	[ "$2" = 0 ] || failures="$failures $3"
-	printf '== %s: %s passed, %s failed\n' "$3" "$1" "$2"
+	printf '== %s: %s passed, %s failed (%s s after the start)\n' "$3" "$1" "$2" \
+		$(($(date +%s) - started))
 }
 
 # one NAME COMMAND...: the command's exit status is one result.
@@ -53,6 +55,8 @@ one() {
 
 # tally NAME KIND FILE STATUS: adds what a runner wrote down; see tools/tally.py.
 tally() {
+	# shellcheck disable=SC2086 # an interpreter with its option
+	$python tools/tally.py names "$2" "$3" 2>/dev/null | sed "s/^/   $1: /" >>"$work/names"
 	# shellcheck disable=SC2046,SC2086 # two numbers; an interpreter with its option
 	set -- "$1" $($python tools/tally.py "$2" "$3" "$4")
 	add "${2:-0}" "${3:-1}" "$1"
@@ -311,6 +315,9 @@ for check in $checks; do
 		;;
 	esac
 done
-[ -z "$failures" ] || printf '== failed:%s\n' "$failures"
+[ -z "$failures" ] || {
+	printf '== failed:%s\n' "$failures"
+	head -n 40 "$work/names" 2>/dev/null
+}
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -5,10 +5,12 @@
 usage: tally.py meson|junit|counts FILE EXIT_STATUS
        tally.py again FIRST.xml SECOND.xml
        tally.py failed LOG.json
+       tally.py names meson|junit FILE
 
 The second prints what a first run of pytest left for its second one: the names of the tests that
 failed in FIRST and passed in SECOND, one a line. The third prints the names of the programs that
-failed in a log of meson's, as `meson test` takes them.
+failed in a log of meson's, as `meson test` takes them. The fourth prints what the first counts as
+failed, by name.
 """
 import json
 import re
@@ -35,11 +37,16 @@ def programs(path):
     return results
 
 
-def meson(path):
-    """One log, or "FIRST,SECOND": then the second decides about the programs that it has."""
+def merged(read, path):
+    """Of one report, or of "FIRST,SECOND": then the second decides about the tests that it has."""
     results = {}
     for one in path.split(","):
-        results.update(programs(one))
+        results.update(read(one))
+    return results
+
+
+def meson(path):
+    results = merged(programs, path)
     return tuple(map(sum, zip(*results.values()))) if results else (0, 0)
 
 
@@ -51,10 +58,7 @@ def cases(path):
 
 
 def junit(path):
-    """One report, or "FIRST,SECOND": then the second decides about the tests that it has."""
-    results = {}
-    for one in path.split(","):
-        results.update(cases(one))
+    results = merged(cases, path)
     passed = sum(results.values())
     return passed, len(results) - passed
 
@@ -70,6 +74,17 @@ def failed(path):
     for name, (_, bad) in programs(path).items():
         if bad:
             print(name.rpartition(" / ")[2])
+
+
+def names(kind, path):
+    if kind == "meson":
+        for name, (_, bad) in merged(programs, path).items():
+            if bad:
+                print(name)
+    elif kind == "junit":
+        for (place, name), passed in merged(cases, path).items():
+            if not passed:
+                print(f"{place}::{name}")
 
 
 def counts(path):
@@ -95,5 +110,7 @@ if __name__ == "__main__":
         again(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "failed":
         failed(sys.argv[2])
+    elif sys.argv[1] == "names":
+        names(sys.argv[2], sys.argv[3])
     else:
         main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
