@@ -228,13 +228,9 @@ static uint64_t bulk_hash_text(const char *text)
 	uint64_t hash = 0;
 	struct ux_bytes left = ux_bytes_cstr(text);
 	while (left.size > 0) {
-		size_t bad = 0, good = ux_utf8_size(left, &bad);
-		struct ux_bytes piece =
-			good > 0 ? ux_bytes(left.data, good) : ux_bytes_cstr("\xef\xbf\xbd");
-		for (size_t i = 0; i < piece.size; i++)
-			hash = (hash ^ piece.data[i]) * UINT64_C(0x100000001b3); /* FNV-1 */
-		size_t n = good > 0 ? good : bad;
-		left = ux_bytes(left.data + n, left.size - n);
+		struct ux_bytes c = ux_utf8_take(&left);
+		for (size_t i = 0; i < c.size; i++)
+			hash = (hash ^ c.data[i]) * UINT64_C(0x100000001b3); /* FNV-1 */
 	}
 	return hash;
 }

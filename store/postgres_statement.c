@@ -194,13 +194,8 @@ static char *postgres_make_utf8(struct ux_bytes text)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	size_t size = 0;
 	while (text.size > 0) {
-		size_t bad = 0, good = ux_utf8_size(text, &bad);
-		if (good > 0)
-			ux_out_put(&out, text.data, good);
-		else
-			ux_out_cstr(&out, "\xef\xbf\xbd");
-		size_t n = good > 0 ? good : bad;
-		text = ux_bytes(text.data + n, text.size - n);
+		struct ux_bytes c = ux_utf8_take(&text);
+		ux_out_put(&out, c.data, c.size);
 	}
 	ux_out_put(&out, "", 1);
 	return out.failed ? NULL : (char *)ux_out_steal(&out, &size);

@@ -2,27 +2,21 @@
 /* Text in HTML and XML. */
 #include "html_escape.h"
 
+#include "text.h"
+
 /*
- * Decodes the code point at p (RFC 3629: no surrogates, nothing above U+10FFFF, no overlong forms);
- * *ret_n is its length. Returns UINT32_MAX with a length of 1 when the bytes are not UTF-8.
+ * Decodes the code point at the front of s; *ret_n is its length. Returns UINT32_MAX with a length
+ * of 1 when the bytes are not UTF-8.
  */
-static uint32_t html_code_point(const uint8_t *p, size_t left, size_t *ret_n)
+static uint32_t html_code_point(struct ux_bytes s, size_t *ret_n)
 {
-	uint8_t c = p[0];
-	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-	uint32_t v = n == 1 ? c : c & (0x7fU >> n);
-	*ret_n = 1;
-	if (n == 0 || n > left)
-		return UINT32_MAX;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return UINT32_MAX;
-		v = v << 6 | (p[i] & 0x3f);
-	}
-	if ((n == 3 && v < 0x800) || (n == 4 && (v < 0x10000 || v > 0x10ffff)) ||
-	    (v >= 0xd800 && v <= 0xdfff))
-		return UINT32_MAX;
-	*ret_n = n;
+	size_t n = ux_utf8_size(s, NULL);
+	*ret_n = ux_max(n, (size_t)1);
+	if (n <= 1)
+		return n == 1 ? s.data[0] : UINT32_MAX;
+	uint32_t v = s.data[0] & (0x7fU >> n);
+	for (size_t i = 1; i < n; i++)
+		v = v << 6 | (s.data[i] & 0x3f);
 	return v;
 }
 
@@ -79,13 +73,13 @@ void ux_html_escape(struct ux_out *out, struct ux_bytes s)
 			n = 1;
 			continue;
 		}
-		uint32_t v = html_code_point(s.data + i, s.size - i, &n);
+		uint32_t v = html_code_point(ux_bytes(s.data + i, s.size - i), &n);
 		const char *name = n == 1 ? html_entity(s.data[i]) : NULL;
 		if (name)
 			ux_out_cstr(out, name);
 		else if (html_is_visible(v))
 			ux_out_put(out, s.data + i, n);
 		else
-			ux_out_put(out, "\xef\xbf\xbd", 3);
+			ux_out_cstr(out, UX_UTF8_REPLACEMENT);
 	}
 }

@@ -108,26 +108,21 @@ static bool json_eight_are_plain(const uint8_t *p)
 static void json_put_text(const struct ux_json *j, struct ux_bytes s)
 {
 	struct ux_out *out = j->out;
-	for (size_t i = 0, bad = 0; i < s.size;) {
-		size_t run = i;
+	while (s.size > 0) {
+		size_t run = 0;
 		while (!j->in_html && s.size - run >= 8 && json_eight_are_plain(s.data + run))
 			run += 8;
 		while (run < s.size && json_is_plain(j, s.data[run]))
 			run++;
-		ux_out_put(out, s.data + i, run - i);
-		i = run;
-		if (i == s.size)
+		ux_out_put(out, s.data, run);
+		s = ux_bytes(s.data + run, s.size - run);
+		if (s.size == 0)
 			return;
-		size_t n = ux_utf8_size(ux_bytes(s.data + i, s.size - i), &bad);
-		if (n == 0) {
-			ux_out_put(out, "\xef\xbf\xbd", 3);
-			i += bad;
-		} else if (n == 1) {
-			json_escape(out, s.data[i++]);
-		} else {
-			ux_out_put(out, s.data + i, n);
-			i += n;
-		}
+		struct ux_bytes c = ux_utf8_take(&s);
+		if (c.size == 1)
+			json_escape(out, c.data[0]);
+		else
+			ux_out_put(out, c.data, c.size);
 	}
 }
 

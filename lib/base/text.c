@@ -167,6 +167,15 @@ size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad)
 	return good == n ? n : 0;
 }
 
+struct ux_bytes ux_utf8_take(struct ux_bytes *text)
+{
+	size_t bad = 0, good = ux_utf8_size(*text, &bad);
+	struct ux_bytes taken = good > 0 ? ux_bytes(text->data, good) : UX_STR(UX_UTF8_REPLACEMENT);
+	size_t n = good > 0 ? good : bad;
+	*text = ux_bytes(text->data + n, text->size - n);
+	return taken;
+}
+
 bool ux_text_cut(struct ux_bytes *text, size_t most)
 {
 	if (text->size <= most)
@@ -184,6 +193,17 @@ size_t ux_utf8_printable_size(struct ux_bytes s)
 	if (n == 1)
 		return s.data[0] >= 0x20 && s.data[0] != 0x7f;
 	return n == 2 && s.data[0] == 0xc2 && s.data[1] < 0xa0 ? 0 : n;
+}
+
+bool ux_utf8_is_printable(struct ux_bytes text)
+{
+	while (text.size > 0) {
+		size_t n = ux_utf8_printable_size(text);
+		if (n == 0)
+			return false;
+		text = ux_bytes(text.data + n, text.size - n);
+	}
+	return true;
 }
 
 size_t ux_utf8_encode(uint32_t c, char *to)

@@ -102,6 +102,14 @@ enum {
  */
 size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad) ux_must;
 
+#define UX_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/*
+ * Takes the next character of the text, which is not empty. Of bytes that are not UTF-8 it takes
+ * those that one U+FFFD replaces (see ux_utf8_size()), and returns that.
+ */
+struct ux_bytes ux_utf8_take(struct ux_bytes *text) ux_must;
+
 /* Behind a text that was cut because it is too long. */
 #define UX_TEXT_CUT "...[cut]"
 
@@ -113,6 +121,9 @@ bool ux_text_cut(struct ux_bytes *text, size_t most);
 
 /* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
+
+/* Whether the whole text is UTF-8 without control characters. */
+bool ux_utf8_is_printable(struct ux_bytes text) ux_must;
 
 /*
  * Writes one code point and returns the bytes written, 1 to UX_UTF8_MOST. A code point that a C

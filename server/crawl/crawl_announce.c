@@ -12,13 +12,9 @@ static enum ux_code announced_text(const json_t *o, const char *key, size_t most
 {
 	*ret = "";
 	UX_TRY(ux_json_in_str(o, key, most, ret, err));
-	struct ux_bytes v = ux_bytes_cstr(*ret);
-	for (size_t i = 0, n = 0; i < v.size; i += n) {
-		n = ux_utf8_printable_size(ux_bytes(v.data + i, v.size - i));
-		if (n == 0)
-			return ux_error_set(err, UX_EINVAL,
-					    "\"%s\" has a byte that is no printable UTF-8", key);
-	}
+	if (!ux_utf8_is_printable(ux_bytes_cstr(*ret)))
+		return ux_error_set(err, UX_EINVAL, "\"%s\" has a byte that is no printable UTF-8",
+				    key);
 	return UX_OK;
 }
 

@@ -73,12 +73,9 @@ static enum ux_code upload_text(struct ux_request *req, const char *name, const 
 	if (v.size > UX_PROFILE_TEXT_BYTES)
 		return ux_error_set(&req->err, UX_ELIMIT, "%s has over %d bytes", name,
 				    UX_PROFILE_TEXT_BYTES);
-	for (size_t i = 0, n = 0; i < v.size; i += n) {
-		n = ux_utf8_printable_size(ux_bytes(v.data + i, v.size - i));
-		if (n == 0)
-			return ux_error_set(&req->err, UX_EINVAL,
-					    "%s has a byte that is no printable UTF-8", name);
-	}
+	if (!ux_utf8_is_printable(v))
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "%s has a byte that is no printable UTF-8", name);
 	*ret = ux_arena_strndup(&req->arena, v.data, v.size);
 	return *ret ? UX_OK : ux_arena_fail(&req->arena, &req->err);
 }

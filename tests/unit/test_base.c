@@ -535,6 +535,30 @@ static void only_the_well_formed_is_utf8(void **state)
 	assert_int_equal(bad, 3);
 }
 
+static void what_is_not_utf8_is_taken_as_one_replacement(void **state)
+{
+	(void)state;
+	static const char *const pieces[] = {"a",  "\xc3\xa9",    "\xef\xbf\xbd", "\xef\xbf\xbd",
+					     "\n", "\xef\xbf\xbd"};
+	struct ux_bytes left = UX_STR("a\xc3\xa9\xf1\x80\x80\xff\n\xe2\x82");
+	for (size_t i = 0; i < ux_countof(pieces); i++) {
+		assert_int_not_equal(left.size, 0);
+		struct ux_bytes taken = ux_utf8_take(&left);
+		assert_true(ux_bytes_eq(taken, ux_bytes_cstr(pieces[i])));
+	}
+	assert_int_equal(left.size, 0);
+}
+
+static void text_is_printable_without_controls_and_malformed_bytes(void **state)
+{
+	(void)state;
+	assert_true(ux_utf8_is_printable(UX_BYTES_NONE));
+	assert_true(ux_utf8_is_printable(UX_STR("a b\xc3\xa9~")));
+	assert_false(ux_utf8_is_printable(UX_STR("a\xc2\x85")));
+	assert_false(ux_utf8_is_printable(UX_STR("a\xc3")));
+	assert_false(ux_utf8_is_printable(UX_STR("\x7f")));
+}
+
 static void the_clocks_agree_on_what_time_it_is(void **state)
 {
 	(void)state;
@@ -785,6 +809,8 @@ int main(void)
 		UX_TEST(digits_are_read_up_to_the_first_other_character),
 		UX_TEST(every_code_point_is_utf8_and_back),
 		UX_TEST(only_the_well_formed_is_utf8),
+		UX_TEST(what_is_not_utf8_is_taken_as_one_replacement),
+		UX_TEST(text_is_printable_without_controls_and_malformed_bytes),
 		UX_TEST(the_clocks_agree_on_what_time_it_is),
 		UX_TEST(new_file_appears_whole_or_not_at_all),
 		UX_TEST(only_regular_files_are_replaced),

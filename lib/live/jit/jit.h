@@ -86,9 +86,6 @@ struct ux_jit_name ux_jit_name_parse(struct ux_arena *a, struct ux_bytes name);
  * Returns NULL when memory is short. */
 const char *ux_jit_path_parse(struct ux_arena *a, struct ux_bytes path);
 
-/* Whether a text is valid UTF-8 without control characters. */
-bool ux_jit_text_is_printable(struct ux_bytes text);
-
 /* Returns the frame for a name, at `offset` bytes from the start of its code. */
 struct ux_frame ux_jit_name_frame(struct ux_jit_name name, uint64_t offset);
 

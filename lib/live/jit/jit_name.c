@@ -5,23 +5,6 @@
 
 #include "text.h"
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-enum {
-	REPLACEMENT_SIZE = 3
-};
-
-bool ux_jit_text_is_printable(struct ux_bytes s)
-{
-	while (s.size > 0) {
-		size_t n = ux_utf8_printable_size(s);
-		if (n == 0)
-			return false;
-		s = ux_bytes(s.data + n, s.size - n);
-	}
-	return true;
-}
-
 /* Writes the printable form of s and a NUL to `to`, unless that is NULL. Returns the size
  * without the NUL. */
 static size_t jit_text_clean(struct ux_bytes s, char *to)
@@ -29,12 +12,11 @@ static size_t jit_text_clean(struct ux_bytes s, char *to)
 	size_t size = 0;
 	while (s.size > 0) {
 		size_t n = ux_utf8_printable_size(s);
-		const void *from = n > 0 ? (const void *)s.data : REPLACEMENT;
-		size_t made = n > 0 ? n : (size_t)REPLACEMENT_SIZE;
+		struct ux_bytes c = n > 0 ? ux_bytes(s.data, n) : UX_STR(UX_UTF8_REPLACEMENT);
 		if (to)
-			memcpy(to + size, from, made);
-		size += made;
-		n = n > 0 ? n : 1;
+			memcpy(to + size, c.data, c.size);
+		size += c.size;
+		n = ux_max(n, (size_t)1);
 		s = ux_bytes(s.data + n, s.size - n);
 	}
 	if (to)

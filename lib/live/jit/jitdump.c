@@ -16,6 +16,7 @@
 
 #include "cursor.h"
 #include "order.h"
+#include "text.h"
 
 enum {
 	MAGIC = 0x4a695444,
@@ -131,8 +132,7 @@ static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, s
 			break;
 		if (!ux_bytes_eq(name, UX_STR("\xff"))) {
 			path = UINT32_MAX;
-			if (ux_jit_text_is_printable(
-				    name)) /* V8 may write names from freed memory */
+			if (ux_utf8_is_printable(name)) /* V8 may write from freed memory */
 				UX_TRY(jitdump_path_number(d, name, &path, err));
 		}
 		row.path = path;
