@@ -119,29 +119,22 @@ enum ux_code ux_apt_sources_deb822(struct ux_bytes text, struct ux_arena *arena,
 				   struct ux_apt_source_vec *ret, struct ux_error *err)
 {
 	struct ux_deb822 d = ux_deb822_make(text, "sources");
-	struct ux_deb822_field field;
 	while (ux_deb822_next_stanza(&d)) {
 		struct apt_slices s = {0};
-		struct ux_bytes uris = UX_BYTES_NONE;
-		bool enabled = true, binary = false;
-		while (ux_deb822_next_field(&d, &field)) {
-			if (ux_deb822_is(&field, "Types"))
-				binary = apt_has_word(field.value, "deb");
-			else if (ux_deb822_is(&field, "Enabled"))
-				enabled = !ux_bytes_eq(field.value, UX_STR("no"));
-			else if (ux_deb822_is(&field, "URIs"))
-				uris = field.value;
-			else if (ux_deb822_is(&field, "Suites"))
-				s.suites = field.value;
-			else if (ux_deb822_is(&field, "Components"))
-				s.components = field.value;
-			else if (ux_deb822_is(&field, "Architectures"))
-				s.archs = field.value;
-			else if (ux_deb822_is(&field, "Signed-By"))
-				s.signed_by = field.value;
-		}
-		UX_TRY(ux_deb822_status(&d, err));
-		while (enabled && binary && ux_deb822_word(&uris, &s.uri))
+		struct ux_bytes types = {0}, enabled = {0}, uris = {0};
+		const struct ux_deb822_known known[] = {
+			{"Types", &types},
+			{"Enabled", &enabled},
+			{"URIs", &uris},
+			{"Suites", &s.suites},
+			{"Components", &s.components},
+			{"Architectures", &s.archs},
+			{"Signed-By", &s.signed_by},
+		};
+		UX_TRY(ux_deb822_read(&d, known, ux_countof(known), err));
+		if (!apt_has_word(types, "deb") || ux_bytes_eq(enabled, UX_STR("no")))
+			continue;
+		while (ux_deb822_word(&uris, &s.uri))
 			UX_TRY(apt_add(ret, arena, &s, err));
 	}
 	return ux_deb822_status(&d, err);

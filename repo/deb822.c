@@ -113,10 +113,23 @@ enum ux_code ux_deb822_status(const struct ux_deb822 *d, struct ux_error *err)
 	return ux_cur_status(&d->c, err);
 }
 
-bool ux_deb822_is(const struct ux_deb822_field *field, const char *name)
+static bool deb822_is(const struct ux_deb822_field *field, const char *name)
 {
 	return strlen(name) == field->name.size &&
 	       strncasecmp((const char *)field->name.data, name, field->name.size) == 0;
+}
+
+enum ux_code ux_deb822_read(struct ux_deb822 *d, const struct ux_deb822_known *known, size_t n,
+			    struct ux_error *err)
+{
+	struct ux_deb822_field field;
+	while (ux_deb822_next_field(d, &field))
+		for (size_t i = 0; i < n; i++)
+			if (deb822_is(&field, known[i].name)) {
+				*known[i].value = field.value;
+				break;
+			}
+	return ux_deb822_status(d, err);
 }
 
 bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret)

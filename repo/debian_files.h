@@ -43,7 +43,18 @@ bool ux_deb822_next_field(struct ux_deb822 *d, struct ux_deb822_field *ret) ux_m
 /* UX_ECORRUPT with the offset of a line that is no field. */
 enum ux_code ux_deb822_status(const struct ux_deb822 *d, struct ux_error *err) ux_must;
 
-bool ux_deb822_is(const struct ux_deb822_field *field, const char *name);
+/* A field that a reader uses, and where its value goes. */
+struct ux_deb822_known {
+	const char *name;
+	struct ux_bytes *value;
+};
+
+/*
+ * Reads what is left of the stanza. Sets the values of known fields, of several with the same name
+ * the last one's; other fields are left out. UX_ECORRUPT as ux_deb822_status().
+ */
+enum ux_code ux_deb822_read(struct ux_deb822 *d, const struct ux_deb822_known *known, size_t n,
+			    struct ux_error *err) ux_must;
 
 /*
  * Takes the next word from the front of a value, up to white space. False: there is none left.

@@ -4,44 +4,32 @@
 
 #include "text.h"
 
-static enum ux_code release_date(const struct ux_deb822_field *field, int64_t *ret,
-				 struct ux_error *err)
+/* A date that is absent is 0. */
+static enum ux_code release_date(struct ux_bytes text, int64_t *ret, struct ux_error *err)
 {
-	if (ux_deb822_date(field->value, ret))
+	if (!text.data || ux_deb822_date(text, ret))
 		return UX_OK;
 	return ux_error_set(err, UX_ECORRUPT, "Release: the date \"%.*s\" is none",
-			    (int)ux_min(field->value.size, (size_t)60),
-			    (const char *)field->value.data);
-}
-
-static enum ux_code release_take(struct ux_debian_release *r, const struct ux_deb822_field *field,
-				 struct ux_error *err)
-{
-	if (ux_deb822_is(field, "Suite"))
-		r->suite = field->value;
-	else if (ux_deb822_is(field, "Codename"))
-		r->codename = field->value;
-	else if (ux_deb822_is(field, "SHA256"))
-		r->hashes = field->value;
-	else if (ux_deb822_is(field, "Acquire-By-Hash"))
-		r->by_hash = ux_bytes_eq(field->value, UX_STR("yes"));
-	else if (ux_deb822_is(field, "Date"))
-		return release_date(field, &r->date, err);
-	else if (ux_deb822_is(field, "Valid-Until"))
-		return release_date(field, &r->valid_until, err);
-	return UX_OK;
+			    (int)ux_min(text.size, (size_t)60), (const char *)text.data);
 }
 
 enum ux_code ux_debian_release_parse(struct ux_bytes text, struct ux_debian_release *ret,
 				     struct ux_error *err)
 {
 	struct ux_debian_release r = {0};
+	struct ux_bytes by_hash = {0}, date = {0}, valid_until = {0};
+	const struct ux_deb822_known known[] = {
+		{"Suite", &r.suite},   {"Codename", &r.codename},
+		{"SHA256", &r.hashes}, {"Acquire-By-Hash", &by_hash},
+		{"Date", &date},       {"Valid-Until", &valid_until},
+	};
 	struct ux_deb822 d = ux_deb822_make(text, "Release");
-	struct ux_deb822_field field;
 	if (ux_deb822_next_stanza(&d))
-		while (ux_deb822_next_field(&d, &field))
-			UX_TRY(release_take(&r, &field, err));
+		UX_TRY(ux_deb822_read(&d, known, ux_countof(known), err));
 	UX_TRY(ux_deb822_status(&d, err));
+	r.by_hash = ux_bytes_eq(by_hash, UX_STR("yes"));
+	UX_TRY(release_date(date, &r.date, err));
+	UX_TRY(release_date(valid_until, &r.valid_until, err));
 	if (r.hashes.size == 0)
 		return ux_error_set(err, UX_ECORRUPT, "Release has no SHA-256 hashes");
 	*ret = r;

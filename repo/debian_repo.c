@@ -142,13 +142,10 @@ struct debian_stanza {
 		depends, pre_depends, build_ids, auto_built, built_using;
 };
 
-static struct ux_bytes *debian_stanza_field(struct debian_stanza *s,
-					    const struct ux_deb822_field *field)
+static enum ux_code debian_stanza_read(struct ux_deb822 *reader, struct debian_stanza *s,
+				       struct ux_error *err)
 {
-	const struct {
-		const char *name;
-		struct ux_bytes *value;
-	} known[] = {
+	const struct ux_deb822_known known[] = {
 		{"Package", &s->package},
 		{"Version", &s->version},
 		{"Architecture", &s->arch},
@@ -165,10 +162,8 @@ static struct ux_bytes *debian_stanza_field(struct debian_stanza *s,
 		{"Built-Using", &s->built_using},
 		{"Static-Built-Using", &s->built_using},
 	};
-	for (size_t i = 0; i < ux_countof(known); i++)
-		if (ux_deb822_is(field, known[i].name))
-			return known[i].value;
-	return NULL;
+	*s = (struct debian_stanza){0};
+	return ux_deb822_read(reader, known, ux_countof(known), err);
 }
 
 static bool debian_names(struct ux_bytes text, const char *word)
@@ -298,14 +293,8 @@ static enum ux_code debian_packages(struct debian *d, struct ux_bytes text)
 	struct ux_deb822 reader = ux_deb822_make(text, "Packages");
 	while (ux_deb822_next_stanza(&reader)) {
 		uint64_t off = ux_cur_off(&reader.c);
-		struct debian_stanza s = {0};
-		struct ux_deb822_field field;
-		while (ux_deb822_next_field(&reader, &field)) {
-			struct ux_bytes *to = debian_stanza_field(&s, &field);
-			if (to)
-				*to = field.value;
-		}
-		UX_TRY(ux_deb822_status(&reader, d->err));
+		struct debian_stanza s;
+		UX_TRY(debian_stanza_read(&reader, &s, d->err));
 		UX_TRY(debian_package(d, &s, off));
 	}
 	return ux_deb822_status(&reader, d->err);

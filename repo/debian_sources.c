@@ -18,21 +18,17 @@ struct sources_stanza {
 	struct ux_bytes package, version, directory, checksums;
 };
 
-static struct ux_bytes *sources_field(struct sources_stanza *s, const struct ux_deb822_field *field)
+static enum ux_code sources_stanza_read(struct ux_deb822 *reader, struct sources_stanza *s,
+					struct ux_error *err)
 {
-	const struct {
-		const char *name;
-		struct ux_bytes *value;
-	} known[] = {
+	const struct ux_deb822_known known[] = {
 		{"Package", &s->package},
 		{"Version", &s->version},
 		{"Directory", &s->directory},
 		{"Checksums-Sha256", &s->checksums},
 	};
-	for (size_t i = 0; i < ux_countof(known); i++)
-		if (ux_deb822_is(field, known[i].name))
-			return known[i].value;
-	return NULL;
+	*s = (struct sources_stanza){0};
+	return ux_deb822_read(reader, known, ux_countof(known), err);
 }
 
 /* A file of a package. */
@@ -142,14 +138,8 @@ enum ux_code ux_debian_sources_read(struct ux_bytes text, struct ux_index_target
 	while (ux_deb822_next_stanza(&reader)) {
 		UX_ARENA(arena, PACKAGE_MEMORY);
 		uint64_t off = ux_cur_off(&reader.c);
-		struct sources_stanza s = {0};
-		struct ux_deb822_field field;
-		while (ux_deb822_next_field(&reader, &field)) {
-			struct ux_bytes *value = sources_field(&s, &field);
-			if (value)
-				*value = field.value;
-		}
-		UX_TRY(ux_deb822_status(&reader, err));
+		struct sources_stanza s;
+		UX_TRY(sources_stanza_read(&reader, &s, err));
 		UX_TRY(sources_package(&s, to, &arena, off, err));
 	}
 	return ux_deb822_status(&reader, err);

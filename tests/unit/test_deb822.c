@@ -23,12 +23,12 @@ static void fields_are_read_with_their_further_lines(void **state)
 	struct ux_deb822_field f;
 	assert_true(ux_deb822_next_stanza(&d));
 	assert_true(ux_deb822_next_field(&d, &f));
-	assert_true(ux_deb822_is(&f, "pAcKaGe"));
+	assert_text(f.name, "Package");
 	assert_text(f.value, "a");
 	assert_true(ux_deb822_next_field(&d, &f));
 	assert_text(f.value, "one \n two\n# inside\n .\n three");
 	assert_true(ux_deb822_next_field(&d, &f));
-	assert_true(ux_deb822_is(&f, "empty"));
+	assert_text(f.name, "EMPTY");
 	assert_int_equal(f.value.size, 0);
 	assert_false(ux_deb822_next_field(&d, &f));
 	assert_true(ux_deb822_next_stanza(&d));
@@ -36,6 +36,23 @@ static void fields_are_read_with_their_further_lines(void **state)
 	assert_text(f.value, "b");
 	assert_false(ux_deb822_next_stanza(&d));
 	assert_int_equal(ux_deb822_status(&d, NULL), UX_OK);
+}
+
+static void known_fields_are_read_whatever_the_case_of_their_names(void **state)
+{
+	(void)state;
+	struct ux_bytes b = {0}, c = {0}, absent = {0};
+	const struct ux_deb822_known known[] = {{"bb", &b}, {"CC", &c}, {"dd", &absent}};
+	struct ux_deb822 d =
+		ux_deb822_make(UX_STR("bb: 1\na: 2\nbbb: 3\nBB: 4\ncc:\n\ndd: 5\n!\n"), "text");
+	assert_true(ux_deb822_next_stanza(&d));
+	assert_int_equal(ux_deb822_read(&d, known, ux_countof(known), NULL), UX_OK);
+	assert_text(b, "4");
+	assert_true(c.data && c.size == 0);
+	assert_null(absent.data);
+	assert_true(ux_deb822_next_stanza(&d));
+	assert_int_equal(ux_deb822_read(&d, known, ux_countof(known), NULL), UX_ECORRUPT);
+	assert_text(absent, "5");
 }
 
 static void a_stanza_that_is_not_read_is_passed(void **state)
@@ -172,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_read_with_their_further_lines),
+		cmocka_unit_test(known_fields_are_read_whatever_the_case_of_their_names),
 		cmocka_unit_test(a_stanza_that_is_not_read_is_passed),
 		cmocka_unit_test(a_line_that_is_no_field_is_named_by_its_offset),
 		cmocka_unit_test(dates_of_release_files_are_seconds),
