@@ -4,6 +4,7 @@
 #define UX_SPILL_VEC_H
 
 #include "region.h"
+#include "vec.h"
 
 /* Grows the array to room for at least `want` elements of `size` bytes. False when memory or disk
  * space is short. */
@@ -11,9 +12,7 @@ __attribute__((noinline, unused)) ux_must static bool ux_spill_vec_grow(struct u
 									void **data, size_t *cap,
 									size_t want, size_t size)
 {
-	const size_t first = 8;
-	size_t bytes = 0, n = *cap > SIZE_MAX / 2 ? want : ux_max(*cap * 2, first);
-	n = ux_max(n, want);
+	size_t bytes = 0, n = ux_vec_capacity(*cap, want);
 	void *p = __builtin_mul_overflow(n, size, &bytes) ? NULL
 							  : ux_spill_realloc(spill, *data, bytes);
 	if (!p)
@@ -35,22 +34,11 @@ __attribute__((noinline, unused)) ux_must static bool ux_spill_vec_grow(struct u
 		size_t cap;                                                                   \
 		struct ux_spill *spill;                                                       \
 	};                                                                                    \
-	__attribute__((unused)) static inline bool name##_reserve(struct name *v, size_t n)   \
+	__attribute__((unused)) static inline bool name##_grow(struct name *v, size_t n)      \
 	{                                                                                     \
-		return n <= v->cap ||                                                         \
-		       ux_spill_vec_grow(v->spill, (void **)&v->data, &v->cap, n, sizeof(T)); \
+		return ux_spill_vec_grow(v->spill, (void **)&v->data, &v->cap, n, sizeof(T)); \
 	}                                                                                     \
-	__attribute__((unused)) static inline bool name##_append(struct name *v, T value)     \
-	{                                                                                     \
-		if (ux_unlikely(v->size == v->cap) && !name##_reserve(v, v->size + 1))        \
-			return false;                                                         \
-		v->data[v->size++] = value;                                                   \
-		return true;                                                                  \
-	}                                                                                     \
-	__attribute__((unused)) static inline T *name##_end(const struct name *v)             \
-	{                                                                                     \
-		return v->data ? v->data + v->size : NULL;                                    \
-	}                                                                                     \
+	UX_VEC_FUNCTIONS(name, T)                                                             \
 	__attribute__((unused)) static inline void name##_deinit(struct name *v)              \
 	{                                                                                     \
 		ux_spill_free(v->data);                                                       \

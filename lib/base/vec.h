@@ -5,15 +5,20 @@
 
 #include "base.h"
 
+/* The capacity of an array that grows to room for at least `want` elements. */
+static inline size_t ux_vec_capacity(size_t cap, size_t want)
+{
+	const size_t first = 8;
+	return cap > SIZE_MAX / 2 ? want : ux_max(ux_max(cap * 2, first), want);
+}
+
 /*
  * Grows the array to room for at least `want` elements of `size` bytes. False when memory is short.
  */
 __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, size_t *cap,
 								  size_t want, size_t size)
 {
-	const size_t first = 8;
-	size_t n = *cap > SIZE_MAX / 2 ? want : ux_max(*cap * 2, first);
-	n = ux_max(n, want);
+	size_t n = ux_vec_capacity(*cap, want);
 	void *p = reallocarray(*data, n, size);
 	if (!p)
 		return false;
@@ -21,6 +26,24 @@ __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, s
 	*cap = n;
 	return true;
 }
+
+/* What all arrays have, over name##_grow(v, n). */
+#define UX_VEC_FUNCTIONS(name, T)                                                           \
+	__attribute__((unused)) static inline bool name##_reserve(struct name *v, size_t n) \
+	{                                                                                   \
+		return n <= v->cap || name##_grow(v, n);                                    \
+	}                                                                                   \
+	__attribute__((unused)) static inline bool name##_append(struct name *v, T value)   \
+	{                                                                                   \
+		if (ux_unlikely(v->size == v->cap) && !name##_reserve(v, v->size + 1))      \
+			return false;                                                       \
+		v->data[v->size++] = value;                                                 \
+		return true;                                                                \
+	}                                                                                   \
+	__attribute__((unused)) static inline T *name##_end(const struct name *v)           \
+	{                                                                                   \
+		return v->data ? v->data + v->size : NULL;                                  \
+	}
 
 /*
  * UX_VEC(points, struct point) declares struct points {data, size, cap}, zeroed = empty, and
@@ -37,24 +60,14 @@ __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, s
 		size_t size;                                                                 \
 		size_t cap;                                                                  \
 	};                                                                                   \
-	__attribute__((unused)) static inline bool name##_reserve(struct name *v, size_t n)  \
+	__attribute__((unused)) static inline bool name##_grow(struct name *v, size_t n)     \
 	{                                                                                    \
-		return n <= v->cap || ux_vec_grow((void **)&v->data, &v->cap, n, sizeof(T)); \
+		return ux_vec_grow((void **)&v->data, &v->cap, n, sizeof(T));                \
 	}                                                                                    \
-	__attribute__((unused)) static inline bool name##_append(struct name *v, T value)    \
-	{                                                                                    \
-		if (ux_unlikely(v->size == v->cap) && !name##_reserve(v, v->size + 1))       \
-			return false;                                                        \
-		v->data[v->size++] = value;                                                  \
-		return true;                                                                 \
-	}                                                                                    \
+	UX_VEC_FUNCTIONS(name, T)                                                            \
 	__attribute__((unused)) static inline T *name##_begin(const struct name *v)          \
 	{                                                                                    \
 		return v->data;                                                              \
-	}                                                                                    \
-	__attribute__((unused)) static inline T *name##_end(const struct name *v)            \
-	{                                                                                    \
-		return v->data ? v->data + v->size : NULL;                                   \
 	}                                                                                    \
 	__attribute__((unused)) static inline T *name##_steal(struct name *v, size_t *ret_n) \
 	{                                                                                    \
