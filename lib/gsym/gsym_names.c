@@ -91,15 +91,9 @@ static size_t names_first_of(const struct ux_gsym_names *names, uint64_t hash)
 enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct ux_gsym *g,
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err)
 {
-	uint64_t hash = ux_hash_bytes(name);
-	size_t i = names_first_of(names, hash), end = ux_min(names->n, i + SAME_HASH_MOST);
-	for (; i < end && names->list[i].hash == hash; i++) {
-		uint32_t function = names->list[i].function;
-		if (!ux_bytes_eq(ux_bytes_cstr(function_name(g, function)), name))
-			continue;
-		*ret = ux_gsym_start(g, function);
+	bool more = false;
+	if (ux_gsym_names_find_all(names, g, name, ret, 1, &more) > 0)
 		return UX_OK;
-	}
 	return ux_error_set(err, UX_ENOTFOUND, "no function is named \"%.*s\"",
 			    (int)ux_min(name.size, (size_t)100), (const char *)name.data);
 }

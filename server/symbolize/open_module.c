@@ -361,18 +361,9 @@ static enum ux_code module_read_names(struct ux_open_module *m, struct ux_open_c
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
 				 struct ux_work *work, uint64_t *ret, struct ux_error *err)
 {
-	enum ux_code code = UX_ENOTFOUND;
-	UX_TRY(ux_open_module_complete(m, err));
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
-		struct ux_open_candidate *c = &m->candidates[i];
-		code = module_read_names(m, c, budget, work, err);
-		if (code == UX_OK)
-			code = ux_gsym_names_find(&c->names, ux_open_candidate_gsym(c), name, ret,
-						  NULL);
-	}
-	pthread_mutex_unlock(&m->lock);
-	return code;
+	size_t n = 0;
+	bool more = false;
+	return ux_open_module_find_all(m, name, budget, work, ret, 1, &n, &more, err);
 }
 
 enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes name,
