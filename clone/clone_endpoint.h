@@ -19,6 +19,19 @@ struct ux_clone_list {
 	char next[UX_CLONE_NEXT];
 };
 
+static inline void ux_clone_list_init(struct ux_clone_list *list)
+{
+	*list = (struct ux_clone_list){0};
+	ux_manifest_init(&list->manifest);
+}
+
+static inline void ux_clone_list_deinit(struct ux_clone_list *list)
+{
+	ux_manifest_deinit(&list->manifest);
+	ux_out_deinit(&list->text);
+	ux_out_deinit(&list->signature);
+}
+
 /* The bytes of an object on their way: written by the source, then given to the target. */
 struct ux_clone_part {
 	const struct ux_entry *object; /* of the target's manifest */
@@ -121,8 +134,5 @@ struct ux_http_client;
 enum ux_code ux_clone_download(struct ux_http_client *client, const char *path,
 			       const struct ux_entry *o, int fd, uint64_t have,
 			       struct ux_error *err) ux_must;
-
-void ux_clone_list_init(struct ux_clone_list *list);
-void ux_clone_list_deinit(struct ux_clone_list *list);
 
 #endif

@@ -19,19 +19,6 @@ const char *ux_clone_outcome_name(enum ux_clone_outcome outcome)
 	return (unsigned)outcome < UX_CLONE_OUTCOME_COUNT ? names[outcome] : "failed";
 }
 
-void ux_clone_list_init(struct ux_clone_list *list)
-{
-	*list = (struct ux_clone_list){0};
-	ux_manifest_init(&list->manifest);
-}
-
-void ux_clone_list_deinit(struct ux_clone_list *list)
-{
-	ux_manifest_deinit(&list->manifest);
-	ux_out_deinit(&list->text);
-	ux_out_deinit(&list->signature);
-}
-
 /* What becomes of one object of the target's manifest. */
 struct clone_item {
 	const struct ux_entry *source; /* where its bytes are; NULL: the target alone has them */

@@ -125,3 +125,16 @@ struct ux_bytes ux_crash_unprefixed(struct ux_bytes line)
 		(void)prefix_skip_syslog(&s);
 	return s;
 }
+
+struct ux_bytes ux_crash_peek(struct ux_bytes text)
+{
+	const uint8_t *end = text.size > 0 ? memchr(text.data, '\n',
+						    ux_min(text.size, (size_t)UX_CRASH_LINE_MOST))
+					   : NULL;
+	size_t n = end ? (size_t)(end - text.data) : 0;
+	if (!end && text.size <= UX_CRASH_LINE_MOST)
+		n = text.size;
+	while (n > 0 && text.data[n - 1] == '\r')
+		n--;
+	return ux_crash_unprefixed(ux_bytes(text.data, n));
+}
