@@ -15,7 +15,8 @@ import pytest
 
 import contract
 from browser import Browser
-from tool import ROOT, UNHEX, cuda_toolkit, unhex
+from postgres_server import Postgres
+from tool import ROOT, UNHEX, compile_c, cuda_toolkit, unhex
 
 # A shell has what it starts in the background ignore it, and so would the programs that are tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -97,6 +98,27 @@ class Server:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as answer:
             return answer.code, json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    """A program with debug information and inlined calls, and nothing beside it in its folder."""
+    return compile_c(tmp_path_factory.mktemp("prog"))
+
+
+@pytest.fixture(scope="module")
+def gsym(prog):
+    """The bytes of its GSYM, which is also in a file beside it."""
+    out = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", out).returncode == 0
+    return out.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """One PostgreSQL server for all tests of a file."""
+    with Postgres() as p:
+        yield p
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,7 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import UNHEX, build_id, compile_c, lines, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("access"))
+from tool import UNHEX, build_id, lines, symbol, unhex
 
 
 @contextlib.contextmanager

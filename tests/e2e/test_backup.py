@@ -9,23 +9,9 @@ import subprocess
 import threading
 import time
 
-import pytest
-
 from conftest import Server
 from http_api import Api, listed, with_uuid
-from tool import UNHEX, compile_c, fails, lines, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("backup"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
+from tool import UNHEX, fails, lines, symbol, unhex
 
 
 def uuid_of(n):

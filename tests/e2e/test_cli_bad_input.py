@@ -6,12 +6,7 @@ import subprocess
 
 import pytest
 
-from tool import UNHEX, compile_c, fails, lines, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("bad"))
+from tool import UNHEX, fails, lines, unhex
 
 
 COMMANDS = [["id"], ["extract", "-o", "/dev/null/never"], ["lookup"]]

@@ -11,11 +11,6 @@ import pytest
 from tool import UNHEX, compile_c, fails, lines, stripped, symbol, unhex
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("extract"))
-
-
 def test_the_output_is_named_after_the_input_in_the_current_folder(prog, tmp_path):
     result = unhex("extract", prog, cwd=tmp_path)
     assert result.returncode == 0

@@ -4,12 +4,7 @@ import subprocess
 
 import pytest
 
-from tool import UNHEX, compile_c, fails, lines, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("gsym"))
+from tool import UNHEX, fails, lines, symbol, unhex
 
 
 @pytest.fixture(scope="module")

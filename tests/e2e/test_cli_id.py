@@ -9,11 +9,6 @@ import pytest
 from tool import ROOT, compile_c, fails, lines, stripped, unhex
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("id"))
-
-
 def file_id(path):
     data = path.read_bytes()
     text = data[:4096] + data[-4096:] + len(data).to_bytes(8, "big")

@@ -18,11 +18,6 @@ int main(int argc, char **) { return space::twice<int>(argc); }
 
 
 @pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("lookup"))
-
-
-@pytest.fixture(scope="module")
 def gsym(prog):
     out = prog.with_suffix(".gsym")
     assert unhex("extract", prog, "-o", out).returncode == 0

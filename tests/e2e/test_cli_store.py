@@ -9,26 +9,11 @@ import sqlite3
 import subprocess
 import time
 
-import pytest
-
-from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
-from tool import UNHEX, build_id, compile_c, fails, lines, symbol, unhex
+from tool import UNHEX, build_id, fails, lines, symbol, unhex
 
 DAY = 24 * 60 * 60
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
 
 
 def uuid_of(n):

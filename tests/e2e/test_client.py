@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from http_api import Api
-from tool import ROOT, UNHEX, build_id, compile_c, fails, lines, symbol, unhex
+from tool import ROOT, UNHEX, build_id, fails, lines, symbol, unhex
 
 BUILD = pathlib.Path(UNHEX).resolve().parent.parent
 EXAMPLE = ROOT / "docs/examples/client.c"
@@ -34,11 +34,6 @@ def client(request, tmp_path_factory):
     run(*request.param, *WARNINGS, EXAMPLE, "-o", out, *flags,
         "-Wl,--disable-new-dtags", f"-Wl,-rpath,{BUILD}/client:{BUILD}/lib/public")
     return out
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture(scope="module")

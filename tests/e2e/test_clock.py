@@ -10,18 +10,10 @@ import pytest
 from faults import Faults
 from http_api import Api, listed, with_uuid
 from live import wait_for
-from tool import compile_c, unhex
+from tool import unhex
 
 DAY = 24 * 60 * 60
 YEAR = 365 * DAY
-
-
-@pytest.fixture(scope="module")
-def gsym(tmp_path_factory):
-    prog = compile_c(tmp_path_factory.mktemp("clock"))
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
 
 
 def uuid_of(n):

@@ -8,7 +8,7 @@ import pytest
 
 from apk_tools3 import Package, Signer, block, index
 from http_api import Api
-from test_crawl_alpine import Program, frames, segments
+from test_crawl_alpine import frames, programs, segments  # noqa: F401 (a fixture)
 from test_crawl_indexes import refused
 from test_crawl_work import work_on
 from tool import build_id, compile_c, lines, unhex
@@ -46,11 +46,6 @@ class Mirror:
 @pytest.fixture
 def mirror(tmp_path):
     return Mirror(tmp_path)
-
-
-@pytest.fixture
-def programs(tmp_path):
-    return Program(tmp_path, "one"), Program(tmp_path, "two")
 
 
 def split(programs, **more):

@@ -22,11 +22,6 @@ NAMES = "usr/lib/debug/prog.debug"
 
 
 @pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("crawl"))
-
-
-@pytest.fixture(scope="module")
 def debug(prog):
     return stripped(prog)[1]
 

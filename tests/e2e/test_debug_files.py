@@ -11,11 +11,6 @@ import pytest
 from tool import SOURCE, build_id, compile_c, fails, lines, symbol, unhex
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("debug"))
-
-
 def run(*args, **more):
     return subprocess.run([str(a) for a in args], check=True, capture_output=True, text=True,
                           **more).stdout

@@ -15,11 +15,6 @@ from live import wait_for
 from tool import build_id, compile_c, lines, symbol, unhex
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("debuginfod"))
-
-
 @pytest.fixture
 def bare(prog, tmp_path):
     """A stripped copy, and the debug file in a folder of its own."""

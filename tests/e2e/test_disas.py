@@ -10,11 +10,6 @@ import pytest
 from tool import compile_c, fails, instructions, lines, stripped, symbol, unhex
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("disas"))
-
-
 def disas(*args, **more):
     result = unhex("disas", *args, **more)
     assert result.returncode == 0, result.stderr

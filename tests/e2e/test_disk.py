@@ -21,19 +21,7 @@ from conftest import Server
 from faults import FAIL_ON, FAIL_ONE, Faults
 from http_api import Api, listed, with_uuid
 from live import wait_for
-from tool import UNHEX, build_id, compile_c, fails, lines, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("disk"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
+from tool import UNHEX, build_id, fails, lines, symbol, unhex
 
 
 @pytest.fixture

@@ -13,12 +13,7 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import build_id, compile_c, lines, stripped, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("elf-uploads"))
+from tool import build_id, lines, stripped, symbol, unhex
 
 
 def send(api, path, kind="executable", ids=None, **more):

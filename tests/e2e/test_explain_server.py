@@ -2,15 +2,8 @@
 """/v1/explain: why a module has, or lacks, symbols"""
 import subprocess
 
-import pytest
-
 from http_api import Api
-from tool import build_id, compile_c, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("explain"))
+from tool import build_id, symbol, unhex
 
 
 def explain(server, name, query=""):

@@ -20,16 +20,10 @@ from postgres_server import Postgres
 from test_elf_uploads import names, send, settled
 from test_privileges import page, sign_in
 from upstream_stub import Stub, hang, send as send_back
-from tool import UNHEX, build_id, compile_c, symbol, unhex
+from tool import UNHEX, build_id, symbol, unhex
 
 SEEN_S = 2  # until each node uses what another one was sent
 INLINED = 4  # frames of the innermost call in `outer`, with those of a header
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as p:
-        yield p
 
 
 @pytest.fixture
@@ -41,11 +35,6 @@ def index(postgres, request):
 def fleet(index, tmp_path):
     with Fleet(tmp_path, index) as f:
         yield f
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("fleet"))
 
 
 def gsym_of(prog, folder, *options):

@@ -13,11 +13,6 @@ PEER = ROOT / ".peers/llvm/bin/llvm-gsymutil"
 
 
 @pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("llvm"))
-
-
-@pytest.fixture(scope="module")
 def aliased(tmp_path_factory):
     return compile_c(tmp_path_factory.mktemp("llvm-aliases"), source=ALIASES)
 

@@ -22,11 +22,6 @@ int main(int argc, char **argv) { (void)argv; return plain(argc); }
 
 
 @pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("v2"))
-
-
-@pytest.fixture(scope="module")
 def aliased(tmp_path_factory):
     return compile_c(tmp_path_factory.mktemp("aliases"), source=ALIASES)
 

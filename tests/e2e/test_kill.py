@@ -13,14 +13,9 @@ from crash import THERE, WRITES, Clients, check_names
 from faults import KILL, Faults
 from http_api import Api, listed, with_uuid
 from live import wait_for
-from tool import build_id, compile_c, lines, symbol, unhex
+from tool import build_id, lines, symbol, unhex
 
 KILLS = 50  # of each test
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("kill"))
 
 
 def check(server):

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tool import ROOT, compile_c, lines, symbol, unhex
+from tool import ROOT, lines, symbol, unhex
 
 HEADERS = sorted(h for h in (ROOT / "include/unhex").glob("*.h") if h.name != "client.h")
 CLANG = shutil.which("clang-14") or "clang"
@@ -99,11 +99,6 @@ def build(prefix, source, out, compiler=("gcc", "-std=c11"), how=()):
 def start(prefix, program, *args):
     """The program's words; the shared library is where it was installed."""
     return run(program, *args, env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("inlined"))
 
 
 def expected(prog, address):

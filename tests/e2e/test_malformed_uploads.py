@@ -12,24 +12,12 @@ import struct
 
 import pytest
 
-from http_api import Api, listed, with_uuid
+from http_api import Api, listed
 from live import wait_for
-from tool import compile_c, symbol, unhex
+from tool import symbol, unhex
 
 SEED = int(os.environ.get("UNHEX_SEED", "0")) or random.randrange(1, 1 << 32)
 EXTREMES = (0, 1, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("malformed"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
 
 
 @pytest.fixture

@@ -21,14 +21,6 @@ from live import wait_for
 from tool import ROOT, UNHEX, build_id, compile_c, fails, unhex
 
 
-@pytest.fixture(scope="module")
-def gsym(tmp_path_factory):
-    prog = compile_c(tmp_path_factory.mktemp("operation"))
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
-
-
 @contextlib.contextmanager
 def serving(path, *options, **more):
     server = Server(path, options=options, **more).start()

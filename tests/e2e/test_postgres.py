@@ -21,12 +21,6 @@ SUITE = pathlib.Path(UNHEX).resolve().parents[1] / "tests/unit/test_store_postgr
 PROGRAM = "int named(int x) { return x * 3; }\nint main(int argc, char **argv) { (void)argv; return named(argc); }\n"
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as p:
-        yield p
-
-
 @pytest.fixture
 def place(postgres, request):
     return postgres.create("t" + str(abs(hash(request.node.name))))

@@ -7,23 +7,14 @@ import re
 import shutil
 import subprocess
 
-import pytest
-
 from conftest import Server
 from http_api import Api
 from postgres_server import Postgres
 from radosgw_server import Radosgw
 from test_store_migrate import is_named, upload
-from tool import compile_c, unhex
+from tool import unhex
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/operation.md"
-
-
-@pytest.fixture(scope="module")
-def gsym(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gsym")
-    assert unhex("extract", compile_c(folder), "-o", folder / "gsym").returncode == 0
-    return (folder / "gsym").read_bytes()
 
 
 def commands(section="### With an index in PostgreSQL"):

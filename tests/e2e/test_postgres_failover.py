@@ -6,16 +6,13 @@ import http.client
 import pathlib
 import re
 import threading
-import time
 import urllib.request
-
-import pytest
 
 from fleet import Fleet, seconds_until
 from http_api import Api, with_uuid
 from live import wait_for
 from postgres_server import Postgres
-from tool import compile_c, symbol, unhex
+from tool import symbol, unhex
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/operation.md"
 NAME = "unhex"
@@ -108,11 +105,6 @@ def reads(database):
 def lag_of(server):
     with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
         return float(re.search(r"^unhex_index_replica_lag_seconds (\S+)$", answer.read().decode(), re.M)[1])
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("failover"))
 
 
 def test_a_replica_takes_the_place_of_a_database_that_is_gone_and_nothing_is_lost(prog, tmp_path):

@@ -17,21 +17,9 @@ from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
 from power_cut import POLICIES, SYNC, Disk, Record
-from tool import UNHEX, build_id, compile_c, unhex
+from tool import UNHEX, build_id, unhex
 
 DAY = 24 * 60 * 60
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("power"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
 
 
 def uuid_of(n):

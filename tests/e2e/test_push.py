@@ -18,11 +18,6 @@ SLACK = 15  # seconds beyond a timeout, for a machine that has much else to do
 
 
 @pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("push"))
-
-
-@pytest.fixture(scope="module")
 def other(tmp_path_factory):
     return compile_c(tmp_path_factory.mktemp("push-other"), "other", flags=("-O1", "-g"))
 

@@ -2,9 +2,7 @@
 """unhex push of archives: packages, wheels, archives inside of archives, and hostile ones"""
 import gzip
 import io
-import json
 import lzma
-import os
 import pathlib
 import shutil
 import subprocess
@@ -15,11 +13,6 @@ import pytest
 
 import apple
 from tool import build_id, compile_c, lines, stripped, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="module")

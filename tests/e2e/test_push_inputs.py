@@ -18,11 +18,6 @@ int main(void) { write(1, "x", 1); for (int i = 0;; i += outer(i)) sleep(60); }
 """
 
 
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("inputs"))
-
-
 def push(server, *args, **more):
     result = server.unhex("push", "--json", *args, **more)
     return result.returncode, lines(result)

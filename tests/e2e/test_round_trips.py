@@ -9,7 +9,7 @@ import urllib.request
 
 from fleet import Fleet
 from http_api import with_uuid
-from test_fleet import gsym_of, index, postgres, prog  # noqa: F401  # pylint: disable=unused-import
+from test_fleet import gsym_of, index  # noqa: F401  # pylint: disable=unused-import
 
 MODULES, TIMES, IDLE_S = 40, 10, 3
 FILE = "/usr/lib/libsame.so"

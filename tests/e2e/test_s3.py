@@ -13,7 +13,6 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from postgres_server import Postgres
 from radosgw_server import Radosgw
 from s3_faults import FAULTS, FaultProxy
 from tool import UNHEX, build_id, unhex
@@ -26,12 +25,6 @@ PROGRAM = "int named(int x) { return x * %d; }\nint main(int argc, char **argv) 
 def store():
     with Radosgw() as r:
         yield r
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as p:
-        yield p
 
 
 def run(store, program, bucket, **more):

@@ -14,19 +14,7 @@ import pytest
 from conftest import Server
 from http_api import Api, with_uuid
 from live import wait_for
-from tool import build_id, compile_c, fails, symbol, unhex
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("server"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
+from tool import build_id, fails, symbol, unhex
 
 
 @pytest.fixture

@@ -17,21 +17,9 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import UNHEX, build_id, compile_c, unhex
+from tool import UNHEX, build_id
 
 LORIS = 1000
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("slow"))
-
-
-@pytest.fixture(scope="module")
-def gsym(prog):
-    out = prog.with_suffix(".gsym")
-    assert unhex("extract", prog, "-o", out).returncode == 0
-    return out.read_bytes()
 
 
 @pytest.fixture(autouse=True)

@@ -10,28 +10,12 @@ import sqlite3
 import subprocess
 import time
 
-import pytest
-
 from conftest import Server
 from http_api import Api, with_uuid
-from postgres_server import Postgres
 from radosgw_server import Radosgw
-from tool import UNHEX, compile_c, unhex
+from tool import UNHEX, unhex
 
 LEFT_OUT = {"nodes", "changes"}  # what only a server that runs needs
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as p:
-        yield p
-
-
-@pytest.fixture(scope="module")
-def gsym(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gsym")
-    assert unhex("extract", compile_c(folder), "-o", folder / "gsym").returncode == 0
-    return (folder / "gsym").read_bytes()
 
 
 def upload(server, gsym, numbers, **more):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stripped files still tell: stubs, bounds of functions, compressed symbols; by real ones."""
-import glob
 import os
 import re
 import shutil
@@ -8,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tool import ROOT, compile_c, lines, unhex
+from tool import lines, unhex
 
 # Programs and libraries that are on every machine that runs these tests.
 REAL = [p for p in ["/bin/ls", "/usr/bin/git", "/usr/bin/gdb", "/usr/bin/perl",
@@ -145,11 +144,6 @@ def test_functions_without_a_name_are_those_of_the_frames(path, tmp_path):
     covered = sorted((a, e) for a, (e, _) in mine.items())
     for at in fdes.keys() - mine.keys():  # all others lie in something that has a name
         assert any(a <= at < e for a, e in covered), hex(at)
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("stripped"))
 
 
 def with_debugdata(prog, folder):

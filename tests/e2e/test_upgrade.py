@@ -15,13 +15,12 @@ import pytest
 import big_gsym
 from fleet import Fleet, haproxy, seconds_until
 from http_api import with_uuid
-from postgres_server import Postgres
 from radosgw_server import Radosgw
 from test_fleet import gsym_of, name_of
 from test_fleet_packaging import status
 from test_elf_uploads import names
 from test_access import log_of
-from tool import ROOT, UNHEX, build_id, compile_c, symbol
+from tool import ROOT, UNHEX, build_id, symbol
 
 STEPS = sorted((ROOT / "store/schema/postgres").glob("*.sql"))
 FIRST = 11  # the first step that came after nodes could be of several versions
@@ -34,20 +33,9 @@ REPLACED_KEY = re.compile(r"ALTER TABLE (\w+) DROP CONSTRAINT (\w+);\s*"
                           r"(?=ALTER TABLE \1 ADD CONSTRAINT \2 PRIMARY KEY)", re.I)
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as p:
-        yield p
-
-
 @pytest.fixture
 def index(postgres, request):
     return postgres.create("u" + str(abs(hash(request.node.name))))
-
-
-@pytest.fixture(scope="module")
-def prog(tmp_path_factory):
-    return compile_c(tmp_path_factory.mktemp("upgrade"))
 
 
 def breaks(sql):
