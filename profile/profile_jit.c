@@ -76,14 +76,10 @@ enum ux_code ux_profile_jit_open(struct ux_profile_jit *j, struct ux_profile *p,
 static enum ux_code profile_jit_path(struct ux_profile *p, const struct ux_frame *f, uint32_t *ret,
 				     struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) char *path = NULL;
-	bool joined = f->dir && *f->dir;
-	const char *slash = joined && f->dir[strlen(f->dir) - 1] != '/' ? "/" : "";
-	if (asprintf(&path, "%s%s%s", joined ? f->dir : "", slash, f->base) < 0) {
-		path = NULL;
-		return ux_error_nomem(err);
-	}
-	return ux_profile_string(p, ux_bytes_cstr(path), ret, err);
+	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
+	ux_out_path(&path, ux_bytes_cstr(f->dir), ux_bytes_cstr(f->base));
+	UX_TRY(ux_out_status(&path, err));
+	return ux_profile_string(p, ux_out_bytes(&path), ret, err);
 }
 
 /* Adds the location of a frame. */

@@ -140,6 +140,14 @@ void ux_out_cstr(struct ux_out *out, const char *s)
 	ux_out_put(out, s, strlen(s));
 }
 
+void ux_out_path(struct ux_out *out, struct ux_bytes dir, struct ux_bytes base)
+{
+	ux_out_put(out, dir.data, dir.size);
+	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
+		ux_out_u8(out, '/');
+	ux_out_put(out, base.data, base.size);
+}
+
 void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
 {
 	char small[256];

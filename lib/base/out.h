@@ -141,6 +141,9 @@ ux_inline void ux_out_sleb(struct ux_out *out, int64_t v)
 void ux_out_cstr(struct ux_out *out, const char *s);
 void ux_out_fmt(struct ux_out *out, const char *fmt, ...) ux_printf(2, 3);
 
+/* Writes dir and base joined by one '/'. If dir is empty, writes only base. */
+void ux_out_path(struct ux_out *out, struct ux_bytes dir, struct ux_bytes base);
+
 /* Writes zero bytes until the size is a multiple of n (a power of two). */
 void ux_out_align(struct ux_out *out, size_t n);
 

@@ -73,9 +73,7 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	struct ux_source_wanted wanted = {.ns = ux_caller_of(req)->ns, .id = v->id};
 	struct ux_source s;
-	ux_out_put(&name, file->dir.data, file->dir.size);
-	ux_out_cstr(&name, file->dir.size > 0 ? "/" : "");
-	ux_out_put(&name, file->base.data, file->base.size);
+	ux_out_path(&name, file->dir, file->base);
 	UX_TRY(ux_out_status(&name, &req->err));
 	wanted.relative = name.size > 0 && name.data[0] != '/';
 	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &wanted.path, NULL);

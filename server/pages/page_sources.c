@@ -66,13 +66,11 @@ static enum ux_code page_sources_read_gsym(struct source_folder *f, const struct
 		if (!ux_gsym_file(&g, i, &dir, &base))
 			continue;
 		ux_out_reset(&name);
-		ux_out_cstr(&name, dir);
-		ux_out_cstr(&name, dir[0] != '\0' ? "/" : "");
-		ux_out_cstr(&name, base);
+		ux_out_path(&name, ux_bytes_cstr(dir), ux_bytes_cstr(base));
 		UX_TRY(ux_request_work_charge(&f->work, FILE_COST + name.size, &req->err));
 		UX_TRY(ux_out_status(&name, &req->err));
 		enum ux_code code =
-			ux_path_of_source(ux_bytes(name.data, name.size), &req->arena, &path, NULL);
+			ux_path_of_source(ux_out_bytes(&name), &req->arena, &path, NULL);
 		if (code == UX_EINVAL)
 			continue;
 		if (code != UX_OK)

@@ -64,11 +64,8 @@ static enum ux_code naming_collect(struct naming *n, struct ux_error *err)
 static enum ux_code naming_put_file(struct naming *n, const struct ux_frame_text *f, uint32_t *ret,
 				    struct ux_error *err)
 {
-	bool slash = f->dir.size > 0 && f->dir.data[f->dir.size - 1] != '/';
 	ux_out_reset(&n->path);
-	ux_out_put(&n->path, f->dir.data, f->dir.size);
-	ux_out_cstr(&n->path, slash ? "/" : "");
-	ux_out_put(&n->path, f->base.data, f->base.size);
+	ux_out_path(&n->path, f->dir, f->base);
 	UX_TRY(ux_out_status(&n->path, err));
 	return ux_profile_string(n->profile, ux_out_bytes(&n->path), ret, err);
 }

@@ -81,9 +81,7 @@ static enum ux_code naming_add_gsym(struct source_naming *n, struct ux_bytes fil
 		if (!ux_gsym_file(&g, i, &dir, &base))
 			continue;
 		ux_out_reset(&name);
-		ux_out_cstr(&name, dir);
-		ux_out_cstr(&name, dir[0] != '\0' ? "/" : "");
-		ux_out_cstr(&name, base);
+		ux_out_path(&name, ux_bytes_cstr(dir), ux_bytes_cstr(base));
 		UX_TRY(ux_out_status(&name, n->err));
 		UX_TRY(naming_add_name(n, ux_out_bytes(&name)));
 	}

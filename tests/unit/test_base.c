@@ -559,6 +559,19 @@ static void text_is_printable_without_controls_and_malformed_bytes(void **state)
 	assert_false(ux_utf8_is_printable(UX_STR("\x7f")));
 }
 
+static void paths_are_joined_by_one_slash(void **state)
+{
+	(void)state;
+	static const char *const paths[][3] = {
+		{"/a/b", "c", "/a/b/c"}, {"/", "c", "/c"}, {"a/", "c", "a/c"}, {"", "c", "c"}};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	for (size_t i = 0; i < ux_countof(paths); i++) {
+		ux_out_reset(&out);
+		ux_out_path(&out, ux_bytes_cstr(paths[i][0]), ux_bytes_cstr(paths[i][1]));
+		assert_true(ux_bytes_eq(ux_out_bytes(&out), ux_bytes_cstr(paths[i][2])));
+	}
+}
+
 static void the_clocks_agree_on_what_time_it_is(void **state)
 {
 	(void)state;
@@ -811,6 +824,7 @@ int main(void)
 		UX_TEST(only_the_well_formed_is_utf8),
 		UX_TEST(what_is_not_utf8_is_taken_as_one_replacement),
 		UX_TEST(text_is_printable_without_controls_and_malformed_bytes),
+		UX_TEST(paths_are_joined_by_one_slash),
 		UX_TEST(the_clocks_agree_on_what_time_it_is),
 		UX_TEST(new_file_appears_whole_or_not_at_all),
 		UX_TEST(only_regular_files_are_replaced),
