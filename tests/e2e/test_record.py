@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from interpreters import cpu_time
 from live import wait_for
 from tool import UNHEX, fails, unhex
 
@@ -296,13 +297,24 @@ def test_everything_is_recorded_with_the_kernel(program, tmp_path):
     assert total(stacks) == recorded(r.stderr)
 
 
+def wait_until_recorded(pid, folder):
+    """The recording has begun, and the process ran for 30 samples since."""
+    wait_for(lambda: any(p.stat().st_size > 2000 for p in folder.iterdir()))
+    until = cpu_time(pid) + 0.3
+    wait_for(lambda: cpu_time(pid) >= until)
+
+
+def child_of(pid):
+    return wait_for(lambda: [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()])[0]
+
+
 @pytest.mark.parametrize("how", ["", "t"])
 def test_a_recording_ends_with_its_process_though_nothing_waits_for_that(program, tmp_path, how):
     out = tmp_path / "out.data"
     with subprocess.Popen([program, "60", how], stdout=subprocess.DEVNULL) as target:
         with subprocess.Popen([UNHEX, "record", "-p", str(target.pid), "-o", out], stderr=subprocess.PIPE,
                               text=True) as recorder:
-            wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+            wait_until_recorded(target.pid, tmp_path)
             os.kill(target.pid, signal.SIGKILL)
             _, stderr = recorder.communicate(timeout=60)
     assert recorder.returncode == 0 and recorded(stderr) > 0, stderr
@@ -314,7 +326,7 @@ def test_ctrl_c_ends_a_recording_of_a_process_and_keeps_it(program, tmp_path):
         with subprocess.Popen([UNHEX, "record", "-p", str(target.pid), "-o", out], stderr=subprocess.PIPE,
                               text=True) as recorder:
             try:
-                wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+                wait_until_recorded(target.pid, tmp_path)
                 recorder.send_signal(signal.SIGINT)
                 _, stderr = recorder.communicate(timeout=60)
             finally:
@@ -327,7 +339,7 @@ def test_a_signal_is_passed_on_to_the_command_and_the_recording_kept(program, tm
     out = tmp_path / "out.data"
     with subprocess.Popen([UNHEX, "record", "-o", out, "--", program, "60"], stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as recorder:
-        wait_for(lambda: any(p.stat().st_size > 2000 for p in tmp_path.iterdir()))
+        wait_until_recorded(child_of(recorder.pid), tmp_path)
         recorder.send_signal(signal.SIGTERM)
         _, stderr = recorder.communicate(timeout=60)
     assert recorder.returncode == 128 + signal.SIGTERM, stderr
@@ -336,7 +348,7 @@ def test_a_signal_is_passed_on_to_the_command_and_the_recording_kept(program, tm
 
 def test_after_its_duration_the_command_is_ended(program, tmp_path):
     out = tmp_path / "out.data"
-    r = unhex("record", "--duration", "300ms", "-o", out, "--", program, "60")
+    r = unhex("record", "--duration", "2s", "-o", out, "--", program, "60")
     assert r.returncode == 0, r.stderr
     assert subprocess.run(["pgrep", "-f", f"^{program} 60$"], capture_output=True).returncode == 1
     assert total(folded(out), "hot_leaf") > 0
