@@ -13,7 +13,7 @@ enum {
 	MEMBERS = UX_SANDBOX_FILES + UX_SANDBOX_GSYM,
 };
 
-/* Members are written to a file, and the parent is told of each. */
+/* Members are written to a file, and each is reported to the parent. */
 struct stream_task {
 	struct ux_sandbox_member current;
 	uint64_t ahead;         /* bytes that the parent has not dealt with... */

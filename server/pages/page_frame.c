@@ -71,21 +71,22 @@ static enum ux_code frame_file_open(struct frame_view *v, struct frame_file *fil
 	struct ux_request *req = v->req;
 	struct ux_server *server = ux_server_of(req);
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
-	struct ux_source_wanted wanted = {.ns = ux_caller_of(req)->ns, .id = v->id};
+	struct ux_source_request request = {.ns = ux_caller_of(req)->ns, .id = v->id};
 	struct ux_source s;
 	ux_out_path(&name, file->dir, file->base);
 	UX_TRY(ux_out_status(&name, &req->err));
-	wanted.relative = name.size > 0 && name.data[0] != '/';
-	enum ux_code code = ux_path_of_source(ux_out_bytes(&name), &req->arena, &wanted.path, NULL);
+	request.relative = name.size > 0 && name.data[0] != '/';
+	enum ux_code code =
+		ux_path_of_source(ux_out_bytes(&name), &req->arena, &request.path, NULL);
 	if (code == UX_OK)
-		code = ux_source_lookup(server->store, &wanted, &req->arena, &s, NULL);
+		code = ux_source_lookup(server->store, &request, &req->arena, &s, NULL);
 	if (code == UX_ENOTFOUND && !v->looked) {
 		v->looked = true;
 		v->package_state =
-			ux_source_package_state(server, &wanted, &req->arena, &v->package);
+			ux_source_package_state(server, &request, &req->arena, &v->package);
 		/* between both looks its files may have come */
 		if (v->package && v->package_state == UX_SOURCE_PACKAGE_NONE)
-			code = ux_source_lookup(server->store, &wanted, &req->arena, &s, NULL);
+			code = ux_source_lookup(server->store, &request, &req->arena, &s, NULL);
 	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(&req->err);

@@ -318,10 +318,10 @@ enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_respo
 	UX_TRY(debuginfod_some(req, &m, &id));
 	if (ux_path_of_source(req->params[1], &req->arena, &path, NULL) != UX_OK)
 		return debuginfod_not_found(req);
-	const struct ux_source_wanted wanted = {
+	const struct ux_source_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .path = path};
 	enum ux_code code =
-		ux_source_lookup(ux_server_of(req)->store, &wanted, &req->arena, &s, NULL);
+		ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, &s, NULL);
 	if (code == UX_ENOTFOUND)
 		return debuginfod_fetched_source(req, res, id, path);
 	UX_TRY(code);

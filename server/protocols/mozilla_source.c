@@ -86,10 +86,10 @@ static enum ux_code source_check(struct ux_request *req, const struct source_req
 static enum ux_code source_find_source(struct ux_request *req, const struct source_request *q,
 				       struct ux_source *ret)
 {
-	struct ux_source_wanted wanted = {
+	struct ux_source_request request = {
 		.ns = ux_caller_of(req)->ns, .id = q->id, .relative = q->file[0] != '/'};
-	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &wanted.path, &req->err));
-	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &wanted, &req->arena, ret, &req->err));
+	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &request.path, &req->err));
+	UX_TRY(ux_source_lookup(ux_server_of(req)->store, &request, &req->arena, ret, &req->err));
 	if (ret->size > SOURCE_MOST)
 		return ux_error_set(&req->err, UX_ELIMIT, "the file has %" PRIu64 " bytes",
 				    ret->size);

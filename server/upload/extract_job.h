@@ -61,13 +61,13 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
  * Unpacks a candidate of kind sources in a confined child (sandbox.h) and adds its files to the
  * index: one blob contains all of them, with a row for each. Repeating it changes nothing. Of one
  * of Debian's source packages a file also gets the name that the module's symbols have for it, and
- * that of `wanted`, a canonical path or NULL, where these are found. m: the module; NULL: unknown.
- * limits->output is replaced; scratch and program are as in struct ux_extractor_options. Codes:
- * those of ux_sandbox_unpack(); if os_errno is set, the failure was caused by this machine.
+ * that of `requested`, a canonical path or NULL, where these are found. m: the module; NULL:
+ * unknown. limits->output is replaced; scratch and program are as in struct ux_extractor_options.
+ * Codes: those of ux_sandbox_unpack(); if os_errno is set, the failure was caused by this machine.
  * UX_ENOTFOUND: the candidate has been removed.
  */
 enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
-			      const struct ux_module *m, const char *wanted,
+			      const struct ux_module *m, const char *requested,
 			      struct ux_sandbox_limits limits, const char *program, int scratch,
 			      struct ux_error *err) ux_must;
 

@@ -93,12 +93,12 @@ static enum ux_code naming_add_gsym(struct source_naming *n, struct ux_bytes fil
  * own names alone.
  */
 static enum ux_code naming_add_names(struct source_naming *n, struct ux_store *s,
-				     const struct ux_module *m, const char *wanted)
+				     const struct ux_module *m, const char *requested)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	const struct ux_candidate *c = m ? ux_module_best(m, UX_KIND_GSYM) : NULL;
-	if (wanted)
-		UX_TRY(naming_add_name(n, ux_bytes_cstr(wanted)));
+	if (requested)
+		UX_TRY(naming_add_name(n, ux_bytes_cstr(requested)));
 	if (!c || ux_blobs_map(s->blobs, &c->blob, c->size, &file, NULL) != UX_OK)
 		return UX_OK;
 	return naming_add_gsym(n, file.bytes);
@@ -122,7 +122,7 @@ static void naming_sort(struct source_naming *n)
 }
 
 enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
-			      const struct ux_module *m, const char *wanted,
+			      const struct ux_module *m, const char *requested,
 			      struct ux_sandbox_limits limits, const char *program, int scratch,
 			      struct ux_error *err)
 {
@@ -145,7 +145,7 @@ enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
 	if (code == UX_OK && ux_debian_source_root(c->file_name, root)) {
 		code = ux_source_tree_make(files, n, root, &arena, &naming.tree, err);
 		if (code == UX_OK)
-			code = naming_add_names(&naming, s, m, wanted);
+			code = naming_add_names(&naming, s, m, requested);
 		if (code == UX_OK)
 			naming_sort(&naming);
 	}

@@ -263,9 +263,9 @@ static enum ux_code package_keep_sources(struct package_arrival *a, struct ux_er
 	UX_TRY(o->arrived(o->ctx, &arrived, err));
 	a->kept.size = a->from->bytes.size;
 	/* one that symbols have as a relative path was named so when it was unpacked */
-	const struct ux_source_wanted wanted = {
+	const struct ux_source_request request = {
 		.ns = fetch->ns, .id = fetch->id, .path = fetch->source};
-	enum ux_code code = ux_source_lookup(a->f->store, &wanted, &arena, &found, NULL);
+	enum ux_code code = ux_source_lookup(a->f->store, &request, &arena, &found, NULL);
 	if (code == UX_ENOTFOUND)
 		return ux_error_set(err, UX_ENOTFOUND, "its source package %.80s has no such file",
 				    a->from->package->package.name);

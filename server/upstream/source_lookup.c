@@ -7,7 +7,7 @@
 #include "source_names.h"
 
 /* Tries the path, and those that it ends with, below the folder of a source package. */
-static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_wanted *w,
+static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_request *r,
 				 const char *root, const char *name, struct ux_arena *arena,
 				 struct ux_source *ret, struct ux_error *err)
 {
@@ -20,38 +20,38 @@ static enum ux_code lookup_below(struct ux_store *s, const struct ux_source_want
 		/* the last component alone is the name of many files */
 		if (n < 0 || n >= (int)sizeof(path) || (!next && !whole))
 			break;
-		code = ix->sources.find(ix, w->ns, w->id, path, arena, ret, err);
+		code = ix->sources.find(ix, r->ns, r->id, path, arena, ret, err);
 		name = next;
 	}
 	return code;
 }
 
-enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted *w,
+enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request *r,
 			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)
 {
 	struct ux_index *ix = s->index;
 	struct ux_module m;
 	char root[UX_DEBIAN_SOURCE_NAME];
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ix->sources.find(ix, w->ns, w->id, w->path, arena, ret, &why);
-	const char *name = w->relative ? w->path : ux_source_name_of(w->path);
+	enum ux_code code = ix->sources.find(ix, r->ns, r->id, r->path, arena, ret, &why);
+	const char *name = r->relative ? r->path : ux_source_name_of(r->path);
 	if (code == UX_ENOTFOUND && name &&
-	    ix->modules.find(ix, w->ns, w->id, arena, &m, NULL) == UX_OK)
+	    ix->modules.find(ix, r->ns, r->id, arena, &m, NULL) == UX_OK)
 		for (size_t i = 0; i < m.n_candidates && code == UX_ENOTFOUND; i++)
 			if (m.candidates[i].kind == UX_KIND_SOURCES &&
 			    ux_debian_source_root(m.candidates[i].file_name, root))
-				code = lookup_below(s, w, root, name, arena, ret, NULL);
+				code = lookup_below(s, r, root, name, arena, ret, NULL);
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;
 }
 
 /* Has the module sources that were received and are not unpacked yet? */
-static bool source_is_unpacked_now(struct ux_index *ix, const struct ux_source_wanted *w,
+static bool source_is_unpacked_now(struct ux_index *ix, const struct ux_source_request *r,
 				   struct ux_arena *arena)
 {
 	struct ux_module m;
-	if (ix->modules.find(ix, w->ns, w->id, arena, &m, NULL) != UX_OK)
+	if (ix->modules.find(ix, r->ns, r->id, arena, &m, NULL) != UX_OK)
 		return false;
 	for (size_t i = 0; i < m.n_candidates; i++)
 		if (m.candidates[i].kind == UX_KIND_SOURCES &&
@@ -61,19 +61,19 @@ static bool source_is_unpacked_now(struct ux_index *ix, const struct ux_source_w
 }
 
 enum ux_source_package_state ux_source_package_state(struct ux_server *s,
-						     const struct ux_source_wanted *w,
+						     const struct ux_source_request *r,
 						     struct ux_arena *arena,
 						     const char **ret_package)
 {
 	struct ux_index *ix = s->store->index;
 	struct ux_package_jobs jobs = {0};
 	const struct ux_fetch_request request = {
-		.ns = w->ns, .id = w->id, .want = UX_FETCH_SOURCE, .source = w->path};
-	if (!s->fetcher || ix->packages.sources(ix, w->ns, w->id, 1, arena, &jobs, NULL) != UX_OK ||
+		.ns = r->ns, .id = r->id, .want = UX_FETCH_SOURCE, .source = r->path};
+	if (!s->fetcher || ix->packages.sources(ix, r->ns, r->id, 1, arena, &jobs, NULL) != UX_OK ||
 	    jobs.n == 0)
 		return UX_SOURCE_PACKAGE_NONE;
 	*ret_package = jobs.items[0].package.name;
-	if (source_is_unpacked_now(ix, w, arena))
+	if (source_is_unpacked_now(ix, r, arena))
 		return UX_SOURCE_PACKAGE_UNPACKED;
 	enum ux_fetching state = ux_fetcher_begin(s->fetcher, &request, NULL);
 	return state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING

@@ -87,7 +87,7 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out);
 
 /* A source file that is looked for. */
-struct ux_source_wanted {
+struct ux_source_request {
 	const char *ns, *id; /* of the module */
 	const char *path;    /* canonical */
 	bool relative;       /* the symbols have it relative to an unknown folder */
@@ -97,7 +97,7 @@ struct ux_source_wanted {
  * Finds a source file of a module: under its path, or where a source package of Debian's was
  * unpacked, under the end of it. UX_ENOTFOUND; codes of the index.
  */
-enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_wanted *w,
+enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request *r,
 			      struct ux_arena *arena, struct ux_source *ret, struct ux_error *err)
 	ux_must;
 
@@ -113,7 +113,7 @@ enum ux_source_package_state {
  * received yet. *ret_package is its name, of the arena; it is left as it is where none is known.
  */
 enum ux_source_package_state ux_source_package_state(struct ux_server *s,
-						     const struct ux_source_wanted *w,
+						     const struct ux_source_request *r,
 						     struct ux_arena *arena,
 						     const char **ret_package) ux_must;
 
