@@ -37,6 +37,7 @@ enum {
 	UX_DB_STATEMENTS_MOST = 1024
 };
 
+struct ux_checkpointer;
 struct ux_id_filter;
 struct ux_readers;
 struct ux_room;
@@ -68,6 +69,7 @@ struct ux_db {
 	bool given_up;
 	bool lazy; /* commits do not wait for the disk: ux_tx_begin_lazy() */
 	struct ux_db_log log;
+	struct ux_checkpointer *checkpointer; /* the engine's; NULL: commits copy the log */
 	/* time of the monotonic clock at which a statement is interrupted; 0: never */
 	int64_t deadline_ns;
 	uint32_t limit_ms;          /* the same as a duration, for the message */
@@ -212,6 +214,11 @@ enum ux_code ux_tx_begin_in(struct ux_tx *tx, struct ux_db *db, enum ux_tx_scope
 			    struct ux_error *err) ux_must;
 /* Waits until a commit is on the disk. Threads that wait at one time share one sync. Any thread. */
 enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err) ux_must;
+/*
+ * From now on no commit waits while pages of the log are copied into the database. Call it before
+ * other threads use the connection.
+ */
+enum ux_code ux_db_checkpoint_aside(struct ux_db *db, struct ux_error *err) ux_must;
 /* The last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
 uint64_t ux_db_committed(struct ux_db *db);
 uint64_t ux_db_promised(struct ux_db *db);

@@ -28,6 +28,8 @@ struct ux_db_engine {
 	bool remote; /* each statement is a round trip to a server */
 	/* Makes all commits so far durable. */
 	enum ux_code (*sync)(struct ux_db *db, struct ux_error *err);
+	/* ux_db_checkpoint_aside(). NULL: the database does so by itself. */
+	enum ux_code (*checkpoint_aside)(struct ux_db *db, struct ux_error *err);
 
 	enum ux_code (*begin)(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
 			      struct ux_error *err);

@@ -80,9 +80,8 @@ static enum ux_code index_add_ids(struct ux_db *db, struct ux_id_filter *f)
 	return UX_OK;
 }
 
-void ux_index_own(struct ux_index *ix)
+static void index_make_filter(struct ux_index_sql *s)
 {
-	struct ux_index_sql *s = ux_index_sql_of(ix);
 	uint64_t n = 0;
 	if (index_count_ids(&s->writer, &n) != UX_OK)
 		return;
@@ -92,6 +91,14 @@ void ux_index_own(struct ux_index *ix)
 		return;
 	}
 	s->filter = s->writer.filter = f;
+}
+
+void ux_index_own(struct ux_index *ix)
+{
+	struct ux_index_sql *s = ux_index_sql_of(ix);
+	index_make_filter(s);
+	/* Without, commits wait for it now and then. */
+	(void)!ux_db_checkpoint_aside(&s->writer, NULL);
 }
 
 enum ux_code ux_index_read_from(struct ux_index *ix, const char *url, struct ux_error *err)

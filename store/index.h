@@ -16,6 +16,7 @@
 #include "index_packages.h"
 #include "index_profiles.h"
 #include "provenance.h"
+#include "stage_times.h"
 #include "unhex/quality.h"
 
 /* --- modules, their IDs and candidates -------------------------------------------------------- */
@@ -827,6 +828,7 @@ struct ux_index {
 	struct ux_index_profiles profiles;
 	struct ux_index_packages packages;
 	struct ux_index_nodes nodes;
+	struct ux_stage_times *stages; /* of uploads; borrowed; NULL: they are not counted */
 
 	/* Reads a number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,
@@ -862,8 +864,9 @@ enum ux_code ux_index_open(struct ux_index **ret, const char *path, struct ux_er
 
 /*
  * Declares that no other process adds modules to the index until it is closed. Then a filter of its
- * IDs rejects unknown IDs without a query. Call it before other threads use the index. If there is
- * no memory for the filter, queries are made as before.
+ * IDs rejects unknown IDs without a query, and the log of an index in a file is copied into it by a
+ * thread of its own. Call it before other threads use the index. If there is no memory for these,
+ * queries are made as before, and so are commits.
  */
 void ux_index_own(struct ux_index *ix);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SQLite database of an index. This is the only file that uses SQLite. */
+/* The SQLite database of an index. */
 #include "db_engine.h"
 
 #include "clock.h"
 #include "glob.h"
 #include "out.h"
 #include "room.h"
+#include "sqlite_checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,18 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
+	enum {
 	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
 	BUSY_STEP_MS = 2,
 	DEADLINE_STEPS = 1000, /* steps of a statement between two looks at its deadline */
 	GLOB_ARGUMENTS = 2,
+	/*
+	 * Pages in the log before they are copied into the database, 16 MiB. A page that several
+	 * transactions changed is copied once.
+	 */
+	LOG_PAGES = 4096,
 };
-
-/*
- * Pages in the log before they are copied into the database, 16 MiB. A page that several
- * transactions changed is copied once.
- */
-#define LOG_PAGES "4096"
 
 /* The first bytes of the file are mapped by readers, as many as SQLite allows: 2 GiB less 64 KiB.
  */
@@ -149,11 +149,11 @@ static enum ux_code sqlite_open(struct ux_db *db, const char *path, bool reader,
 		return sqlite ? sqlite_fail(db, err) : ux_error_nomem(err);
 	sqlite3_extended_result_codes(sqlite, 1);
 	sqlite3_busy_handler(sqlite, sqlite_wait_busy, db);
+	sqlite3_wal_autocheckpoint(sqlite, LOG_PAGES);
 	/* FULL: in WAL mode a commit is on the disk before it is acknowledged. */
 	UX_TRY(sqlite_exec(db,
 			   "PRAGMA journal_mode = WAL;"
 			   "PRAGMA synchronous = FULL;"
-			   "PRAGMA wal_autocheckpoint = " LOG_PAGES ";"
 			   "PRAGMA foreign_keys = ON;"
 			   "PRAGMA temp_store = MEMORY;"
 			   "PRAGMA trusted_schema = OFF;",
@@ -161,8 +161,14 @@ static enum ux_code sqlite_open(struct ux_db *db, const char *path, bool reader,
 	return reader ? sqlite_open_reader(db, err) : UX_OK;
 }
 
+static enum ux_code sqlite_checkpoint_aside(struct ux_db *db, struct ux_error *err)
+{
+	return ux_checkpointer_open(&db->checkpointer, db, LOG_PAGES, err);
+}
+
 static void sqlite_close(struct ux_db *db)
 {
+	ux_checkpointer_close(ux_take(&db->checkpointer));
 	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
 		sqlite3_finalize(db->prepared[i].handle);
 	sqlite3_close(sqlite_of(db));
@@ -527,6 +533,7 @@ const struct ux_db_engine ux_sqlite_engine = {
 	.verify = sqlite_verify,
 	.fail = sqlite_fail,
 	.sync = sqlite_sync_log,
+	.checkpoint_aside = sqlite_checkpoint_aside,
 	.begin = sqlite_begin,
 	.commit = sqlite_commit,
 	.commit_waits = true,

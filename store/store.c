@@ -285,6 +285,8 @@ enum ux_code ux_store_open_at(struct ux_store *s, const struct ux_store_place *p
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
 		code = store_check_migrated(s, err);
+	if (code == UX_OK)
+		s->index->stages = &s->stages;
 	if (code == UX_OK && !place->index)
 		ux_index_own(s->index); /* the lock excludes other writers of modules */
 	if (code == UX_OK)

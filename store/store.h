@@ -7,6 +7,7 @@
 #include "fleet.h"
 #include "index.h"
 #include "room.h"
+#include "stage_times.h"
 
 #include <pthread.h>
 
@@ -145,6 +146,7 @@ struct ux_store {
 	struct ux_last_use query_use;
 	struct ux_last_use key_use;
 	struct ux_room room; /* on the disk */
+	struct ux_stage_times stages;
 	/* of ux_store_collect(): the garbage up to this number... */
 	int64_t collect_upto;
 	int64_t collect_s; /* ...is removed at this second of the monotonic clock */

@@ -15,7 +15,8 @@ struct commit {
 	struct ux_blob_part *own; /* a part written by this file, not by a client */
 	char uid[UX_UPLOAD_UID_SIZE];
 	bool locked;
-	bool durable; /* the blob has been committed */
+	bool durable;                /* the blob has been committed */
+	struct ux_stage_clock clock; /* of uploads */
 };
 
 static void commit_end(struct commit *c)
@@ -61,10 +62,12 @@ static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, st
 {
 	if (part)
 		UX_TRY(c->store->blobs->part_sync(part, c->hash, err));
+	ux_stage_end(&c->clock, UX_STAGE_BLOB_SYNC);
 	pthread_rwlock_rdlock(&c->store->commit_lock);
 	c->locked = true;
 	if (part)
 		UX_TRY(c->store->blobs->part_commit(part, c->hash, err));
+	ux_stage_end(&c->clock, UX_STAGE_BLOB_NAME);
 	c->durable = true;
 	return UX_OK;
 }
@@ -194,7 +197,8 @@ enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *par
 {
 	enum ux_code code = UX_OK;
 	{
-		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &up->hash};
+		ux_cleanup(commit_end) struct commit c = {
+			.store = s, .hash = &up->hash, .clock = ux_stage_begin(&s->stages)};
 		UX_TRY(commit_begin_row(&c, part, err));
 		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
 		code = commit_confirm(&c, code, err);

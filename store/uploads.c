@@ -90,6 +90,7 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 	struct ux_db *db = ux_index_writer(ix);
 	if (up->n_ids == 0 || up->n_ids > UX_INDEX_IDS_MOST || up->size > INT64_MAX)
 		return ux_error_set(err, UX_EINVAL, "an upload has 1 to %d IDs", UX_INDEX_IDS_MOST);
+	struct ux_stage_clock clock = ux_stage_begin(ix->stages);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	/* After a power cut, an upload that is not finished is announced again. */
@@ -105,7 +106,9 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 		ux_stmt_bind_text(&st, ":id", up->ids[i]);
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}
-	return ux_tx_commit(&tx, err);
+	UX_TRY(ux_tx_commit(&tx, err));
+	ux_stage_end(&clock, UX_STAGE_ANNOUNCE);
+	return UX_OK;
 }
 
 static enum ux_upload_state upload_state_of(int64_t v)
@@ -372,20 +375,23 @@ static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up
 
 static enum ux_code upload_write_finish(struct ux_index *ix, const struct ux_upload *up,
 					const struct ux_candidate *cand, const struct ux_who *who,
-					ux_time now, struct ux_add_result *ret,
-					uint64_t *ret_commit, struct ux_error *err)
+					ux_time now, struct ux_stage_clock *clock,
+					struct ux_add_result *ret, uint64_t *ret_commit,
+					struct ux_error *err)
 {
 	struct ux_db *db = ux_index_writer(ix);
 	const struct ux_arrival what = {up->ns, up->ids, up->n_ids, up->force};
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_lazy(&tx, db, err));
+	ux_stage_end(clock, UX_STAGE_INDEX_WAIT);
 	UX_TRY(ux_candidate_row_add(db, &what, cand, now, ret, err));
 	UX_TRY(upload_end_with(db, up, cand, ret, now, err));
 	if (ret->add == UX_ADD_NEW)
 		UX_TRY(ux_audit_write(db, who, now, up->ns, "upload", up->ids[0],
 				      ux_kind_name(cand->kind), ret->module, err));
 	UX_TRY(ux_tx_promise(&tx, err));
+	ux_stage_end(clock, UX_STAGE_INDEX_WRITE);
 	*ret_commit = tx.number;
 	return UX_OK;
 }
@@ -397,8 +403,10 @@ static enum ux_code upload_finish(struct ux_index *ix, const struct ux_upload *u
 {
 	struct ux_add_result r;
 	uint64_t commit = 0;
-	UX_TRY(upload_write_finish(ix, up, cand, who, now, &r, &commit, err));
+	struct ux_stage_clock clock = ux_stage_begin(ix->stages);
+	UX_TRY(upload_write_finish(ix, up, cand, who, now, &clock, &r, &commit, err));
 	UX_TRY(ux_db_sync(ux_index_writer(ix), commit, err));
+	ux_stage_end(&clock, UX_STAGE_INDEX_SYNC);
 	*ret = r;
 	return UX_OK;
 }

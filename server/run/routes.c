@@ -328,6 +328,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		ux_forwarder_metrics(s->forwarder, &req->out);
 	metrics_put_index(req);
 	ux_node_metrics(s, &req->out);
+	ux_upload_metrics(s, &req->out);
 	metrics_put_disk(req);
 	ux_bucket_metrics(s->store->blobs, &req->out);
 	metrics_put_crawl(s, &req->out);

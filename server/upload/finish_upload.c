@@ -20,6 +20,7 @@ struct finish {
 	struct ux_upload up;
 	struct ux_blob_part *part;
 	struct ux_mapping mapping;
+	struct ux_stage_clock clock;
 };
 
 static void finish_deinit(struct finish *f)
@@ -95,6 +96,7 @@ static enum ux_code finish_commit(struct finish *f)
 	enum ux_code code = finish_check_kind(f, &c);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : finish_give_up(f, code);
+	ux_stage_end(&f->clock, UX_STAGE_CHECK);
 	code = ux_store_commit_upload(f->server->store, f->part, &f->up, &c, &f->what->who, &result,
 				      &f->out->err);
 	if (code == UX_ELIMIT)
@@ -113,6 +115,7 @@ static enum ux_code finish_run(struct finish *f)
 			      &size, &f->out->word, &f->out->err));
 	if (!f->part) /* it has ended meanwhile */
 		return UX_OK;
+	ux_stage_end(&f->clock, UX_STAGE_READ);
 	UX_TRY(finish_check_bytes(f, size));
 	return finish_commit(f);
 }
@@ -123,5 +126,10 @@ void ux_finish_upload(void *ctx, const struct ux_finish_request *what,
 	ux_cleanup(finish_deinit) struct finish f = {.server = ctx, .what = what, .out = ret};
 	*ret = (struct ux_finish_outcome){.err = UX_ERROR_INIT};
 	ux_arena_init(&f.arena, ARENA_MOST);
+	f.clock = ux_stage_begin(&f.server->store->stages);
+	if (what->queued_ns != 0) {
+		f.clock.begun_ns = what->queued_ns;
+		ux_stage_end(&f.clock, UX_STAGE_QUEUE);
+	}
 	ret->code = finish_run(&f);
 }

@@ -2,6 +2,8 @@
 /* The queue of uploads that are to be finished, and its threads. */
 #include "finisher.h"
 
+#include "clock.h"
+
 #include <pthread.h>
 
 enum {
@@ -15,6 +17,7 @@ struct entry {
 	char *key_id;
 	char *from;
 	uint64_t size;
+	int64_t queued_ns;
 	bool running;
 	struct ux_finish_waiter *waiters;
 };
@@ -56,6 +59,7 @@ static struct entry *entry_make(const struct ux_finish_request *what)
 	e->key_id = strdup(what->who.key_id);
 	e->from = strdup(what->who.from);
 	e->size = what->size;
+	e->queued_ns = ux_clock_ns();
 	if (e->ns && e->uid && e->key_id && e->from)
 		return e;
 	entry_free(e);
@@ -112,7 +116,8 @@ static void finisher_run(struct ux_finisher *f, struct entry *e)
 	const struct ux_finish_request what = {.ns = e->ns,
 					       .uid = e->uid,
 					       .size = e->size,
-					       .who = {.key_id = e->key_id, .from = e->from}};
+					       .who = {.key_id = e->key_id, .from = e->from},
+					       .queued_ns = e->queued_ns};
 	char *ns = strdup(e->ns);
 	free(f->last_ns);
 	f->last_ns = ns;

@@ -14,6 +14,7 @@ struct ux_finish_request {
 	const char *uid;
 	uint64_t size; /* as announced */
 	struct ux_who who;
+	int64_t queued_ns; /* of the monotonic clock; 0: it was not queued */
 };
 
 /* How it went. After UX_OK the upload has ended, and its row has the result. */

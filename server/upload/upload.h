@@ -88,6 +88,9 @@ void ux_query_request_deinit(struct ux_query_request *q);
 enum ux_code ux_query_request_next(struct ux_query_request *q, struct ux_arena *arena,
 				   struct ux_query *ret, struct ux_error *err) ux_must;
 
+/* Writes how long the stages of uploads took, in the format of Prometheus. */
+void ux_upload_metrics(struct ux_server *s, struct ux_out *out);
+
 /* --- routes ----------------------------------------------------------------------------------- */
 
 /* POST /v1/query; /v1/uploads, /v1/uploads/{uid} and /v1/uploads/{uid}/finish. */

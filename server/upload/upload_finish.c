@@ -65,12 +65,16 @@ static enum ux_code finish_code_of(const char *word)
 static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
 					const struct ux_upload *up)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	UX_TRY(ix->sync(ix, UX_SYNC_PROMISED, &req->err));
+	struct ux_store *s = ux_server_of(req)->store;
+	struct ux_stage_clock clock = ux_stage_begin(&s->stages);
+	UX_TRY(s->index->sync(s->index, UX_SYNC_PROMISED, &req->err));
 	if (up->state == UX_UPLOAD_PENDING)
 		res->status = 202;
-	if (up->state == UX_UPLOAD_DONE || up->state == UX_UPLOAD_PENDING)
-		return finish_answer_done(req, res, up);
+	if (up->state == UX_UPLOAD_DONE || up->state == UX_UPLOAD_PENDING) {
+		UX_TRY(finish_answer_done(req, res, up));
+		ux_stage_end(&clock, UX_STAGE_ANSWER);
+		return UX_OK;
+	}
 	if (strcmp(up->status, "better-there") == 0) {
 		res->word = "better_there";
 		return ux_error_set(&req->err, UX_ECONFLICT, "%s", up->reason);

@@ -64,6 +64,20 @@ def test_requests_are_counted_by_route_and_not_by_path(server, tmp_path):
     assert again["unhex_http_requests_total", 'method="GET",route="/metrics",code="2xx"'] >= 1
 
 
+def test_stages_of_an_upload_are_counted(server, tmp_path):
+    prog = compile_c(tmp_path)
+    before = scrape(server)
+    assert Api(server).upload([build_id(prog)], prog.read_bytes(), kind="executable")[0] in (200, 202)
+    values = scrape(server)
+    name = "unhex_upload_stage_duration_seconds"
+    for stage in ("announce", "queue", "read", "check", "blob_sync", "blob_name", "index_wait", "index_write", "index_sync", "answer"):
+        labels = f'stage="{stage}"'
+        assert values[name + "_count", labels] == before[name + "_count", labels] + 1, stage
+        assert values[name + "_sum", labels] < 60
+        buckets = [v for (n, of), v in values.items() if n == name + "_bucket" and of.startswith(labels + ",")]
+        assert buckets == sorted(buckets) and buckets[-1] == values[name + "_count", labels]
+
+
 def test_ready_is_more_than_alive(server):
     assert Api(server, token="")("GET", "/readyz")[:2] == (200, {"status": "ready", "uploads": "accepted"})
 
@@ -103,5 +117,5 @@ def test_prometheus_own_parser_takes_it_and_strangers_make_no_labels(server, tmp
             assert not family.name.endswith("_total")
         for sample in family.samples:
             assert set(sample.labels) <= {"method", "route", "code", "le", "version", "state", "kind",
-                                          "reason", "upstream", "result", "scope", "cache", "pool"}, sample
+                                          "reason", "upstream", "result", "scope", "cache", "pool", "stage"}, sample
             assert all(len(value) < 80 for value in sample.labels.values())
