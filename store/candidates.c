@@ -2,6 +2,8 @@
 /* Candidates: adding them, recording what was measured, removing them. */
 #include "index_sql.h"
 
+#include "json_out.h"
+
 enum {
 	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
 };
@@ -269,27 +271,46 @@ static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now,
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* Finds the one module that any of the IDs names; number 0 when there is none. */
-static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
-				       struct ux_module *ret, struct ux_error *err)
+UX_SQL(sql_modules_of_ids, "SELECT i.module, i.id FROM json_each(:ids) e CROSS JOIN ids i "
+			   "WHERE i.ns = :ns AND i.id = e.value ORDER BY e.key");
+
+/* The IDs that are of one module alone, unless there is but one. */
+static enum ux_code arrival_write_ids(const struct ux_arrival *what, struct ux_out *list,
+				      struct ux_error *err)
 {
-	const char *by = NULL;
-	*ret = (struct ux_module){0};
-	for (size_t i = 0; i < what->n_ids; i++) {
-		struct ux_module m;
-		if (ux_id_is_shared(what->ids[i]) && what->n_ids > 1)
-			continue;
-		enum ux_code code = ux_module_row_find(db, what->ns, what->ids[i], &m, NULL);
-		if (code == UX_ENOTFOUND)
-			continue;
-		if (code != UX_OK)
-			return ux_db_fail(db, err);
-		if (by && m.number != ret->number)
+	struct ux_json j = ux_json_make(list);
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < what->n_ids; i++)
+		if (!ux_id_is_shared(what->ids[i]) || what->n_ids == 1)
+			ux_json_cstr(&j, what->ids[i]);
+	ux_json_array_end(&j);
+	ux_out_u8(list, 0);
+	return ux_out_status(list, err);
+}
+
+/* Finds the one module that any of the IDs names; 0 when there is none. */
+static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
+				       int64_t *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	char by[UX_INDEX_ID_BYTES + 1] = "";
+	bool row = false;
+	*ret = 0;
+	UX_TRY(arrival_write_ids(what, &list, err));
+	UX_STMT(st, db, &sql_modules_of_ids);
+	ux_stmt_bind_text(&st, ":ids", (const char *)list.data);
+	ux_stmt_bind_text(&st, ":ns", what->ns);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		const char *id = ux_stmt_peek_text(&st, 1);
+		if (!id)
+			return ux_error_nomem(err);
+		if (*ret != 0 && ux_stmt_get_int(&st, 0) != *ret)
 			return ux_error_set(err, UX_ECONFLICT,
-					    "%.60s and %.60s belong to different modules", by,
-					    what->ids[i]);
-		by = what->ids[i];
-		*ret = m;
+					    "%.60s and %.60s belong to different modules", by, id);
+		*ret = ux_stmt_get_int(&st, 0);
+		snprintf(by, sizeof(by), "%s", id);
+		UX_TRY(ux_stmt_step(&st, &row, err));
 	}
 	return UX_OK;
 }
@@ -374,14 +395,15 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 				  struct ux_add_result *ret, struct ux_error *err)
 {
 	UX_ARENA(arena, MODULE_BUDGET);
-	struct ux_module m;
+	struct ux_module m = {0};
 	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MOST || cand->size > INT64_MAX)
 		return ux_error_set(err, UX_EINVAL, "a candidate comes with 1 to %d IDs",
 				    UX_INDEX_IDS_MOST);
-	UX_TRY(module_find_target(db, what, &m, err));
-	if (m.number == 0)
+	UX_TRY(module_find_target(db, what, &m.number, err));
+	if (m.number == 0) /* one that has no IDs and no candidates yet */
 		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
-	UX_TRY(ux_module_row_fill(db, &arena, &m, err));
+	else
+		UX_TRY(ux_module_row_fill(db, &arena, &m, err));
 	struct ux_candidate c = *cand;
 	c.forced = what->force;
 	struct ux_add_result r = ux_candidate_judge(&m, &c);

@@ -167,6 +167,8 @@ enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *er
 enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err)
 {
 	bool row = false;
+	if (!ret_changed && st->db->engine->run_later)
+		return st->db->engine->run_later(st, err);
 	UX_TRY(ux_stmt_step(st, &row, err));
 	if (ret_changed)
 		*ret_changed = st->db->engine->changed(st);

@@ -166,8 +166,9 @@ void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v);
 enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err) ux_must;
 
 /*
- * Runs a statement that returns no rows. *ret_changed is the number of changed rows; ret_changed
- * may be NULL.
+ * Runs a statement that returns no rows. *ret_changed is the number of changed rows. ret_changed
+ * NULL: in a transaction of writes, a later statement or the commit may fail instead of this one,
+ * since a database that is a server is sent it together with the next one.
  */
 enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err) ux_must;
 

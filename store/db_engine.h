@@ -66,6 +66,11 @@ struct ux_db_engine {
 	/* A pattern of glob.h, in the form that the database's ux_glob() takes. */
 	void (*bind_pattern)(struct ux_stmt *st, const char *name, const char *pattern);
 	enum ux_code (*step)(struct ux_stmt *st, bool *ret_row, struct ux_error *err);
+	/*
+	 * Runs a statement whose result is not needed. In a transaction of writes it may fail when
+	 * a later one does, or the commit. NULL: step() does.
+	 */
+	enum ux_code (*run_later)(struct ux_stmt *st, struct ux_error *err);
 	uint64_t (*changed)(struct ux_stmt *st);
 	int64_t (*column_int)(struct ux_stmt *st, int n);
 	/* NUL-terminated; NULL: the column is NULL, or memory is short. Valid until the next step.

@@ -67,9 +67,13 @@ static enum ux_code postgres_commit(struct ux_db *db, bool promise, bool *ret_du
 				    struct ux_error *err)
 {
 	(void)promise;
-	UX_TRY(ux_postgres_exec(db, "COMMIT", err));
+	struct ux_postgres *p = ux_postgres_of(db);
 	*ret_durable = false;
-	ux_postgres_of(db)->open = false;
+	if (p->waiting == 0)
+		UX_TRY(ux_postgres_exec(db, "COMMIT", err));
+	else if (ux_postgres_check(p, ux_postgres_read_waiting(p, "COMMIT")) != UX_OK)
+		return ux_postgres_fail(db, err);
+	p->open = false;
 	return UX_OK;
 }
 
@@ -77,6 +81,8 @@ static enum ux_code postgres_rollback(struct ux_db *db)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
 	bool waits = ux_take(&p->begin) != NULL; /* and nothing has begun */
+	if (p->waiting > 0) /* one that failed has ended what was sent after it, the end as well */
+		p->calls.PQclear(ux_postgres_read_waiting(p, NULL));
 	if (!waits && ux_postgres_is_connected(p) && !(p->reads && ux_postgres_send_end(p)))
 		(void)!ux_postgres_exec(db, "ROLLBACK", NULL);
 	p->open = p->reads = false; /* a lost connection has rolled it back */
@@ -310,6 +316,7 @@ const struct ux_db_engine ux_postgres_engine = {
 	.bind_bytes = ux_postgres_bind_bytes,
 	.bind_pattern = ux_postgres_bind_pattern,
 	.step = ux_postgres_step,
+	.run_later = ux_postgres_run_later,
 	.changed = ux_postgres_changed,
 	.column_int = ux_postgres_column_int,
 	.column_text = ux_postgres_column_text,

@@ -83,6 +83,7 @@ struct ux_postgres {
 	const char *begin;
 	bool reads;          /* the open transaction does */
 	bool ending;         /* its end was sent, and the answer was not read yet */
+	unsigned waiting;    /* statements of the open transaction whose answers were not read */
 	uint32_t timeout_ms; /* that the session has */
 	int64_t retry_ns;    /* of the monotonic clock: no attempt to connect before */
 	char state[UX_POSTGRES_STATE];
@@ -150,6 +151,23 @@ bool ux_postgres_send_end(struct ux_postgres *p);
 PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 				 const char *const *values, const int *sizes, const int *formats);
 
+enum {
+	UX_POSTGRES_WAITING_MOST = 64, /* statements that are sent before an answer is read */
+};
+
+/*
+ * Sends a prepared statement without waiting, in a transaction that is open. False: memory is
+ * short, or the connection is lost.
+ */
+bool ux_postgres_send_later(struct ux_postgres *p, const char *name, int n,
+			    const char *const *values, const int *sizes, const int *formats);
+
+/*
+ * Reads the answers to what was sent so; sql, one statement (NULL: none), is run after it. Returns
+ * the first answer that is no success, or else the last one; NULL as ux_postgres_begin_with().
+ */
+PGresult *ux_postgres_read_waiting(struct ux_postgres *p, const char *sql);
+
 /* Runs SQL text that returns no rows. */
 enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error *err) ux_must;
 
@@ -168,6 +186,7 @@ void ux_postgres_bind_text(struct ux_stmt *st, const char *name, const char *tex
 void ux_postgres_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size);
 void ux_postgres_bind_pattern(struct ux_stmt *st, const char *name, const char *pattern);
 enum ux_code ux_postgres_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err) ux_must;
+enum ux_code ux_postgres_run_later(struct ux_stmt *st, struct ux_error *err) ux_must;
 uint64_t ux_postgres_changed(struct ux_stmt *st);
 int64_t ux_postgres_column_int(struct ux_stmt *st, int n);
 const char *ux_postgres_column_text(struct ux_stmt *st, int n, size_t *ret_size);

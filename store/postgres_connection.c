@@ -242,6 +242,53 @@ PGresult *ux_postgres_begin_with(struct ux_postgres *p, const char *name, int n,
 	return result;
 }
 
+bool ux_postgres_send_later(struct ux_postgres *p, const char *name, int n,
+			    const char *const *values, const int *sizes, const int *formats)
+{
+	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
+	bool sent = (p->waiting > 0 || c->PQenterPipelineMode(p->connection) != 0) &&
+		    c->PQsendQueryPrepared(p->connection, name, n, values, sizes, formats,
+					   /* resultFormat= */ 0) != 0;
+	p->waiting += sent;
+	p->lost |= !sent; /* what was sent is not known */
+	return sent;
+}
+
+static bool postgres_is_success(const struct ux_postgres *p, const PGresult *result)
+{
+	ExecStatusType status = result ? p->calls.PQresultStatus(result) : PGRES_COMMAND_OK;
+	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+/* After one that failed, the others were not run, and their answers say nothing. */
+static PGresult *postgres_read_answers(struct ux_postgres *p, unsigned n)
+{
+	PGresult *result = NULL;
+	for (unsigned i = 0; i < n; i++) {
+		PGresult *next = postgres_next_answer(p);
+		bool keep = !postgres_is_success(p, result);
+		p->calls.PQclear(keep ? next : result);
+		result = keep ? result : next;
+	}
+	return result;
+}
+
+PGresult *ux_postgres_read_waiting(struct ux_postgres *p, const char *sql)
+{
+	const struct ux_postgres_pipeline_calls *c = &p->pipeline;
+	unsigned n = p->waiting + (sql != NULL);
+	p->waiting = 0;
+	ux_postgres_note_trip(p);
+	if ((sql && c->PQsendQueryParams(p->connection, sql, 0, NULL, NULL, NULL, NULL, 0) == 0) ||
+	    c->PQpipelineSync(p->connection) == 0) {
+		p->lost = true;
+		return NULL;
+	}
+	PGresult *result = postgres_read_answers(p, n);
+	postgres_end_pipeline(p);
+	return result;
+}
+
 /* Connects again where the connection is lost, unless that has just failed. */
 enum ux_code ux_postgres_ensure(struct ux_db *db)
 {
@@ -255,6 +302,7 @@ enum ux_code ux_postgres_ensure(struct ux_db *db)
 	}
 	p->calls.PQreset(p->connection);
 	p->lost = false;
+	p->waiting = 0;
 	return postgres_begin_session(p);
 }
 
@@ -265,6 +313,8 @@ enum ux_code ux_postgres_exec(struct ux_db *db, const char *sql, struct ux_error
 	if (ux_postgres_ensure(db) != UX_OK)
 		return ux_postgres_fail(db, err);
 	const char *begin = ux_take(&p->begin);
+	if (p->waiting > 0 && ux_postgres_check(p, ux_postgres_read_waiting(p, NULL)) != UX_OK)
+		return ux_postgres_fail(db, err);
 	if (begin && ux_postgres_check(p, ux_postgres_query(p, p->connection, begin)) != UX_OK)
 		return ux_postgres_fail(db, err);
 	p->open |= begin != NULL;

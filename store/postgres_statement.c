@@ -280,6 +280,10 @@ static enum ux_code postgres_prepare(struct ux_postgres *p, struct postgres_stat
 static PGresult *postgres_execute(struct ux_postgres *p, const struct postgres_statement *s,
 				  const char *const *values, const int *sizes, const int *formats)
 {
+	if (p->waiting > 0)
+		return ux_postgres_send_later(p, s->name, (int)s->n, values, sizes, formats)
+			       ? ux_postgres_read_waiting(p, NULL)
+			       : NULL;
 	if (p->begin)
 		return ux_postgres_begin_with(p, s->name, (int)s->n, values, sizes, formats);
 	ux_postgres_note_trip(p);
@@ -287,21 +291,39 @@ static PGresult *postgres_execute(struct ux_postgres *p, const struct postgres_s
 				       /* resultFormat= */ 0);
 }
 
+/* Values as libpq takes them. */
+struct postgres_values {
+	const char *values[PARAMETERS_MOST];
+	int sizes[PARAMETERS_MOST];
+	int formats[PARAMETERS_MOST];
+};
+
+/* Readies the connection and the statement. What waits is read before another is prepared. */
+static enum ux_code postgres_ready(struct ux_db *db, struct postgres_statement *s,
+				   struct postgres_values *ret)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	UX_TRY(ux_postgres_ensure(db));
+	UX_TRY(ux_postgres_set_timeout(db));
+	if (s->session != p->session) {
+		if (p->waiting > 0)
+			UX_TRY(ux_postgres_check(p, ux_postgres_read_waiting(p, NULL)));
+		UX_TRY(postgres_prepare(p, s));
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		ret->values[i] = s->parameters[i].value;
+		ret->sizes[i] = s->parameters[i].size;
+		ret->formats[i] = s->parameters[i].binary;
+	}
+	return UX_OK;
+}
+
 static enum ux_code postgres_run(struct ux_db *db, struct postgres_statement *s)
 {
 	struct ux_postgres *p = ux_postgres_of(db);
-	const char *values[PARAMETERS_MOST];
-	int sizes[PARAMETERS_MOST], formats[PARAMETERS_MOST];
-	UX_TRY(ux_postgres_ensure(db));
-	UX_TRY(ux_postgres_set_timeout(db));
-	if (s->session != p->session)
-		UX_TRY(postgres_prepare(p, s));
-	for (size_t i = 0; i < s->n; i++) {
-		values[i] = s->parameters[i].value;
-		sizes[i] = s->parameters[i].size;
-		formats[i] = s->parameters[i].binary;
-	}
-	PGresult *result = postgres_execute(p, s, values, sizes, formats);
+	struct postgres_values v;
+	UX_TRY(postgres_ready(db, s, &v));
+	PGresult *result = postgres_execute(p, s, v.values, v.sizes, v.formats);
 	ExecStatusType status = result ? p->calls.PQresultStatus(result) : PGRES_FATAL_ERROR;
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		return ux_postgres_check(p, result);
@@ -323,14 +345,43 @@ static enum ux_code postgres_run_again(struct ux_db *db, struct postgres_stateme
 	return lost && reads && !p->open ? postgres_run(db, s) : code;
 }
 
+/* Could it be prepared, and are its parameters bound? */
+static enum ux_code postgres_check_statement(const struct ux_stmt *st, struct ux_error *err)
+{
+	if (st->status == UX_ENOMEM)
+		return ux_error_nomem(err);
+	return st->status == UX_OK ? UX_OK
+				   : ux_error_set(err, UX_EIO, "%s: %s", st->sql->name,
+						  ux_postgres_of(st->db)->message);
+}
+
+static enum ux_code postgres_send(struct ux_db *db, struct postgres_statement *s)
+{
+	struct ux_postgres *p = ux_postgres_of(db);
+	struct postgres_values v;
+	UX_TRY(postgres_ready(db, s, &v));
+	bool sent = ux_postgres_send_later(p, s->name, (int)s->n, v.values, v.sizes, v.formats);
+	if (sent && p->waiting < UX_POSTGRES_WAITING_MOST)
+		return UX_OK;
+	return ux_postgres_check(p, sent ? ux_postgres_read_waiting(p, NULL) : NULL);
+}
+
+/* Outside of a transaction nothing would read the answer. */
+enum ux_code ux_postgres_run_later(struct ux_stmt *st, struct ux_error *err)
+{
+	const struct ux_postgres *p = ux_postgres_of(st->db);
+	bool row = false;
+	if (!p->pipelines || !p->open || p->reads)
+		return ux_postgres_step(st, &row, err);
+	UX_TRY(postgres_check_statement(st, err));
+	return postgres_send(st->db, st->handle) == UX_OK ? UX_OK : ux_postgres_fail(st->db, err);
+}
+
 enum ux_code ux_postgres_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err)
 {
 	struct ux_postgres *p = ux_postgres_of(st->db);
 	struct postgres_statement *s = st->handle;
-	if (st->status == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (st->status != UX_OK)
-		return ux_error_set(err, UX_EIO, "%s: %s", st->sql->name, p->message);
+	UX_TRY(postgres_check_statement(st, err));
 	if (!s->result && postgres_run_again(st->db, s) != UX_OK)
 		return ux_postgres_fail(st->db, err);
 	s->row++;

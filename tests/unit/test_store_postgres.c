@@ -5,7 +5,9 @@
 #include "db_engine.h"
 #include "glob.h"
 #include "index.h"
+#include "index_sql.h"
 #include "index_suite.h"
+#include "postgres.h"
 
 static const char *database(void)
 {
@@ -48,6 +50,18 @@ static void index_in_postgresql_conforms(void **state)
 	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
 	UX_ARENA(arena, 1 << 20);
 	assert_int_equal(index_find(ix, &arena, "gnu:a").n_candidates, 2);
+	ix->close(ix);
+}
+
+/* An earlier libpq cannot send statements together. */
+static void index_without_pipelines_conforms_too(void **state)
+{
+	(void)state;
+	struct ux_index *ix = NULL;
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	assert_true(ux_postgres_of(ux_index_writer(ix))->pipelines);
+	ux_postgres_of(ux_index_writer(ix))->pipelines = false;
+	index_conforms(ix);
 	ix->close(ix);
 }
 
@@ -102,6 +116,115 @@ static void put_number(struct ux_db *db, const char *name, enum ux_code expected
 		assert_non_null(strstr(err.text, "away"));
 }
 
+/* The same with a result, which is waited for. */
+static void put_and_wait(struct ux_db *db, const char *name, enum ux_code expected)
+{
+	uint64_t n = 0;
+	struct ux_error err = UX_ERROR_INIT;
+	UX_STMT(st, db, &test_put);
+	ux_stmt_bind_text(&st, ":name", name);
+	assert_int_equal(ux_stmt_run(&st, &n, &err), expected);
+	if (expected == UX_OK)
+		assert_int_equal(n, 1);
+	else
+		assert_int_not_equal(err.text[0], 0);
+}
+
+static uint64_t trips_of(const struct ux_db *db)
+{
+	struct ux_db_counts counts = {0};
+	ux_db_count(db, &counts);
+	return counts.round_trips;
+}
+
+/* Makes the table, and prepares the statements, which is a round trip each. */
+static void open_numbers(struct ux_db *db)
+{
+	assert_int_equal(ux_db_open(db, database(), NULL), UX_OK);
+	assert_int_equal(ux_db_migrate(db, NULL), UX_OK);
+	put_number(db, "+", UX_OK);
+	assert_int_equal(count_numbers(db), 1);
+}
+
+static void statements_without_a_result_share_a_round_trip(void **state)
+{
+	(void)state;
+	struct ux_db db;
+	uint64_t before = 0;
+	open_numbers(&db);
+	{
+		ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+		assert_int_equal(ux_tx_begin_lazy(&tx, &db, NULL), UX_OK);
+		before = trips_of(&db);
+		put_number(&db, "a", UX_OK);
+		put_number(&db, "b", UX_OK);
+		assert_int_equal(trips_of(&db) - before, 0);
+		put_and_wait(&db, "c", UX_OK);
+		assert_int_equal(trips_of(&db) - before, 1);
+		assert_int_equal(count_numbers(&db), 4);
+		put_number(&db, "d", UX_OK);
+		assert_int_equal(ux_tx_commit(&tx, NULL), UX_OK);
+		assert_int_equal(trips_of(&db) - before, 3);
+	}
+	assert_int_equal(count_numbers(&db), 5);
+	ux_db_close(&db);
+}
+
+/* So many that their answers fill the buffers of a socket. */
+static void answers_are_read_before_they_are_too_many(void **state)
+{
+	(void)state;
+	enum {
+		MANY = 20000
+	};
+	struct ux_db db;
+	open_numbers(&db);
+	{
+		ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+		assert_int_equal(ux_tx_begin_lazy(&tx, &db, NULL), UX_OK);
+		const uint64_t before = trips_of(&db);
+		for (int i = 0; i < MANY; i++) {
+			char name[16];
+			snprintf(name, sizeof(name), "%06d", i);
+			put_number(&db, name, UX_OK);
+		}
+		put_number(&db, "a", UX_OK);
+		assert_int_equal(trips_of(&db) - before, MANY / UX_POSTGRES_WAITING_MOST);
+		assert_int_equal(ux_tx_commit(&tx, NULL), UX_OK);
+	}
+	assert_int_equal(count_numbers(&db), 2);
+	ux_db_close(&db);
+}
+
+/* The first failure is what is reported, and nothing of the transaction is there. */
+static void a_statement_that_fails_later_fails_its_transaction(void **state)
+{
+	(void)state;
+	struct ux_db db;
+	open_numbers(&db);
+	for (int waits = 0; waits < 3; waits++) {
+		struct ux_error err = UX_ERROR_INIT;
+		ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+		assert_int_equal(ux_tx_begin_lazy(&tx, &db, NULL), UX_OK);
+		put_number(&db, "a", UX_OK);
+		put_number(&db, "+", UX_OK); /* is there already */
+		put_number(&db, "b", UX_OK);
+		if (waits == 1)
+			put_and_wait(&db, "c", UX_EIO);
+		if (waits == 0) {
+			assert_int_equal(ux_tx_commit(&tx, &err), UX_EIO);
+			assert_non_null(strstr(err.text, "duplicate key"));
+		}
+	}
+	assert_int_equal(count_numbers(&db), 1);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	assert_int_equal(ux_tx_begin_lazy(&tx, &db, NULL), UX_OK);
+	put_number(&db, "a", UX_OK);
+	assert_int_equal(ux_tx_commit(&tx, NULL), UX_OK);
+	assert_int_equal(count_numbers(&db), 2);
+	ux_db_close(&db);
+}
+
 /* What a transaction had written before its connection was lost is gone, and the next one works. */
 static void a_transaction_whose_connection_is_lost_fails_as_a_whole(void **state)
 {
@@ -114,7 +237,9 @@ static void a_transaction_whose_connection_is_lost_fails_as_a_whole(void **state
 		assert_int_equal(ux_tx_begin(&tx, &db, NULL), UX_OK);
 		put_number(&db, "a", UX_OK);
 		restart_database();
-		put_number(&db, "b", UX_EUNAVAILABLE);
+		put_number(&db, "b", UX_OK); /* not sent yet */
+		put_and_wait(&db, "c", UX_EUNAVAILABLE);
+		put_number(&db, "d", UX_EUNAVAILABLE);
 		assert_int_equal(ux_tx_commit(&tx, NULL), UX_EUNAVAILABLE);
 	}
 	assert_int_equal(count_numbers(&db), 0);
@@ -383,6 +508,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(index_in_postgresql_conforms, empty),
+		cmocka_unit_test_setup(index_without_pipelines_conforms_too, empty),
+		cmocka_unit_test_setup(statements_without_a_result_share_a_round_trip, empty),
+		cmocka_unit_test_setup(answers_are_read_before_they_are_too_many, empty),
+		cmocka_unit_test_setup(a_statement_that_fails_later_fails_its_transaction, empty),
 		cmocka_unit_test_setup(a_database_that_was_restarted_is_connected_to_again, empty),
 		cmocka_unit_test_setup(a_transaction_whose_connection_is_lost_fails_as_a_whole,
 				       empty),
