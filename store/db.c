@@ -83,6 +83,11 @@ enum ux_code ux_db_checkpoint_aside(struct ux_db *db, struct ux_error *err)
 	return db->engine->checkpoint_aside ? db->engine->checkpoint_aside(db, err) : UX_OK;
 }
 
+bool ux_db_is_behind(struct ux_db *db)
+{
+	return db->engine->is_behind && db->engine->is_behind(db);
+}
+
 static enum ux_code db_no_server(struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNSUPPORTED, "an index in a file has no nodes");

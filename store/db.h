@@ -220,6 +220,8 @@ enum ux_code ux_db_sync(struct ux_db *db, uint64_t number, struct ux_error *err)
  * other threads use the connection.
  */
 enum ux_code ux_db_checkpoint_aside(struct ux_db *db, struct ux_error *err) ux_must;
+/* Do commits come faster than their pages are copied from the log into the database? Any thread. */
+bool ux_db_is_behind(struct ux_db *db);
 /* The last commit, and the last one that was committed by ux_tx_promise(). Any thread. */
 uint64_t ux_db_committed(struct ux_db *db);
 uint64_t ux_db_promised(struct ux_db *db);

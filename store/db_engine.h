@@ -30,6 +30,7 @@ struct ux_db_engine {
 	enum ux_code (*sync)(struct ux_db *db, struct ux_error *err);
 	/* ux_db_checkpoint_aside(). NULL: the database does so by itself. */
 	enum ux_code (*checkpoint_aside)(struct ux_db *db, struct ux_error *err);
+	bool (*is_behind)(struct ux_db *db); /* ux_db_is_behind(). NULL: never */
 
 	enum ux_code (*begin)(struct ux_db *db, enum ux_tx_kind kind, enum ux_tx_scope scope,
 			      struct ux_error *err);

@@ -2,6 +2,7 @@
 /* Many modules at once: what is known of those that IDs name, and the uses of modules. */
 #include "index_sql.h"
 
+#include "clock.h"
 #include "db_engine.h"
 #include "json_out.h"
 #include "order.h"
@@ -13,9 +14,10 @@ enum {
 		10000, /* IDs of one transaction: a whole query of clients that send one each */
 	KNOWN_BY_TWO = 4000, /* so many take milliseconds, a thread a twentieth of one */
 	KNOWN_ORDER_BYTES = 5,
-	KNOWN_CHECKED = 16, /* lookups between two looks at the clock */
-	TOUCHES_AT_ONCE =
-		500, /* rows of one transaction, so that an upload waits for milliseconds */
+	KNOWN_CHECKED = 16,    /* lookups between two looks at the clock */
+	TOUCHES_AT_ONCE = 100, /* rows of one transaction, so that an upload waits for 2 ms */
+	PAUSE_STEP_MS = 10,
+	PAUSE_MOST_MS = 1000, /* after a transaction */
 };
 
 /* The offer of an ID whose module retention has marked: the module's row says more. */
@@ -249,9 +251,8 @@ static void *known_half_run(void *ctx)
 }
 
 /*
- * The client of such a list waits for all of it, and a server of databases answers two connections
- * at once. SQLite's work would be that of this process, beside other requests. Without
- * a second thread the halves are looked up one after the other.
+ * The client of such a list waits for all of it, and both databases answer two connections at once.
+ * Without a second thread the halves are looked up one after the other.
  */
 static enum ux_code known_both_halves(struct ux_index *ix, const char *ns, const char *const *ids,
 				      size_t n, struct ux_known *ret, struct ux_error *err)
@@ -278,11 +279,10 @@ static enum ux_code known_both_halves(struct ux_index *ix, const char *ns, const
 static enum ux_code modules_known(struct ux_index *ix, const char *ns, const char *const *ids,
 				  size_t n, struct ux_known *ret, struct ux_error *err)
 {
-	const bool remote = ux_index_writer(ix)->engine->remote;
 	memset(ret, 0, n * sizeof(*ret));
 	for (size_t from = 0; from < n; from += KNOWN_AT_ONCE) {
 		size_t some = ux_min(n - from, (size_t)KNOWN_AT_ONCE);
-		bool halves = remote && some >= KNOWN_BY_TWO;
+		bool halves = some >= KNOWN_BY_TWO;
 		UX_TRY((halves ? known_both_halves : known_some)(ix, ns, ids + from, some,
 								 ret + from, err));
 	}
@@ -336,6 +336,23 @@ static enum ux_code touch_some(struct ux_db *db, const struct ux_touch *touches,
 	return ux_tx_commit(&tx, err);
 }
 
+static void touch_sleep(int64_t ns)
+{
+	const struct timespec time = ux_clock_timespec(ns);
+	nanosleep(&time, NULL);
+}
+
+/*
+ * Uses are written behind answers. Others that write go first, for as long as they had to wait,
+ * and what was written is copied from the log before more is.
+ */
+static void touch_let_others(struct ux_db *db, int64_t took_ns)
+{
+	touch_sleep(ux_min(took_ns, (int64_t)PAUSE_MOST_MS * UX_CLOCK_NS_IN_MS));
+	for (int ms = 0; ms < PAUSE_MOST_MS && ux_db_is_behind(db); ms += PAUSE_STEP_MS)
+		touch_sleep((int64_t)PAUSE_STEP_MS * UX_CLOCK_NS_IN_MS);
+}
+
 static int touch_cmp(const void *a, const void *b)
 {
 	const struct ux_touch *x = a, *y = b;
@@ -357,8 +374,12 @@ static enum ux_code modules_touch(struct ux_index *ix, const struct ux_touch *to
 	qsort(sorted, n, sizeof(*sorted), touch_cmp);
 	for (size_t from = 0; from < n; from += TOUCHES_AT_ONCE) {
 		size_t some = ux_min(n - from, (size_t)TOUCHES_AT_ONCE);
-		UX_TRY(touch_some(ux_index_writer(ix), sorted + from, some, step_s,
-				  /* last= */ from + some == n, &list, err));
+		bool last = from + some == n;
+		int64_t begun_ns = ux_clock_ns();
+		UX_TRY(touch_some(ux_index_writer(ix), sorted + from, some, step_s, last, &list,
+				  err));
+		if (!last)
+			touch_let_others(ux_index_writer(ix), ux_clock_ns() - begun_ns);
 	}
 	return UX_OK;
 }

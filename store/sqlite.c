@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-	enum {
+enum {
 	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
 	BUSY_STEP_MS = 2,
 	DEADLINE_STEPS = 1000, /* steps of a statement between two looks at its deadline */
@@ -164,6 +164,11 @@ static enum ux_code sqlite_open(struct ux_db *db, const char *path, bool reader,
 static enum ux_code sqlite_checkpoint_aside(struct ux_db *db, struct ux_error *err)
 {
 	return ux_checkpointer_open(&db->checkpointer, db, LOG_PAGES, err);
+}
+
+static bool sqlite_is_behind(struct ux_db *db)
+{
+	return db->checkpointer && ux_checkpointer_is_behind(db->checkpointer);
 }
 
 static void sqlite_close(struct ux_db *db)
@@ -534,6 +539,7 @@ const struct ux_db_engine ux_sqlite_engine = {
 	.fail = sqlite_fail,
 	.sync = sqlite_sync_log,
 	.checkpoint_aside = sqlite_checkpoint_aside,
+	.is_behind = sqlite_is_behind,
 	.begin = sqlite_begin,
 	.commit = sqlite_commit,
 	.commit_waits = true,

@@ -7,7 +7,10 @@
 enum {
 	/* pages that commits may have added meanwhile, which are copied while none can add more */
 	LAST_PAGES = 256,
-	PASSES_MOST = 8, /* before these may be more */
+	PASSES_MOST = 8, /* until no more than these are left */
+	/* a log of so many times its pages: others that write in the background wait, all wait */
+	TIMES_BEHIND = 2,
+	TIMES_MOST = 16,
 };
 
 struct ux_checkpointer {
@@ -33,27 +36,29 @@ struct checkpoint {
 static struct checkpoint checkpoint_run(struct ux_checkpointer *c)
 {
 	struct checkpoint ret = {0};
+	/* Another process may be doing it, or the disk refuses: it is tried again. */
 	if (sqlite3_wal_checkpoint_v2(c->connection, NULL, SQLITE_CHECKPOINT_PASSIVE, &ret.pages,
 				      &ret.copied) != SQLITE_OK)
-		ret.copied =
-			0; /* another process does it, or the disk refuses; it is tried again */
+		ret.copied = 0;
 	return ret;
 }
 
 /*
  * Commits add pages while others are copied, so the last ones are copied while no commit can: only
- * when all of the log was, the next commit begins it anew.
+ * when all of the log was, the next commit begins it anew. Where many come it grows instead, to a
+ * size at which they have to wait.
  */
 static struct checkpoint checkpoint_run_to_end(struct ux_checkpointer *c)
 {
-	struct checkpoint last = {0};
-	for (int i = 0; i < PASSES_MOST; i++) {
-		struct checkpoint now = checkpoint_run(c);
-		bool stuck = now.copied == last.copied;
-		last = now;
-		if (stuck || now.pages - now.copied <= LAST_PAGES)
-			break;
+	struct checkpoint now = checkpoint_run(c), before = {0};
+	for (int i = 0;
+	     i < PASSES_MOST && now.copied > before.copied && now.pages - now.copied > LAST_PAGES;
+	     i++) {
+		before = now;
+		now = checkpoint_run(c);
 	}
+	if (now.pages - now.copied > LAST_PAGES && now.pages < TIMES_MOST * c->log_pages)
+		return now;
 	UX_LOCKED(&c->writer->lock);
 	return checkpoint_run(c);
 }
@@ -137,6 +142,12 @@ enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *wr
 	sqlite3_wal_hook(writer->connection, checkpointer_on_commit, c);
 	*ret = c;
 	return UX_OK;
+}
+
+bool ux_checkpointer_is_behind(struct ux_checkpointer *c)
+{
+	UX_LOCKED(&c->lock);
+	return c->pages >= TIMES_BEHIND * c->log_pages;
 }
 
 void ux_checkpointer_close(struct ux_checkpointer *c)

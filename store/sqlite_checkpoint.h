@@ -18,6 +18,9 @@ struct ux_checkpointer;
 enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *writer,
 				  unsigned log_pages, struct ux_error *err) ux_must;
 
+/* Has the log grown to twice those pages, or more? Any thread. */
+bool ux_checkpointer_is_behind(struct ux_checkpointer *c);
+
 /* Ends the thread; the log stays as it is. Call it before the connection is closed. NULL is
  * allowed.
  */
