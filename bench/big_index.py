@@ -6,6 +6,7 @@ the order of their keys, without triggers and secondary indexes, which are made 
 database itself has for them. The rows are those of uploads; only the blobs' files are not there.
 """
 import contextlib
+import itertools
 import sqlite3
 import subprocess
 
@@ -14,7 +15,7 @@ STEP_BITS = 32
 ODD = 0x9E3779B97F4A7C15  # spreads numbers over 64 bits
 MASK = (1 << 64) - 1
 LARGEST = 1 << STEP_BITS
-BLOB_BYTES = 32
+PIECE = 10_000  # rows that are written at once
 LIKE = {"ns": "default"}
 
 
@@ -69,37 +70,30 @@ def coprime(a, b):
     return a == 1
 
 
+class Rows:
+    """Rows of a table, of which each has the same values but for some columns."""
+
+    def __init__(self, table, same, varying, rows):
+        self.table, self.varying, self.rows = table, varying, rows
+        self.same = {name: value for name, value in same.items() if name not in varying}
+
+
 def rows_of(population, template):
-    """Per table its columns and an iterator of rows, in an order in which every table only grows at its end."""
+    """Per table its rows, in an order in which every table only grows at its end."""
     module, candidate, blob, rank = template["modules"], template["candidates"], template["blobs"], template["ids"]
     count, first = population.count, population.first
 
     def candidates():
-        names = list(candidate)
-        values = [candidate[n] for n in names]
-        at = {n: names.index(n) for n in ("number", "module", "blob", "file_name", "base_name", "sequence")}
         for number in range(first, first + count):
             name = population.file_name(number)
-            values[at["number"]] = values[at["module"]] = values[at["sequence"]] = number
-            values[at["blob"]] = population.blob(population.blob_of(number))
-            values[at["file_name"]], values[at["base_name"]] = name, name.rpartition("/")[2]
-            yield tuple(values)
+            yield number, number, number, population.blob(population.blob_of(number)), name, name.rpartition("/")[2]
 
-    def modules():
-        names = [n for n in module if n != "number"]
-        rest = tuple(module[n] for n in names)
-        for number in range(first, first + count):
-            yield (number, *rest)
-
-    def ids():
-        for kind in KINDS:
-            for position in range(count):
-                yield (LIKE["ns"], population.id(kind, position), population.module(kind, position), rank[kind], module["offer"])
-
-    yield "blobs", ("hash", "size"), ((population.blob(i), blob["size"]) for i in range(count))
-    yield "modules", ("number", *(n for n in module if n != "number")), modules()
-    yield "candidates", tuple(candidate), candidates()
-    yield "ids", ("ns", "id", "module", "rank", "offer"), ids()
+    yield Rows("blobs", blob, ("hash",), ((population.blob(i),) for i in range(count)))
+    yield Rows("modules", module, ("number",), ((number,) for number in range(first, first + count)))
+    yield Rows("candidates", candidate, ("number", "module", "sequence", "blob", "file_name", "base_name"), candidates())
+    for kind in KINDS:
+        yield Rows("ids", {"ns": LIKE["ns"], "rank": rank[kind], "offer": module["offer"]}, ("id", "module"),
+                   ((population.id(kind, i), population.module(kind, i)) for i in range(count)))
 
 
 def totals(population, template):
@@ -133,12 +127,16 @@ class Sqlite:
                               "OR type = 'index' AND tbl_name IN ('modules', 'ids', 'blobs', 'candidates'))").fetchall()
             for kind, name, _ in kept:
                 db.execute(f"DROP {kind} {name}")
-            for table, columns, rows in rows_of(population, template):
-                # The bytes of hashes come as bytes, which is what a BLOB column takes.
+            for rows in rows_of(population, template):
+                names = [*rows.same, *rows.varying]
+                db.execute("CREATE TEMP TABLE same AS SELECT " + (", ".join(f"? AS {n}" for n in rows.same) or "0 AS nothing"),
+                           list(rows.same.values()))
+                values = [*(f"same.{name}" for name in rows.same), *("?" * len(rows.varying))]
                 db.execute("BEGIN")
-                db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
-                               f"({', '.join('?' * len(columns))})", rows)
+                db.executemany(f"INSERT INTO {rows.table} ({', '.join(names)}) SELECT {', '.join(values)} FROM temp.same",
+                               rows.rows)
                 db.execute("COMMIT")
+                db.execute("DROP TABLE temp.same")
             for statement in totals(population, template):
                 db.execute(statement)
             for _, _, sql in kept:
@@ -177,22 +175,19 @@ class Postgres:
         ranks = {i.split(":")[0]: int(r) for i, r in self.query("SELECT id, rank FROM ids")}
         return {**one, "ids": ranks}
 
-    def copy(self, table, columns, rows):
+    def copy(self, rows):
         """COPY in pieces of many rows, so that few calls write to the pipe."""
+        names = [*rows.varying, *rows.same]
+        line = "\t".join([*["%s"] * len(rows.varying), *(copied(v).replace("%", "%%") for v in rows.same.values())]) + "\n"
         command = ["psql", "-h", self.server.data, "-U", "unhex", "-qAt", "-v", "ON_ERROR_STOP=1", self.name,
                    "-c", "SET session_replication_role = replica", "-c", "SET synchronous_commit = off",
-                   "-c", f"COPY {table} ({', '.join(columns)}) FROM STDIN"]
+                   "-c", f"COPY {rows.table} ({', '.join(names)}) FROM STDIN"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd="/") as psql:
-            piece = []
-            for row in rows:
-                piece.append("\t".join(map(copied, row)))
-                if len(piece) == 10_000:
-                    psql.stdin.write("\n".join(piece) + "\n")
-                    piece = []
-            psql.stdin.write("".join(line + "\n" for line in piece))
+            for piece in iter(lambda: list(itertools.islice(rows.rows, PIECE)), []):
+                psql.stdin.write("".join(line % tuple(copied(v) if isinstance(v, bytes) else v for v in row) for row in piece))
             psql.stdin.close()
             if psql.wait() != 0:
-                raise RuntimeError(f"psql could not load {table}")
+                raise RuntimeError(f"psql could not load {rows.table}")
 
     def fill(self, population, template):
         """Loads all rows."""
@@ -201,8 +196,8 @@ class Postgres:
                           f"({names}) AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)")
         for name, _ in kept:
             self.query(f"DROP INDEX {name}")
-        for table, columns, rows in rows_of(population, template):
-            self.copy(table, columns, rows)
+        for rows in rows_of(population, template):
+            self.copy(rows)
         for _, sql in kept:
             self.query(f"SET maintenance_work_mem = '512MB'; {sql}")
         for statement in totals(population, template):

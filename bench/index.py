@@ -26,16 +26,21 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/e2e")]
 
 # pylint: disable=wrong-import-position
 import big_index  # noqa: E402
+import steady_uploads  # noqa: E402
 from crowd import with_uuid  # noqa: E402
 from postgres_server import Postgres  # noqa: E402
 from servers import Failed, running, serve_unhex  # noqa: E402
+from steady_uploads import percentile  # noqa: E402
+from uploads import tiny_elf  # noqa: E402
 
 IDS = 10_000
 QUERY_MS, UPLOAD_MS = 50, 20
-USES_S = 3
+WARM = 40  # uploads before the clock runs
+IDLE_S, IDLE_SHARE, BUSY_S = 3, 0.03, 120
 FOLDERS = 1 << 16
+FILLED = "filled"  # file in a server's folder: how many modules its index was filled with
 SOURCE = "int add(int a, int b) { return a + b; }\nint main(void) { return add(1, 2); }\n"
-POSTGRES = ("-c", "shared_buffers=2GB", "-c", "fsync=on", "-c", "max_wal_size=8GB", "-c", "checkpoint_timeout=30min")
+POSTGRES = ("-c", "shared_buffers=2GB", "-c", "fsync=on", "-c", "max_wal_size=2GB")
 
 
 def tiny_gsym(unhex, work):
@@ -92,9 +97,13 @@ def tree_cpu(postgres):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def percentile(values, share):
-    """The smallest value that at least this share of all is not above."""
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+def wait_until_idle(server, database_cpu):
+    """Until both use hardly any processor time."""
+    for _ in range(BUSY_S // IDLE_S):
+        before = server.cpu() + database_cpu()
+        time.sleep(IDLE_S)
+        if server.cpu() + database_cpu() - before < IDLE_SHARE * IDLE_S:
+            return
 
 
 def verdict(fine):
@@ -102,9 +111,9 @@ def verdict(fine):
     return "reached" if fine else "MISSED"
 
 
-def ids_of(seed, n=0):
-    """Four IDs of a module that is uploaded while the clock runs."""
-    digest = hashlib.sha256(f"{seed} {n}".encode()).hexdigest()
+def ids_of(seed):
+    """Four IDs of a module."""
+    digest = hashlib.sha256(seed.encode()).hexdigest()
     return [f"gnu:{digest[:40]}", f"file:{digest[:32]}", f"uuid:{digest[32:]}", f"go:{digest[:20]}/{digest[20:40]}"]
 
 
@@ -113,6 +122,8 @@ class Bench:
 
     def __init__(self, options, work, gsym):
         self.options, self.work, self.gsym = options, work, gsym
+        self.elf = tiny_elf(work)
+        self.population = big_index.Population(options.modules, 2)
         self.unhex = str((options.build / "cli/unhex").resolve())
 
     def serve(self, data, place):
@@ -120,8 +131,9 @@ class Bench:
         options = ["--index", place] if place else []
         return running(serve_unhex(self.unhex, data, self.work, None, *options))
 
-    def queries(self, server, population, database_cpu):
+    def queries(self, server, database_cpu):
         """A line for each share of IDs that are there."""
+        population = self.population
         dice = random.Random(self.options.seed)
         for name, share in (("all there", 1), ("half of them there", 0.5), ("none there", 0)):
             times, spent, client = [], [], Client(server)
@@ -137,75 +149,92 @@ class Bench:
                 if found != share * IDS or [a["id"] for a in doc["answers"]] != ids:
                     raise Failed(f"{found} of {IDS} are there; expected {share * IDS:.0f}")
                 times.append(took)
-            time.sleep(USES_S)  # until the uses of the modules that were found are written
+            wait_until_idle(server, database_cpu)  # until the uses of the modules that were found are written
             cpu = (server.cpu() + database_cpu() - began) / len(times) * 1000
             middle = statistics.median(times)
             print(f"query of {IDS} IDs, {name:19} {middle:7.1f} ms (least {min(times):.1f}, worst {max(times):.1f}), "
                   f"processor time {min(spent):.1f} ms of the server at least, {cpu:.1f} in all with the database and noting "
                   f"uses  goal {QUERY_MS} ms: {verdict(middle < QUERY_MS)}", flush=True)
 
-    def uploads(self, server, database_cpu):
-        """A line for uploads, one after the other."""
-        client, times = Client(server), []
-        began = server.cpu() + database_cpu()
-        seed = time.time_ns()
-        for i in range(self.options.uploads):
-            ids = ids_of(seed, i)
-            own = with_uuid(self.gsym, bytes.fromhex(ids[0][4:]))
-            times.append(client.upload(ids, own, f"/usr/bin/new{i}"))
+    def uploads(self, server, data, database_cpu):
+        """Lines for uploads at a steady rate, and for the disk without a server."""
+        count, seed = self.options.rate * self.options.seconds, time.time_ns()
+        some = [steady_uploads.prepare(self.elf, self.gsym, seed, n) for n in range(count)]
+        steady_uploads.run(server, some[:WARM], self.options.rate)
+        floor = [steady_uploads.disk_alone(data)]
+        stages, began = steady_uploads.stages(server), server.cpu() + database_cpu()
+        times = steady_uploads.run(server, some[WARM:], self.options.rate)
         cpu = (server.cpu() + database_cpu() - began) / len(times) * 1000
-        whole = [sum(t) for t in times]
-        p99 = percentile(whole, 0.99)
-        steps = ", ".join(f"{name} {percentile([t[i] for t in times], 0.99):.1f}"
+        after = steady_uploads.stages(server)
+        floor.append(steady_uploads.disk_alone(data))
+        p99 = percentile([t[-1] for t in times], 0.99) * 1000
+        steps = ", ".join(f"{name} {percentile([b - a for a, b in ((([0] + t)[i], t[i]) for t in times)], 0.99) * 1000:.1f}"
                           for i, name in enumerate(("announce", "bytes", "finish")))
-        print(f"upload, {len(times)} one by one         p50 {percentile(whole, 0.5):.1f} ms, p99 {p99:.1f} ms ({steps}), "
-              f"{cpu:.1f} ms of processor time  "
+        print(f"uploads, {self.options.rate} a second, {len(times)} of them  p50 {percentile([t[-1] for t in times], 0.5) * 1000:.1f} ms, "
+              f"p99 {p99:.1f} ms ({steps}), {cpu:.1f} ms of processor time without the children that extract  "
               f"goal {UPLOAD_MS} ms: {verdict(p99 < UPLOAD_MS)}", flush=True)
+        for name, i in (("the three syncs of an upload, one after the other", 0), ("one of them, of a log", 1)):
+            of = [t for both in floor for t in both[i]]
+            print(f"  the disk alone, {name}: p50 {percentile(of, 0.5) * 1000:.1f} ms, p99 {percentile(of, 0.99) * 1000:.1f} ms",
+                  flush=True)
+        print("\n".join(steady_uploads.stage_lines(stages, after)), flush=True)
 
-    def measure(self, name, data, place, population, size, database_cpu=lambda: 0):
+    def measure(self, name, data, place, size, database_cpu=lambda: 0):
         """All lines of a database."""
+        population = self.population
         began = time.monotonic()
         with self.serve(data, place) as server:
             started = time.monotonic() - began
             print(f"{name}: {population.count} modules, {len(big_index.KINDS) * population.count} IDs; "
                   f"{size} bytes, {size / population.count:.0f} a module; started in {started:.2f} s with "
                   f"{server.anonymous() / 1e6:.1f} MB", flush=True)
-            self.queries(server, population, database_cpu)
+            self.queries(server, database_cpu)
             if population.count >= FOLDERS:  # a store of so many blobs has all folders; a sweep at the start would list them
                 for i in range(FOLDERS):
                     (data / f"blobs/{i >> 8:02x}/{i & 255:02x}").mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.uploads(server, database_cpu)
+            self.uploads(server, data, database_cpu)
 
     def fill(self, data, place, index):
-        """An index of one uploaded module, and then of millions."""
+        """An index of one uploaded module, and then of millions. What an interrupted run left is made anew."""
+        shutil.rmtree(data, ignore_errors=True)
         with self.serve(data, place) as server:
             Client(server).upload(ids_of("template"), with_uuid(self.gsym, bytes.fromhex(ids_of("template")[0][4:])), "/usr/bin/one")
-        population = big_index.Population(self.options.modules, 2)
         began = time.monotonic()
-        index.fill(population, index.template())
+        index.fill(self.population, index.template())
         print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
 
     def sqlite(self):
         """The index in a file."""
         data = self.work / "sqlite"
         path = data / "index.sqlite"
-        if not path.exists():
+        if not self.is_filled(data):
             self.fill(data, None, big_index.Sqlite(path))
+            self.note_filled(data)
         read_whole(path)
-        self.measure("SQLite", data, None, big_index.Population(self.options.modules, 2), path.stat().st_size)
+        self.measure("SQLite", data, None, path.stat().st_size)
 
     def postgres(self):
         """The index in a database of its own server."""
         data = self.work / "postgres"
-        with Postgres(*POSTGRES) as server:
-            place = server.create("big")
-            self.fill(data, place, big_index.Postgres(server, "big"))
+        with Postgres(*POSTGRES, keep=self.work / "database" if self.options.keep else None) as server:
+            if not self.is_filled(data):
+                server.query("DROP DATABASE IF EXISTS big")
+                self.fill(data, server.create("big"), big_index.Postgres(server, "big"))
+                server.query("CREATE EXTENSION pg_prewarm", "big")
+                self.note_filled(data)
             size = int(server.query("SELECT pg_database_size('big')")[0])
-            server.query("CREATE EXTENSION pg_prewarm", "big")
             server.query("SELECT sum(pg_prewarm(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                          "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'i')", "big")
-            self.measure("PostgreSQL", data, place, big_index.Population(self.options.modules, 2), size,
-                         lambda: tree_cpu(server))
+            self.measure("PostgreSQL", data, server.url("big"), size, lambda: tree_cpu(server))
+
+    def is_filled(self, data):
+        """Has an earlier run filled the index, with as many modules?"""
+        noted = data / FILLED
+        return noted.exists() and noted.read_text(encoding="ascii") == str(self.population.count)
+
+    def note_filled(self, data):
+        """The next run needs not fill it."""
+        (data / FILLED).write_text(str(self.population.count), encoding="ascii")
 
 
 def main():
@@ -214,15 +243,16 @@ def main():
     p.add_argument("--build", type=Path, default=ROOT / "build")
     p.add_argument("--modules", type=int, default=200_000)
     p.add_argument("--queries", type=int, default=9, help="of each kind")
-    p.add_argument("--uploads", type=int, default=300)
+    p.add_argument("--rate", type=int, default=20, help="uploads a second")
+    p.add_argument("--seconds", type=int, default=60, help="of uploads")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--database", choices=("sqlite", "postgres", "both"), default="both")
-    p.add_argument("--keep", type=Path, help="folder in which the filled SQLite index stays")
+    p.add_argument("--keep", type=Path, help="folder in which the filled indexes stay")
     options = p.parse_args()
     work = options.keep or Path(tempfile.mkdtemp(prefix="unhex-index-", dir="/var/tmp"))
     work.mkdir(exist_ok=True)
     try:
-        os.chmod(work, 0o700)
+        os.chmod(work, 0o711)  # the database runs as another user
         bench = Bench(options, work, tiny_gsym(str((options.build / "cli/unhex").resolve()), work))
         if options.database != "postgres":
             bench.sqlite()

@@ -15,9 +15,10 @@ NOBODY = 65534
 class Postgres:
     """Runs as another user where this one is root, as PostgreSQL demands. More options are those of postgres(1).
     With `primary` it is a replica of that one. `around` is a command that becomes another one, on a machine from whose
-    network it takes connections as a line of pg_hba.conf says, such as `198.18.0.0/15 trust`."""
+    network it takes connections as a line of pg_hba.conf says, such as `198.18.0.0/15 trust`. `keep` is a folder for the
+    data, which stays and is used again."""
 
-    def __init__(self, *options, primary=None, around=(), access=None):
+    def __init__(self, *options, primary=None, around=(), access=None, keep=None):
         self.options = options
         self.access = access
         self.primary = primary
@@ -27,13 +28,19 @@ class Postgres:
         self.folder = pathlib.Path(binaries[-1]).parent
         root = os.geteuid() == 0
         self.user = (*around, *(("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--") if root else ()))
-        self.data = tempfile.mkdtemp(prefix="unhex-postgres-", dir="/var/tmp")
+        self.keep = keep
+        self.data = str(keep) if keep else tempfile.mkdtemp(prefix="unhex-postgres-", dir="/var/tmp")
+        if keep:
+            os.makedirs(keep, mode=0o700, exist_ok=True)
         if root:
             os.chown(self.data, NOBODY, NOBODY)
 
     def __enter__(self):
         if self.primary:
             self._copy(self.primary)
+            self.start()
+            return self
+        if os.path.exists(os.path.join(self.data, "PG_VERSION")):
             self.start()
             return self
         subprocess.run([*self.user, self.folder / "initdb", "-D", self.data, "-A", "trust", "-U", "unhex", "-E", "UTF8",
@@ -45,8 +52,10 @@ class Postgres:
         return self
 
     def __exit__(self, *_):
-        subprocess.run([*self.pg_ctl, "-m", "immediate", "stop"], check=False, cwd="/", stderr=subprocess.DEVNULL)
-        shutil.rmtree(self.data, ignore_errors=True)
+        mode = "fast" if self.keep else "immediate"
+        subprocess.run([*self.pg_ctl, "-t", "300", "-m", mode, "stop"], check=False, cwd="/", stderr=subprocess.DEVNULL)
+        if not self.keep:
+            shutil.rmtree(self.data, ignore_errors=True)
 
     @property
     def pg_ctl(self):
