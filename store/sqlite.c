@@ -6,7 +6,6 @@
 #include "glob.h"
 #include "out.h"
 #include "room.h"
-#include "sqlite_checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>

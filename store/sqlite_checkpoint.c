@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that copies the log of an SQLite database into the database. */
-#include "sqlite_checkpoint.h"
+#include "db_engine.h"
 
 #include <sqlite3.h>
 

@@ -2,8 +2,7 @@
 /* The thread that copies the log of an index into its file. */
 #include "sweep.h"
 
-#include "db.h"
-#include "sqlite_checkpoint.h"
+#include "db_engine.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
