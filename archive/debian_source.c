@@ -577,16 +577,12 @@ static enum ux_code source_order_series(struct debian_source *s, size_t *ret_fir
 {
 	static const char series[] = "/debian/patches/series";
 	size_t n = s->patches.size;
-	struct ux_bytes left = UX_BYTES_NONE;
+	struct ux_bytes left = UX_BYTES_NONE, line;
 	*ret_first = n;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(s->patches.data[i].path, series) == 0)
 			left = ux_out_bytes(&s->patches.data[i].text);
-	while (left.size > 0) {
-		const uint8_t *end = memchr(left.data, '\n', left.size);
-		struct ux_bytes line =
-			ux_bytes(left.data, end ? (size_t)(end - left.data) : left.size);
-		left = end ? ux_bytes(end + 1, left.size - line.size - 1) : UX_BYTES_NONE;
+	while (ux_text_take_line(&left, &line)) {
 		size_t size = 0;
 		while (line.size > 0 && ux_is_space(line.data[0]))
 			line = ux_bytes(line.data + 1, line.size - 1);

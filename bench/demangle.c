@@ -5,6 +5,7 @@
  */
 #include "demangle.h"
 #include "file.h"
+#include "text.h"
 #include "vec.h"
 
 #include <time.h>
@@ -32,14 +33,10 @@ static bool read_all(struct ux_out *text)
 
 static bool split(struct ux_bytes text, struct names *out)
 {
-	while (text.size > 0) {
-		const uint8_t *end = memchr(text.data, '\n', text.size);
-		size_t n = end ? (size_t)(end - text.data) : text.size;
-		if (!names_append(out, ux_bytes(text.data, n)))
+	struct ux_bytes line;
+	while (ux_text_take_line(&text, &line))
+		if (!names_append(out, line))
 			return false;
-		n += end != NULL;
-		text = ux_bytes(text.data + n, text.size - n);
-	}
 	return true;
 }
 

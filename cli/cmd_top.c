@@ -307,13 +307,9 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 /* The text of the next line of a source; false at its end. */
 static bool top_next_line(struct ux_bytes *source, struct ux_bytes *ret)
 {
-	if (source->size == 0)
+	if (!ux_text_take_line(source, ret))
 		return false;
-	const uint8_t *end = memchr(source->data, '\n', source->size);
-	size_t n = end ? (size_t)(end - source->data) : source->size;
-	*ret = ux_bytes(source->data, ux_min(n, (size_t)TOP_SOURCE_LINE));
-	n += end != NULL;
-	*source = ux_bytes(source->data + n, source->size - n);
+	ret->size = ux_min(ret->size, (size_t)TOP_SOURCE_LINE);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include "file.h"
 #include "http_client.h"
 #include "output.h"
+#include "text.h"
 
 #include <unistd.h>
 
@@ -64,10 +65,8 @@ static enum ux_code server_read_token(const char *path, struct ux_server_selecti
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping m = {0};
 	UX_TRY(ux_file_map(path, &m, err));
-	struct ux_bytes line = m.bytes;
-	const uint8_t *newline = line.size ? memchr(line.data, '\n', line.size) : NULL;
-	if (newline)
-		line.size = (size_t)(newline - line.data);
+	struct ux_bytes text = m.bytes, line = UX_BYTES_NONE;
+	(void)ux_text_take_line(&text, &line);
 	while (line.size > 0 && strchr(" \t\r", line.data[line.size - 1]))
 		line.size--;
 	while (line.size > 0 && strchr(" \t", line.data[0]))

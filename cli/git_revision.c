@@ -22,15 +22,14 @@ static bool git_read_line(const char *folder, const char *name, char line[LINE_M
 	char path[PATH_MAX];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (n < 0 || n >= (int)sizeof(path) || ux_file_map(path, &file, NULL) != UX_OK ||
-	    file.bytes.size == 0)
+	if (n < 0 || n >= (int)sizeof(path) || ux_file_map(path, &file, NULL) != UX_OK)
 		return false;
-	const uint8_t *end = memchr(file.bytes.data, '\n', file.bytes.size);
-	size_t size = end ? (size_t)(end - file.bytes.data) : file.bytes.size;
-	if (size >= LINE_MOST || memchr(file.bytes.data, '\0', size))
+	struct ux_bytes text = file.bytes, first;
+	if (!ux_text_take_line(&text, &first) || first.size >= LINE_MOST ||
+	    memchr(first.data, '\0', first.size))
 		return false;
-	memcpy(line, file.bytes.data, size);
-	line[size] = '\0';
+	memcpy(line, first.data, first.size);
+	line[first.size] = '\0';
 	return true;
 }
 
@@ -73,19 +72,16 @@ static bool git_find_packed(const char *common, const char *ref, char revision[L
 	if (!git_join(common, "packed-refs", path) || ux_file_map(path, &file, NULL) != UX_OK ||
 	    file.bytes.size > FILE_MOST)
 		return false;
-	for (struct ux_bytes rest = file.bytes; rest.size > 0;) {
-		const uint8_t *end = memchr(rest.data, '\n', rest.size);
-		size_t size = end ? (size_t)(end - rest.data) : rest.size;
-		const uint8_t *space = memchr(rest.data, ' ', size);
-		size_t digits = space ? (size_t)(space - rest.data) : 0;
-		if (digits > 0 && digits <= UX_GIT_REVISION_MOST && size == digits + 1 + n &&
+	struct ux_bytes rest = file.bytes, line;
+	while (ux_text_take_line(&rest, &line)) {
+		const uint8_t *space = memchr(line.data, ' ', line.size);
+		size_t digits = space ? (size_t)(space - line.data) : 0;
+		if (digits > 0 && digits <= UX_GIT_REVISION_MOST && line.size == digits + 1 + n &&
 		    memcmp(space + 1, ref, n) == 0) {
-			memcpy(revision, rest.data, digits);
+			memcpy(revision, line.data, digits);
 			revision[digits] = '\0';
 			return true;
 		}
-		size += end != NULL;
-		rest = ux_bytes(rest.data + size, rest.size - size);
 	}
 	return false;
 }
@@ -99,20 +95,18 @@ static void git_read_url(const char *common, char url[URL_MOST])
 	*url = '\0';
 	if (!git_join(common, "config", path) || ux_file_map(path, &file, NULL) != UX_OK)
 		return;
-	for (struct ux_bytes rest = file.bytes; rest.size > 0 && *url == '\0';) {
-		const uint8_t *end = memchr(rest.data, '\n', rest.size);
-		size_t size = end ? (size_t)(end - rest.data) : rest.size;
+	struct ux_bytes rest = file.bytes, whole;
+	while (*url == '\0' && ux_text_take_line(&rest, &whole)) {
 		char line[LINE_MOST];
-		int n = snprintf(line, sizeof(line), "%.*s", (int)ux_min(size, sizeof(line) - 1),
-				 (const char *)rest.data);
+		int n = snprintf(line, sizeof(line), "%.*s",
+				 (int)ux_min(whole.size, sizeof(line) - 1),
+				 (const char *)whole.data);
 		const char *text = line + strspn(line, " \t");
 		if (n > 0 && *text == '[')
 			origin = strncmp(text, "[remote \"origin\"]", 17) == 0;
 		else if (origin && strncmp(text, "url", 3) == 0 && strchr(text, '='))
 			snprintf(url, URL_MOST, "%.*s", URL_MOST - 1,
 				 strchr(text, '=') + 1 + strspn(strchr(text, '=') + 1, " \t"));
-		size += end != NULL;
-		rest = ux_bytes(rest.data + size, rest.size - size);
 	}
 }
 

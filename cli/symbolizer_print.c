@@ -4,6 +4,7 @@
 
 #include "drop_in.h"
 #include "json_out.h"
+#include "text.h"
 
 static unsigned source_lines_digits(uint64_t v)
 {
@@ -23,18 +24,14 @@ static void symbolizer_print_source(struct ux_out *out, const struct ux_frame *f
 		return;
 	uint64_t first = frame->line > n / 2 ? frame->line - n / 2 : 1;
 	uint64_t last = first + n - 1;
-	struct ux_bytes s = file.bytes;
-	for (uint64_t line = 1; line <= last && s.size > 0; line++) {
-		const uint8_t *newline = memchr(s.data, '\n', s.size);
-		size_t size = newline ? (size_t)(newline - s.data) : s.size;
+	struct ux_bytes s = file.bytes, text;
+	for (uint64_t line = 1; line <= last && ux_text_take_line(&s, &text); line++) {
 		if (line >= first) {
 			ux_out_fmt(out, "%-*" PRIu64 " %s: ", (int)source_lines_digits(last), line,
 				   line == frame->line ? ">" : " ");
-			ux_out_put(out, s.data, size);
+			ux_out_put(out, text.data, text.size);
 			ux_out_u8(out, '\n');
 		}
-		size_t taken = size + (newline != NULL);
-		s = ux_bytes(s.data + taken, s.size - taken);
 	}
 }
 

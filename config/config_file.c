@@ -176,12 +176,10 @@ enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes t
 			   .into = values,
 			   .arena = arena,
 			   .err = err};
-	while (text.size > 0) {
-		const uint8_t *end = memchr(text.data, '\n', text.size);
-		size_t n = end ? (size_t)(end - text.data) : text.size;
+	struct ux_bytes line;
+	while (ux_text_take_line(&text, &line)) {
 		p.line++;
-		UX_TRY(config_parse_line(&p, ux_bytes(text.data, n)));
-		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
+		UX_TRY(config_parse_line(&p, line));
 	}
 	return config_end_section(&p);
 }

@@ -8,6 +8,7 @@
 #include "fuzz.h"
 
 #include "http.h"
+#include "text.h"
 
 enum {
 	LINES_MOST = 32
@@ -15,10 +16,8 @@ enum {
 
 static struct ux_bytes take_line(struct ux_bytes *in)
 {
-	const uint8_t *end = in->size ? memchr(in->data, '\n', in->size) : NULL;
-	size_t n = end ? (size_t)(end - in->data) : in->size, used = end ? n + 1 : n;
-	struct ux_bytes line = ux_bytes(in->data, n);
-	*in = ux_bytes(in->size ? in->data + used : NULL, in->size - used);
+	struct ux_bytes line = UX_BYTES_NONE;
+	(void)ux_text_take_line(in, &line);
 	return line;
 }
 

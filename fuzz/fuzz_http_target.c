@@ -15,16 +15,14 @@ enum {
 static size_t take_fields(struct ux_bytes in, struct ux_http_field *fields)
 {
 	size_t n = 0;
-	while (in.size > 0 && n < FIELDS_MOST) {
-		const uint8_t *end = memchr(in.data, '\n', in.size);
-		size_t size = end ? (size_t)(end - in.data) : in.size;
-		const uint8_t *colon = memchr(in.data, ':', size);
-		size_t name = colon ? (size_t)(colon - in.data) : 0;
+	struct ux_bytes line;
+	while (n < FIELDS_MOST && ux_text_take_line(&in, &line)) {
+		const uint8_t *colon = memchr(line.data, ':', line.size);
+		size_t name = colon ? (size_t)(colon - line.data) : 0;
 		if (name > 0)
-			fields[n++] = (struct ux_http_field){ux_bytes(in.data, name),
-							     ux_bytes(colon + 1, size - name - 1)};
-		size_t used = end ? size + 1 : size;
-		in = ux_bytes(in.data + used, in.size - used);
+			fields[n++] =
+				(struct ux_http_field){ux_bytes(line.data, name),
+						       ux_bytes(colon + 1, line.size - name - 1)};
 	}
 	return n;
 }

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include "request_values.h"
+#include "text.h"
 #include "make_gsym.h"
 #include "make_server.h"
 
@@ -79,17 +80,16 @@ static void open_server(void)
 /* A line of the input as a string, with "@" replaced. */
 static inline void take_line(struct ux_bytes *in, char text[TEXT_MOST])
 {
-	const uint8_t *end = in->size ? memchr(in->data, '\n', in->size) : NULL;
-	size_t n = end ? (size_t)(end - in->data) : in->size, at = 0;
-	for (size_t i = 0; i < n && at + sizeof(uid) < TEXT_MOST; i++) {
-		if (in->data[i] == '@')
+	struct ux_bytes line = UX_BYTES_NONE;
+	size_t at = 0;
+	(void)ux_text_take_line(in, &line);
+	for (size_t i = 0; i < line.size && at + sizeof(uid) < TEXT_MOST; i++) {
+		if (line.data[i] == '@')
 			at += (size_t)snprintf(text + at, TEXT_MOST - at, "%s", uid);
-		else if (in->data[i] != 0) /* ends a line in any HTTP parser */
-			text[at++] = (char)in->data[i];
+		else if (line.data[i] != 0) /* ends a line in any HTTP parser */
+			text[at++] = (char)line.data[i];
 	}
 	text[at] = '\0';
-	size_t used = end ? n + 1 : n;
-	*in = ux_bytes(in->size ? in->data + used : NULL, in->size - used);
 }
 
 /* A whole page, with no tags but ours: none of ours has the text of a script in it. */

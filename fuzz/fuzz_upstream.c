@@ -5,16 +5,15 @@
 #include "fuzz.h"
 
 #include "fetcher.h"
+#include "text.h"
 #include "upstream.h"
 
 static const char own[] = "00112233445566ff";
 
 static struct ux_bytes next_line(struct ux_bytes *rest)
 {
-	const uint8_t *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
-	size_t n = end ? (size_t)(end - rest->data) : rest->size;
-	struct ux_bytes line = ux_bytes(rest->data, n);
-	*rest = end ? ux_bytes(end + 1, rest->size - n - 1) : UX_BYTES_NONE;
+	struct ux_bytes line = UX_BYTES_NONE;
+	(void)ux_text_take_line(rest, &line);
 	return line;
 }
 

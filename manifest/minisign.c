@@ -33,14 +33,10 @@ static enum ux_code minisign_begin(struct ux_error *err)
 /* The next line, without its end; false when there is none. */
 static bool minisign_line(struct ux_bytes *text, struct ux_bytes *ret)
 {
-	if (text->size == 0)
+	if (!ux_text_take_line(text, ret))
 		return false;
-	const uint8_t *end = memchr(text->data, '\n', text->size);
-	size_t n = end ? (size_t)(end - text->data) : text->size;
-	*ret = ux_bytes(text->data, n);
-	if (n > 0 && ret->data[n - 1] == '\r')
+	if (ret->size > 0 && ret->data[ret->size - 1] == '\r')
 		ret->size--;
-	*text = end ? ux_bytes(end + 1, text->size - n - 1) : UX_BYTES_NONE;
 	return true;
 }
 

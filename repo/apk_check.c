@@ -70,7 +70,7 @@ static bool apk_datahash(struct ux_bytes info, uint8_t ret[UX_PACKAGE_SHA256_BYT
 {
 	const struct ux_bytes name = UX_STR("datahash");
 	struct ux_bytes line;
-	while (ux_deb822_line(&info, &line)) {
+	while (ux_text_take_line(&info, &line)) {
 		const uint8_t *equals = line.size > 0 ? memchr(line.data, '=', line.size) : NULL;
 		size_t n = 0;
 		if (!equals)

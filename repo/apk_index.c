@@ -308,7 +308,7 @@ static bool apk_text_next(void *ctx, struct ux_apk_record *r, enum ux_code *ret_
 	struct ux_bytes line;
 	bool any = false;
 	*r = (struct ux_apk_record){0};
-	while (ux_deb822_line(&t->left, &line)) {
+	while (ux_text_take_line(&t->left, &line)) {
 		if (line.size == 0 && any)
 			return true;
 		if (line.size == 0)

@@ -98,7 +98,7 @@ enum ux_code ux_apt_sources_list(struct ux_bytes text, struct ux_arena *arena,
 				 struct ux_apt_source_vec *ret, struct ux_error *err)
 {
 	struct ux_bytes line;
-	while (ux_deb822_line(&text, &line)) {
+	while (ux_text_take_line(&text, &line)) {
 		struct apt_slices s = {0};
 		if (apt_list_line(line, &s))
 			UX_TRY(apt_add(ret, arena, &s, err));

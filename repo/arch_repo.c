@@ -46,7 +46,7 @@ static struct ux_bytes arch_value(struct ux_bytes *text)
 	const uint8_t *start = text->data;
 	size_t size = 0;
 	struct ux_bytes line;
-	while (ux_deb822_line(text, &line) && line.size > 0)
+	while (ux_text_take_line(text, &line) && line.size > 0)
 		size = (size_t)(line.data + line.size - start);
 	return ux_bytes(start, size);
 }
@@ -55,7 +55,7 @@ static void arch_parse(struct ux_bytes text, struct arch_desc *ret)
 {
 	struct ux_bytes line;
 	*ret = (struct arch_desc){0};
-	while (ux_deb822_line(&text, &line)) {
+	while (ux_text_take_line(&text, &line)) {
 		if (line.size == 0)
 			continue;
 		struct ux_bytes *to = arch_field(ret, line);

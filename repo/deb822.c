@@ -146,18 +146,6 @@ bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret)
 	return true;
 }
 
-bool ux_deb822_line(struct ux_bytes *value, struct ux_bytes *ret)
-{
-	if (value->size == 0)
-		return false;
-	const uint8_t *end = memchr(value->data, '\n', value->size);
-	size_t n = end ? (size_t)(end - value->data) : value->size;
-	*ret = ux_bytes(value->data, n);
-	n += end != NULL;
-	*value = ux_bytes(value->data + n, value->size - n);
-	return true;
-}
-
 /* Days from 1970 to a date of the Gregorian calendar. */
 static int64_t date_days(int64_t year, unsigned month, unsigned day)
 {

@@ -61,9 +61,6 @@ enum ux_code ux_deb822_read(struct ux_deb822 *d, const struct ux_deb822_known *k
  */
 bool ux_deb822_word(struct ux_bytes *value, struct ux_bytes *ret) ux_must;
 
-/* Takes the next line. False: nothing is left. */
-bool ux_deb822_line(struct ux_bytes *value, struct ux_bytes *ret) ux_must;
-
 /*
  * A date as in Release files: "Sat, 11 Jul 2026 09:48:12 UTC", as seconds since 1970. False: it is
  * none. Source: RFC 5322 3.3, of which only UTC (also as GMT, Z, +0000) is used.

@@ -54,7 +54,7 @@ enum ux_code ux_debian_release_find(const struct ux_debian_release *r, const cha
 {
 	struct ux_bytes left = r->hashes, line, hash, size, name;
 	int best = -1;
-	while (ux_deb822_line(&left, &line)) {
+	while (ux_text_take_line(&left, &line)) {
 		struct ux_bytes words = line;
 		if (!ux_deb822_word(&words, &hash))
 			continue;

@@ -74,7 +74,7 @@ static bool sources_files(const struct sources_stanza *s, struct sources_file *d
 	struct ux_bytes left = s->checksums, line;
 	size_t n = 0;
 	*dsc = (struct sources_file){0};
-	while (ux_deb822_line(&left, &line)) {
+	while (ux_text_take_line(&left, &line)) {
 		struct sources_file one;
 		struct ux_bytes words = line, word;
 		if (!ux_deb822_word(&words, &word))

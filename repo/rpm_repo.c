@@ -133,7 +133,7 @@ static enum ux_code rpm_fetch_roots(const struct ux_repository *r, struct ux_pol
 	UX_TRY(ux_polite_fetch(client, url, &what, NULL, &f, err));
 	file = f.file;
 	struct ux_bytes text = file.bytes;
-	while (ret->n < ROOTS_MOST && ux_deb822_line(&text, &line)) {
+	while (ret->n < ROOTS_MOST && ux_text_take_line(&text, &line)) {
 		line = ux_trim(line);
 		if (line.size > 0 && line.data[0] != '#')
 			UX_TRY(rpm_add_root(arena, line, r->arch, ret, err));

@@ -93,7 +93,7 @@ enum ux_code ux_signature_status(struct ux_bytes status, struct ux_error *err)
 {
 	struct verdict v = {0};
 	struct ux_bytes line;
-	while (ux_deb822_line(&status, &line))
+	while (ux_text_take_line(&status, &line))
 		if (ux_bytes_starts(line, UX_STR(STATUS_PREFIX)))
 			signature_take_status(&v, ux_bytes(line.data + strlen(STATUS_PREFIX),
 							   line.size - strlen(STATUS_PREFIX)));
@@ -131,7 +131,7 @@ enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct u
 		BODY,
 		BEHIND
 	} at = BEFORE;
-	while (at != BEHIND && ux_deb822_line(&text, &line)) {
+	while (at != BEHIND && ux_text_take_line(&text, &line)) {
 		while (line.size > 0 && ux_is_space(line.data[line.size - 1]))
 			line.size--;
 		if (ux_bytes_starts(line, UX_STR("-----")))

@@ -52,18 +52,12 @@ static enum ux_code s3_keys_of_environment(struct ux_s3_keys *ret, struct ux_err
 	return s3_keys_check(ret, err);
 }
 
-/* The next line, without the blanks at its ends. */
-static struct ux_bytes s3_keys_line(struct ux_bytes *text)
+/* The line without the blanks at its ends. */
+static struct ux_bytes s3_keys_trim(struct ux_bytes line)
 {
-	const uint8_t *end = memchr(text->data, '\n', text->size);
-	size_t n = end ? (size_t)(end - text->data) : text->size;
-	struct ux_bytes line = ux_bytes(text->data, n);
-	if (n > 0 && line.data[n - 1] == '\r')
+	if (line.size > 0 && line.data[line.size - 1] == '\r')
 		line.size--;
-	line = ux_trim(line);
-	n = ux_min(n + 1, text->size);
-	*text = ux_bytes(text->data + n, text->size - n);
-	return line;
+	return ux_trim(line);
 }
 
 static enum ux_code s3_keys_take(struct ux_s3_keys *to, struct ux_bytes line, struct ux_error *err)
@@ -87,8 +81,9 @@ enum ux_code ux_s3_keys_parse(struct ux_bytes text, struct ux_s3_keys *ret, stru
 {
 	ux_cleanup(ux_s3_keys_deinit) struct ux_s3_keys keys = {0};
 	bool ours = true;
-	while (text.size > 0) {
-		struct ux_bytes line = s3_keys_line(&text);
+	struct ux_bytes line;
+	while (ux_text_take_line(&text, &line)) {
+		line = s3_keys_trim(line);
 		if (line.size > 0 && line.data[0] == '[')
 			ours = ux_bytes_eq(line, ux_bytes_cstr("[default]"));
 		else if (ours && line.size > 0 && line.data[0] != '#' && line.data[0] != ';')

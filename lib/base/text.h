@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing characters: ASCII classes, digits and numbers, hexadecimal, UTF-8. */
+/* Reading and writing characters: ASCII classes, lines, digits and numbers, hexadecimal, UTF-8. */
 #ifndef UX_TEXT_H
 #define UX_TEXT_H
 
@@ -42,6 +42,20 @@ ux_inline bool ux_is_space(int c)
 
 /* Returns s without the blanks at both ends. */
 struct ux_bytes ux_trim(struct ux_bytes s);
+
+/* Takes the next line off the text; *ret lacks its line break. False, with *ret unchanged: nothing
+ * is left. */
+static inline bool ux_text_take_line(struct ux_bytes *text, struct ux_bytes *ret)
+{
+	if (text->size == 0)
+		return false;
+	const uint8_t *end = memchr(text->data, '\n', text->size);
+	size_t n = end ? (size_t)(end - text->data) : text->size;
+	*ret = ux_bytes(text->data, n);
+	n += end != NULL;
+	*text = ux_bytes(text->data + n, text->size - n);
+	return true;
+}
 
 /* Of each character that is a hexadecimal digit, its value plus 1; 0 for others. */
 extern const uint8_t ux_hex_digits[256];

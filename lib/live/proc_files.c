@@ -224,14 +224,10 @@ struct ux_bytes ux_proc_own_vdso(void)
 static struct ux_bytes proc_status_line(struct ux_bytes status, const char *key)
 {
 	size_t n = strlen(key);
-	while (status.size > 0) {
-		const uint8_t *end = memchr(status.data, '\n', status.size);
-		size_t size = end ? (size_t)(end - status.data) : status.size;
-		if (size > n && memcmp(status.data, key, n) == 0)
-			return ux_bytes(status.data + n, size - n);
-		size = ux_min(size + 1, status.size);
-		status = ux_bytes(status.data + size, status.size - size);
-	}
+	struct ux_bytes line;
+	while (ux_text_take_line(&status, &line))
+		if (line.size > n && memcmp(line.data, key, n) == 0)
+			return ux_bytes(line.data + n, line.size - n);
 	return UX_BYTES_NONE;
 }
 

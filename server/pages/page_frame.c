@@ -177,16 +177,11 @@ static struct ux_bytes frame_lines_around(struct ux_bytes text, uint32_t line, u
 static void frame_put_lines(struct ux_out *out, struct ux_bytes lines, uint32_t first,
 			    uint32_t line)
 {
+	struct ux_bytes text;
 	ux_out_cstr(out, "<pre class=\"lines\" tabindex=\"0\">");
-	for (uint32_t number = first; lines.size > 0; number++) {
-		const uint8_t *stop = memchr(lines.data, '\n', lines.size);
-		size_t n = stop ? (size_t)(stop - lines.data) : lines.size;
-		struct ux_bytes text = ux_bytes(lines.data, n);
+	for (uint32_t number = first; ux_text_take_line(&lines, &text); number++)
 		UX_HTML(out, number == line ? "<mark><i>$</i> $</mark>\n" : "<i>$</i> $\n", number,
 			text);
-		n = ux_min(n + 1, lines.size);
-		lines = ux_bytes(lines.data + n, lines.size - n);
-	}
 	ux_out_cstr(out, "</pre>\n");
 }
 

@@ -9,6 +9,7 @@
 #include "function_search.h"
 #include "path_canonical.h"
 #include "request_work.h"
+#include "text.h"
 #include "vec.h"
 
 enum {
@@ -262,15 +263,11 @@ enum ux_code ux_web_sources(struct ux_request *req, struct ux_response *res)
 
 static void page_sources_put_text(struct ux_out *out, struct ux_bytes text)
 {
-	unsigned line = 0;
+	struct ux_bytes line;
+	unsigned number = 0;
 	ux_out_cstr(out, "<ol class=\"source\">\n");
-	while (text.size > 0) {
-		const uint8_t *end = memchr(text.data, '\n', text.size);
-		size_t n = end ? (size_t)(end - text.data) : text.size;
-		line++;
-		UX_HTML(out, "<li id=\"L$\"><code>$</code></li>\n", line, ux_bytes(text.data, n));
-		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
-	}
+	while (ux_text_take_line(&text, &line))
+		UX_HTML(out, "<li id=\"L$\"><code>$</code></li>\n", ++number, line);
 	ux_out_cstr(out, "</ol>\n");
 }
 

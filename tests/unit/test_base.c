@@ -559,6 +559,23 @@ static void text_is_printable_without_controls_and_malformed_bytes(void **state)
 	assert_false(ux_utf8_is_printable(UX_STR("\x7f")));
 }
 
+static void lines_are_taken_off_a_text_without_their_breaks(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {"a", "", "b\r", "c"};
+	struct ux_bytes text = guard(UX_STR("a\n\nb\r\nc")), whole = text, line = UX_BYTES_NONE;
+	for (size_t i = 0; i < ux_countof(lines); i++) {
+		assert_true(ux_text_take_line(&text, &line));
+		assert_true(ux_bytes_eq(line, ux_bytes_cstr(lines[i])));
+	}
+	assert_false(ux_text_take_line(&text, &line));
+	guard_free(whole);
+	text = UX_STR("a\n");
+	assert_true(ux_text_take_line(&text, &line));
+	assert_false(ux_text_take_line(&text, &line));
+	assert_true(ux_bytes_eq(line, UX_STR("a")));
+}
+
 static void paths_are_joined_by_one_slash(void **state)
 {
 	(void)state;
@@ -824,6 +841,7 @@ int main(void)
 		UX_TEST(only_the_well_formed_is_utf8),
 		UX_TEST(what_is_not_utf8_is_taken_as_one_replacement),
 		UX_TEST(text_is_printable_without_controls_and_malformed_bytes),
+		UX_TEST(lines_are_taken_off_a_text_without_their_breaks),
 		UX_TEST(paths_are_joined_by_one_slash),
 		UX_TEST(the_clocks_agree_on_what_time_it_is),
 		UX_TEST(new_file_appears_whole_or_not_at_all),

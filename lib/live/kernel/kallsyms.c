@@ -130,21 +130,20 @@ static enum ux_code kallsyms_parse_lines(struct ux_kallsyms *k, struct kallsyms_
 					 struct ux_bytes list, struct ux_error *err)
 {
 	struct kallsyms_line line;
+	struct ux_bytes text;
 	uint64_t hidden = 0;
 	const bool zeros = list.size > 0 && memchr(list.data, 0, list.size);
 	if (!kallsyms_raw_list_reserve(all, list.size / LINE_USUAL))
 		return ux_error_nomem(err);
-	for (size_t n = 0; list.size > 0; list = ux_bytes(list.data + n, list.size - n)) {
-		const uint8_t *end = memchr(list.data, '\n', list.size);
-		n = end ? (size_t)(end - list.data) : list.size;
-		if (n > 0 && (!kallsyms_parse_line(ux_bytes(list.data, n), &line) ||
-			      (zeros && memchr(list.data, 0, n))))
+	while (ux_text_take_line(&list, &text)) {
+		if (text.size == 0)
+			continue;
+		if (!kallsyms_parse_line(text, &line) || (zeros && memchr(text.data, 0, text.size)))
 			k->skipped++;
-		else if (n > 0 && line.start == 0)
+		else if (line.start == 0)
 			hidden++;
-		else if (n > 0)
+		else
 			UX_TRY(kallsyms_add_line(k, all, &line, err));
-		n = ux_min(n + 1, list.size);
 	}
 	if (all->size == 0 && hidden > 0)
 		return ux_error_set(err, UX_EDENIED,

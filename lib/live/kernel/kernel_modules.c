@@ -67,16 +67,12 @@ enum ux_code ux_kernel_modules_parse(struct ux_bytes list, struct ux_kernel_modu
 				     struct ux_error *err)
 {
 	ux_cleanup(ux_kernel_modules_deinit) struct ux_kernel_modules m = {0};
+	struct ux_bytes line;
 	*ret = (struct ux_kernel_modules){0};
 	ux_arena_init(&m.arena, NAMES_BUDGET);
-	while (list.size > 0) {
-		const uint8_t *end = memchr(list.data, '\n', list.size);
-		size_t n = end ? (size_t)(end - list.data) : list.size;
-		if (n > 0)
-			UX_TRY(kernel_modules_add_line(&m, ux_bytes(list.data, n), err));
-		n = ux_min(n + 1, list.size);
-		list = ux_bytes(list.data + n, list.size - n);
-	}
+	while (ux_text_take_line(&list, &line))
+		if (line.size > 0)
+			UX_TRY(kernel_modules_add_line(&m, line, err));
 	if (m.list.size > 1)
 		qsort(m.list.data, m.list.size, sizeof(*m.list.data), kernel_modules_by_start);
 	*ret = m;
@@ -141,17 +137,14 @@ bool ux_module_path_is(struct ux_bytes path, const char *module)
 
 struct ux_bytes ux_modules_dep_find(struct ux_bytes list, const char *name)
 {
-	while (*name && list.size > 0) {
-		const uint8_t *end = memchr(list.data, '\n', list.size);
-		size_t n = end ? (size_t)(end - list.data) : list.size;
-		const uint8_t *colon = memchr(list.data, ':', n);
+	struct ux_bytes line;
+	while (*name && ux_text_take_line(&list, &line)) {
+		const uint8_t *colon = memchr(line.data, ':', line.size);
 		struct ux_bytes path =
-			colon ? ux_bytes(list.data, (size_t)(colon - list.data)) : UX_BYTES_NONE;
+			colon ? ux_bytes(line.data, (size_t)(colon - line.data)) : UX_BYTES_NONE;
 		if (path.size > 0 && !memchr(path.data, 0, path.size) &&
 		    ux_module_path_is(path, name))
 			return path;
-		n = ux_min(n + 1, list.size);
-		list = ux_bytes(list.data + n, list.size - n);
 	}
 	return UX_BYTES_NONE;
 }
