@@ -57,11 +57,18 @@ ux_inline void gsym_buffer_uleb(struct gsym_buffer *buf, uint64_t v)
 	buf->pos = ux_uleb_put(buf->pos, v);
 }
 
-ux_inline void gsym_buffer_sleb(struct gsym_buffer *buf, int64_t v)
+/* Writes SLEB128, and returns the place behind it. */
+ux_inline uint8_t *gsym_sleb_put(uint8_t *p, int64_t v)
 {
 	for (; v < -64 || v > 63; v >>= 7)
-		*buf->pos++ = (uint8_t)((v & 0x7f) | 0x80);
-	*buf->pos++ = (uint8_t)(v & 0x7f);
+		*p++ = (uint8_t)((v & 0x7f) | 0x80);
+	*p++ = (uint8_t)(v & 0x7f);
+	return p;
+}
+
+ux_inline void gsym_buffer_sleb(struct gsym_buffer *buf, int64_t v)
+{
+	buf->pos = gsym_sleb_put(buf->pos, v);
 }
 
 #endif

@@ -37,34 +37,40 @@ typedef uint16_t wrapping_lanes __attribute__((vector_size(2 * LANES)));
 
 static_assert(SAMPLE * 8 <= UINT16_MAX, "what all rows of a sample save fits a lane");
 
-/* The sampled rows, transposed. Lanes past the last row have no gain. */
+/* The sampled rows, transposed. Lanes past the last row fit no window. */
 struct sample {
 	size_t n; /* groups of LANES */
 	union {
 		int16_t one[SAMPLE];
 		lanes all[SAMPLE / LANES];
-	} line,        /* delta to the row before */
-		pc,    /* delta to the row before */
-		mixed, /* bytes that AdvanceLine and a special opcode save over AdvancePC */
-		more;  /* bytes that a special opcode alone saves over those two */
+	} line,                      /* delta to the row before */
+		pc;                  /* delta to the row before */
+	lanes mixed[SAMPLE / LANES]; /* bytes that AdvanceLine and a special opcode save over
+					AdvancePC */
+	lanes more[SAMPLE / LANES];  /* bytes that a special opcode alone saves over those two,
+					for a row that fits a window */
 };
-
-static int sample_sleb_size(int64_t v)
-{
-	int n = 1;
-	for (; v < -64 || v > 63; v >>= 7)
-		n++;
-	return n;
-}
 
 static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
 {
-	int pc_size = pc <= PC_BYTE_MOST ? 1 : 2; /* a larger one fits no window, so it costs the
-						     same with all of them */
 	s->line.one[i] = (int16_t)ux_max(ux_min(line, (int64_t)FAR_LINE), -(int64_t)FAR_LINE);
 	s->pc.one[i] = (int16_t)ux_min(pc, (uint32_t)FAR_PC);
-	s->mixed.one[i] = (int16_t)(line == 0 ? 0 : pc_size);
-	s->more.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sample_sleb_size(line));
+}
+
+/*
+ * Sets what a row saves. Without a line delta, AdvancePC alone is enough for it; else AdvanceLine
+ * has a delta of one byte, since no window has a line that takes more. A pc delta over FAR_PC fits
+ * no window, so that it costs the same with all of them.
+ */
+ux_inline void sample_price(struct sample *s)
+{
+	const int16_t byte_most = PC_BYTE_MOST;
+	for (size_t i = 0; i < s->n; i++) {
+		lanes still = s->line.all[i] == 0;
+		lanes pc_size = 1 - (s->pc.all[i] > byte_most); /* a lane that holds true is -1 */
+		s->mixed[i] = pc_size & ~still;
+		s->more[i] = (pc_size & still) | (2 & ~still);
+	}
 }
 
 static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t n)
@@ -78,7 +84,6 @@ static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t
 	for (; count % LANES != 0; count++) {
 		s->line.one[count] = FAR_LINE;
 		s->pc.one[count] = FAR_PC;
-		s->mixed.one[count] = s->more.one[count] = 0;
 	}
 	s->n = count / LANES;
 }
@@ -88,19 +93,19 @@ static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t
  * that those below it wrap around. They are moved by INT16_MIN, since lanes are compared with their
  * sign.
  */
-ux_inline int window_gain(const struct sample *s, struct window w)
+ux_inline int window_gain(const struct sample *s, size_t n, struct window w)
 {
 	lanes sum = {0};
 	const int16_t range = (int16_t)w.range, range_end = (int16_t)(INT16_MIN + (int)w.range);
 	const int16_t op_end = GSYM_LINE_SPECIAL_MOST + 1, line_op_end = INT16_MIN + op_end;
 	const uint16_t edge = (uint16_t)(w.min + INT16_MIN);
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		lanes line = (lanes)((wrapping_lanes)s->line.all[i] - edge);
 		lanes pc = s->pc.all[i] * range;
 		lanes op = (lanes)((wrapping_lanes)line + (wrapping_lanes)pc);
 		lanes fits = pc < op_end;
 		lanes inside = (line < range_end) & (op < line_op_end);
-		sum += (fits & s->mixed.all[i]) + (inside & s->more.all[i]);
+		sum += (fits & s->mixed[i]) + (inside & s->more[i]);
 	}
 	/*
 	 * Lanes are small and not negative, so a multiplication adds four of them up in its highest
@@ -113,13 +118,11 @@ ux_inline int window_gain(const struct sample *s, struct window w)
 	return (int)(all * UINT64_C(0x0001000100010001) >> 48);
 }
 
-/*
- * Finds the best of the windows w plus each of n steps; the caller has already computed the gain of
- * w itself.
- */
-ux_inline void window_try(const struct sample *s, struct window *best, int *gain, struct window w)
+/* Replaces *best by w when w saves more. */
+ux_inline void window_try(const struct sample *s, size_t n, struct window *best, int *gain,
+			  struct window w)
 {
-	int g = window_gain(s, w);
+	int g = window_gain(s, n, w);
 	if (g > *gain) {
 		*gain = g;
 		*best = w;
@@ -129,30 +132,44 @@ ux_inline void window_try(const struct sample *s, struct window *best, int *gain
 /*
  * Chooses a window by coordinate descent from the result that is most frequent: the lower edge at a
  * middling width, then the width at both edges, then the lower edge again. Within 1 % of an
- * exhaustive search on C and C++.
+ * exhaustive search on C and C++. n is s->n, or the same as a constant.
  */
-ux_inline struct window window_descend(const struct sample *s)
+ux_inline struct window window_descend_in(const struct sample *s, size_t n)
 {
 	struct window best = {-3, 10};
-	int gain = window_gain(s, best);
+	int gain = window_gain(s, n, best);
 	static const int8_t mins[] = {-12, -8, -5, -4, -2, -1, 0, 1, 2};
 	for (size_t i = 0; i < ux_countof(mins); i++)
-		window_try(s, &best, &gain, (struct window){mins[i], 10});
+		window_try(s, n, &best, &gain, (struct window){mins[i], 10});
 	static const uint8_t ranges[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,
 					 11, 12, 13, 14, 16, 18, 20, 25, 31};
 	int min = best.min;
 	for (size_t i = 0; i < ux_countof(ranges); i++)
-		window_try(s, &best, &gain, (struct window){min, ranges[i]});
+		window_try(s, n, &best, &gain, (struct window){min, ranges[i]});
 	static const int8_t steps[] = {-3, -2, -1, 1, 2, 3};
 	struct window w = best;
 	for (size_t i = 0; i < ux_countof(steps); i++)
-		window_try(s, &best, &gain, (struct window){w.min + steps[i], w.range});
+		window_try(s, n, &best, &gain, (struct window){w.min + steps[i], w.range});
 	return best;
+}
+
+/* Most functions have few rows: their sample stays in registers. */
+ux_inline struct window window_descend(struct sample *s)
+{
+	sample_price(s);
+	switch (s->n) {
+	case 1:
+		return window_descend_in(s, 1);
+	case 2:
+		return window_descend_in(s, 2);
+	default:
+		return window_descend_in(s, s->n);
+	}
 }
 
 #ifdef __x86_64__
 /* The same with registers that hold all lanes. */
-__attribute__((target("avx2"))) static struct window window_descend_wide(const struct sample *s)
+__attribute__((target("avx2"))) static struct window window_descend_wide(struct sample *s)
 {
 	return window_descend(s);
 }
@@ -171,29 +188,55 @@ static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 	return window_descend(&s);
 }
 
-static void line_put_advance(struct gsym_buffer *buf, int64_t by)
+/* Writes a row whose address delta fits no special opcode. */
+static uint8_t *encode_far_pc(uint8_t *pos, int64_t line, uint32_t pc)
 {
-	gsym_buffer_u8(buf, GSYM_LINE_ADVANCE_LINE);
-	gsym_buffer_sleb(buf, by);
+	if (line != 0) {
+		*pos++ = GSYM_LINE_ADVANCE_LINE;
+		pos = gsym_sleb_put(pos, line);
+	}
+	*pos++ = GSYM_LINE_ADVANCE_PC;
+	return ux_uleb_put(pos, pc);
 }
 
-/* Writes a row that does not fit a special opcode. */
-static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t line, uint32_t pc)
+/* Writes a row of which a special opcode holds all but `rest` lines. */
+static uint8_t *encode_far_line(uint8_t *pos, int64_t rest, uint8_t special)
+{
+	*pos++ = GSYM_LINE_ADVANCE_LINE;
+	pos = gsym_sleb_put(pos, rest);
+	*pos++ = special;
+	return pos;
+}
+
+/*
+ * Writes a row, and returns the place behind it; it may write some bytes more. Which of the usual
+ * forms a row has is random, so all of them are made, and one is selected without a branch.
+ */
+ux_inline uint8_t *encode_row(uint8_t *pos, struct window w, int64_t line, uint32_t pc)
 {
 	uint64_t room =
 		(uint64_t)pc * w.range; /* range of the special opcode that the pc delta uses */
-	if (room > GSYM_LINE_SPECIAL_MOST || (line == 0 && pc <= PC_BYTE_MOST)) {
-		if (line != 0)
-			line_put_advance(buf, line);
-		gsym_buffer_u8(buf, GSYM_LINE_ADVANCE_PC);
-		gsym_buffer_uleb(buf, pc);
-		return;
-	}
+	if (ux_unlikely(room > GSYM_LINE_SPECIAL_MOST))
+		return encode_far_pc(pos, line, pc);
 	/* The nearest line delta that fits leaves the smallest rest for AdvanceLine. */
 	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
-	int64_t x = ux_max(ux_min(line - w.min, most), (int64_t)0);
-	line_put_advance(buf, line - w.min - x);
-	gsym_buffer_u8(buf, (uint8_t)(GSYM_LINE_SPECIAL + (uint64_t)x + room));
+	int64_t x = line - w.min, fit = ux_max(ux_min(x, most), (int64_t)0), rest = x - fit;
+	uint32_t special = (uint32_t)(GSYM_LINE_SPECIAL + (uint64_t)fit + room);
+	if (ux_unlikely(rest < -(1 << 13) || rest >= 1 << 13))
+		return encode_far_line(pos, rest, (uint8_t)special);
+	uint32_t two = (rest < -64) | (rest > LINE_BYTE_MOST); /* SLEB128 of two bytes */
+	uint32_t sleb = ((uint32_t)rest & 0x7f) | ((uint32_t)rest << 1 & 0x7f00 & -two) | two << 7;
+	uint32_t bytes = GSYM_LINE_ADVANCE_LINE | sleb << 8 | special << (16 + 8 * two);
+	uint32_t far = -(uint32_t)(rest != 0); /* a mask, which no compiler makes a branch of */
+	bytes = (bytes & far) | (special & ~far);
+	uint32_t size = 1 + ((2 + two) & far);
+	if (ux_unlikely(line == 0 && rest != 0 && pc <= PC_BYTE_MOST)) {
+		bytes = GSYM_LINE_ADVANCE_PC | pc << 8;
+		size = 2;
+	}
+	for (int i = 0; i < 4; i++)
+		pos[i] = (uint8_t)(bytes >> 8 * i);
+	return pos + size;
 }
 
 /*
@@ -208,48 +251,52 @@ static uint32_t window_first_line(struct window w, uint32_t line)
 	return first < 0 || first > UINT32_MAX ? line : (uint32_t)first;
 }
 
-/* Returns how many bytes were written so far. */
-ux_inline uint32_t line_bytes_written(const struct gsym_buffer *buf)
-{
-	return (uint32_t)(buf->out->size + (size_t)(buf->pos - buf->bytes));
-}
+/* A run of rows of one file, as sets of references have it. */
+enum {
+	RUN_FILE,
+	RUN_BYTES,
+	RUN_WORDS,
+};
 
 bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 			  const struct ux_gsym_row *rows, size_t n)
 {
-	if (!ux_gsym_refs_reserve(sets, sets->size + 2 * n))
+	if (!ux_gsym_refs_reserve(sets, sets->size + RUN_WORDS * n))
 		return false;
 	struct window w = window_pick(rows, n);
-	struct ux_gsym_row at = {.off = 0, .line = window_first_line(w, rows[0].line)};
+	struct ux_gsym_row at = {
+		.off = 0, .line = window_first_line(w, rows[0].line), .file = rows[0].file};
 	struct gsym_buffer buf;
 	gsym_buffer_start(&buf, out);
 	gsym_buffer_sleb(&buf, w.min);
 	gsym_buffer_sleb(&buf, w.min + (int64_t)w.range - 1);
 	gsym_buffer_uleb(&buf, at.line);
-	uint32_t *set = sets->data + sets->size; /* the next one */
-	uint32_t set_at = 0;
+	uint32_t *run = sets->data + sets->size; /* of the last row; n is at least 1 */
+	uint8_t *pos = buf.pos;
+	uint32_t before = 0, first = (uint32_t)(pos - buf.bytes); /* bytes that were flushed, and
+								     that are before the run */
 	for (size_t i = 0; i < n; i++) {
-		gsym_buffer_reserve(&buf);
-		int64_t line = (int64_t)rows[i].line - (int64_t)at.line;
-		uint32_t pc = rows[i].off - at.off;
-		if (ux_unlikely(rows[i].file != at.file || i == 0)) {
-			if (i > 0)
-				set[-1] = line_bytes_written(&buf) - set_at;
-			set_at = line_bytes_written(&buf);
-			*set = rows[i].file;
-			set += 2;
+		if (ux_unlikely(pos >= buf.bytes + GSYM_BUFFER_SIZE)) {
+			before += (uint32_t)(pos - buf.bytes);
+			buf.pos = pos;
+			gsym_buffer_flush(&buf);
+			pos = buf.pos;
 		}
-		uint64_t x = (uint64_t)(line - w.min);
-		uint64_t op = x + (uint64_t)pc * w.range;
-		if (ux_likely(x < w.range && op <= GSYM_LINE_SPECIAL_MOST))
-			gsym_buffer_u8(&buf, (uint8_t)(GSYM_LINE_SPECIAL + op));
-		else
-			line_put_far_row(&buf, w, line, pc);
+		/* The file changes at random, too. */
+		uint32_t now = before + (uint32_t)(pos - buf.bytes);
+		uint32_t changed = rows[i].file != at.file;
+		run += RUN_WORDS * changed;
+		first ^= (first ^ now) & -changed;
+		pos = encode_row(pos, w, (int64_t)rows[i].line - (int64_t)at.line,
+				 rows[i].off - at.off);
+		run[RUN_FILE] = rows[i].file;
+		run[RUN_BYTES] = before + (uint32_t)(pos - buf.bytes) - first;
 		at = rows[i];
 	}
-	gsym_buffer_u8(&buf, GSYM_LINE_END);
-	set[-1] = line_bytes_written(&buf) - set_at;
-	sets->size = (size_t)(set - sets->data);
+	*pos++ = GSYM_LINE_END;
+	run[RUN_BYTES]++;
+	sets->size = (size_t)(run + RUN_WORDS - sets->data);
+	buf.pos = pos;
 	gsym_buffer_flush(&buf);
 	return true;
 }

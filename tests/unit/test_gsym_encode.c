@@ -2,6 +2,7 @@
 /* Writing GSYM: the bytes themselves. */
 #include "sweep.h"
 
+#include "gsym_draft.h"
 #include "gsym_encode.h"
 #include "make_gsym.h"
 
@@ -33,6 +34,165 @@ static void single_row_takes_one_opcode(void **state)
 					       1, 0, 0, 0, 6, 0, 0, 0,         /* lines */
 					       0, 0, 0xac, 2, 4, 0,            /* one row */
 					       0, 0, 0, 0, 0, 0, 0, 0, 0, 0)); /* end */
+}
+
+/* --- line tables, by an encoder that goes row by row and has no fast paths ---------------------
+ */
+
+enum {
+	ROWS_MOST = 3000,
+};
+
+struct plain_window {
+	int min, range;
+};
+
+static int plain_sleb_size(int64_t v)
+{
+	int n = 1;
+	for (; v < -64 || v > 63; v >>= 7)
+		n++;
+	return n;
+}
+
+/* Returns what a row saves with a window, over AdvanceLine (if any) and AdvancePC. */
+static int plain_row_gain(const struct ux_gsym_row *row, struct plain_window w)
+{
+	int64_t line = (int64_t)row[0].line - row[-1].line;
+	uint64_t room = (uint64_t)(row[0].off - row[-1].off) * (unsigned)w.range;
+	int pc_size = row[0].off - row[-1].off > 127 ? 2 : 1;
+	int gain = room <= 251 && line != 0 ? pc_size : 0;
+	bool inside =
+		line >= w.min && line < w.min + w.range && (uint64_t)(line - w.min) + room <= 251;
+	return gain + (inside ? (line == 0 ? pc_size : 1 + plain_sleb_size(line)) : 0);
+}
+
+static void plain_try(const struct ux_gsym_row *rows, size_t n, struct plain_window w,
+		      struct plain_window *best, int *most)
+{
+	size_t stride = (n - 1 + 1023) / 1024;
+	int gain = 0;
+	for (size_t i = 1; i < n; i += stride)
+		gain += plain_row_gain(&rows[i], w);
+	if (gain > *most) {
+		*most = gain;
+		*best = w;
+	}
+}
+
+static struct plain_window plain_pick(const struct ux_gsym_row *rows, size_t n)
+{
+	static const int mins[] = {-3, -12, -8, -5, -4, -2, -1, 0, 1, 2};
+	static const int ranges[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 18, 20, 25, 31};
+	struct plain_window best = {0, 1};
+	int most = -1;
+	if (n < 2)
+		return best;
+	for (size_t i = 0; i < ux_countof(mins); i++)
+		plain_try(rows, n, (struct plain_window){mins[i], 10}, &best, &most);
+	struct plain_window from = best;
+	for (size_t i = 0; i < ux_countof(ranges); i++)
+		plain_try(rows, n, (struct plain_window){from.min, ranges[i]}, &best, &most);
+	from = best;
+	for (int step = -3; step <= 3; step++)
+		plain_try(rows, n, (struct plain_window){from.min + step, from.range}, &best,
+			  &most);
+	return best;
+}
+
+static void plain_row(struct ux_out *out, struct plain_window w, int64_t line, uint32_t pc)
+{
+	int64_t room = (int64_t)((uint64_t)pc * (unsigned)w.range);
+	if (line >= w.min && line < w.min + w.range && line - w.min + room <= 251) {
+		ux_out_u8(out, (uint8_t)(4 + line - w.min + room));
+	} else if (room > 251 || (line == 0 && pc <= 127)) {
+		if (line != 0) {
+			ux_out_u8(out, 3);
+			ux_out_sleb(out, line);
+		}
+		ux_out_u8(out, 2);
+		ux_out_uleb(out, pc);
+	} else {
+		int64_t most = ux_min((int64_t)w.range - 1, 251 - room);
+		int64_t fit = ux_max(ux_min(line - w.min, most), (int64_t)0);
+		ux_out_u8(out, 3);
+		ux_out_sleb(out, line - w.min - fit);
+		ux_out_u8(out, (uint8_t)(4 + fit + room));
+	}
+}
+
+/* As ux_gsym_encode_lines(). */
+static void plain_encode(struct ux_out *out, struct ux_gsym_refs *runs,
+			 const struct ux_gsym_row *rows, size_t n)
+{
+	struct plain_window w = plain_pick(rows, n);
+	int64_t max = w.min + w.range - 1;
+	int64_t first = (int64_t)rows[0].line - (w.min > 0 ? w.min : ux_min(max, (int64_t)0));
+	if (first < 0 || first > UINT32_MAX)
+		first = rows[0].line;
+	ux_out_sleb(out, w.min);
+	ux_out_sleb(out, max);
+	ux_out_uleb(out, (uint64_t)first);
+	for (size_t i = 0, start = out->size; i < n; i++) {
+		if (i == 0 || rows[i].file != rows[i - 1].file) {
+			start = out->size;
+			assert_true(ux_gsym_refs_append(runs, rows[i].file));
+			assert_true(ux_gsym_refs_append(runs, 0));
+		}
+		plain_row(out, w, rows[i].line - (i > 0 ? (int64_t)rows[i - 1].line : first),
+			  rows[i].off - (i > 0 ? rows[i - 1].off : 0));
+		if (i + 1 == n)
+			ux_out_u8(out, 0);
+		runs->data[runs->size - 1] = (uint32_t)(out->size - start);
+	}
+}
+
+static uint32_t next_random(uint64_t *seed, uint32_t below)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((*seed >> 32) % below);
+}
+
+/* Makes rows whose deltas are mostly small, and sometimes of any size. */
+static void make_rows(uint64_t *seed, struct ux_gsym_row *rows, size_t n)
+{
+	static const uint32_t lines[] = {3, 12, 60, 130, 300, 9000, 17000, 40000, 3000000};
+	static const uint32_t pcs[] = {6, 20, 30, 140, 300, 20000};
+	uint32_t lines_most = lines[next_random(seed, ux_countof(lines))];
+	uint32_t pcs_most = pcs[next_random(seed, ux_countof(pcs))];
+	uint32_t files = 1 + next_random(seed, 4);
+	struct ux_gsym_row at = {.line = next_random(seed, 1u << next_random(seed, 32))};
+	for (size_t i = 0; i < n; i++) {
+		rows[i] = at;
+		at.off += 1 + next_random(seed, next_random(seed, 8) > 0 ? 12 : pcs_most);
+		at.line += next_random(seed, lines_most) - lines_most / 2;
+		if (next_random(seed, 200) == 0)
+			at.line = ~at.line;
+		if (next_random(seed, 2) == 0)
+			at.file = next_random(seed, files);
+	}
+}
+
+static void line_tables_are_those_of_a_plain_encoder(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_free_ptr) struct ux_gsym_row *rows = calloc(ROWS_MOST, sizeof(*rows));
+	uint64_t seed = 12;
+	assert_non_null(rows);
+	for (int round = 0; round < 2000; round++) {
+		static const uint32_t most[] = {3, 18, 35, 60, 60, ROWS_MOST};
+		uint32_t many = round % 16 == 0 ? 5 : next_random(&seed, 5);
+		size_t n = 1 + next_random(&seed, most[many]);
+		make_rows(&seed, rows, n);
+		ux_cleanup(ux_out_deinit) struct ux_out got = {0}, want = {0};
+		ux_cleanup(ux_gsym_refs_deinit) struct ux_gsym_refs got_runs = {0}, want_runs = {0};
+		assert_true(ux_gsym_encode_lines(&got, &got_runs, rows, n));
+		plain_encode(&want, &want_runs, rows, n);
+		assert_bytes(ux_out_bytes(&got), ux_out_bytes(&want));
+		assert_int_equal(got_runs.size, want_runs.size);
+		assert_memory_equal(got_runs.data, want_runs.data,
+				    want_runs.size * sizeof(*want_runs.data));
+	}
 }
 
 static void inline_tree_is_nested_lists(void **state)
@@ -336,6 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(symbol_alone_has_no_blocks),
 		UX_TEST(single_row_takes_one_opcode),
+		UX_TEST(line_tables_are_those_of_a_plain_encoder),
 		UX_TEST(inline_tree_is_nested_lists),
 		UX_TEST(image_lays_tables_before_records),
 		UX_TEST(function_below_the_base_lowers_it),
