@@ -21,7 +21,7 @@ ux_inline uint8_t *frame_cache_put_text(uint8_t *p, struct ux_cached_text t)
 	return json_put_bytes(p, t.data, t.size);
 }
 
-static uint8_t *json_put_line(uint8_t *p, uint32_t line)
+static uint8_t *json_put_long_line(uint8_t *p, uint32_t line)
 {
 	char digits[10];
 	size_t at = sizeof(digits);
@@ -32,12 +32,29 @@ static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 	return json_put_bytes(p, digits + at, sizeof(digits) - at);
 }
 
-static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text path, uint32_t line)
+/*
+ * Writes what is between a path and the end of its frame. Lines of up to four digits are written
+ * with zeros in front, over which the constant text is written then: so nothing branches on how
+ * many digits there are, and no byte is read that was just written in another width, which a
+ * processor waits for.
+ */
+static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 {
-	p = PUT(p, ",\"file\":\"");
-	p = frame_cache_put_text(p, path);
-	p = PUT(p, "\",\"line\":");
-	return json_put_line(p, line);
+	enum {
+		SHORT_MOST = 9999, /* greatest number of four digits */
+	};
+	static const char key[] = "\",\"line\":";
+	const size_t key_size = sizeof(key) - 1;
+	if (ux_unlikely(line > SHORT_MOST))
+		return json_put_long_line(json_put_bytes(p, key, key_size), line);
+	const size_t zeros = (size_t)(line < 1000) + (line < 100) + (line < 10);
+	uint8_t *digits = p + key_size - zeros;
+	digits[0] = (uint8_t)('0' + line / 1000);
+	digits[1] = (uint8_t)('0' + line / 100 % 10);
+	digits[2] = (uint8_t)('0' + line / 10 % 10);
+	digits[3] = (uint8_t)('0' + line % 10);
+	json_put_bytes(p, key, key_size);
+	return digits + 4;
 }
 
 /* Writes a frame with texts that need escapes or are not UTF-8. */
@@ -78,8 +95,11 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 	uint8_t *p = PUT(start, "{\"function\":\"");
 	p = frame_cache_put_text(p, function);
 	*p++ = '"';
-	if (f->file != 0)
-		p = json_put_file(p, path, f->line);
+	if (f->file != 0) {
+		p = PUT(p, ",\"file\":\"");
+		p = frame_cache_put_text(p, path);
+		p = json_put_line(p, f->line);
+	}
 	if (f->up != 0)
 		p = PUT(p, ",\"inlined\":true");
 	*p++ = '}';
@@ -89,28 +109,32 @@ static void json_put_frame(const struct ux_frame_cache *m, uint32_t frame,
 void ux_frame_cache_expect_json(const struct ux_frame_cache *m, const uint32_t *frames, size_t n)
 {
 	uint32_t at[UX_FRAME_CACHE_GROUP];
-	const struct ux_cached_text *texts[UX_FRAME_CACHE_GROUP];
+	/* texts of a level, whose bytes are prefetched when the frames of the next one were read */
+	const struct ux_cached_text *texts[2][UX_FRAME_CACHE_GROUP];
+	size_t n_texts[2] = {0};
 	for (size_t i = 0; i < n; i++) {
 		at[i] = frames[i];
 		ux_frame_cache_prefetch(m, at[i]);
 	}
 	/* Paths are few, and need no prefetch. */
-	for (size_t left = n; left > 0;) {
-		size_t all = left, n_texts = 0;
-		left = 0;
+	for (size_t left = n, level = 0; left + n_texts[!level] > 0; level = !level) {
+		size_t all = left;
+		left = n_texts[level] = 0;
 		for (size_t i = 0; i < all; i++) {
 			if (at[i] == 0)
 				continue;
 			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
 			if (f->function != 0) {
-				texts[n_texts] = ux_cached_text(m, f->function);
-				__builtin_prefetch(texts[n_texts++]);
+				const struct ux_cached_text *text = ux_cached_text(m, f->function);
+				__builtin_prefetch(text);
+				texts[level][n_texts[level]++] = text;
 			}
 			ux_frame_cache_prefetch(m, f->up);
 			at[left++] = f->up;
 		}
-		for (size_t i = 0; i < n_texts; i++)
-			ux_cached_text_prefetch(texts[i]);
+		for (size_t i = 0; i < n_texts[!level]; i++)
+			ux_cached_text_prefetch(texts[!level][i]);
+		n_texts[!level] = 0;
 	}
 }
 

@@ -144,6 +144,22 @@ static void names_that_json_has_to_escape_are_escaped(void **state)
 	ux_frame_cache_unref(m);
 }
 
+static void lines_of_all_widths_are_written_as_they_are(void **state)
+{
+	(void)state;
+	static const uint32_t large[] = {99999, 100000, 123456789, UINT32_MAX};
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	for (uint32_t i = 0; i < 10100 + ux_countof(large); i++) {
+		uint32_t line = i < 10100 ? i : large[i - 10100];
+		const struct ux_frame f = {.function = "f", .dir = "", .base = "b", .line = line};
+		char expected[64];
+		snprintf(expected, sizeof(expected),
+			 "[{\"function\":\"f\",\"file\":\"b\",\"line\":%" PRIu32 "}]", line);
+		expect_json(m, add(m, i, &f, 1), expected);
+	}
+	ux_frame_cache_unref(m);
+}
+
 /* Distinct names that fill a cache: texts of 200 bytes, demangled so that they are copied. */
 static void names_that_are_too_long_are_cut_at_a_character_and_say_so(void **state)
 {
@@ -535,6 +551,7 @@ int main(void)
 		UX_TEST(return_address_is_looked_up_a_byte_before),
 		UX_TEST(address_knows_how_far_it_is_in_its_function),
 		UX_TEST(names_that_json_has_to_escape_are_escaped),
+		UX_TEST(lines_of_all_widths_are_written_as_they_are),
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),
 		UX_TEST(places_have_the_frames_of_lookups),
