@@ -169,6 +169,48 @@ static void batches_over_their_limit_are_refused(void **state)
 	free(body);
 }
 
+/* Which of the addresses below an answer has at place i. */
+static size_t choice_of(size_t i)
+{
+	return i * 0x9e3779b1u >> 7 & 3;
+}
+
+static void a_large_answer_has_the_frames_of_small_ones(void **state)
+{
+	enum {
+		N = 60000,
+	};
+	struct make_server *s = *state;
+	static const char *const pcs[] = {"0x401007", "0x401000", "0", "0x401010"};
+	json_t *small[ux_countof(pcs)];
+	char target[96];
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	upload_example(s);
+	for (size_t i = 0; i < ux_countof(pcs); i++) {
+		snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=%s", example_id, pcs[i]);
+		small[i] = get(s, target, 200);
+	}
+	ux_out_fmt(&body, "{\"modules\":[{\"id\":\"%s\",\"addresses\":[", example_id);
+	for (size_t i = 0; i < N; i++)
+		ux_out_fmt(&body, "%s\"%s\"", i > 0 ? "," : "", pcs[choice_of(i)]);
+	ux_out_cstr(&body, "]}]}");
+	ux_out_u8(&body, 0);
+	json_t *doc = post(s, "/v1/symbolize", (const char *)body.data, 200);
+	json_t *module = json_array_get(json_object_get(doc, "modules"), 0);
+	json_t *frames = json_object_get(module, "frames");
+	assert_int_equal(json_array_size(frames), N);
+	for (size_t i = 0; i < N; i++) {
+		json_t *one = json_array_get(json_object_get(small[choice_of(i)], "frames"), 0);
+		assert_true(json_equal(json_array_get(frames, i), one));
+	}
+	char *text = json_dumps(doc, JSON_COMPACT);
+	assert_true(strlen(text) > 2 << 20); /* else it says nothing about large ones */
+	free(text);
+	json_decref(doc);
+	for (size_t i = 0; i < ux_countof(pcs); i++)
+		json_decref(small[i]);
+}
+
 static void cache_keeps_a_bounded_number_and_stays_right(void **state)
 {
 	struct make_server *s = *state; /* whose cache keeps 4 */
@@ -197,6 +239,7 @@ int main(void)
 		SERVER_TEST(names_of_functions_that_were_read_count_as_memory),
 		SERVER_TEST(symbolize_refuses_what_makes_no_sense),
 		SERVER_TEST(batches_over_their_limit_are_refused),
+		SERVER_TEST(a_large_answer_has_the_frames_of_small_ones),
 		SERVER_TEST(cache_keeps_a_bounded_number_and_stays_right),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
