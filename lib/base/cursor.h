@@ -178,6 +178,18 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 }
 
 /*
+ * The unsigned LEB128 in the low bytes of v, when it has one or two. *ret_more: 1 when it has two
+ * or more; *far gets a bit when it has more.
+ */
+ux_inline uint32_t ux_uleb_short(uint32_t v, unsigned *ret_more, uint32_t *far)
+{
+	const uint32_t more = v >> 7 & 1;
+	*ret_more = more;
+	*far |= v >> 15 & more;
+	return (v & 0x7f) | (v >> 1 & 0x3f80 & -more);
+}
+
+/*
  * Reads an unsigned LEB128 from eight bytes that are there, all of them at once. Returns how many
  * it has; 0: more than eight.
  */

@@ -6,7 +6,6 @@
 #include "gsym_index.h"
 
 #include "gsym_decode.h"
-#include "order.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,11 +14,6 @@ enum {
 	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
 	ROW_BYTES = 32, /* bytes of a line table between stored rows */
 	ROW_MOST = 128, /* most bytes of one row; writers need at most 40 */
-	ENDS_MOST = 1 << 20, /* most range boundaries in a function */
-	STEPS_EACH =
-		2 *
-		UX_FRAMES_MOST, /* budget of steps for each boundary; a level of calls takes 1 */
-	STEPS_MOST = 64 << 20,  /* and for all of them: a tenth of a second */
 	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit while one record is cut up */
 	/* An entry below this is not an address: how often a record has been requested */
 	ENTRY_REQUESTS = 2, /* so often it is read as it is */
@@ -31,8 +25,6 @@ enum {
 	STEP_COST = 4,         /* steps of the search in the time of reading a byte of a record */
 	SPANS_EACH = 4,        /* spans that get a bucket; each stored row gets one, too */
 	WORK_KEPT = 16 * 1024, /* memory for cutting up a record that is kept for the next one */
-	WORD_BITS = 64,
-	WORDS_EACH = 4, /* words of a bitmap that are read in the time of sorting a boundary */
 };
 
 /* Entries only ever grow, until one is the address of a cut-up record. */
@@ -57,120 +49,16 @@ struct ux_gsym_index {
 /* State of cutting up one record. */
 struct cut {
 	struct ux_arena *arena; /* of this function alone */
-	uint64_t *off;          /* boundaries of ranges, ascending */
-	uint32_t *node;         /* the innermost node at each */
-	size_t n;
-	struct gsym_innermost innermost;
-	uint64_t steps; /* budget that `innermost` began with */
+	struct gsym_spans spans;
 	struct gsym_index_row *rows;
 	size_t n_rows;
 	struct gsym_cut head;
 };
 
-/* --- the tree --------------------------------------------------------------------------------- */
-
-/* Finds the distinct boundaries by sorting. */
-static bool index_sort_ends(struct cut *cut, const struct ux_gsym_tree *tree)
-{
-	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
-	if (!ux_order_init(&order, 2 * tree->n_ranges + 1))
-		return false;
-	ux_order_add(&order, 0, 0);
-	for (size_t i = 0; i < tree->n_ranges; i++) {
-		ux_order_add(&order, tree->ranges[i].lo, 2 * i + 1);
-		ux_order_add(&order, tree->ranges[i].hi, 2 * i + 2);
-	}
-	if (!ux_order_sort(&order))
-		return false;
-	for (size_t i = 0; i < order.n; i++) {
-		uint64_t off = ux_order_address(&order, i);
-		if (cut->n == 0 || cut->off[cut->n - 1] != off)
-			cut->off[cut->n++] = off;
-	}
-	return true;
-}
-
-/* Finds them by a bitmap of the function's bytes, which is fast unless they are far apart. */
-static void index_mark_ends(struct cut *cut, const struct ux_gsym_tree *tree, uint64_t *marks,
-			    size_t words)
-{
-	memset(marks, 0, words * sizeof(*marks));
-	marks[0] = 1;
-	for (size_t i = 0; i < tree->n_ranges; i++) {
-		const struct ux_gsym_range *r = &tree->ranges[i];
-		marks[r->lo / WORD_BITS] |= UINT64_C(1) << r->lo % WORD_BITS;
-		marks[r->hi / WORD_BITS] |= UINT64_C(1) << r->hi % WORD_BITS;
-	}
-	for (size_t i = 0; i < words; i++)
-		for (uint64_t left = marks[i]; left != 0; left &= left - 1)
-			cut->off[cut->n++] = i * WORD_BITS + (unsigned)__builtin_ctzll(left);
-}
-
-/* Collects the distinct range boundaries. UX_ELIMIT: there are too many to be worth it. */
-static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
-{
-	size_t most = 2 * tree->n_ranges + 1;
-	uint32_t last = 0;
-	if (tree->n_ranges > ENDS_MOST)
-		return UX_ELIMIT;
-	for (size_t i = 0; i < tree->n_ranges; i++)
-		last = ux_max(last, ux_max(tree->ranges[i].lo, tree->ranges[i].hi));
-	size_t words = last / WORD_BITS + 1;
-	bool dense = words <= WORDS_EACH * most;
-	cut->off = ux_arena_array(cut->arena, uint64_t, most);
-	cut->node = ux_arena_array(cut->arena, uint32_t, most);
-	uint64_t *marks = dense ? ux_arena_array(cut->arena, uint64_t, words) : NULL;
-	if (!cut->off || !cut->node || (dense && !marks))
-		return ux_arena_fail(cut->arena, NULL);
-	cut->n = 0;
-	if (dense)
-		index_mark_ends(cut, tree, marks, words);
-	else if (!index_sort_ends(cut, tree))
-		return UX_ENOMEM;
-	return UX_OK;
-}
-
-/* Keeps only the boundaries at which the innermost call changes. */
-static void index_join_spans(struct cut *cut)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < cut->n; i++) {
-		if (n > 0 && cut->node[i] == cut->node[n - 1])
-			continue;
-		cut->off[n] = cut->off[i];
-		cut->node[n++] = cut->node[i];
-	}
-	cut->n = n;
-}
-
-/* Returns UX_OK, UX_ENOMEM, or any other code when the tree cannot be cut up. */
-static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block)
-{
-	struct ux_gsym_tree tree = {0};
-	if (ux_cur_more(&block))
-		UX_TRY(gsym_decode_ranges(g, block, cut->arena, &tree));
-	UX_TRY(index_find_ends(cut, &tree));
-	cut->steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST);
-	cut->innermost = (struct gsym_innermost){.off = cut->off,
-						 .node = cut->node,
-						 .n = cut->n,
-						 .most = tree.n_nodes + 3,
-						 .offset_size = g->offset_size,
-						 .steps = cut->steps};
-	cut->innermost.nodes =
-		ux_arena_array(cut->arena, struct gsym_innermost_node, cut->innermost.most);
-	if (!cut->innermost.nodes)
-		return ux_arena_fail(cut->arena, NULL);
-	if (!gsym_innermost_find(&cut->innermost, block))
-		return UX_ECORRUPT;
-	index_join_spans(cut);
-	return UX_OK;
-}
-
 /* --- the line table --------------------------------------------------------------------------- */
 
 /*
- * Codes as of index_cut_tree(). A table whose addresses descend cannot be cut up, nor one in which
+ * Codes as of gsym_spans_find(). A table whose addresses descend cannot be cut up, nor one in which
  * a lookup would read many bytes between two rows: lookups in the index are not charged for them.
  */
 static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
@@ -182,30 +70,30 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 	if (!ux_cur_more(&block))
 		return UX_OK;
 	struct gsym_lines l = gsym_lines_start(block);
-	const uint8_t *last = l.c.pos, *row = l.c.pos;
-	uint64_t before = 0;
-	bool long_row = false;
+	const uint8_t *row = l.c.pos, *next = l.c.pos; /* where a row is stored that ends there */
+	uint64_t before = 0, all = 0;
+	ptrdiff_t longest = 0;
 	if (l.min != (int32_t)l.min)
 		return UX_ECORRUPT;
 	cut->head.line_min = (int32_t)l.min;
 	static_assert(GSYM_LINE_SPECIAL_MOST + 1 <= UINT8_MAX, "line_range");
 	cut->head.line_range = (uint8_t)l.range;
-	for (size_t n = 0; gsym_lines_next(&l); n++) {
-		if (l.off < before || l.off > UINT32_MAX || l.line > UINT32_MAX ||
-		    l.file > UINT32_MAX)
-			return UX_ECORRUPT;
+	while (gsym_lines_next(&l)) {
+		/* all numbers fit 32 bits, and so do the differences of addresses unless they
+		 * descend */
+		all |= l.off | (l.off - before) | l.line | l.file;
 		before = l.off;
-		long_row |= l.c.pos - row > ROW_MOST;
+		longest = ux_max(longest, l.c.pos - row);
 		row = l.c.pos;
-		if (n > 0 && l.c.pos - last < ROW_BYTES)
+		if (row < next)
 			continue;
 		cut->rows[cut->n_rows++] =
 			(struct gsym_index_row){(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
 						(uint32_t)ux_cur_left(&l.c)};
-		last = l.c.pos;
+		next = row + ROW_BYTES;
 	}
-	long_row |= l.c.pos - row > ROW_MOST;
-	return l.c.failed || long_row ? UX_ECORRUPT : UX_OK;
+	longest = ux_max(longest, l.c.pos - row);
+	return l.c.failed || all > UINT32_MAX || longest > ROW_MOST ? UX_ECORRUPT : UX_OK;
 }
 
 /* --- one record ------------------------------------------------------------------------------- */
@@ -214,8 +102,9 @@ static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 static void index_set_buckets(struct cut *cut)
 {
 	struct gsym_cut *head = &cut->head;
-	uint64_t last = cut->off[cut->n - 1];
-	size_t most = cut->n_rows + cut->n / SPANS_EACH + 1;
+	const struct gsym_spans *spans = &cut->spans;
+	uint64_t last = spans->list[spans->n - 1].a;
+	size_t most = cut->n_rows + spans->n / SPANS_EACH + 1;
 	if (cut->n_rows > 0)
 		last = ux_max(last, (uint64_t)cut->rows[cut->n_rows - 1].off);
 	while (last >> head->shift >= most)
@@ -223,57 +112,59 @@ static void index_set_buckets(struct cut *cut)
 	head->n_buckets = (uint32_t)(last >> head->shift) + 1;
 }
 
-/* Writes a pair to *at, and moves that behind it. */
-static void index_put_pair(const struct cut *cut, uint8_t **at, uint64_t a, uint64_t b)
+/* Writes pair i; `narrow` is a constant. */
+ux_inline void index_put_pair(uint8_t *to, size_t i, bool narrow, uint64_t a, uint64_t b)
 {
 	const struct gsym_index_pair wide = {(uint32_t)a, (uint32_t)b};
-	const uint16_t narrow[] = {(uint16_t)a, (uint16_t)b};
-	size_t size = gsym_cut_pair_bytes(&cut->head);
-	memcpy(*at, cut->head.narrow ? (const void *)narrow : &wide, size);
-	*at += size;
+	const uint16_t half[] = {(uint16_t)a, (uint16_t)b};
+	if (narrow)
+		memcpy(to + i * sizeof(half), half, sizeof(half));
+	else
+		memcpy(to + i * sizeof(wide), &wide, sizeof(wide));
 }
 
-static void index_put_pairs(const struct cut *cut, uint8_t *at)
+ux_inline void index_put_pairs(const struct cut *cut, uint8_t *to, bool narrow)
 {
-	size_t span = 0, row = 0;
-	for (size_t i = 0; i < cut->head.n_buckets; i++) {
+	const struct gsym_index_pair *spans = cut->spans.list;
+	const struct gsym_index_row *rows = cut->rows;
+	size_t span = 0, row = 0, n = cut->head.n_buckets, n_spans = cut->spans.n;
+	for (size_t i = 0; i < n; i++) {
 		uint64_t start = (uint64_t)i << cut->head.shift;
-		while (span + 1 < cut->n && cut->off[span + 1] <= start)
+		while (span + 1 < n_spans && spans[span + 1].a <= start)
 			span++;
-		while (row < cut->n_rows && cut->rows[row].off <= start)
+		while (row < cut->n_rows && rows[row].off <= start)
 			row++;
-		index_put_pair(cut, &at, span, row);
+		index_put_pair(to, i, narrow, span, row);
 	}
-	index_put_pair(cut, &at, cut->n - 1, cut->n_rows);
-	for (size_t i = 0; i < cut->n; i++)
-		index_put_pair(cut, &at, cut->off[i], cut->node[i]);
+	index_put_pair(to, n, narrow, n_spans - 1, cut->n_rows);
+	for (size_t i = 0; i < n_spans; i++)
+		index_put_pair(to, n + 1 + i, narrow, spans[i].a, spans[i].b);
 }
 
 /* Moves what was found to one piece of memory. NULL: memory is short, or the index is full. */
 static struct gsym_cut *index_pack(struct cut *cut, struct ux_arena *arena)
 {
-	const struct gsym_innermost *found = &cut->innermost;
+	const struct gsym_spans *spans = &cut->spans;
 	struct gsym_cut *head = &cut->head;
-	head->narrow = ux_max(found->n_nodes, ux_max(cut->n, cut->n_rows)) <= UINT16_MAX &&
-		       cut->off[cut->n - 1] <= UINT16_MAX;
+	head->narrow = ux_max(spans->n_nodes, ux_max(spans->n, cut->n_rows)) <= UINT16_MAX &&
+		       spans->list[spans->n - 1].a <= UINT16_MAX;
 	head->n_rows = (uint32_t)cut->n_rows;
-	head->n_nodes = (uint32_t)found->n_nodes;
-	head->n_spans = (uint32_t)cut->n;
+	head->n_nodes = (uint32_t)spans->n_nodes;
+	head->n_spans = (uint32_t)spans->n;
 	index_set_buckets(cut);
-	size_t bytes = sizeof(*head) + (head->n_buckets + 1 + cut->n) * gsym_cut_pair_bytes(head) +
-		       cut->n_rows * sizeof(*cut->rows) +
-		       found->n_nodes * sizeof(struct gsym_index_node);
+	size_t bytes = sizeof(*head) +
+		       (head->n_buckets + 1 + spans->n) * gsym_cut_pair_bytes(head) +
+		       cut->n_rows * sizeof(*cut->rows) + spans->n_nodes * sizeof(*spans->nodes);
 	struct gsym_cut *made = ux_arena_alloc(arena, bytes, GSYM_CUT_LINE);
 	if (!made)
 		return NULL;
 	*made = *head;
-	index_put_pairs(cut, (uint8_t *)(made + 1));
+	if (head->narrow)
+		index_put_pairs(cut, (uint8_t *)(made + 1), true);
+	else
+		index_put_pairs(cut, (uint8_t *)(made + 1), false);
 	memcpy((void *)gsym_cut_rows(made), cut->rows, cut->n_rows * sizeof(*cut->rows));
-	struct gsym_index_node *nodes = (void *)gsym_cut_nodes(made);
-	for (size_t i = 0; i < found->n_nodes; i++) {
-		const struct gsym_innermost_node *n = &found->nodes[i];
-		nodes[i] = (struct gsym_index_node){n->parent, n->pos, (uint32_t)n->start};
-	}
+	memcpy((void *)gsym_cut_nodes(made), spans->nodes, spans->n_nodes * sizeof(*spans->nodes));
 	return made;
 }
 
@@ -310,12 +201,12 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 		return UX_ENOMEM;
 	enum ux_code code = index_cut_lines(&cut, r->lines);
 	if (code == UX_OK)
-		code = index_cut_tree(&cut, g, r->inlines);
+		code = gsym_spans_find(g, r->inlines, cut.arena, &cut.spans);
 	if (code == UX_OK) {
 		*ret = index_pack(&cut, &g->index->cuts);
 		code = *ret || g->index->cuts.over ? UX_OK : UX_ENOMEM;
 	}
-	*ret_steps = cut.steps - cut.innermost.steps;
+	*ret_steps = cut.spans.steps;
 	ux_arena_rewind(cut.arena, g->index->work_start);
 	return code == UX_ENOMEM ? code : UX_OK;
 }

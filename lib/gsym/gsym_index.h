@@ -6,24 +6,12 @@
 #include "gsym_record.h"
 #include "gsym_tree.h"
 
-/* An inlined call. Nodes 0 and 1 of each function are the function itself. */
-struct gsym_index_node {
-	uint32_t parent;
-	uint32_t pos;   /* of its name in the tree; file and line of the call are behind it */
-	uint32_t start; /* start of the first range */
-};
-
 /* A stored row, behind which reading of the line table can begin. */
 struct gsym_index_row {
 	uint32_t off;
 	uint32_t file;
 	uint32_t line;
 	uint32_t left; /* bytes of the line table behind the row's opcode */
-};
-
-/* Two numbers, which have 16 bits each in a narrow record. */
-struct gsym_index_pair {
-	uint32_t a, b;
 };
 
 /*

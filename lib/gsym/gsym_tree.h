@@ -41,7 +41,8 @@ struct gsym_inlines_node {
  * An iterator over an inline block, in pre-order. After each gsym_inlines_next() the rest of the
  * node must be read: its ranges, then gsym_inlines_node(). Then gsym_inlines_skip() may skip its
  * children. Failures are latched in the cursor. Every reader of the tree uses this iterator, which
- * is inlined with constant arguments for its checks and its width of names.
+ * is inlined with constant arguments for its checks and its width of names; but for
+ * gsym_spans_paint(), whose cost is that of a server's first answers.
  */
 struct gsym_inlines {
 	uint64_t n_ranges; /* ranges of the node; 0: the step ended a list of siblings */
@@ -233,5 +234,49 @@ struct gsym_innermost {
  * contain an address, the first is used.
  */
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
+
+/* --- the innermost call at each address (gsym_spans.c) -----------------------------------------
+ */
+
+/* An inlined call. Nodes 0 and 1 of each function are the function itself. */
+struct gsym_index_node {
+	uint32_t parent;
+	uint32_t pos;   /* of its name in the tree; file and line of the call are behind it */
+	uint32_t start; /* start of the first range */
+};
+
+/* Two numbers, which have 16 bits each in a narrow record. */
+struct gsym_index_pair {
+	uint32_t a, b;
+};
+
+/*
+ * The spans of a tree: from one boundary of a range to the next the innermost call is the same.
+ * Numbers of nodes ascend in pre-order; a node that no byte of its parent belongs to has none.
+ */
+struct gsym_spans {
+	struct gsym_index_pair *list; /* from offset a on, up to the next one, node b is innermost;
+					 the first one begins at 0 */
+	size_t n;
+	struct gsym_index_node *nodes;
+	size_t n_nodes;
+	uint64_t steps; /* what it took besides reading the block once or twice */
+};
+
+/*
+ * Finds the spans, with the same results as ux_gsym_lookup(). All arrays are in the arena.
+ * UX_ENOMEM; any other code: the tree is damaged, or too large to be worth it.
+ */
+enum ux_code gsym_spans_find(const struct ux_gsym *g, struct ux_cur block, struct ux_arena *arena,
+			     struct gsym_spans *ret) ux_must;
+
+/*
+ * The two ways in which that is done. The first reads the tree once, and is for functions of up to
+ * 1 MiB whose calls lie in them; any code but UX_OK and UX_ENOMEM: the second has to be used.
+ */
+enum ux_code gsym_spans_paint(const struct ux_gsym *g, struct ux_cur block, struct ux_arena *arena,
+			      struct gsym_spans *ret) ux_must;
+enum ux_code gsym_spans_search(const struct ux_gsym *g, struct ux_cur block, struct ux_arena *arena,
+			       struct gsym_spans *ret) ux_must;
 
 #endif
