@@ -258,16 +258,56 @@ ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 	return l;
 }
 
+/* Adds what a special opcode has, which ends a row. */
+ux_inline void gsym_lines_special(struct gsym_lines *l, uint32_t op)
+{
+	op -= GSYM_LINE_SPECIAL;
+	uint32_t pc = op * l->inverse >> 16;
+	l->off += pc;
+	l->line += (uint64_t)l->min + (op - pc * l->range);
+}
+
+/*
+ * Reads opcodes whose numbers have at most two bytes, up to the end of the row; false when another
+ * one, or the end of the block, comes before that.
+ */
+ux_inline bool gsym_lines_next_short(struct gsym_lines *l)
+{
+	while (ux_likely(ux_cur_left(&l->c) > sizeof(uint32_t))) {
+		const uint32_t op = l->c.pos[0];
+		uint32_t v = 0, far = 0;
+		unsigned more = 0;
+		if (ux_likely(op >= GSYM_LINE_SPECIAL)) {
+			ux_cur_pass(&l->c, 1);
+			gsym_lines_special(l, op);
+			return true;
+		}
+		v = ux_uleb_short(l->c.pos[1] | (uint32_t)l->c.pos[2] << 8, &more, &far);
+		if (ux_unlikely(op == GSYM_LINE_END || far != 0))
+			return false;
+		ux_cur_pass(&l->c, 2 + more);
+		if (op == GSYM_LINE_ADVANCE_LINE) {
+			const uint32_t sign = more ? 0x2000 : 0x40;
+			l->line += (uint64_t)(v ^ sign) - sign;
+		} else if (op == GSYM_LINE_SET_FILE) {
+			l->file = v;
+		} else {
+			l->off += v;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Reads the next row. False behind the last one, or when the cursor failed. */
 ux_inline bool gsym_lines_next(struct gsym_lines *l)
 {
+	if (ux_likely(gsym_lines_next_short(l)))
+		return true;
 	for (;;) {
 		uint32_t op = ux_cur_u8(&l->c);
 		if (ux_likely(op >= GSYM_LINE_SPECIAL)) {
-			op -= GSYM_LINE_SPECIAL;
-			uint32_t pc = op * l->inverse >> 16;
-			l->off += pc;
-			l->line += (uint64_t)l->min + (op - pc * l->range);
+			gsym_lines_special(l, op);
 			return true;
 		}
 		if (op == GSYM_LINE_ADVANCE_LINE) {

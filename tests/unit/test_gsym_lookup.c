@@ -5,6 +5,7 @@
 
 #include "gsym_format.h"
 #include "gsym_reader.h"
+#include "gsym_record.h"
 #include "make_gsym.h"
 
 /* "in d/b:3 < f :0 +4": names, places, the outermost offset. "-": not found, "!": damaged. */
@@ -283,9 +284,92 @@ static void offsets_count_from_the_calls_first_range(void **state)
 	}
 }
 
+/* Reads the next row opcode by opcode. */
+static bool next_row_plainly(struct gsym_lines *l)
+{
+	for (;;) {
+		uint32_t op = ux_cur_u8(&l->c);
+		if (op >= GSYM_LINE_SPECIAL) {
+			op -= GSYM_LINE_SPECIAL;
+			l->off += op / l->range;
+			l->line += (uint64_t)l->min + op % l->range;
+			return true;
+		}
+		switch (op) {
+		case GSYM_LINE_ADVANCE_LINE:
+			l->line += (uint64_t)ux_cur_sleb(&l->c);
+			break;
+		case GSYM_LINE_SET_FILE:
+			l->file = ux_cur_uleb(&l->c);
+			break;
+		case GSYM_LINE_ADVANCE_PC:
+			l->off += ux_cur_uleb(&l->c);
+			return !l->c.failed;
+		default:
+			return false;
+		}
+	}
+}
+
+static void read_rows_twice(struct ux_bytes bytes, void *ctx)
+{
+	size_t *rows = ctx;
+	struct gsym_lines plain = gsym_lines_start(ux_cur_make(bytes, NULL, false)), l = plain;
+	for (;;) {
+		bool more = next_row_plainly(&plain);
+		assert_int_equal(gsym_lines_next(&l), more);
+		assert_int_equal(l.c.failed, plain.c.failed);
+		if (!more)
+			break;
+		assert_int_equal(l.off, plain.off);
+		assert_int_equal(l.line, plain.line);
+		assert_int_equal(l.file, plain.file);
+		assert_ptr_equal(l.c.pos, plain.c.pos);
+		++*rows;
+	}
+}
+
+/* A number of one to three bytes, now and then of ten. */
+static void put_number_of_row(struct ux_out *out, uint64_t drawn, bool is_signed)
+{
+	uint64_t v = drawn % 16 == 0 ? drawn * 0x9e3779b97f4a7c15u : drawn >> 4;
+	v = drawn % 16 == 0 ? v : v & ((UINT64_C(1) << (1 + drawn % 19)) - 1);
+	if (is_signed)
+		ux_out_sleb(out, drawn % 3 == 0 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1));
+	else
+		ux_out_uleb(out, v);
+}
+
+static void rows_are_those_of_a_reader_of_opcodes(void **state)
+{
+	(void)state;
+	size_t rows = 0;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		uint64_t drawn = seed;
+		ux_out_sleb(&out, -(int64_t)(seed % 10));
+		ux_out_sleb(&out, (int64_t)(seed % 7 * 50));
+		ux_out_uleb(&out, seed * 100);
+		for (size_t i = 0; i < 60; i++) {
+			drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+			const uint8_t op = (uint8_t)(drawn >> 60 < 8 ? 1 + (drawn >> 33) % 3
+								     : 4 + (drawn >> 33) % 252);
+			ux_out_u8(&out, op);
+			if (op < GSYM_LINE_SPECIAL)
+				put_number_of_row(&out, drawn >> 20 & 0xfffffff,
+						  op == GSYM_LINE_ADVANCE_LINE);
+		}
+		ux_out_u8(&out, GSYM_LINE_END);
+		each_prefix(ux_out_bytes(&out), read_rows_twice, &rows);
+		each_byte_extreme(ux_out_bytes(&out), read_rows_twice, &rows);
+	}
+	assert_true(rows > 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(rows_are_those_of_a_reader_of_opcodes),
 		UX_TEST(address_before_the_first_row_keeps_the_name),
 		UX_TEST(row_without_a_file_keeps_its_line),
 		UX_TEST(inlined_calls_without_a_line_table_are_frames),
