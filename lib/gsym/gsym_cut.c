@@ -130,7 +130,8 @@ enum {
 	 * no cache of the processor, and waits for it together with those of the other addresses.
 	 */
 	GROUP = 32,
-	NEAR = 32, /* bytes of a line table that are behind a stored row, or a few more */
+	NEAR = 32,        /* bytes of a line table that are behind a stored row, or a few more */
+	RECORD_LINES = 4, /* of the processor's cache; of a record that will be cut up */
 };
 
 /* Addresses of a group, by their index in it. */
@@ -220,6 +221,23 @@ static bool place_find_cut(struct place_group *p, const struct ux_gsym *g, size_
 	return !refused;
 }
 
+/* Records that will be cut up: their beginnings, behind which a processor reads ahead by itself. */
+static void place_expect_records(const struct place_group *p, const struct ux_gsym *g)
+{
+	size_t n = 0, at[GROUP];
+	for (size_t k = 0; k < p->n; k++)
+		if ((n == 0 || at[n - 1] != p->at[k]) && gsym_index_expect_record(g, p->at[k]))
+			at[n++] = p->at[k];
+	for (size_t k = 0; k < n; k++) {
+		uint64_t off = gsym_offset_at(g, g->records, at[k]);
+		if (off >= g->body.size)
+			continue;
+		const uint8_t *record = g->body.data + off;
+		for (size_t line = 0; line < RECORD_LINES; line++)
+			__builtin_prefetch(record + line * GSYM_CUT_LINE);
+	}
+}
+
 static void place_expect_buckets(struct place_group *p)
 {
 	for (size_t k = 0; k < p->n; k++) {
@@ -269,6 +287,7 @@ static bool place_find_group(struct place_group *p, const struct ux_gsym *g, str
 	place_search_functions(p, g);
 	for (size_t k = 0; k < p->n; k++)
 		gsym_index_expect(g, p->at[k]);
+	place_expect_records(p, g);
 	for (size_t k = 0; k < p->n; k++)
 		if (!place_find_cut(p, g, k, work))
 			return false;

@@ -381,6 +381,14 @@ static bool index_may_cut_early(const struct ux_gsym_index *index, size_t i)
 	       atomic_load_explicit(&index->bytes, memory_order_relaxed) < index->most;
 }
 
+bool gsym_index_expect_record(const struct ux_gsym *g, size_t i)
+{
+	if (gsym_index_find(g, i) || !index_may_cut_early(g->index, i))
+		return false;
+	__builtin_prefetch(g->records + i * g->offset_size);
+	return true;
+}
+
 const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, uint64_t off,
 					    struct ux_work *work, bool *ret_refused)
 {

@@ -87,6 +87,12 @@ const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, u
 /* Prefetches what gsym_index_find() reads for function i. */
 void gsym_index_expect(const struct ux_gsym *g, size_t i);
 
+/*
+ * Whether gsym_index_cut_early() will probably read the record of function i; then what says where
+ * that is is prefetched.
+ */
+bool gsym_index_expect_record(const struct ux_gsym *g, size_t i);
+
 /* Notes that n more addresses are looked up in the index. */
 void gsym_index_note(const struct ux_gsym *g, size_t n);
 
