@@ -341,12 +341,9 @@ ux_inline void abbrev_append(struct abbrev_parser *p, const struct ux_dwarf_abbr
 }
 
 /* Reads a declaration that was translated before, whose size is that of the key. */
-static bool abbrev_parse_known(struct abbrev_parser *p, uint64_t code,
-			       struct ux_dwarf_known_key key)
+static void abbrev_use_known(struct abbrev_parser *p, uint64_t code, struct ux_dwarf_known_key key,
+			     const struct ux_dwarf_known_abbrev *known)
 {
-	const struct ux_dwarf_known_abbrev *known = ux_dwarf_known_find(p->known, key);
-	if (!known)
-		return false;
 	struct ux_dwarf_call_layout_vec *calls = &p->buffers->calls;
 	struct ux_dwarf_abbrev entry = known->entry;
 	struct ux_dwarf_step step = known->step;
@@ -361,7 +358,6 @@ static bool abbrev_parse_known(struct abbrev_parser *p, uint64_t code,
 	entry.attrs = (uint32_t)(p->cur.pos - p->start) + known->entry.attrs;
 	abbrev_append(p, &entry, &step);
 	p->cur.pos += key.bytes.size;
-	return true;
 }
 
 /* Keeps the declaration that was just translated, if it has the size of the key. */
@@ -409,13 +405,69 @@ static void abbrev_translate(struct abbrev_parser *p, uint64_t code)
 	}
 }
 
-static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
+/*
+ * A declaration that is probably ahead. Those that were translated before are in no cache's order,
+ * so that several are fetched at once.
+ */
+struct abbrev_ahead {
+	struct ux_dwarf_known_key key;
+	const struct ux_dwarf_known_abbrev *known; /* with the hash of the key; NULL: none yet */
+};
+
+enum {
+	AHEAD_MOST = 16, /* about as many loads as a processor has in flight at a time */
+	CACHE_LINE = 64,
+};
+
+static struct ux_dwarf_known_key abbrev_key(const struct ux_cur *c, uint64_t code)
 {
-	struct ux_dwarf_known_key key = {.wide = abbrev_code_is_wide(code)};
-	if (p->known)
-		key.bytes = ux_bytes(p->cur.pos, ux_dwarf_known_size(&p->cur));
-	if (key.bytes.size > 0 && abbrev_parse_known(p, code, key))
+	return ux_dwarf_known_key_of(ux_bytes(c->pos, ux_dwarf_known_size(c)),
+				     abbrev_code_is_wide(code));
+}
+
+/* Looks for the next declarations, and returns their number. */
+static unsigned abbrev_look_ahead(const struct abbrev_parser *p, struct abbrev_ahead *ret)
+{
+	struct ux_cur c = p->cur;
+	unsigned n = 0;
+	for (; n < AHEAD_MOST; n++) {
+		uint64_t code = ux_cur_uleb(&c);
+		if (code == 0)
+			break;
+		ret[n].key = abbrev_key(&c, code);
+		if (ret[n].key.bytes.size == 0)
+			break;
+		ux_dwarf_known_map_expect(&p->known->map, ret[n].key.hash);
+		c.pos += ret[n].key.bytes.size;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		ret[i].known = ux_dwarf_known_find(p->known, ret[i].key.hash);
+		if (ret[i].known) {
+			__builtin_prefetch(ret[i].known);
+			__builtin_prefetch((const uint8_t *)ret[i].known + CACHE_LINE);
+		}
+	}
+	return n;
+}
+
+/* Parses a declaration; `ahead` is what was known of it, or NULL. */
+static void abbrev_parse(struct abbrev_parser *p, uint64_t code, const struct abbrev_ahead *ahead)
+{
+	struct ux_dwarf_known_key key = {0};
+	const struct ux_dwarf_known_abbrev *known = NULL;
+	if (ahead && ahead->key.bytes.data == p->cur.pos &&
+	    ahead->key.wide == abbrev_code_is_wide(code)) {
+		key = ahead->key;
+		known = ahead->known;
+	} else if (p->known) {
+		key = abbrev_key(&p->cur, code);
+	}
+	if (!known && key.bytes.size > 0)
+		known = ux_dwarf_known_find(p->known, key.hash);
+	if (known && ux_dwarf_known_is(known, key)) {
+		abbrev_use_known(p, code, key, known);
 		return;
+	}
 	struct ux_dwarf_step step = {0};
 	abbrev_translate(p, code);
 	if (p->buffers->steps.size < UX_DWARF_STEPS_MOST)
@@ -423,6 +475,24 @@ static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
 	if (key.bytes.size > 0)
 		abbrev_keep(p, &step, key);
 	abbrev_append(p, &p->entry, &step);
+}
+
+/* Parses the declarations of the table. */
+static void abbrevs_parse_all(struct abbrev_parser *p)
+{
+	struct abbrev_ahead ahead[AHEAD_MOST];
+	unsigned at = 0, n = 0;
+	while (!p->cur.failed && !p->no_memory) {
+		if (p->known && at == n) {
+			n = abbrev_look_ahead(p, ahead);
+			at = 0;
+		}
+		uint64_t code = ux_cur_uleb(&p->cur);
+		if (code == 0)
+			break;
+		abbrev_parse(p, code, at < n ? &ahead[at] : NULL);
+		at += at < n;
+	}
 }
 
 static int abbrev_cmp_code(const void *a, const void *b)
@@ -486,12 +556,7 @@ static enum ux_code abbrevs_parse_to(const struct ux_dwarf_sections *sections,
 	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
 	if (most < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + most;
-	while (!p.cur.failed && !p.no_memory) {
-		uint64_t code = ux_cur_uleb(&p.cur);
-		if (code == 0)
-			break;
-		abbrev_parse(&p, code);
-	}
+	abbrevs_parse_all(&p);
 	while (!p.no_memory && buffers->steps.size < UX_DWARF_STEPS_LEAST)
 		p.no_memory = !ux_dwarf_step_vec_append(&buffers->steps, none);
 	if (p.no_memory)

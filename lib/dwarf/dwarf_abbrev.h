@@ -254,8 +254,9 @@ enum {
 
 /* A declaration behind its code, of which a step needs the size. */
 struct ux_dwarf_known_key {
-	struct ux_bytes bytes;
-	bool wide; /* the code has two bytes */
+	struct ux_bytes bytes; /* none: it is not looked for */
+	uint64_t hash;         /* of both others */
+	bool wide;             /* the code has two bytes */
 };
 
 /*
@@ -274,9 +275,10 @@ struct ux_dwarf_known_abbrev {
 
 static_assert(UX_DWARF_KNOWN_BYTES <= UINT8_MAX, "`size` is a byte");
 
-ux_inline uint64_t ux_dwarf_known_hash(struct ux_dwarf_known_key key)
+ux_inline struct ux_dwarf_known_key ux_dwarf_known_key_of(struct ux_bytes bytes, bool wide)
 {
-	return ux_hash_bytes(key.bytes) ^ (uint64_t)key.wide << 32;
+	uint64_t hash = bytes.size > 0 ? ux_hash_bytes(bytes) ^ (uint64_t)wide << 32 : 0;
+	return (struct ux_dwarf_known_key){bytes, hash, wide};
 }
 
 ux_inline bool ux_dwarf_known_is(const struct ux_dwarf_known_abbrev *known,
@@ -310,13 +312,13 @@ struct ux_dwarf_known {
 bool ux_dwarf_known_begin(struct ux_dwarf_known *known, struct ux_dwarf_layout layout, bool columns,
 			  size_t words);
 
-/* Returns what the declaration was translated to, or NULL. */
+/* Returns what a declaration with this hash was translated to, or NULL. */
 ux_inline const struct ux_dwarf_known_abbrev *ux_dwarf_known_find(
-	const struct ux_dwarf_known *known, struct ux_dwarf_known_key key)
+	const struct ux_dwarf_known *known, uint64_t hash)
 {
 	const struct ux_dwarf_known_abbrev *const *found =
-		ux_dwarf_known_map_find(&known->map, ux_dwarf_known_hash(key));
-	return found && ux_dwarf_known_is(*found, key) ? *found : NULL;
+		ux_dwarf_known_map_find(&known->map, hash);
+	return found ? *found : NULL;
 }
 
 /* Keeps a translation, if there is room for it; call: its layout of a call, or NULL. False when

@@ -42,7 +42,7 @@ bool ux_dwarf_known_add(struct ux_dwarf_known *known, struct ux_dwarf_known_key 
 	};
 	memcpy(made->bytes, key.bytes.data, key.bytes.size);
 	const struct ux_dwarf_known_abbrev **slot =
-		ux_dwarf_known_map_insert(&known->map, ux_dwarf_known_hash(key), &fresh);
+		ux_dwarf_known_map_insert(&known->map, key.hash, &fresh);
 	if (!slot)
 		return false;
 	if (fresh)
