@@ -106,13 +106,6 @@ static size_t chain_count_unchanged(const struct ux_chain *c, struct ux_memory *
 	return held;
 }
 
-bool ux_chain_unchanged(const struct ux_chain *c, struct ux_memory *m,
-			const struct ux_chain_kind *kind, void *ctx)
-{
-	bool innermost = false;
-	return chain_count_unchanged(c, m, kind, ctx, &innermost) == c->frames.size && innermost;
-}
-
 static void chain_truncate(struct ux_raw_frames *frames, size_t n)
 {
 	if (n > 0)
@@ -158,6 +151,31 @@ static void stack_walker_reset(struct ux_stack_walker *t)
 }
 
 /*
+ * Drops the inner frames that have changed since they were read: the code that they ran may be
+ * gone, and where its names were may be other text. *ret_again is set if a whole stack is none any
+ * more.
+ */
+static void stack_walker_drop_changed(struct ux_stack_walker *t, struct ux_memory *m,
+				      const struct ux_stack_kind *kind, void *ctx, bool *ret_again)
+{
+	struct ux_chain *chain = &t->chain;
+	bool innermost = false;
+	size_t n = chain->frames.size;
+	size_t held = chain_count_unchanged(chain, m, &kind->chain, ctx, &innermost);
+	*ret_again = chain->state != UX_INTERP_STACK_TORN && (held != n || !innermost);
+	if (held == n)
+		return;
+	if (chain->state == UX_INTERP_STACK_TOO_DEEP) /* its outermost frames were not read */
+		held = 0;
+	size_t first = held > 0 ? chain->frames.data[n - held].named : t->frames.size;
+	t->frames.size -= first;
+	if (t->frames.size > 0)
+		memmove(t->frames.data, t->frames.data + first,
+			t->frames.size * sizeof(*t->frames.data));
+	chain_truncate(&chain->frames, held);
+}
+
+/*
  * Reads a stack and its names. *ret_again is set if they are not consistent. Code objects are
  * created and freed while the program runs, and a new one often gets the address of an old one, so
  * the stack is compared again after its names were read.
@@ -169,13 +187,15 @@ static enum ux_code stack_walker_read_once(struct ux_stack_walker *t, struct ux_
 	struct ux_chain *chain = &t->chain;
 	stack_walker_reset(t);
 	UX_TRY(ux_chain_read(chain, m, &kind->chain, ctx, err));
-	for (size_t i = 0; i < chain->frames.size; i++)
+	for (size_t i = 0; i < chain->frames.size; i++) {
+		chain->frames.data[i].named = t->frames.size;
 		UX_TRY(kind->name_frame(ctx, i, err));
+	}
 	*ret_again = !kind->names_unchanged(ctx);
 	if (*ret_again)
 		t->frames.size = 0;
-	else if (chain->state != UX_INTERP_STACK_TORN)
-		*ret_again = !ux_chain_unchanged(chain, m, &kind->chain, ctx);
+	else
+		stack_walker_drop_changed(t, m, kind, ctx, ret_again);
 	if (*ret_again)
 		chain->state = UX_INTERP_STACK_TORN;
 	return UX_OK;

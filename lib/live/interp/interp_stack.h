@@ -16,6 +16,7 @@ struct ux_raw_frame {
 	uint64_t code;  /* 0: the frame is not reported */
 	uint64_t instr; /* an address or an offset, as the interpreter stores it */
 	bool last;      /* it may be the outermost frame */
+	size_t named;   /* index of the first of its named frames */
 };
 
 UX_VEC(ux_raw_frames, struct ux_raw_frame);
@@ -52,10 +53,6 @@ void ux_chain_deinit(struct ux_chain *c);
 enum ux_code ux_chain_read(struct ux_chain *c, struct ux_memory *m,
 			   const struct ux_chain_kind *kind, void *ctx, struct ux_error *err)
 	ux_must;
-
-/* Whether the stack has not changed since it was read. */
-bool ux_chain_unchanged(const struct ux_chain *c, struct ux_memory *m,
-			const struct ux_chain_kind *kind, void *ctx) ux_must;
 
 UX_VEC(ux_interp_frames, struct ux_interp_frame);
 

@@ -31,6 +31,7 @@ enum {
 	STRING_LENGTH = 16,
 	STRING_TEXT = 24,
 	STRING_MOST = 1 << 16,
+	TEXT_BYTES = 2 * STRING_MOST + 2, /* of a class, "::" and a method */
 	STRING_IS = 6,
 	OPS_MOST = 1 << 26,
 };
@@ -134,13 +135,11 @@ static bool php_name_append(struct ux_php *p, const struct php_function *f, char
 	return php_string_append(p, name, to, size);
 }
 
-static enum ux_code php_function_read_names(struct ux_php *p, struct php_function *f,
+/* text has TEXT_BYTES. */
+static enum ux_code php_function_read_names(struct ux_php *p, struct php_function *f, char *text,
 					    struct ux_arena *a, struct ux_error *err)
 {
 	size_t name = 0, file = 0;
-	ux_cleanup(ux_free_ptr) char *text = malloc(2 * (size_t)STRING_MOST + 2);
-	if (!text)
-		return ux_error_nomem(err);
 	if (php_name_append(p, f, text, &name)) {
 		f->name = ux_arena_strndup(a, text, name);
 		if (!f->name)
@@ -168,6 +167,7 @@ static uint32_t php_function_line(struct ux_php *p, const struct php_function *f
 /* The state of a walk. */
 struct php_walk {
 	struct ux_php *p;
+	char *text; /* TEXT_BYTES, of the name that is read */
 	struct ux_stack_walker *walker;
 };
 
@@ -206,7 +206,7 @@ static enum ux_code php_function_lookup(struct php_walk *w, uint64_t addr,
 	UX_TRY(ux_stack_walker_code(w->walker, addr, sizeof(**ret), &known, &fresh, err));
 	*ret = known;
 	return fresh && php_function_read(w->p, addr, *ret)
-		       ? php_function_read_names(w->p, *ret, &w->walker->arena, err)
+		       ? php_function_read_names(w->p, *ret, w->text, &w->walker->arena, err)
 		       : UX_OK;
 }
 
@@ -232,7 +232,29 @@ static enum ux_code php_frame_name(void *ctx, size_t i, struct ux_error *err)
 	return ux_interp_frames_append(&w->walker->frames, named) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Whether the functions are still those that were read. */
+static bool php_text_is(const char *known, const char *text, size_t size)
+{
+	return strlen(known) == size && memcmp(known, text, size) == 0;
+}
+
+/* Whether the names of a function are still those that were read. text has TEXT_BYTES. */
+static bool php_function_has_names(struct ux_php *p, const struct php_function *f, char *text)
+{
+	size_t name = 0, file = 0;
+	if (!php_name_append(p, f, text, &name))
+		name = 0;
+	if (!php_text_is(f->name, text, name))
+		return false;
+	if (!f->user || !php_string_append(p, ux_field_u64(f->copy, p->layout->file), text, &file))
+		file = 0;
+	return php_text_is(f->file, text, file);
+}
+
+/*
+ * Whether the functions are still those that were read. A loop that compiles the same text again
+ * and again gets the same addresses each time, so that a text is only known to be the function's
+ * when it is there twice.
+ */
 static bool php_names_unchanged(void *ctx)
 {
 	struct php_walk *w = ctx;
@@ -246,7 +268,8 @@ static bool php_names_unchanged(void *ctx)
 		    memcmp(now.copy + FUNCTION_NAME, f->copy + FUNCTION_NAME,
 			   FUNCTION_HEAD - FUNCTION_NAME) != 0 ||
 		    ux_field_u64(now.copy, w->p->layout->file) !=
-			    ux_field_u64(f->copy, w->p->layout->file))
+			    ux_field_u64(f->copy, w->p->layout->file) ||
+		    !php_function_has_names(w->p, f, w->text))
 			return false;
 	}
 	return true;
@@ -263,8 +286,11 @@ static enum ux_code php_stack_read(struct php_walk *w, struct ux_error *err)
 
 enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_error *err)
 {
-	struct php_walk w = {p, t};
+	ux_cleanup(ux_free_ptr) char *text = malloc(TEXT_BYTES);
+	struct php_walk w = {p, text, t};
 	uint64_t current = 0;
+	if (!text)
+		return ux_error_nomem(err);
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
 	if (!php_frame_innermost(&w, &current))
@@ -280,12 +306,15 @@ enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_
 enum ux_code ux_php_resolve(struct ux_php *p, uint64_t function, uint64_t offset,
 			    struct ux_arena *a, struct ux_interp_frame *ret, struct ux_error *err)
 {
+	ux_cleanup(ux_free_ptr) char *text = malloc(TEXT_BYTES);
 	struct php_function f;
+	if (!text)
+		return ux_error_nomem(err);
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
 	if (!php_function_read(p, function, &f) || f.engine)
 		return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, function);
-	UX_TRY(php_function_read_names(p, &f, a, err));
+	UX_TRY(php_function_read_names(p, &f, text, a, err));
 	*ret = (struct ux_interp_frame){
 		.function = f.name,
 		.file = f.file,
