@@ -302,6 +302,16 @@ enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_re
 	return state;
 }
 
+bool ux_fetcher_is_running(struct ux_fetcher *f, const struct ux_fetch_request *request)
+{
+	uint8_t key[16];
+	ux_fetch_key(request->ns, request->id, request->want, request->source, key);
+	pthread_mutex_lock(&f->lock);
+	bool running = fetcher_find(f, key);
+	pthread_mutex_unlock(&f->lock);
+	return running;
+}
+
 void ux_fetcher_leave(struct ux_fetcher *f, struct ux_fetch_waiter *w)
 {
 	pthread_mutex_lock(&f->lock);

@@ -307,6 +307,9 @@ enum ux_fetching {
 enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				  struct ux_fetch_waiter *waiter);
 
+/* Whether a fetch of the same is queued or running; starts none. Any thread. */
+bool ux_fetcher_is_running(struct ux_fetcher *f, const struct ux_fetch_request *request) ux_must;
+
 /*
  * Removes a waiter, which is not woken afterwards. A waiter that has been woken, or that was zeroed
  * and never passed to the fetcher, is allowed.

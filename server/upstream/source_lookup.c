@@ -46,35 +46,41 @@ enum ux_code ux_source_lookup(struct ux_store *s, const struct ux_source_request
 	return code;
 }
 
-/* Has the module sources that were received and are not unpacked yet? */
-static bool source_is_unpacked_now(struct ux_index *ix, const struct ux_source_request *r,
-				   struct ux_arena *arena)
+/* The name of a source package that the module has already; NULL: it has none. */
+static const char *source_package_received(struct ux_index *ix, const struct ux_source_request *w,
+					   struct ux_arena *arena)
 {
 	struct ux_module m;
-	if (ix->modules.find(ix, r->ns, r->id, arena, &m, NULL) != UX_OK)
-		return false;
+	char root[UX_DEBIAN_SOURCE_NAME];
+	if (ix->modules.find(ix, w->ns, w->id, arena, &m, NULL) != UX_OK)
+		return NULL;
 	for (size_t i = 0; i < m.n_candidates; i++)
 		if (m.candidates[i].kind == UX_KIND_SOURCES &&
-		    m.candidates[i].state == UX_CANDIDATE_PENDING)
-			return true;
-	return false;
+		    ux_debian_source_root(m.candidates[i].file_name, root))
+			return m.candidates[i].file_name;
+	return NULL;
 }
 
+/* A received package becomes the module's, is unpacked, and only then is its fetch over. */
 enum ux_source_package_state ux_source_package_state(struct ux_server *s,
-						     const struct ux_source_request *r,
+						     const struct ux_source_request *w,
 						     struct ux_arena *arena,
 						     const char **ret_package)
 {
 	struct ux_index *ix = s->store->index;
 	struct ux_package_jobs jobs = {0};
 	const struct ux_fetch_request request = {
-		.ns = r->ns, .id = r->id, .want = UX_FETCH_SOURCE, .source = r->path};
-	if (!s->fetcher || ix->packages.sources(ix, r->ns, r->id, 1, arena, &jobs, NULL) != UX_OK ||
-	    jobs.n == 0)
+		.ns = w->ns, .id = w->id, .want = UX_FETCH_SOURCE, .source = w->path};
+	*ret_package = NULL;
+	if (!s->fetcher || ix->packages.sources(ix, w->ns, w->id, 1, arena, &jobs, NULL) != UX_OK)
 		return UX_SOURCE_PACKAGE_NONE;
+	if (jobs.n == 0) {
+		*ret_package = source_package_received(ix, w, arena);
+		return *ret_package && ux_fetcher_is_running(s->fetcher, &request)
+			       ? UX_SOURCE_PACKAGE_UNPACKED
+			       : UX_SOURCE_PACKAGE_NONE;
+	}
 	*ret_package = jobs.items[0].package.name;
-	if (source_is_unpacked_now(ix, r, arena))
-		return UX_SOURCE_PACKAGE_UNPACKED;
 	enum ux_fetching state = ux_fetcher_begin(s->fetcher, &request, NULL);
 	return state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING
 		       ? UX_SOURCE_PACKAGE_FETCHED

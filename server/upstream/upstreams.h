@@ -110,7 +110,7 @@ enum ux_source_package_state {
 
 /*
  * Begins to fetch the source package that a module was built from, where one is known and was not
- * received yet. *ret_package is its name, of the arena; it is left as it is where none is known.
+ * received yet. *ret_package is its name, of the arena; NULL where none is known.
  */
 enum ux_source_package_state ux_source_package_state(struct ux_server *s,
 						     const struct ux_source_request *r,
