@@ -151,9 +151,9 @@ static void stack_walker_reset(struct ux_stack_walker *t)
 }
 
 /*
- * Drops the inner frames that have changed since they were read: the code that they ran may be
- * gone, and where its names were may be other text. *ret_again is set if a whole stack is none any
- * more.
+ * Drops the inner frames that have changed since they were read: the code that they ran may have
+ * been freed, and the memory of its names may hold other text. *ret_again is set if a stack that
+ * was whole has changed.
  */
 static void stack_walker_drop_changed(struct ux_stack_walker *t, struct ux_memory *m,
 				      const struct ux_stack_kind *kind, void *ctx, bool *ret_again)
