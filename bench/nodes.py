@@ -16,8 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,23 +94,11 @@ class Nodes(Bench):
 
     def together(self, servers, body):
         """Requests a second of all of them at one time."""
-        rates = [0.0] * len(servers)
-        failed = []
+        def one(server):
+            return self.load(server, "/v1/symbolize", bodies=[body], connections=2).rate
 
-        def one(i):
-            try:
-                rates[i] = self.load(servers[i], "/v1/symbolize", bodies=[body], connections=2).rate
-            except Failed as error:
-                failed.append(error)
-
-        threads = [threading.Thread(target=one, args=(i,)) for i in range(len(servers))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failed:
-            raise failed[0]
-        return sum(rates)
+        with ThreadPoolExecutor(len(servers)) as pool:
+            return sum(pool.map(one, servers))
 
     def throughput(self, first, second):
         """One server beside two."""

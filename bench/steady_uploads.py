@@ -14,6 +14,7 @@ import re
 import threading
 import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from crowd import with_uuid
@@ -79,28 +80,24 @@ class Client:
 
 def run(server, uploads, rate):
     """Seconds of each upload, from its moment on: until announced, until sent, until finished."""
-    numbers, times, failed = itertools.count(), [None] * len(uploads), []
+    numbers, times, failed = itertools.count(), [None] * len(uploads), threading.Event()
     clients = [Client(server) for _ in range(CLIENTS)]
     began = time.perf_counter() + 0.1
 
     def work(client):
         try:
             for n in numbers:
-                if n >= len(uploads) or failed:
+                if n >= len(uploads) or failed.is_set():
                     return
                 moment = began + n / rate
                 time.sleep(max(0, moment - time.perf_counter()))
                 times[n] = [t - moment for t in client.upload(uploads[n])]
-        except (Failed, OSError, http.client.HTTPException) as error:
-            failed.append(error)
+        except (Failed, OSError, http.client.HTTPException):
+            failed.set()  # the others end, too
+            raise
 
-    threads = [threading.Thread(target=work, args=(client,)) for client in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(work, clients))  # raises what one of them raised
     return times
 
 
