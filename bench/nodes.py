@@ -28,7 +28,7 @@ from bench import random_addresses  # noqa: E402
 from index import verdict  # noqa: E402
 from postgres_server import Postgres  # noqa: E402
 from serve import FEW, MANY, Bench, json_body  # noqa: E402
-from servers import Failed, running, serve_unhex  # noqa: E402
+from servers import running, serve_unhex  # noqa: E402
 from uploads import cpu_seconds, send_all, tiny_elf  # noqa: E402
 
 P99_MOST, TWO_LEAST = 1.2, 1.8
