@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "out.h"
 
 /* A target: reads the bytes and returns 0; data is NULL or a place that may not be read when size
  * is 0. */
@@ -32,6 +33,14 @@ static inline void fuzz_truths_of_error(enum ux_code code, const struct ux_error
 	fuzz_truth(code == err->code);
 	fuzz_truth(code == UX_OK || err->text[0] != '\0');
 	fuzz_truth(err->off == UX_ERROR_NO_OFF || err->off <= size);
+}
+
+/* A sink of bytes, whose ctx is a struct ux_out. */
+static inline enum ux_code fuzz_collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
 }
 
 /* Whether part lies in whole (an empty part lies anywhere). */

@@ -3,7 +3,7 @@
  * Source packages of Debian: whatever their archives have in them, the pack is readable, and each
  * file is inside of it and below the folder of the package.
  */
-#include "fuzz.h"
+#include "fuzz_archive.h"
 
 #include "debian_source.h"
 
@@ -11,40 +11,19 @@ enum {
 	OUT_MOST = 1 << 20
 };
 
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
-/* These take the window that an input demands; the confined child limits that, this one cannot. */
-static int leave_out(struct archive *a)
-{
-	(void)a;
-	return ARCHIVE_OK;
-}
-
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static struct ux_archive_calls calls;
-	static bool loaded;
 	UX_ARENA(arena, 64 << 20);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = collect,
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer p = {.write = fuzz_collect,
 									 .ctx = &out};
 	struct ux_packed_source *list = NULL;
 	struct ux_error err = UX_ERROR_INIT;
 	size_t n = 0;
-	if (!loaded)
-		fuzz_truth(ux_archive_load(&calls, NULL) == UX_OK);
-	loaded = true;
-	calls.archive_read_support_filter_lzma = calls.archive_read_support_filter_xz = leave_out;
-	calls.archive_read_support_filter_zstd = leave_out;
 	if (!ux_debian_source_is(ux_bytes(data, size)))
 		return 0;
-	enum ux_code code =
-		ux_debian_source_unpack(&calls, ux_bytes(data, size), OUT_MOST, &p, &err);
+	enum ux_code code = ux_debian_source_unpack(fuzz_archive_calls(), ux_bytes(data, size),
+						    OUT_MOST, &p, &err);
 	fuzz_truth(code == err.code);
 	if (code != UX_OK)
 		return 0;

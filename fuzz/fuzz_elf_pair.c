@@ -6,13 +6,6 @@
 #include "debug_file.h"
 #include "elf_pair.h"
 
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
 static void divide(const struct ux_elf_pair *pair, size_t size)
 {
 	ux_cleanup(ux_elf_image_deinit) struct ux_elf_image debug = {0};
@@ -28,7 +21,7 @@ static void divide(const struct ux_elf_pair *pair, size_t size)
 	fuzz_truths_of_error(code, &err, SIZE_MAX);
 	if (code != UX_OK)
 		return;
-	fuzz_truth(ux_elf_image_write(&stripped, collect, &out, NULL) == UX_OK);
+	fuzz_truth(ux_elf_image_write(&stripped, fuzz_collect, &out, NULL) == UX_OK);
 	fuzz_truth(out.size == stripped.size);
 	/* each section may be aligned, to a page at most */
 	fuzz_truth(out.size <= 2 * size + (pair->elf.n_sections + 1) * UINT64_C(4096));

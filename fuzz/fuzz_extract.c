@@ -39,12 +39,6 @@ struct outcome {
 	struct ux_out gsym;
 };
 
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	ux_out_put(ctx, bytes.data, bytes.size);
-	return ux_out_status(ctx, err);
-}
-
 static void extract(struct ux_bytes file, uint8_t options, unsigned threads, bool disk,
 		    struct outcome *ret)
 {
@@ -60,7 +54,7 @@ static void extract(struct ux_bytes file, uint8_t options, unsigned threads, boo
 	};
 	struct ux_bytes debug = (options & OWN_DEBUG) != 0 ? file : UX_BYTES_NONE;
 	*ret = (struct outcome){.err = UX_ERROR_INIT};
-	ret->code = ux_extract(file, debug, &o, collect, &ret->gsym, &ret->stats, &ret->err);
+	ret->code = ux_extract(file, debug, &o, fuzz_collect, &ret->gsym, &ret->stats, &ret->err);
 	fuzz_truth(ret->code == ret->err.code);
 	fuzz_truth(ret->code == UX_OK || ret->err.text[0] != '\0');
 	fuzz_truth(ret->code == UX_OK || ret->gsym.size == 0); /* nothing half */

@@ -3,30 +3,13 @@
  * Archives that are pushed: whatever libarchive reads, the pack is readable, its members are inside
  * of it and of a known kind, and no more comes out than is allowed.
  */
-#include "fuzz.h"
+#include "fuzz_archive.h"
 
 #include "members.h"
 
 enum {
 	OUT_MOST = 1 << 20
 };
-
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
-/*
- * Decoders of xz, lzma, zstd and zip take the window that an input demands, up to gigabytes. The
- * confined child limits that; this process cannot, so they are left out.
- */
-static int leave_out(struct archive *a)
-{
-	(void)a;
-	return ARCHIVE_OK;
-}
 
 static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 {
@@ -53,24 +36,19 @@ static void check_pack(struct ux_bytes pack, enum ux_members_mode mode)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	static struct ux_archive_calls calls;
-	static bool loaded;
-	if (!loaded)
-		fuzz_truth(ux_archive_load(&calls, NULL) == UX_OK);
-	loaded = true;
-	calls.archive_read_support_filter_lzma = calls.archive_read_support_filter_xz = leave_out;
-	calls.archive_read_support_filter_zstd = calls.archive_read_support_format_zip = leave_out;
+	struct ux_archive_calls *calls = fuzz_archive_calls();
+	calls->archive_read_support_format_zip = fuzz_archive_leave_out; /* as the filters */
 	if (size == 0)
 		return 0;
 	enum ux_members_mode mode = (enum ux_members_mode)(data[0] % 3);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = collect,
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = fuzz_collect,
 									      .ctx = &out};
 	if (size > 6 && memcmp(data + 1, "ADBc\2", 5) == 0)
 		return 0; /* zstd, as above */
 	(void)ux_member_kind(ux_bytes(data + 1, ux_min(size - 1, (size_t)UX_MEMBERS_HEAD)),
 			     "a.tar.gz");
-	enum ux_code code = ux_members_unpack(&calls, ux_bytes(data + 1, size - 1), OUT_MOST, mode,
+	enum ux_code code = ux_members_unpack(calls, ux_bytes(data + 1, size - 1), OUT_MOST, mode,
 					      &packer, NULL);
 	fuzz_truth(packer.size <= OUT_MOST);
 	if (code == UX_OK)

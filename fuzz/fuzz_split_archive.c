@@ -63,16 +63,10 @@ static void folder_make(void)
 	made = true;
 }
 
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
 static void pack_members(struct ux_bytes from, struct ux_out *ret)
 {
-	ux_cleanup(ux_zip_writer_deinit) struct ux_zip_writer w = {.sink = collect, .ctx = ret};
+	ux_cleanup(ux_zip_writer_deinit) struct ux_zip_writer w = {.sink = fuzz_collect,
+								   .ctx = ret};
 	while (from.size >= 3) {
 		size_t name = from.data[0], size = from.data[1] | (size_t)from.data[2] << 8;
 		from = ux_bytes(from.data + 3, from.size - 3);

@@ -10,13 +10,6 @@ enum {
 	READ_MOST = 1 << 20, /* of one member: more only takes time */
 };
 
-static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
 static void read_member(const struct ux_zip_member *m, struct ux_bytes file)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out content = {0}, record = {0};
@@ -40,7 +33,7 @@ static void replace(const struct ux_zip_file *zip, const struct ux_zip_change *c
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_cleanup(ux_zip_close) struct ux_zip_file again = {0};
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = ux_zip_rewrite(zip, changes, collect, &out, &err);
+	enum ux_code code = ux_zip_rewrite(zip, changes, fuzz_collect, &out, &err);
 	fuzz_truths_of_error(code, &err, zip->file.size);
 	if (code != UX_OK || ux_zip_open(&again, ux_out_bytes(&out), NULL) != UX_OK)
 		return;
