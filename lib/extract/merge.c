@@ -9,6 +9,8 @@
 #include "pool.h"
 
 enum {
+	NAMES_AHEAD = 8, /* functions whose names are prefetched; memory takes as long as that many */
+
 	NESTED_PART = 8, /* room for one more piece of so many, cut by those inside of it */
 
 	/* bytes of names that are compared when nothing else decides an order */
@@ -180,6 +182,17 @@ static enum ux_code gather_functions(struct merger *m, const struct ux_collectio
 	return UX_OK;
 }
 
+/* Prefetches the names that naming piece i and its symbols will read. Names lie all over the
+ * sections, so that each would wait for memory. */
+static void prefetch_names(const struct merger *m, const struct ux_piece_vec *sorted, size_t i,
+			   size_t symbol)
+{
+	if (i < sorted->size && sorted->data[i].name)
+		__builtin_prefetch(sorted->data[i].name);
+	if (symbol < m->symbols->size)
+		__builtin_prefetch(m->symbols->data[symbol].name);
+}
+
 /* Names the sorted pieces by symbols at their start. Of equal ranges the first piece that gets a
  * name is kept; pieces without a name are dropped. */
 static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted)
@@ -193,6 +206,7 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 		struct ux_piece p = sorted->data[i];
 		const struct ux_piece *last = kept > 0 ? &sorted->data[kept - 1] : NULL;
 		bool no_memory = false;
+		prefetch_names(m, sorted, i + NAMES_AHEAD, symbol + NAMES_AHEAD);
 		if (last && last->start == p.start && last->size == p.size)
 			continue;
 		while (symbol < n_symbols && symbols[symbol].start < p.start)

@@ -155,10 +155,12 @@ static uint32_t add_late(struct ux_string_table *table, const char *text)
 uint32_t ux_string_table_add(struct ux_string_table *table, const struct ux_string *string)
 {
 	const char *text = string->text;
-	if (!text || text[0] == '\0' || table->no_memory || table->too_large)
+	if (!text || string->size == 0 || table->no_memory || table->too_large)
 		return 0;
-	return string->size == UX_STRING_UNMEASURED ? add_late(table, text)
-						    : add_measured(table, string);
+	/* A measured text is not read here: a new one waits for no memory but its slot. */
+	if (string->size != UX_STRING_UNMEASURED)
+		return add_measured(table, string);
+	return text[0] != '\0' ? add_late(table, text) : 0;
 }
 
 void ux_string_table_prefetch(const struct ux_string_table *table, const struct ux_string *string)
