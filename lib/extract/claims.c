@@ -2,11 +2,11 @@
 /* Records which unit has read a function. */
 #include "unit_cutter.h"
 
-bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols)
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_index *symbols)
 {
 	*claims = (struct ux_claims){
 		.symbols = symbols,
-		.slots = calloc(symbols->size + 1, sizeof(*claims->slots)),
+		.slots = calloc(symbols->symbols->size + 1, sizeof(*claims->slots)),
 	};
 	return claims->slots != NULL;
 }
@@ -14,7 +14,7 @@ bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *s
 void ux_claims_clear(struct ux_claims *claims)
 {
 	if (claims->slots)
-		memset(claims->slots, 0, claims->symbols->size * sizeof(*claims->slots));
+		memset(claims->slots, 0, claims->symbols->symbols->size * sizeof(*claims->slots));
 }
 
 void ux_claims_deinit(struct ux_claims *claims)
@@ -26,8 +26,8 @@ void ux_claims_deinit(struct ux_claims *claims)
 /* Returns the slot of the first symbol that begins at start; NULL when there is none. */
 static _Atomic uint64_t *slot_of(const struct ux_claims *claims, uint64_t start)
 {
-	const struct ux_code_symbol *s = ux_code_symbols_from(claims->symbols, start);
-	return s && s->start == start ? &claims->slots[s - claims->symbols->data] : NULL;
+	const struct ux_code_symbol *s = ux_code_symbol_index_from(claims->symbols, start);
+	return s && s->start == start ? &claims->slots[s - claims->symbols->symbols->data] : NULL;
 }
 
 /* Encodes a claim. It is never 0, since no piece is empty, and lower units have lower values. */

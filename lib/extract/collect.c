@@ -38,6 +38,7 @@ struct collector {
 	const struct ux_collect_options *options;
 	struct collect_worker *workers; /* one for each thread */
 	unsigned threads;
+	struct ux_code_symbol_index symbols;
 	struct ux_claims claims;
 	struct ux_order_budget rows;
 	struct ux_wave_queue queue;
@@ -336,6 +337,7 @@ static void collector_deinit(struct collector *c)
 	free(c->workers);
 	collector_clear(c);
 	ux_claims_deinit(&c->claims);
+	ux_code_symbol_index_deinit(&c->symbols);
 	ux_wave_queue_deinit(&c->queue);
 }
 
@@ -354,7 +356,7 @@ static enum ux_code make_workers(struct collector *c, struct ux_collection *out,
 		out->arenas[i].spill = c->options->spill;
 		w->collector = c;
 		w->cutter.arena = &out->arenas[i];
-		w->cutter.symbols = c->options->symbols;
+		w->cutter.symbols = &c->symbols;
 		w->cutter.claims = c->reader->duplicates ? &c->claims : NULL;
 	}
 	return UX_OK;
@@ -371,7 +373,8 @@ enum ux_code ux_collect_units(const struct ux_code_reader *reader,
 		.threads = ux_max(1u, ux_min(options->threads, reader->workers)),
 	};
 	ux_wave_queue_init(&c.queue, c.threads);
-	if (!ux_claims_init(&c.claims, options->symbols))
+	if (!ux_code_symbol_index_init(&c.symbols, options->symbols) ||
+	    !ux_claims_init(&c.claims, &c.symbols))
 		return ux_error_nomem(err);
 	ux_order_budget_init(&c.rows, reader->rows_most);
 	UX_TRY(make_workers(&c, &out, err));

@@ -507,6 +507,8 @@ static void extraction_drop_sections(struct ux_extraction *x)
 {
 	const struct ux_collection *c = &x->build.collection;
 	unsigned keep = 0;
+	if (ux_debug_sections_inflated(&x->sections) == 0 && !x->sections.stream)
+		return; /* all are mapped, and no text has to be looked at */
 	for (size_t u = 0; u < c->n_units; u++) {
 		const struct ux_unit_pieces *unit = &c->units[u];
 		for (uint32_t i = 0; i < unit->n_functions; i++)

@@ -122,11 +122,12 @@ enum {
  */
 static bool cutter_symbol_reaches(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 {
-	const struct ux_code_symbol *first = c->symbols->data;
-	const struct ux_code_symbol *s = ux_code_symbols_from(c->symbols, lo);
+	const struct ux_code_symbol_vec *all = c->symbols->symbols;
+	const struct ux_code_symbol *first = all->data;
+	const struct ux_code_symbol *s = ux_code_symbol_index_from(c->symbols, lo);
 	if (s && s->start < hi)
 		return true;
-	s = s ? s : ux_code_symbol_vec_end(c->symbols);
+	s = s ? s : ux_code_symbol_vec_end(all);
 	for (int i = 0; i < SYMBOLS_CHECKED && s > first; i++, s--) {
 		if (s[-1].size > lo - s[-1].start)
 			return true;

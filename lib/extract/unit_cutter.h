@@ -22,13 +22,13 @@
 
 /* One entry for each symbol: only functions that begin at a symbol are claimed. */
 struct ux_claims {
-	const struct ux_code_symbol_vec *symbols;
+	const struct ux_code_symbol_index *symbols;
 	/* the unit that has the claim, and the function's size; 0: not claimed */
 	_Atomic uint64_t *slots;
 };
 
 /* Returns false when memory is short. */
-bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols);
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_index *symbols);
 /* Removes all claims. No thread may use them during the call. */
 void ux_claims_clear(struct ux_claims *claims);
 void ux_claims_deinit(struct ux_claims *claims);
@@ -72,8 +72,8 @@ struct ux_unit_cutter {
 				 added to the budgets */
 	bool gaps_done;       /* the gaps of the table gaps_of have been cut */
 	uint64_t gaps_of;     /* the table whose gaps were cut last */
-	/* sorted; rows outside of functions are kept for these symbols */
-	const struct ux_code_symbol_vec *symbols;
+	/* rows outside of functions are kept for these symbols */
+	const struct ux_code_symbol_index *symbols;
 	struct ux_claims *claims; /* functions with rows are claimed here; NULL: no claims */
 	struct ux_gsym_row_vec rows;
 	struct ux_code_inline_vec inlines;

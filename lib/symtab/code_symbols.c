@@ -333,10 +333,11 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 	return UX_OK;
 }
 
-const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
-						  uint64_t pc)
+/* Returns the number of the first symbol of [lo, hi) that begins at pc or behind it; hi when there
+ * is none. */
+static size_t symbols_lower(const struct ux_code_symbol_vec *symbols, size_t lo, size_t hi,
+			    uint64_t pc)
 {
-	size_t lo = 0, hi = symbols->size;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (symbols->data[mid].start < pc)
@@ -344,7 +345,57 @@ const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_ve
 		else
 			hi = mid;
 	}
-	return lo < symbols->size ? &symbols->data[lo] : NULL;
+	return lo;
+}
+
+const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
+						  uint64_t pc)
+{
+	size_t at = symbols_lower(symbols, 0, symbols->size, pc);
+	return at < symbols->size ? &symbols->data[at] : NULL;
+}
+
+bool ux_code_symbol_index_init(struct ux_code_symbol_index *index,
+			       const struct ux_code_symbol_vec *symbols)
+{
+	const struct ux_code_symbol *s = symbols->data;
+	size_t n = symbols->size, next = 0;
+	*index = (struct ux_code_symbol_index){.symbols = symbols};
+	if (n < 2 || n >= UINT32_MAX)
+		return true; /* a binary search is enough, or numbers have more than 32 bits */
+	uint64_t span = s[n - 1].start - s[0].start;
+	while (span >> index->shift >= n)
+		index->shift++;
+	size_t n_parts = (size_t)(span >> index->shift) + 1;
+	index->first = malloc((n_parts + 1) * sizeof(*index->first));
+	if (!index->first)
+		return false;
+	for (size_t part = 0; part <= n_parts; part++) {
+		while (next < n && (s[next].start - s[0].start) >> index->shift < part)
+			next++;
+		index->first[part] = (uint32_t)next;
+	}
+	return true;
+}
+
+void ux_code_symbol_index_deinit(struct ux_code_symbol_index *index)
+{
+	free(index->first);
+	*index = (struct ux_code_symbol_index){0};
+}
+
+const struct ux_code_symbol *ux_code_symbol_index_from(const struct ux_code_symbol_index *index,
+						       uint64_t pc)
+{
+	const struct ux_code_symbol_vec *symbols = index->symbols;
+	if (!symbols || symbols->size == 0 || pc > symbols->data[symbols->size - 1].start)
+		return NULL;
+	uint64_t base = symbols->data[0].start;
+	if (pc <= base)
+		return symbols->data;
+	const uint32_t *part = index->first ? index->first + ((pc - base) >> index->shift) : NULL;
+	size_t lo = part ? part[0] : 0, hi = part ? part[1] : symbols->size;
+	return &symbols->data[symbols_lower(symbols, lo, hi, pc)];
 }
 
 size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t first, uint64_t pc)

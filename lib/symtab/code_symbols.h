@@ -85,6 +85,27 @@ void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_ra
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
 						  uint64_t pc);
 
+/*
+ * Finds symbols by pc with one look at a table that has about as many entries as there are symbols,
+ * where a binary search waits for memory several times. A zeroed index has no symbols.
+ */
+struct ux_code_symbol_index {
+	const struct ux_code_symbol_vec *symbols;
+	uint32_t *first; /* malloc'ed: the first symbol of each part of the addresses, and behind
+			    the last part; NULL: there is one part */
+	unsigned shift;  /* a part has 2^shift bytes */
+};
+
+/* Makes the index of sorted symbols, which must stay unchanged while it is used. Returns false when
+ * memory is short. */
+bool ux_code_symbol_index_init(struct ux_code_symbol_index *index,
+			       const struct ux_code_symbol_vec *symbols);
+void ux_code_symbol_index_deinit(struct ux_code_symbol_index *index);
+
+/* As ux_code_symbols_from(). Any thread. */
+const struct ux_code_symbol *ux_code_symbol_index_from(const struct ux_code_symbol_index *index,
+						       uint64_t pc);
+
 enum {
 	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are compared; libc has 9 */
 };
