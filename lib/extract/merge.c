@@ -9,7 +9,8 @@
 #include "pool.h"
 
 enum {
-	NAMES_AHEAD = 8, /* functions whose names are prefetched; memory takes as long as that many */
+	NAMES_AHEAD =
+		8, /* functions whose names are prefetched; memory takes as long as that many */
 
 	NESTED_PART = 8, /* room for one more piece of so many, cut by those inside of it */
 
@@ -183,9 +184,10 @@ static enum ux_code gather_functions(struct merger *m, const struct ux_collectio
 }
 
 /* Prefetches the names that naming piece i and its symbols will read. Names lie all over the
- * sections, so that each would wait for memory. */
-static void prefetch_names(const struct merger *m, const struct ux_piece_vec *sorted, size_t i,
-			   size_t symbol)
+ * sections, so that each would wait for memory. (Always inlined: gcc drops calls of a function that
+ * only prefetches.) */
+ux_inline void prefetch_names(const struct merger *m, const struct ux_piece_vec *sorted, size_t i,
+			      size_t symbol)
 {
 	if (i < sorted->size && sorted->data[i].name)
 		__builtin_prefetch(sorted->data[i].name);
