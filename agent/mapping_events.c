@@ -3,6 +3,7 @@
 #include "mapping_events.h"
 
 #include "cursor.h"
+#include "online_cpus.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,22 +13,18 @@
 enum {
 	RING_BYTES = 1 << 16, /* for each processor: some 500 records */
 	CPUS_MOST = 4096,
-	ONLINE_MOST = 1 << 16, /* bytes of the list of processors */
-	DRAIN_MOST = 1 << 20,  /* bytes of records that are read before they are looked at */
+	DRAIN_MOST = 1 << 20, /* bytes of records that are read before they are looked at */
 };
-
-static uint64_t events_online(void)
-{
-	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	if (ux_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", ONLINE_MOST, &text, NULL) !=
-	    UX_OK)
-		return 0;
-	return ux_hash_bytes(text.bytes);
-}
 
 bool ux_mapping_events_are_whole(const struct ux_mapping_events *e)
 {
-	return !e->open || (!e->ended && events_online() == e->online);
+	ux_cleanup(ux_cpus_deinit) struct ux_cpus now = {0};
+	const struct ux_cpus *opened = &e->events.cpus;
+	if (!e->open)
+		return true;
+	if (e->ended || ux_cpus_read(&now, NULL) != UX_OK || now.size != opened->size)
+		return false;
+	return memcmp(now.data, opened->data, now.size * sizeof(*now.data)) == 0;
 }
 
 enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error *err)
@@ -49,7 +46,6 @@ enum ux_code ux_mapping_events_open(struct ux_mapping_events *e, struct ux_error
 		.exclude_hv = 1,
 	};
 	e->events.ring_size = RING_BYTES;
-	e->online = events_online();
 	UX_TRY(ux_record_events_open(&e->events, -1, &result, err));
 	ux_record_events_enable(&e->events, true);
 	e->open = true;

@@ -16,7 +16,6 @@ struct ux_mapping_events {
 	struct ux_out records; /* of one buffer */
 	uint64_t seen;         /* records */
 	uint64_t lost;         /* records for which there was no room */
-	uint64_t online;       /* hash of the list of processors as it was opened */
 	bool ended;            /* the kernel has ended the records of a processor */
 	bool open;
 };

@@ -283,7 +283,7 @@ static enum ux_code recording_make(struct recording *r, struct ux_error *err)
 		.attr = &r->events.attr,
 		.ids = r->events.ids.data,
 		.n_ids = r->events.ids.size,
-		.n_cpus = r->events.n_cpus,
+		.n_cpus = r->events.cpus.size,
 		.wall_ns = ux_clock_read(CLOCK_REALTIME),
 		.clock_ns = ux_clock_ns(),
 	};

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 enum {
-	CPUS_MOST = 1 << 14,
 	SMALL_FILE = 1 << 16,       /* bytes of files that have one line or a few */
 	RING_BYTES = 1 << 19,       /* perf's own default, which the default limit allows */
 	RING_DWARF_BYTES = 1 << 22, /* copies of stacks are large */
@@ -53,37 +52,6 @@ static bool record_is_filtered(void)
 	    status.bytes.size == 0)
 		return false;
 	return memmem(status.bytes.data, status.bytes.size, "\nSeccomp:\t2", 11) != NULL;
-}
-
-/* Appends the numbers of a list like "0-3,8". */
-static enum ux_code record_read_cpus(struct ux_record_events *e, struct ux_error *err)
-{
-	static const char path[] = "/sys/devices/system/cpu/online";
-	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	struct ux_bytes s = UX_STR("0");
-	if (ux_proc_read(AT_FDCWD, path, SMALL_FILE, &text, NULL) == UX_OK)
-		s = text.bytes;
-	e->cpus = calloc(CPUS_MOST, sizeof(*e->cpus));
-	if (!e->cpus)
-		return ux_error_nomem(err);
-	for (size_t at = 0; at < s.size;) {
-		uint64_t first = 0, last = 0;
-		size_t n = ux_digits_parse(ux_bytes(s.data + at, s.size - at), 10, &first);
-		if (n == 0)
-			break;
-		at += n;
-		last = first;
-		if (at < s.size && s.data[at] == '-') {
-			at++;
-			at += ux_digits_parse(ux_bytes(s.data + at, s.size - at), 10, &last);
-		}
-		for (uint64_t i = first; i <= last && e->n_cpus < CPUS_MOST; i++)
-			e->cpus[e->n_cpus++] = (int)i;
-		if (at < s.size && s.data[at] != ',')
-			break;
-		at++;
-	}
-	return e->n_cpus > 0 ? UX_OK : ux_error_set(err, UX_EIO, "%s has no processors", path);
 }
 
 /* Each thread has an event on each processor, which may be more than the default limit. */
@@ -158,7 +126,7 @@ enum ux_code ux_record_events_init(struct ux_record_events *e, const struct ux_r
 	e->attr.wakeup_watermark = (uint32_t)(e->ring_size / 4);
 	result->paranoid = record_setting("/proc/sys/kernel/perf_event_paranoid", 2);
 	record_raise_files();
-	return record_read_cpus(e, err);
+	return ux_cpus_read(&e->cpus, err);
 }
 
 void ux_record_events_deinit(struct ux_record_events *e)
@@ -171,7 +139,7 @@ void ux_record_events_deinit(struct ux_record_events *e)
 	ux_record_fds_deinit(&e->fds);
 	ux_record_fds_deinit(&e->polls);
 	ux_record_ids_deinit(&e->ids);
-	free(e->cpus);
+	ux_cpus_deinit(&e->cpus);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -319,13 +287,13 @@ static enum ux_code record_add_event(struct ux_record_events *e, int fd, size_t 
 enum ux_code ux_record_events_open(struct ux_record_events *e, pid_t tid,
 				   struct ux_record_result *result, struct ux_error *err)
 {
-	for (size_t i = 0; i < e->n_cpus; i++) {
-		int fd = record_open_event(&e->attr, tid, e->cpus[i]);
+	for (size_t i = 0; i < e->cpus.size; i++) {
+		int fd = record_open_event(&e->attr, tid, e->cpus.data[i]);
 		while (fd < 0 && e->fds.size == 0) {
 			int why = errno;
 			if (!record_attr_reduce(&e->attr, why, result))
 				return record_refused(why, tid, result, err);
-			fd = record_open_event(&e->attr, tid, e->cpus[i]);
+			fd = record_open_event(&e->attr, tid, e->cpus.data[i]);
 		}
 		if (fd < 0)
 			return record_refused(errno, tid, result, err);

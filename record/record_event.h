@@ -4,6 +4,7 @@
 #ifndef UX_RECORD_EVENT_H
 #define UX_RECORD_EVENT_H
 
+#include "online_cpus.h"
 #include "record.h"
 #include "record_ring.h"
 #include "vec.h"
@@ -17,8 +18,7 @@ UX_VEC(ux_record_rings, struct ux_record_ring);
 /* Zeroed but for `attr`: none is open. */
 struct ux_record_events {
 	struct perf_event_attr attr; /* of all of them */
-	int *cpus;                   /* malloc'ed: the processors that are online */
-	size_t n_cpus;
+	struct ux_cpus cpus;         /* that were online when the list was read */
 	struct ux_record_fds fds;
 	struct ux_record_ids ids;     /* the kernel's number of each */
 	struct ux_record_rings rings; /* one for each processor */
