@@ -525,8 +525,7 @@ static void extraction_drop_sections(struct ux_extraction *x)
 	ux_debug_sections_drop(&x->sections, keep);
 }
 
-/* What threads release in parts: sections that were inflated, and then the pages of the others,
- * which takes as long as the merge. */
+/* What threads release in parts: sections that were inflated, and then the pages of the others. */
 struct release {
 	struct ux_extraction *x;
 	struct ux_bytes mapped[UX_DWARF_SECTION_COUNT];
@@ -582,8 +581,10 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	}
 	struct release release = {.x = &x};
 	ux_debug_sections_mapped(&x.sections, release.mapped);
-	x.build.release = extraction_release;
-	x.build.release_ctx = &release;
-	x.build.n_parts = options->mapped ? 1 + RELEASE_PARTS : 1;
+	x.build.release = (struct ux_release){
+		.fn = extraction_release,
+		.ctx = &release,
+		.end = options->mapped ? 1 + RELEASE_PARTS : 1,
+	};
 	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);
 }

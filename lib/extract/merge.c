@@ -516,7 +516,8 @@ static enum ux_code merge_job(void *ctx, size_t job, unsigned worker, struct ux_
 	const struct ux_collection *collection = all->input->collection;
 	(void)worker;
 	if (job >= JOB_RELEASE) {
-		all->input->release(all->input->release_ctx, job - JOB_RELEASE);
+		const struct ux_release *release = &all->input->release;
+		release->fn(release->ctx, release->first + job - JOB_RELEASE);
 		return UX_OK;
 	}
 	struct merger *m = &all->mergers[job];
@@ -531,7 +532,9 @@ enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory
 {
 	ux_cleanup(merge_deinit) struct merge all = {.input = input};
 	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec fills = {.spill = input->spill};
-	size_t n_jobs = JOB_RELEASE + (input->threads > 1 ? input->n_parts : 0);
+	size_t n_jobs = JOB_RELEASE;
+	if (input->threads > 1)
+		n_jobs += input->release.end - input->release.first;
 	merge_init(&all, memory);
 	UX_TRY(ux_pool_run(input->threads, n_jobs, merge_job, &all, err));
 	struct merger *m = &all.mergers[JOB_SYMBOLS];

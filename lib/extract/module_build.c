@@ -229,6 +229,7 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 		.columns = build->options->columns,
 		.spill = build->spill,
 		.place = meter.place ? meter_place : NULL,
+		.release = build->release,
 	};
 	UX_TRY(ux_pack(&build->collection, &build->pieces, &target, meter_sink, &meter, err));
 	build->stats.gsym_bytes = meter.bytes + meter.placed;
@@ -238,15 +239,16 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
 				   struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
-	const struct ux_merge_input input = {
+	struct ux_merge_input input = {
 		.collection = &build->collection,
 		.symbols = &build->symbols,
 		.threads = build->threads,
 		.spill = build->spill,
 		.release = build->release,
-		.release_ctx = build->release_ctx,
-		.n_parts = build->n_parts,
 	};
+	/* The rest is released beside the numbering of names, which one thread does alone, too. */
+	input.release.end -= (input.release.end - input.release.first) / 2;
+	build->release.first = input.release.end;
 	build->merged.functions.parts.spill = build->merged.symbols.parts.spill = build->spill;
 	ux_arena_init(&build->merged.functions.names, strings_most(build));
 	ux_arena_init(&build->merged.symbols.names, strings_most(build));

@@ -37,11 +37,8 @@ struct ux_module_build {
 	struct ux_gsym_segments segments; /* of executable code in its file; may be empty */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */
-	/* Called by several threads, if there are any, when units and symbols have been read, for
-	 * each part from 0 to n_parts - 1; it releases what only readers use. */
-	void (*release)(void *ctx, size_t part);
-	void *release_ctx;
-	size_t n_parts;
+	struct ux_release release; /* called when units and symbols have been read, if there are
+				      several threads */
 	/* what was searched for, for the error message when nothing was found */
 	const char *expected;
 	struct ux_range_vec text; /* sorted and disjoint */

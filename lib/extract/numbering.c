@@ -429,7 +429,11 @@ enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigne
 		number_names(n, &n->groups[k]);
 	if (!number_files(n))
 		return ux_error_nomem(err);
-	UX_TRY(ux_string_table_status(&n->strings, err));
+	return ux_string_table_status(&n->strings, err);
+}
+
+enum ux_code ux_numbering_spread(struct ux_numbering *n, struct ux_error *err)
+{
 	return ux_pool_run(n->threads, n->n_groups, spread_job, n, err);
 }
 

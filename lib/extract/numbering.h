@@ -181,12 +181,15 @@ enum ux_code ux_numbering_init(struct ux_numbering *n, const struct ux_collectio
 	ux_must;
 void ux_numbering_deinit(struct ux_numbering *n);
 
-/* Numbers everything, replacing earlier numbers. limit and shift are those of the string table.
- * UX_ELIMIT: the strings do not fit. */
+/* Numbers everything on the calling thread, replacing earlier numbers. limit and shift are those of
+ * the string table. UX_ELIMIT: the strings do not fit. */
 enum ux_code ux_numbering_assign(struct ux_numbering *n, uint64_t limit, unsigned shift,
 				 struct ux_error *err) ux_must;
 
-/* Returns the numbers of a unit; call ux_numbering_assign() first. */
+/* Gives the numbers to the units, on several threads; call ux_numbering_assign() first. */
+enum ux_code ux_numbering_spread(struct ux_numbering *n, struct ux_error *err) ux_must;
+
+/* Returns the numbers of a unit; call ux_numbering_spread() first. */
 struct ux_gsym_numbers ux_numbering_of(const struct ux_numbering *n, uint32_t unit);
 
 #endif

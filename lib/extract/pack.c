@@ -113,8 +113,7 @@ static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_er
 		struct ux_string name = ux_string_of(others->data[i].name);
 		p->merged[i] = ux_string_table_add(strings, &name);
 	}
-	UX_TRY(ux_string_table_status(strings, err));
-	return ux_string_table_make(strings, p->target->threads, err);
+	return ux_string_table_status(strings, err);
 }
 
 /* Numbers everything. When version 1 cannot hold the strings, they are numbered again with offsets
@@ -129,6 +128,35 @@ static enum ux_code number_all(struct packer *p, struct ux_error *err)
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;
+}
+
+enum {
+	JOB_NUMBER,
+	JOB_RELEASE_FIRST,
+};
+
+/* One thread numbers, since each different text gets the next offset; others release. */
+static enum ux_code number_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct packer *p = ctx;
+	const struct ux_release *release = &p->target->release;
+	(void)worker;
+	if (job == JOB_NUMBER)
+		return number_all(p, err);
+	release->fn(release->ctx, release->first + job - JOB_RELEASE_FIRST);
+	return UX_OK;
+}
+
+/* Numbers everything, and makes the string table. */
+static enum ux_code number_on_threads(struct packer *p, struct ux_error *err)
+{
+	unsigned threads = p->target->threads;
+	size_t n_jobs = JOB_RELEASE_FIRST;
+	if (threads > 1)
+		n_jobs += p->target->release.end - p->target->release.first;
+	UX_TRY(ux_pool_run(threads, n_jobs, number_job, p, err));
+	UX_TRY(ux_numbering_spread(&p->numbering, err));
+	return ux_string_table_make(&p->numbering.strings, threads, err);
 }
 
 /* Returns the index of the first alternative whose piece is `piece` or a later one. */
@@ -299,7 +327,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.ctx = ctx,
 		.turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .advanced = PTHREAD_COND_INITIALIZER}};
 	UX_TRY(packer_init(&p, err));
-	UX_TRY(number_all(&p, err));
+	UX_TRY(number_on_threads(&p, err));
 	if (target->columns) {
 		ux_column_vec_deinit(target->columns);
 		*target->columns = p.numbering.columns;

@@ -9,18 +9,22 @@
 #include "gsym_segments.h"
 #include "unhex/quality.h"
 
+/* What only readers use, in numbered parts. Threads that would wait for another one release it:
+ * giving back the pages of a large file takes as long as the merge. */
+struct ux_release {
+	void (*fn)(void *ctx, size_t part); /* called by several threads, once for each part */
+	void *ctx;
+	size_t first, end; /* the parts [first, end) */
+};
+
 /* --- Second phase: merging -------------------------------------------------------------------- */
 
 struct ux_merge_input {
 	const struct ux_collection *collection;
 	const struct ux_code_symbol_vec *symbols;
-	unsigned threads;       /* more than two are of no use for merging */
-	struct ux_spill *spill; /* of large lists; NULL: they are in memory */
-	/* Called for each part from 0 to n_parts - 1, by threads that have nothing to merge; it
-	 * releases what the merge does not need. With one thread it is not called. */
-	void (*release)(void *ctx, size_t part);
-	void *release_ctx;
-	size_t n_parts;
+	unsigned threads;          /* more than two are of no use for merging */
+	struct ux_spill *spill;    /* of large lists; NULL: they are in memory */
+	struct ux_release release; /* not called with one thread */
 };
 
 /* What a merge allocates for its result. Threads work on functions and on symbols at once, so each
@@ -90,6 +94,7 @@ struct ux_pack_target {
 				       they are in memory */
 	ux_gsym_write_at_fn *place; /* writes records at their offsets, with the context of the
 				       sink; NULL: everything goes through the sink */
+	struct ux_release release;  /* not called with one thread */
 };
 
 /*

@@ -78,6 +78,7 @@ static void only_what_is_used_is_numbered(void **state)
 	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 2, 1 << 20, NULL, NULL),
 			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
+	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0), b = ux_numbering_of(&f.n, 1);
 	assert_int_equal(a.names[0], 0);
@@ -99,6 +100,7 @@ static void files_used_most_come_first(void **state)
 	assert_int_equal(ux_numbering_init(&f.n, &f.collection, &f.pieces, 1, 1 << 20, NULL, NULL),
 			 UX_OK);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 0, NULL), UX_OK);
+	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0), b = ux_numbering_of(&f.n, 1);
 	/* often.h: two rows and two calls; rare.c: three rows of both units. */
@@ -122,6 +124,7 @@ static void numbers_may_be_given_again_with_room_for_more(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_numbering_assign(&f.n, 3, 0, &err), UX_ELIMIT);
 	assert_int_equal(ux_numbering_assign(&f.n, 1 << 20, 4, NULL), UX_OK);
+	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0);
 	assert_string_equal(text(&f, a.names[2] << 4), "g");
@@ -146,6 +149,7 @@ static void long_texts_are_read_late(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_numbering_assign(&f.n, LONG_TEXT, 0, &err), UX_ELIMIT);
 	assert_int_equal(ux_numbering_assign(&f.n, 3 * LONG_TEXT, 0, NULL), UX_OK);
+	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	struct ux_gsym_numbers a = ux_numbering_of(&f.n, 0);
 	assert_int_equal(a.names[1], a.names[2]);
 	/* However often a text comes, it is read once and takes its place once. */
@@ -154,6 +158,7 @@ static void long_texts_are_read_late(void **state)
 		assert_int_equal(ux_string_table_add(&f.n.strings, &again), a.names[1]);
 	}
 	assert_int_equal(ux_string_table_status(&f.n.strings, NULL), UX_OK);
+	assert_int_equal(ux_numbering_spread(&f.n, NULL), UX_OK);
 	assert_int_equal(ux_string_table_make(&f.n.strings, 2, NULL), UX_OK);
 	assert_string_equal(text(&f, a.names[1]), first);
 	end(&f);

@@ -4,8 +4,10 @@
 
 #include "elf_defs.h"
 #include "gsym_inspect.h"
+#include "module_build.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
 	BUDGET = 1 << 20,
@@ -156,6 +158,40 @@ static void assert_same_content(struct made *m, const struct ux_out *want)
 	assert_memory_equal(got.data, want->data, want->size);
 }
 
+enum {
+	RELEASED = 5
+};
+
+static void count_release(void *ctx, size_t part)
+{
+	atomic_uint *counts = ctx;
+	assert_true(part < RELEASED);
+	atomic_fetch_add(&counts[part], 1);
+}
+
+static void several_threads_release_each_part_once(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
+		ux_cleanup(ux_module_build_deinit) struct ux_module_build build;
+		struct ux_extract_options options = {.threads = threads};
+		struct ux_extract_stats stats;
+		atomic_uint counts[RELEASED] = {0};
+		ux_module_build_init(&build, &options);
+		assert_true(ux_code_symbol_vec_append(
+			&build.symbols,
+			(struct ux_code_symbol){
+				.start = TEXT_AT, .size = 4, .name = "f", .name_size = 1}));
+		build.release = (struct ux_release){count_release, counts, 0, RELEASED};
+		assert_int_equal(ux_module_build_write(&build, collect_gsym, &gsym, &stats, NULL),
+				 UX_OK);
+		assert_int_equal(stats.counts.functions, 1);
+		for (size_t i = 0; i < RELEASED; i++)
+			assert_int_equal(counts[i], threads > 1);
+	}
+}
+
 static void version_2_on_request_says_what_1_says(void **state)
 {
 	(void)state;
@@ -292,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(records_put_where_they_belong_make_the_same_file),
 		UX_TEST(place_that_takes_nothing_ends_it),
+		UX_TEST(several_threads_release_each_part_once),
 		UX_TEST(version_2_on_request_says_what_1_says),
 		UX_TEST(one_byte_too_many_for_version_1_gives_2_at_any_thread_count),
 		UX_TEST(strings_that_32_bits_do_not_reach_are_numbered_in_steps),
