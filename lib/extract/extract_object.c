@@ -177,7 +177,8 @@ static enum ux_quality extraction_quality(const struct ux_extraction *x,
 
 /*
  * The first phase, whose jobs do not depend on each other: the symbol tables, the bounds of
- * functions, and each section of DWARF.
+ * functions, the image of a Go program, and each section of DWARF. Symbols are completed by the one
+ * of the first two jobs that ends last, while other threads still read.
  */
 struct first_phase {
 	struct ux_extraction *x;
@@ -185,6 +186,7 @@ struct first_phase {
 	struct ux_function_bounds bounds;
 	struct ux_error bad_bounds, bad_inner;
 	struct ux_debug_loader loader;
+	atomic_uint symbol_jobs; /* of SYMBOL_JOBS, those that have not ended */
 	size_t n_jobs;
 	atomic_size_t ended; /* jobs; relaxed: a job that ends late only costs time */
 };
@@ -192,8 +194,10 @@ struct first_phase {
 enum {
 	JOB_INFO, /* .debug_info, if there is DWARF; it takes longest */
 	JOB_TABLES,
-	JOB_BOUNDS, /* the other sections follow */
+	JOB_BOUNDS,
+	JOB_GO, /* the other sections follow */
 	JOBS_WITHOUT_SECTIONS,
+	SYMBOL_JOBS = 2, /* that symbols wait for: JOB_TABLES and JOB_BOUNDS */
 };
 
 static void first_phase_deinit(struct first_phase *p)
@@ -248,29 +252,6 @@ static enum ux_code extraction_load_section(struct first_phase *p, size_t sectio
 					 first_phase_goes_on, p, &x->ahead, err);
 }
 
-static enum ux_code first_phase_do(struct first_phase *p, size_t job, struct ux_error *err)
-{
-	switch (job) {
-	case JOB_INFO:
-		return p->x->dwarf ? extraction_load_section(p, 0, err) : UX_OK;
-	case JOB_TABLES:
-		return extraction_read_tables(p, err);
-	case JOB_BOUNDS:
-		return extraction_read_bounds(p, err);
-	default:
-		return extraction_load_section(p, job - JOB_BOUNDS, err);
-	}
-}
-
-static enum ux_code first_phase_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
-{
-	struct first_phase *p = ctx;
-	(void)worker;
-	enum ux_code code = first_phase_do(p, job, err);
-	atomic_fetch_add_explicit(&p->ended, 1, memory_order_relaxed);
-	return code;
-}
-
 /* Completes the symbols by the bounds, and sorts them. */
 static enum ux_code extraction_finish_symbols(struct first_phase *p, struct ux_error *err)
 {
@@ -284,6 +265,42 @@ static enum ux_code extraction_finish_symbols(struct first_phase *p, struct ux_e
 				    err));
 	b->stats.quality = extraction_quality(p->x, &p->full, p->bounds.complete);
 	return UX_OK;
+}
+
+/* Completes the symbols when a job was the last one that they waited for. */
+static enum ux_code first_phase_end_symbols(struct first_phase *p, struct ux_error *err)
+{
+	/* Release and acquire: what the other thread has read is seen here. */
+	if (atomic_fetch_sub_explicit(&p->symbol_jobs, 1, memory_order_acq_rel) > 1)
+		return UX_OK;
+	return extraction_finish_symbols(p, err);
+}
+
+static enum ux_code first_phase_do(struct first_phase *p, size_t job, struct ux_error *err)
+{
+	switch (job) {
+	case JOB_INFO:
+		return p->x->dwarf ? extraction_load_section(p, 0, err) : UX_OK;
+	case JOB_TABLES:
+		UX_TRY(extraction_read_tables(p, err));
+		return first_phase_end_symbols(p, err);
+	case JOB_BOUNDS:
+		UX_TRY(extraction_read_bounds(p, err));
+		return first_phase_end_symbols(p, err);
+	case JOB_GO:
+		return ux_go_image_open(p->x->exe, &p->x->go.memory, err);
+	default:
+		return extraction_load_section(p, job - JOB_GO, err);
+	}
+}
+
+static enum ux_code first_phase_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct first_phase *p = ctx;
+	(void)worker;
+	enum ux_code code = first_phase_do(p, job, err);
+	atomic_fetch_add_explicit(&p->ended, 1, memory_order_relaxed);
+	return code;
 }
 
 /* Chooses the file whose DWARF is read: the debug file, or the executable when only that has it. */
@@ -318,7 +335,7 @@ static uint64_t extraction_need(const struct ux_extraction *x)
 	return dwarf > UINT64_MAX - tables ? UINT64_MAX : dwarf + tables;
 }
 
-/* Reads symbols and bounds, and loads the sections of DWARF. */
+/* Reads symbols, bounds and the image of a Go program, and loads the sections of DWARF. */
 static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -328,6 +345,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 		.bounds.complete = x->exe->format->starts != NULL,
 		.bad_bounds = UX_ERROR_INIT,
 		.bad_inner = UX_ERROR_INIT,
+		.symbol_jobs = SYMBOL_JOBS,
 		.n_jobs = JOBS_WITHOUT_SECTIONS,
 	};
 	extraction_choose_dwarf(x);
@@ -341,7 +359,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	UX_TRY(ux_pool_run(b->threads, p.n_jobs, first_phase_job, &p, err));
 	if (x->dwarf)
 		ux_debug_loader_close(&p.loader);
-	return extraction_finish_symbols(&p, err);
+	return UX_OK;
 }
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -410,7 +428,6 @@ static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_err
  */
 static enum ux_code extraction_read_units(struct ux_extraction *x, struct ux_error *err)
 {
-	UX_TRY(ux_go_image_open(x->exe, &x->go.memory, err));
 	UX_TRY(ux_go_source_read(&x->go, &x->build, err));
 	if (ux_extract_includes(x->build.options, UX_SOURCE_DWARF))
 		UX_TRY(extraction_read_dwarf(x, err));
