@@ -315,13 +315,18 @@ def perf_leaves(data):
     return counts, names
 
 
-def our_leaves(unhex, data, work):
-    """The same of ours, with linkage names; and {module: (path, build ID)}."""
-    to = work / "leaves.pb"
+def pprof_of(unhex, data, to):
+    """The profile that unhex makes of a recording."""
     subprocess.run([unhex, "symbolize", str(data), "-o", to], check=True, stderr=subprocess.DEVNULL)
     profile = Profile()
     raw = to.read_bytes()
     profile.ParseFromString(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    return profile
+
+
+def our_leaves(unhex, data, work):
+    """The same of ours, with linkage names; and {module: (path, build ID)}."""
+    profile = pprof_of(unhex, data, work / "leaves.pb")
     texts = list(profile.string_table)
     functions = {f.id: texts[f.system_name] for f in profile.function}
     modules = {m.id: module_of(texts[m.filename]) for m in profile.mapping}
