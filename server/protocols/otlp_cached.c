@@ -4,6 +4,9 @@
 
 enum {
 	PAGE = 64, /* numbers that have places together */
+	/* new functions that are prefetched ahead, and those whose strings are */
+	FUNCTIONS_AHEAD = 24,
+	STRINGS_AHEAD = 12,
 };
 static_assert(UX_CACHED_STRING_TAG == (OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES), "");
 static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
@@ -138,6 +141,14 @@ ux_inline void otlp_expect_strings(const struct ux_frame_cache *cache,
 		__builtin_prefetch(ux_cached_string(cache, f->name));
 }
 
+/* The function of the i-th line that is the first one of it. */
+ux_inline const struct ux_cached_function *otlp_fresh_function(const struct ux_otlp_batch *b,
+							       const struct ux_frame_cache *cache,
+							       size_t i)
+{
+	return ux_cached_function(cache, b->lines[b->fresh[i]].function);
+}
+
 /* Appends the functions that n lines of the batch are the first ones of. */
 static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_frame_cache *cache,
 				   size_t n, struct ux_error *err)
@@ -151,15 +162,18 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 	if (!p || a.next == 0)
 		return ux_otlp_names_status(c->names, err);
 	const uint32_t first = c->names->n_functions;
-	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(ux_cached_function(cache, b->lines[b->fresh[i]].function));
-	for (size_t i = 0; i < n; i++)
-		otlp_expect_strings(cache,
-				    ux_cached_function(cache, b->lines[b->fresh[i]].function));
+	for (size_t i = 0; i < ux_min(n, (size_t)FUNCTIONS_AHEAD); i++)
+		__builtin_prefetch(otlp_fresh_function(b, cache, i));
+	for (size_t i = 0; i < ux_min(n, (size_t)STRINGS_AHEAD); i++)
+		otlp_expect_strings(cache, otlp_fresh_function(b, cache, i));
 	for (size_t i = 0; i < n; i++) {
+		if (i + FUNCTIONS_AHEAD < n)
+			__builtin_prefetch(otlp_fresh_function(b, cache, i + FUNCTIONS_AHEAD));
+		if (i + STRINGS_AHEAD < n)
+			otlp_expect_strings(cache,
+					    otlp_fresh_function(b, cache, i + STRINGS_AHEAD));
 		const uint32_t line = b->fresh[i];
-		const struct ux_cached_function *f =
-			ux_cached_function(cache, b->lines[line].function);
+		const struct ux_cached_function *f = otlp_fresh_function(b, cache, i);
 		uint32_t name = 0, linkage = 0, path = 0;
 		if (!otlp_put_string(&a, f->name, &name) ||
 		    !otlp_put_string(&a, f->linkage, &linkage) ||

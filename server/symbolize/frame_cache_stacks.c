@@ -35,7 +35,16 @@ static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cac
 	return frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path);
 }
 
-/* The number of a function in a file. False: there is no room. */
+static bool frame_cache_has_name(const struct ux_frame_cache *m, uint32_t text)
+{
+	return text != 0 && !ux_bytes_eq(ux_cached_text_bytes(m, text), UX_STR(UX_NO_NAME));
+}
+
+/*
+ * The number of a function in a file as m->frame_functions has it. False: there is no room. The map
+ * has it in the same form, so that a text that is in none of the processor's caches is not read to
+ * learn whether it is a name.
+ */
 static bool frame_cache_function_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 					uint32_t *ret)
 {
@@ -45,22 +54,18 @@ static bool frame_cache_function_number(struct ux_frame_cache *m, const struct u
 		return false;
 	if (*number == 0) {
 		struct ux_cached_function made = {.text = f->function, .file = f->file};
+		uint32_t appended = 0;
 		if (!frame_cache_function_strings(m, &made))
 			return false;
 		struct ux_cached_function *item =
-			frame_cache_append(m, &m->lists.functions, sizeof(*item), number);
+			frame_cache_append(m, &m->lists.functions, sizeof(*item), &appended);
 		if (!item)
 			return false;
 		*item = made;
+		*number = 2 * appended + !frame_cache_has_name(m, f->function);
 	}
 	*ret = *number;
 	return true;
-}
-
-static bool frame_cache_has_name(const struct ux_frame_cache *m, const struct ux_cached_frame *f)
-{
-	return f->function != 0 &&
-	       !ux_bytes_eq(ux_cached_text_bytes(m, f->function), UX_STR(UX_NO_NAME));
 }
 
 /* A stack of n lines, which are to be set. NULL: there is no room. */
@@ -81,9 +86,9 @@ static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, u
 ux_inline uint32_t frame_cache_frame_function(struct ux_frame_cache *m, uint32_t frame,
 					      const struct ux_cached_frame *f)
 {
-	uint32_t *known = &m->frame_functions[frame], number = 0;
-	if (*known == 0 && frame_cache_function_number(m, f, &number))
-		*known = 2 * number + !frame_cache_has_name(m, f);
+	uint32_t *known = &m->frame_functions[frame];
+	if (*known == 0 && !frame_cache_function_number(m, f, known))
+		return 0;
 	return *known;
 }
 
