@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function divided into pieces, each of which has the same frames at all of its addresses. */
+#ifndef UX_GSYM_PIECES_H
+#define UX_GSYM_PIECES_H
+
+#include "arena.h"
+#include "gsym_reader.h"
+
+/*
+ * From this offset on, up to that of the next piece or the end of the function, the frames are the
+ * same: those of an innermost call, with this file and line of the innermost one.
+ */
+struct ux_gsym_piece {
+	uint32_t off;  /* from the function's start; strictly ascending, the first is 0 */
+	uint32_t node; /* the innermost call */
+	uint32_t file; /* in the file table; 0: unknown */
+	uint32_t line;
+};
+
+struct gsym_index_node;
+
+struct ux_gsym_pieces {
+	uint32_t size; /* of the function in bytes, as far as lookups use it */
+	struct ux_gsym_piece *list;
+	size_t n;
+	/* Calls that are inlined; callers stand before what is inlined into them. Nodes below
+	 * UX_GSYM_PIECES_CALLS are the function itself. */
+	size_t n_nodes;
+	/* private */
+	const struct gsym_index_node *nodes;
+	const uint8_t *tree;
+	size_t tree_size;
+	uint64_t name;
+};
+
+enum {
+	UX_GSYM_PIECES_CALLS = 2 /* the first node that is an inlined call */
+};
+
+/*
+ * Divides function i < g->n_functions, whose memory is the arena's. Frames at its addresses are
+ * those of ux_gsym_lookup() at them. UX_ENOTFOUND: lookups find the frames at its addresses by
+ * other rules, since other functions start where it starts, or its size is unknown. UX_ECORRUPT:
+ * the record is damaged, or too large to be worth it. UX_ENOMEM, UX_ELIMIT: as the arena says.
+ */
+enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
+				 struct ux_gsym_pieces *ret) ux_must;
+
+/* The offset in the string table of the name of function i < g->n_functions. UX_ECORRUPT. */
+enum ux_code ux_gsym_pieces_name(const struct ux_gsym *g, uint32_t i, uint64_t *ret) ux_must;
+
+/*
+ * Reads a node: an inlined call, or the function itself. False when its name is past the string
+ * table.
+ */
+bool ux_gsym_pieces_call(const struct ux_gsym *g, const struct ux_gsym_pieces *pieces,
+			 uint32_t node, struct ux_gsym_call *ret) ux_must;
+
+#endif
