@@ -2,6 +2,8 @@
 /* Writes frames of a cache in the compact form. */
 #include "frame_cache_wire.h"
 
+#include "table_memory.h"
+
 enum {
 	AHEAD = 12,            /* items that are prefetched ahead */
 	BASE_MOST = INT32_MAX, /* from there on a map is cleared, so that its elements fit */
@@ -23,7 +25,7 @@ static void frame_reply_map_clear(struct ux_frame_reply_map *map, uint32_t most)
 
 static void frame_reply_map_deinit(struct ux_frame_reply_map *map)
 {
-	free(map->numbers);
+	ux_table_free(map->numbers, map->cap * sizeof(*map->numbers));
 	*map = (struct ux_frame_reply_map){0};
 }
 
@@ -44,7 +46,9 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 }
 
 enum {
-	POOLED_MOST = 8 << 20 /* largest memory of a reply that is put into the pool */
+	/* Memory of all replies in the pool. A map of frames has 4 bytes for each frame of a cache:
+	 * 6 MB of one that was filled with the functions of a large program. */
+	POOLED_MOST = 32 << 20,
 };
 
 /* The buffers of a reply. */
@@ -79,18 +83,6 @@ enum ux_code ux_frame_reply_status(const struct ux_frame_reply *w, struct ux_err
 	return ux_out_status(&r->addresses, err);
 }
 
-struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
-					       struct ux_out_quota *quota)
-{
-	pthread_mutex_lock(&all->lock);
-	struct ux_frame_reply *w = all->n > 0 ? all->kept[--all->n] : NULL;
-	pthread_mutex_unlock(&all->lock);
-	w = w ? w : calloc(1, sizeof(*w));
-	if (w)
-		frame_reply_set_quota(w, quota);
-	return w;
-}
-
 static size_t frame_reply_map_bytes(const struct ux_frame_reply_map *map)
 {
 	return map->cap * sizeof(*map->numbers);
@@ -102,6 +94,19 @@ static size_t frame_reply_bytes_of(const struct ux_frame_reply *w)
 	return frame_reply_map_bytes(&w->frames) + frame_reply_map_bytes(&w->files) +
 	       frame_reply_map_bytes(&w->texts) + w->later.cap * sizeof(*w->later.data) +
 	       r->strings.cap + r->files.cap + r->frames.cap + r->modules.cap + r->addresses.cap;
+}
+
+struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all,
+					       struct ux_out_quota *quota)
+{
+	pthread_mutex_lock(&all->lock);
+	struct ux_frame_reply *w = all->n > 0 ? all->kept[--all->n] : NULL;
+	all->bytes -= w ? frame_reply_bytes_of(w) : 0;
+	pthread_mutex_unlock(&all->lock);
+	w = w ? w : calloc(1, sizeof(*w));
+	if (w)
+		frame_reply_set_quota(w, quota);
+	return w;
 }
 
 static void frame_reply_destroy(struct ux_frame_reply *w)
@@ -117,18 +122,18 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 	frame_reply_set_quota(w, NULL);
 	if (w->reply.strings.cap >= UX_SPARE_LEAST)
 		ux_spare_memory_give(all->spare, &w->reply.strings);
-	bool kept = frame_reply_bytes_of(w) <= POOLED_MOST;
+	ux_frame_reply_reset(w);
+	ux_wire_reply_clear(&w->reply);
+	w->later.size = 0;
+	w->failed = false;
+	const size_t bytes = frame_reply_bytes_of(w);
+	pthread_mutex_lock(&all->lock);
+	bool kept = all->n < ux_countof(all->kept) && bytes <= POOLED_MOST - all->bytes;
 	if (kept) {
-		ux_frame_reply_reset(w);
-		ux_wire_reply_clear(&w->reply);
-		w->later.size = 0;
-		w->failed = false;
-		pthread_mutex_lock(&all->lock);
-		kept = all->n < ux_countof(all->kept);
-		if (kept)
-			all->kept[all->n++] = w;
-		pthread_mutex_unlock(&all->lock);
+		all->kept[all->n++] = w;
+		all->bytes += bytes;
 	}
+	pthread_mutex_unlock(&all->lock);
 	if (!kept)
 		frame_reply_destroy(w);
 }
@@ -145,13 +150,12 @@ static bool frame_reply_map_cover(struct ux_frame_reply_map *map, uint32_t numbe
 	const size_t cap = ux_max((size_t)number + 1, 2 * map->cap);
 	if (ux_likely(number < map->cap))
 		return true;
-	/* the system clears a large array page by page, when they are used */
-	uint32_t *more = calloc(cap, sizeof(*more));
+	uint32_t *more = ux_table_alloc(cap * sizeof(*more));
 	if (!more)
 		return false;
 	if (map->cap > 0)
 		memcpy(more, map->numbers, map->cap * sizeof(*more));
-	free(map->numbers);
+	ux_table_free(map->numbers, map->cap * sizeof(*more));
 	map->numbers = more;
 	map->cap = cap;
 	return true;

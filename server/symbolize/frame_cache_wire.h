@@ -49,7 +49,7 @@ struct ux_frame_reply_pool {
 	struct ux_spare_memory *spare; /* where the texts of large replies have their memory from */
 	pthread_mutex_t lock;          /* guards the fields below */
 	struct ux_frame_reply *kept[4];
-	size_t n;
+	size_t n, bytes;
 };
 
 /*
