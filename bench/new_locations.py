@@ -4,8 +4,9 @@
 
 The recording is that of `./dev bench profile` (bench/profile.py makes it where there is none). Its locations in libjvm,
 in the order of their first sample and shuffled, are sent in messages of 10,000 to the server's handler without a socket
-(bench/symbolize otlp): as new ones, of which the last fifth counts, and as known ones. Times are the processor's, the smallest of
-some rounds, each with a server of its own.
+(bench/symbolize otlp): as new ones, of which the last fifth counts, and as known ones. Then a million different random
+addresses of libjvm, as new ones, of which all count, with the time in which the frame cache is filled in the background. Times are
+the processor's, the smallest of some rounds, each with a server of its own.
 """
 import argparse
 import os
@@ -20,9 +21,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 # pylint: disable=wrong-import-position
+from bench import random_addresses  # noqa: E402
 from profile import RATE, libjvm, pprof_of, record, restore_maps, show  # noqa: E402
 
 BATCH = "10000"
+MANY = 1_000_000
 NEW, KNOWN = 1_000_000, 20_000_000  # goals: locations a second
 
 
@@ -70,8 +73,23 @@ def bench_order(options, name, gsym, addresses, work):
          "20 million", 1e9 / seen >= KNOWN)
 
 
+def bench_million(options, gsym, library, work):
+    """A line for a million new ones, from the first to the last."""
+    addresses = list(dict.fromkeys(random_addresses(library, 2 * MANY)))[:MANY]
+    path = work / "million"
+    path.write_bytes(struct.pack(f"={len(addresses)}Q", *addresses))
+    runs = []
+    for _ in range(options.rounds):
+        out = subprocess.run([options.build / "bench/symbolize", "otlp", gsym, path, BATCH, "0"], check=True,
+                             capture_output=True, text=True).stdout
+        runs.append((float(re.search(r"new (\d+) ns", out)[1]), float(re.search(r"in (\d+) ms", out)[1])))
+    new, filling = min(runs)
+    show(f"{len(addresses)} new locations", f"{new:6.0f} ns each ({1e3 / new:.2f} million a second), with {filling:.0f} ms in "
+         "which the frame cache is filled", "1 million", 1e9 / new >= NEW)
+
+
 def main():
-    """Two lines an order."""
+    """Two lines an order, and one for a million."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, type=Path, help="build folder to time")
     parser.add_argument("--rounds", type=int, default=7)
@@ -93,6 +111,7 @@ def main():
         print(f"{len(addresses)} addresses of libjvm, in messages of {BATCH}", flush=True)
         bench_order(options, "in order", gsym, addresses, work)
         bench_order(options, "shuffled", gsym, shuffled, work)
+        bench_million(options, gsym, debug_file(libjvm()), work)
     return 0
 
 

@@ -2,16 +2,18 @@
 /*
  * symbolize json|compact|otlp|named GSYM ADDRESSES BATCH [ROUNDS]: the server's handlers without a
  * socket. ADDRESSES is a file of 64-bit numbers. Prints the processor's time of an address: when
- * all are new to the server; of the last fifth of these, when index and names are mostly there; and
- * the best of some rounds when it has seen them (ROUNDS; 0: none, for a profile of new ones). The
- * hash of the first answers tells whether two builds answer the same. named: messages as otlp whose
- * locations have lines already, which pass as they are. For both, the floor is what reading the
- * locations of the message, reading a line of the processor's cache for each from a table of all
- * addresses, and copying the fields of the answer's dictionary cost by themselves. What the answers
- * have of functions and strings is printed with it.
+ * all are new to the server, with what filling its frame cache takes; of the last fifth of these,
+ * when the frame cache is filled, if there is room for it; and the best of some rounds when it has
+ * seen them (ROUNDS; 0: none, for a profile of new ones). Caches have the memory that they have in
+ * a server with default settings. The hash of the first answers tells whether two builds answer the
+ * same. named: messages as otlp whose locations have lines already, which pass as they are. For
+ * both, the floor is what reading the locations of the message, reading a line of the processor's
+ * cache for each from a table of all addresses, and copying the fields of the answer's dictionary
+ * cost by themselves. What the answers have of functions and strings is printed with it.
  */
 #include "file.h"
 #include "lookup_cases.h"
+#include "frame_filler.h"
 #include "gsym_reader.h"
 #include "make_server.h"
 #include "otlp_fields.h"
@@ -23,7 +25,8 @@
 #include <malloc.h>
 
 enum {
-	ROUNDS = 20
+	ROUNDS = 20,
+	MEMORY = 1 << 30, /* default of the server's setting memory */
 };
 
 static char id[UX_ID_TEXT];
@@ -257,7 +260,9 @@ static double round_of(struct asker *a, double *ret_late)
 {
 	size_t late = a->n - a->n / 5;
 	a->bytes = 0;
-	double early_took = time_of(a, 0, late), late_took = time_of_last_fifth(a, late);
+	double early_took = time_of(a, 0, late);
+	ux_frame_filler_wait(ux_module_cache_filler(a->server.server.cache));
+	double late_took = time_of_last_fifth(a, late);
 	*ret_late = late_took / (double)(a->n - late);
 	return (early_took + late_took) / (double)a->n;
 }
@@ -347,6 +352,7 @@ int main(int argc, char **argv)
 	make_server_open(&a.server, NULL, /* open_reading= */ true);
 	a.server.app = ux_server_app(&a.server.server, (struct ux_http_limits){0});
 	a.server.app.log = NULL;
+	ux_module_cache_limit(a.server.server.cache, MEMORY);
 	upload(&a.server, argv[2]);
 	a.pcs = lookup_addresses(argv[3], &a.n);
 	a.hashed = true;
@@ -366,6 +372,12 @@ int main(int argc, char **argv)
 	       "hash %016" PRIx64 "\n",
 	       argv[1], a.n, a.batch, first, late, 1e9 / late, best, 1e9 / best,
 	       (double)bytes / (double)a.n, a.hash);
+	struct ux_frame_filler_counts fills =
+		ux_frame_filler_count(ux_module_cache_filler(a.server.server.cache));
+	printf("frame caches filled: %" PRIu64 ", refused: %" PRIu64
+	       ", in %.0f ms of processor time; memory of all caches %.1f MB\n",
+	       fills.filled, fills.refused, (double)fills.cpu_ns / 1e6,
+	       (double)ux_module_cache_bytes(a.server.server.cache) / 1e6);
 	if (floor > 0)
 		printf("floor: %.1f ns (%.0f a second), %.2f functions and %.2f strings an address\n",
 		       floor / (double)a.n, 1e9 * (double)a.n / floor,

@@ -252,7 +252,7 @@ static const struct ux_setting rows[] = {
 	 "Memory of the bodies and answers of all requests together; requests above that are "
 	 "answered with 503. One client (a key, or an address without a key) holds at most half of "
 	 "it, and bodies are received while less than half is used. Requests of up to 64 KiB are "
-	 "not counted. Caches of open modules have a quarter of it in addition, 8 to 256 MiB."},
+	 "not counted. Caches of open modules have a quarter of it in addition, 8 MiB to 1 GiB."},
 	{NULL, "idle", UX_SETTING_TIME, AT(idle_ms), "30s", MS(1), MS(3600), 0, NULL,
 	 "A connection is closed if no byte was sent or received for this long, or if no complete "
 	 "request header arrived."},

@@ -3,9 +3,12 @@
 #include "routes.h"
 
 #include "auth.h"
+#include "clock.h"
 #include "crawl.h"
 #include "http_server.h"
 #include "forwarder.h"
+#include "frame_filler.h"
+#include "module_cache.h"
 #include "modules.h"
 #include "node_state.h"
 #include "otlp_exchange.h"
@@ -262,6 +265,24 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 		      n.waiting);
 }
 
+/* What answers of addresses are cached in. */
+static void metrics_put_frame_caches(struct ux_server *s, struct ux_out *out)
+{
+	const struct ux_frame_filler_counts n =
+		ux_frame_filler_count(ux_module_cache_filler(s->cache));
+	ux_metric_one(out, "unhex_frame_cache_bytes", "gauge",
+		      "Memory of the frame caches and indexes of open modules in bytes.",
+		      ux_module_cache_bytes(s->cache));
+	ux_metric_one(out, "unhex_frame_caches_filled_total", "counter",
+		      "Frame caches that were filled with all functions of their module.",
+		      n.filled);
+	ux_metric_one(out, "unhex_frame_caches_not_filled_total", "counter",
+		      "Those for which there was no room, or that took too long.", n.refused);
+	ux_metric_one(out, "unhex_frame_caches_filling_cpu_ms_total", "counter",
+		      "Processor time of filling them in milliseconds.",
+		      n.cpu_ns / UX_CLOCK_NS_IN_MS);
+}
+
 static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 {
 	const struct {
@@ -320,6 +341,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 		      "Bytes of bodies and answers that requests keep now.",
 		      atomic_load_explicit(&s->memory.used, memory_order_relaxed));
 	metrics_put_work(s, &req->out);
+	metrics_put_frame_caches(s, &req->out);
 	ux_metric_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
 		      "What they may keep together: the setting memory.",
 		      atomic_load_explicit(&s->memory.most, memory_order_relaxed));

@@ -39,6 +39,24 @@ void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align)
 	return memory;
 }
 
+bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, size_t want,
+			  size_t size)
+{
+	size_t n = ux_max(want, 2 * *cap);
+	if (want <= *cap)
+		return true;
+	if (m->bytes + (n - *cap) * size > m->most)
+		return false;
+	char *more = reallocarray(*table, n, size);
+	if (!more)
+		return false;
+	memset(more + *cap * size, 0, (n - *cap) * size);
+	frame_cache_charge(m, (n - *cap) * size);
+	*table = more;
+	*cap = n;
+	return true;
+}
+
 static void frame_cache_list_free(struct ux_frame_cache_list *l, size_t size)
 {
 	size_t end = l->n > 0 ? ux_frame_cache_piece(ux_frame_cache_place((uint32_t)l->n)) + 1 : 0;
@@ -71,6 +89,11 @@ void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most)
 	ux_arena_init(&m->arena, most);
 }
 
+void ux_frame_cache_raise_limit(struct ux_frame_cache *m, size_t most)
+{
+	m->most = ux_max(most, m->bytes);
+}
+
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m)
 {
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
@@ -95,8 +118,9 @@ void ux_frame_cache_unref(struct ux_frame_cache *m)
 	ux_table_free(m->string_slots, m->string_slots_cap * sizeof(*m->string_slots));
 	cached_numbers_deinit(&m->file_numbers);
 	cached_numbers_deinit(&m->function_numbers);
-	ux_table_free(m->stacks, m->stacks_cap * FRAME_CACHE_STACK_BYTES);
+	free(m->stacks);
 	cached_offsets_deinit(&m->far_offsets);
+	ux_frame_map_destroy(m->map);
 	ux_arena_deinit(&m->arena);
 	ux_out_deinit(&m->name);
 	pthread_rwlock_destroy(&m->lock);
@@ -136,9 +160,9 @@ static uint64_t frame_cache_offset(const struct ux_frame_cache *m, const struct 
 }
 
 /* offsets is a compile-time constant, so that callers without offsets pay nothing. */
-ux_inline size_t frame_cache_find_all(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
-				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets,
-				      bool offsets)
+ux_inline size_t frame_cache_find_in_slots(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+					   uint64_t back, uint32_t *ret, uint64_t *ret_offsets,
+					   bool offsets)
 {
 	size_t unknown = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -164,17 +188,54 @@ static size_t frame_cache_find_none(const uint64_t *pcs, size_t n, uint64_t back
 	return unknown;
 }
 
+/* Finds those addresses in the slots that are not in the map. */
+static size_t frame_cache_find_others(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
+{
+	size_t unknown = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (ret[i] != UX_FRAME_UNKNOWN)
+			continue;
+		const struct address_slot *s = frame_cache_slot(m, pcs[i] - back);
+		if (s->frame == 0) {
+			unknown++;
+			continue;
+		}
+		ret[i] = s->frame - 1;
+		if (ret_offsets)
+			ret_offsets[i] = s->frame > 1 ? frame_cache_offset(m, s) : 0;
+	}
+	return unknown;
+}
+
+/* The lock is held, and `unknown` addresses are not in the map. */
+static size_t frame_cache_find_locked(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets,
+				      size_t unknown)
+{
+	if (m->addresses_cap == 0)
+		return m->map ? unknown : frame_cache_find_none(pcs, n, back, ret);
+	if (m->map)
+		return frame_cache_find_others(m, pcs, n, back, ret, ret_offsets);
+	return ret_offsets ? frame_cache_find_in_slots(m, pcs, n, back, ret, ret_offsets, true)
+			   : frame_cache_find_in_slots(m, pcs, n, back, ret, NULL, false);
+}
+
+/* How many addresses are not in the map, which is read without the lock. */
+static size_t frame_cache_find_in_map(const struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
+{
+	return m->map ? ux_frame_map_find(m->map, pcs, n, back, ret, ret_offsets) : n;
+}
+
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			   uint32_t *ret, uint64_t *ret_offsets)
 {
-	size_t unknown = 0;
+	size_t unknown = frame_cache_find_in_map(m, pcs, n, back, ret, ret_offsets);
+	if (unknown == 0)
+		return 0;
 	pthread_rwlock_rdlock(&m->lock);
-	if (m->addresses_cap == 0)
-		unknown = frame_cache_find_none(pcs, n, back, ret);
-	else if (ret_offsets)
-		unknown = frame_cache_find_all(m, pcs, n, back, ret, ret_offsets, true);
-	else
-		unknown = frame_cache_find_all(m, pcs, n, back, ret, NULL, false);
+	unknown = frame_cache_find_locked(m, pcs, n, back, ret, ret_offsets, unknown);
 	pthread_rwlock_unlock(&m->lock);
 	return unknown;
 }
@@ -182,11 +243,12 @@ size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t
 bool ux_frame_cache_try_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			     uint32_t *ret)
 {
+	size_t unknown = frame_cache_find_in_map(m, pcs, n, back, ret, NULL);
+	if (unknown == 0)
+		return true;
 	if (pthread_rwlock_tryrdlock(&m->lock) != 0)
 		return false;
-	size_t unknown = m->addresses_cap == 0
-				 ? frame_cache_find_none(pcs, n, back, ret)
-				 : frame_cache_find_all(m, pcs, n, back, ret, NULL, false);
+	unknown = frame_cache_find_locked(m, pcs, n, back, ret, NULL, unknown);
 	pthread_rwlock_unlock(&m->lock);
 	return unknown == 0;
 }

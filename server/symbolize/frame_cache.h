@@ -114,6 +114,9 @@ void ux_frame_cache_unref(struct ux_frame_cache *m);
 /* Sets the size limit, before the cache is used. */
 void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most);
 
+/* Sets another limit, while no other thread knows the cache; not below what it uses. */
+void ux_frame_cache_raise_limit(struct ux_frame_cache *m, size_t most);
+
 /* The memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 
@@ -155,6 +158,21 @@ size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, s
 
 struct ux_gsym;
 struct ux_gsym_place;
+
+/*
+ * Fills a new cache, which no other thread knows, with the frames of all functions of g, the
+ * module's best candidate: then their addresses need neither a lookup nor a lock. What lookups find
+ * by other rules (several functions at one start, damaged records, functions without a name) is
+ * left to them. That takes 10 to 20 ns for each byte of the file; it ends early with
+ * UX_EUNAVAILABLE when *stop is set, or after ten times as long. UX_ELIMIT: the cache is too small;
+ * UX_ENOTFOUND, UX_ECORRUPT: there is nothing to fill it with; UX_ENOMEM. On failure the cache must
+ * be released.
+ */
+enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym *g,
+				 const atomic_bool *stop) ux_must;
+
+/* Whether the cache was filled. */
+bool ux_frame_cache_is_filled(const struct ux_frame_cache *m);
 
 /*
  * Adds n addresses whose places in g, the module's best candidate, were looked up. What they need

@@ -6,6 +6,7 @@
 #include "frame_cache.h"
 
 #include "arena.h"
+#include "frame_map.h"
 #include "map.h"
 
 #include <pthread.h>
@@ -22,8 +23,18 @@ struct cached_node {
 #define OFFSET_FAR UINT32_MAX
 
 enum {
-	/* what a frame needs in the tables of stacks */
-	FRAME_CACHE_STACK_BYTES = sizeof(struct ux_cached_stack *) + sizeof(uint32_t),
+	FRAME_CACHE_STACKS_PAGE = 64 /* frames of a page */
+};
+
+/*
+ * The stacks of some frames with consecutive numbers, as those of one function have in a filled
+ * cache. Of its many frames few are ever requested as stacks.
+ */
+struct stacks_page {
+	const struct ux_cached_stack *stacks[FRAME_CACHE_STACKS_PAGE]; /* NULL: not yet */
+	/* of each frame that is in a stack: twice the number of its function, plus 1 if that has no
+	 * name; 0: not known yet */
+	uint32_t functions[FRAME_CACHE_STACKS_PAGE];
 };
 
 /* A cached address. */
@@ -64,6 +75,9 @@ struct ux_frame_cache {
 	pthread_rwlock_t lock; /* guards lists and the fields below */
 	size_t bytes;          /* total size */
 	size_t most;           /* its limit */
+	/* of all functions of the best candidate, in a cache that was filled with them; never
+	 * changes once others know the cache */
+	struct ux_frame_map *map;
 	/* hash table with open addressing; the size is a power of two */
 	struct address_slot *addresses;
 	size_t addresses_cap, n_addresses;
@@ -78,12 +92,10 @@ struct ux_frame_cache {
 	struct frame_slot *string_slots;        /* hash table of strings by their bytes */
 	size_t string_slots_cap;
 	uint8_t *strings_at, *strings_end; /* free memory of strings; in the arena */
-	/* of each frame that was requested as a stack; NULL: not yet; 0: the empty one */
-	const struct ux_cached_stack **stacks;
-	/* of each frame that is in a stack: twice the number of its function, plus 1 if that has no
-	 * name; 0: not known yet. In the same memory, behind `stacks` */
-	uint32_t *frame_functions;
-	size_t stacks_cap; /* of both */
+	/* pages of frames in stacks, by their numbers; NULL: none of them was. Frame 0 is the empty
+	 * stack */
+	struct stacks_page **stacks;
+	size_t stacks_cap;
 	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
 	 * of files plus 1, by those in its file table. */
 	struct cached_node **nodes;
@@ -105,6 +117,10 @@ ux_inline void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 /* Appends a cleared item and returns it with its number; NULL when there is no room. */
 void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l, size_t size,
 			 uint32_t *ret_number);
+
+/* Makes a table of pointers or numbers longer; new elements are zero. False: there is no room. */
+bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, size_t want,
+			  size_t size);
 
 /* Memory that is freed with the cache; NULL when there is no room. */
 void *frame_cache_memory(struct ux_frame_cache *m, size_t size, size_t align);
@@ -178,6 +194,11 @@ uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_number
  * half of ux_hash_bytes(). */
 bool frame_cache_string_number(struct ux_frame_cache *m, struct ux_bytes text, uint32_t hash,
 			       uint32_t *ret);
+
+struct ux_gsym;
+
+/* The number of a file of the best candidate plus 1; 0: there is no room, or no such file. */
+uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g, uint32_t file);
 
 /* The number of the file of a frame. */
 bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_frame *f, uint32_t *ret);

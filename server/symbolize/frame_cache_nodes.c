@@ -12,25 +12,6 @@ enum {
 	NODES_MOST = 1 << 26, /* the same for nodes */
 };
 
-/* Makes a table of pointers or numbers longer; new elements are zero. */
-static bool frame_cache_lengthen(struct ux_frame_cache *m, void **table, size_t *cap, size_t want,
-				 size_t size)
-{
-	size_t n = ux_max(want, 2 * *cap);
-	if (want <= *cap)
-		return true;
-	if (m->bytes + (n - *cap) * size > m->most)
-		return false;
-	char *more = reallocarray(*table, n, size);
-	if (!more)
-		return false;
-	memset(more + *cap * size, 0, (n - *cap) * size);
-	frame_cache_charge(m, (n - *cap) * size);
-	*table = more;
-	*cap = n;
-	return true;
-}
-
 /* The slot of a node, whose page is made when it is missing; NULL: there is no room. */
 static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint32_t node)
 {
@@ -47,9 +28,7 @@ static struct cached_node *frame_cache_node_slot(struct ux_frame_cache *m, uint3
 	return &m->nodes[page][node % NODES];
 }
 
-/* The number of the file plus 1, 0 when there is no room or no such file. */
-static uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g,
-				       uint32_t file)
+uint32_t frame_cache_learn_file(struct ux_frame_cache *m, const struct ux_gsym *g, uint32_t file)
 {
 	struct ux_frame f = {.dir = "", .base = ""};
 	uint32_t number = 0;

@@ -2,14 +2,11 @@
 /* Stacks of a frame cache: the frames of an address as one piece of memory. */
 #include "frame_cache_inside.h"
 
-#include "table_memory.h"
-
 enum {
 	STACKS_AHEAD = 16,   /* slots of stacks that are prefetched ahead */
 	STACKS_LOCKED = 256, /* stacks that are made before the lock is released for readers */
 	STACKS_GROUP = 32,   /* stacks whose memory is prefetched together, */
 	LEVELS_EXPECTED = 8, /* and so many of their frames; most have fewer */
-	FIRST_STACKS = 1024,
 	/* Most stacks have this size, and are in one line of the processor's cache then. */
 	STACK_ALIGN = 32,
 };
@@ -41,7 +38,7 @@ static bool frame_cache_has_name(const struct ux_frame_cache *m, uint32_t text)
 }
 
 /*
- * The number of a function in a file as m->frame_functions has it. False: there is no room. The map
+ * The number of a function in a file as struct stacks_page has it. False: there is no room. The map
  * has it in the same form, so that a text that is in none of the processor's caches is not read to
  * learn whether it is a name.
  */
@@ -82,11 +79,40 @@ static struct ux_cached_stack *frame_cache_new_stack(struct ux_frame_cache *m, u
 	return s;
 }
 
-/* The function of a frame as m->frame_functions has it, 0: there is no room. */
+/* The page of a frame; NULL: it was not made yet. */
+ux_inline struct stacks_page *frame_cache_stacks_page(const struct ux_frame_cache *m,
+						      uint32_t frame)
+{
+	const size_t page = frame / FRAME_CACHE_STACKS_PAGE;
+	return ux_likely(page < m->stacks_cap) ? m->stacks[page] : NULL;
+}
+
+/* The page of a frame, which is made when it is missing. NULL: there is no room. */
+static struct stacks_page *frame_cache_need_stacks_page(struct ux_frame_cache *m, uint32_t frame)
+{
+	enum {
+		LINE = 64 /* alignment: a line of the processor's cache */
+	};
+	const size_t page = frame / FRAME_CACHE_STACKS_PAGE;
+	if (!frame_cache_lengthen(m, (void **)&m->stacks, &m->stacks_cap, page + 1,
+				  sizeof(struct stacks_page *)))
+		return NULL;
+	if (!m->stacks[page]) {
+		m->stacks[page] = frame_cache_memory(m, sizeof(struct stacks_page), LINE);
+		if (m->stacks[page])
+			memset(m->stacks[page], 0, sizeof(struct stacks_page));
+	}
+	return m->stacks[page];
+}
+
+/* The function of a frame as struct stacks_page has it, 0: there is no room. */
 ux_inline uint32_t frame_cache_frame_function(struct ux_frame_cache *m, uint32_t frame,
 					      const struct ux_cached_frame *f)
 {
-	uint32_t *known = &m->frame_functions[frame];
+	struct stacks_page *page = frame_cache_need_stacks_page(m, frame);
+	if (!page)
+		return 0;
+	uint32_t *known = &page->functions[frame % FRAME_CACHE_STACKS_PAGE];
 	if (*known == 0 && !frame_cache_function_number(m, f, known))
 		return 0;
 	return *known;
@@ -104,7 +130,7 @@ static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cach
 	if (function == 0)
 		return NULL;
 	if (f->up == 0 && function % 2 != 0)
-		return m->stacks[0];
+		return m->stacks[0]->stacks[0];
 	struct ux_cached_stack *s = frame_cache_new_stack(m, n);
 	if (!s)
 		return NULL;
@@ -118,31 +144,27 @@ static const struct ux_cached_stack *frame_cache_make_stack(struct ux_frame_cach
 	return s;
 }
 
-/* Makes room in the tables of stacks for all frames. */
-static bool frame_cache_grow_stacks(struct ux_frame_cache *m)
+/* Makes the empty stack, which frame 0 has. False: there is no room. */
+static bool frame_cache_make_empty_stack(struct ux_frame_cache *m)
 {
-	const size_t want = m->lists.frames.n + 1, old = m->stacks_cap;
-	size_t cap = ux_max(old, (size_t)FIRST_STACKS);
-	if (want <= old)
-		return true;
-	while (cap < want)
-		cap *= 2;
-	if (m->bytes + (cap - old) * FRAME_CACHE_STACK_BYTES > m->most)
-		return false;
-	const struct ux_cached_stack **stacks = ux_table_alloc(cap * FRAME_CACHE_STACK_BYTES);
-	if (!stacks)
-		return false;
-	uint32_t *functions = (uint32_t *)(stacks + cap);
-	if (old > 0) {
-		memcpy(stacks, m->stacks, old * sizeof(*stacks));
-		memcpy(functions, m->frame_functions, old * sizeof(*functions));
-	}
-	ux_table_free(m->stacks, old * FRAME_CACHE_STACK_BYTES);
-	frame_cache_charge(m, (cap - old) * FRAME_CACHE_STACK_BYTES);
-	m->stacks = stacks;
-	m->frame_functions = functions;
-	m->stacks_cap = cap;
-	return true;
+	struct stacks_page *page = frame_cache_need_stacks_page(m, 0);
+	if (page && !page->stacks[0])
+		page->stacks[0] = frame_cache_new_stack(m, 0);
+	return page && page->stacks[0];
+}
+
+/* Prefetches where the function of a frame is. */
+ux_inline void frame_cache_expect_function(const struct ux_frame_cache *m, uint32_t frame)
+{
+	const struct stacks_page *page = frame_cache_stacks_page(m, frame);
+	if (page)
+		__builtin_prefetch(&page->functions[frame % FRAME_CACHE_STACKS_PAGE]);
+}
+
+ux_inline bool frame_cache_knows_function(const struct ux_frame_cache *m, uint32_t frame)
+{
+	const struct stacks_page *page = frame_cache_stacks_page(m, frame);
+	return page && page->functions[frame % FRAME_CACHE_STACKS_PAGE] != 0;
 }
 
 /*
@@ -157,7 +179,7 @@ static void frame_cache_expect_stacks(const struct ux_frame_cache *m, const uint
 	for (size_t i = 0; i < n; i++) {
 		at[i] = frames[i];
 		ux_frame_cache_prefetch(m, at[i]);
-		__builtin_prefetch(&m->frame_functions[at[i]]);
+		frame_cache_expect_function(m, at[i]);
 	}
 	for (unsigned level = 0; left > 0 && level < LEVELS_EXPECTED; level++) {
 		size_t next = 0;
@@ -165,12 +187,12 @@ static void frame_cache_expect_stacks(const struct ux_frame_cache *m, const uint
 			if (at[i] == 0)
 				continue;
 			const struct ux_cached_frame *f = ux_cached_frame(m, at[i]);
-			if (m->frame_functions[at[i]] == 0)
+			if (!frame_cache_knows_function(m, at[i]))
 				cached_numbers_expect(&m->function_numbers,
 						      (uint64_t)f->function << 32 | f->file);
 			at[next++] = f->up;
 			ux_frame_cache_prefetch(m, f->up);
-			__builtin_prefetch(&m->frame_functions[f->up]);
+			frame_cache_expect_function(m, f->up);
 		}
 		left = next;
 	}
@@ -188,13 +210,18 @@ static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *f
 	}
 	frame_cache_expect_stacks(m, missing, n_missing);
 	for (size_t i = 0; i < n; i++) {
-		const struct ux_cached_stack **stack = &m->stacks[frames[i]];
-		if (!ret[i] && !*stack)
-			*stack = frame_cache_make_stack(m, frames[i]);
-		if (!ret[i])
-			ret[i] = *stack;
-		if (!ret[i])
+		if (ret[i])
+			continue;
+		struct stacks_page *page = frame_cache_need_stacks_page(m, frames[i]);
+		if (!page)
 			return i;
+		const struct ux_cached_stack **stack =
+			&page->stacks[frames[i] % FRAME_CACHE_STACKS_PAGE];
+		if (!*stack)
+			*stack = frame_cache_make_stack(m, frames[i]);
+		if (!*stack)
+			return i;
+		ret[i] = *stack;
 	}
 	return n;
 }
@@ -205,9 +232,7 @@ static size_t frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *
 {
 	size_t done = 0;
 	ux_frame_cache_lock(m);
-	bool room = frame_cache_grow_stacks(m);
-	if (room && !m->stacks[0])
-		room = (m->stacks[0] = frame_cache_new_stack(m, 0)) != NULL;
+	bool room = frame_cache_make_empty_stack(m);
 	while (room && done < n) {
 		const size_t some = ux_min(n - done, (size_t)STACKS_GROUP);
 		const size_t made = frame_cache_make_group(m, frames + done, some, ret + done);
@@ -224,12 +249,16 @@ static size_t frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *
 {
 	size_t missing = 0;
 	pthread_rwlock_rdlock(&m->lock);
-	const struct ux_cached_stack *const *stacks = m->stacks;
-	const size_t cap = m->stacks_cap;
 	for (size_t i = 0; i < n; i++) {
-		if (cap > 0 && i + STACKS_AHEAD < n)
-			__builtin_prefetch(&stacks[frames[i + STACKS_AHEAD]]);
-		ret[i] = ux_likely(frames[i] < cap) ? stacks[frames[i]] : NULL;
+		if (i + STACKS_AHEAD < n) {
+			const struct stacks_page *page =
+				frame_cache_stacks_page(m, frames[i + STACKS_AHEAD]);
+			if (page)
+				__builtin_prefetch(&page->stacks[frames[i + STACKS_AHEAD] %
+								 FRAME_CACHE_STACKS_PAGE]);
+		}
+		const struct stacks_page *page = frame_cache_stacks_page(m, frames[i]);
+		ret[i] = page ? page->stacks[frames[i] % FRAME_CACHE_STACKS_PAGE] : NULL;
 		missing += ret[i] == NULL;
 	}
 	pthread_rwlock_unlock(&m->lock);

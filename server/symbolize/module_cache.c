@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "cache.h"
+#include "frame_filler.h"
 
 #include <stdatomic.h>
 
@@ -15,7 +16,7 @@ enum {
 	 */
 	MEMORY_SHARE = 4,
 	MEMORY_LEAST = 8 << 20,
-	MEMORY_MOST = 256 << 20,
+	MEMORY_MOST = 1 << 30,
 	SPARE_SHARE = 32, /* of the memory of all requests, what is kept for large answers */
 };
 
@@ -72,7 +73,9 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	if (!c)
 		return ux_error_nomem(err);
 	c->rows = ux_row_cache_create();
-	if (!c->rows || !ux_cache_init(&c->modules, &opts)) {
+	if (!c->rows || !ux_cache_init(&c->modules, &opts) ||
+	    ux_frame_filler_create(&c->memory.filler, err) != UX_OK) {
+		ux_cache_deinit(&c->modules);
 		ux_row_cache_destroy(c->rows);
 		free(c);
 		return ux_error_nomem(err);
@@ -100,10 +103,16 @@ size_t ux_module_cache_bytes(const struct ux_module_cache *c)
 	return atomic_load_explicit(&c->memory.bytes, memory_order_relaxed);
 }
 
+struct ux_frame_filler *ux_module_cache_filler(struct ux_module_cache *c)
+{
+	return c->memory.filler;
+}
+
 void ux_module_cache_destroy(struct ux_module_cache *c)
 {
 	if (!c)
 		return;
+	ux_frame_filler_destroy(c->memory.filler);
 	ux_cache_deinit(&c->modules);
 	ux_row_cache_destroy(c->rows);
 	ux_frame_reply_pool_deinit(&c->replies);

@@ -48,6 +48,9 @@ struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c);
 /* Memory of large answers. It lives as long as the cache. */
 struct ux_spare_memory *ux_module_cache_spare(struct ux_module_cache *c);
 
+/* What fills frame caches in the background. It lives as long as the cache. */
+struct ux_frame_filler *ux_module_cache_filler(struct ux_module_cache *c);
+
 /* The pool of replies. It lives as long as the cache. */
 struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c);
 

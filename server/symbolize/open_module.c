@@ -3,6 +3,7 @@
 #include "open_module.h"
 
 #include "clock.h"
+#include "frame_filler.h"
 #include "gsym_segments.h"
 #include "open_candidate.h"
 
@@ -12,6 +13,36 @@ enum {
 	POOR_S = 60, /* between two searches for better symbols of one module */
 	/* different addresses that parts of a file are brought for; more need much of it */
 	PARTS_MOST = 1000,
+	/*
+	 * So many addresses at least have to be added to a frame cache before it is filled, and one
+	 * for so many bytes of the best candidate's file. Filling takes the time of some 100,000
+	 * addresses of a file of 20 MB; a module of which a fleet requests thousands of different
+	 * ones will be asked for more. Each time that there was no room, it takes more by this
+	 * factor.
+	 */
+	FILL_LEAST = 2048,
+	FILL_BYTES_EACH = 4096,
+	FILL_AGAIN = 8,
+	/* Halves of the file's size that a filled cache needs: 4 to 7 of files with inlined calls.
+	 */
+	FILL_HALVES = 5,
+	/* The part of the memory of all that is the limit of a cache once it is filled: it may get
+	 * names as other protocols want them, and frames of other candidates. */
+	FILLED_SHARE_OF_4 = 3,
+};
+
+/* Whether a module gets a filled frame cache of a mode. */
+enum fill_state {
+	FILL_NOT_YET,
+	FILL_QUEUED,
+	FILL_DONE,
+};
+
+/* No memory order is needed for any of these: they only decide when a cache is filled. */
+struct module_fill {
+	atomic_size_t added; /* addresses, since the cache was empty */
+	atomic_size_t least; /* from so many on it is filled; 0: not known yet */
+	atomic_int state;
 };
 
 struct ux_open_module {
@@ -34,6 +65,7 @@ struct ux_open_module {
 	pthread_mutex_t whole_lock;  /* held while the candidates are opened as whole files */
 	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
 	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
+	struct module_fill fills[UX_FRAME_CACHE_MODES];
 	/* bytes of the candidates' indexes that the sum has; a sum, so no memory order is needed */
 	atomic_size_t index_bytes;
 	struct ux_module_memory *memory; /* that of the cache */
@@ -130,6 +162,17 @@ void ux_open_module_unref(struct ux_open_module *m)
 	free(m);
 }
 
+/* The frame cache of a mode is empty again: it is filled after as many addresses as the first time,
+ * or more of them if there was no room. */
+static void module_fill_reset(struct module_fill *f, bool no_room)
+{
+	const size_t least = atomic_load_explicit(&f->least, memory_order_relaxed);
+	if (no_room && least <= SIZE_MAX / FILL_AGAIN)
+		atomic_store_explicit(&f->least, least * FILL_AGAIN, memory_order_relaxed);
+	atomic_store_explicit(&f->added, 0, memory_order_relaxed);
+	atomic_store_explicit(&f->state, FILL_NOT_YET, memory_order_relaxed);
+}
+
 struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
 					     struct ux_frame_cache *full)
 {
@@ -137,6 +180,8 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 	pthread_mutex_lock(&m->frames_lock);
 	if (full && m->frames[mode] == full)
 		old = ux_take(&m->frames[mode]);
+	if (old && ux_frame_cache_is_filled(old))
+		module_fill_reset(&m->fills[mode], /* no_room= */ true);
 	if (!m->frames[mode]) {
 		m->frames[mode] = ux_frame_cache_create(mode, &m->memory->bytes);
 		if (m->frames[mode])
@@ -151,6 +196,73 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 	return cache;
 }
 
+void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode mode, size_t n)
+{
+	struct module_fill *f = &m->fills[mode];
+	size_t added = n + atomic_fetch_add_explicit(&f->added, n, memory_order_relaxed);
+	size_t least = atomic_load_explicit(&f->least, memory_order_relaxed);
+	if (added < FILL_LEAST ||
+	    atomic_load_explicit(&f->state, memory_order_relaxed) != FILL_NOT_YET ||
+	    atomic_load_explicit(&m->in_parts, memory_order_acquire))
+		return;
+	if (least == 0) {
+		least = ux_max(ux_open_module_gsym(m, 0)->file.size / FILL_BYTES_EACH,
+			       (size_t)FILL_LEAST);
+		atomic_store_explicit(&f->least, least, memory_order_relaxed);
+	}
+	int before = FILL_NOT_YET;
+	if (added < least ||
+	    !atomic_compare_exchange_strong_explicit(&f->state, &before, FILL_QUEUED,
+						     memory_order_relaxed, memory_order_relaxed))
+		return;
+	if (!ux_frame_filler_add(m->memory->filler, m, mode))
+		module_fill_reset(f, /* no_room= */ false);
+}
+
+/* The memory that is left for a filled cache: others are not evicted for it. */
+static size_t module_fill_room(const struct ux_module_memory *memory)
+{
+	const size_t most = ux_module_memory_share(memory, 1),
+		     used = atomic_load_explicit(&memory->bytes, memory_order_relaxed);
+	return ux_min(ux_module_memory_share(memory, FRAMES_SHARE), most - ux_min(most, used));
+}
+
+/* A filled cache of the module; NULL: it cannot be had now. */
+static struct ux_frame_cache *module_make_filled(struct ux_open_module *m,
+						 enum ux_demangle_mode mode,
+						 const atomic_bool *stop)
+{
+	const struct ux_gsym *g = ux_open_module_gsym(m, 0);
+	const size_t room = module_fill_room(m->memory);
+	if (g->file.size / 2 * FILL_HALVES > room) /* known before the work is done */
+		return NULL;
+	struct ux_frame_cache *cache = ux_frame_cache_create(mode, &m->memory->bytes);
+	if (!cache)
+		return NULL;
+	ux_frame_cache_limit(cache, room);
+	if (ux_frame_cache_fill(cache, g, stop) != UX_OK)
+		ux_frame_cache_unref(ux_take(&cache));
+	return cache;
+}
+
+bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
+			 const atomic_bool *stop)
+{
+	struct ux_frame_cache *cache = module_make_filled(m, mode, stop);
+	if (!cache) {
+		module_fill_reset(&m->fills[mode], /* no_room= */ true);
+		return false;
+	}
+	ux_frame_cache_raise_limit(cache, ux_module_memory_share(m->memory, 4) * FILLED_SHARE_OF_4);
+	pthread_mutex_lock(&m->frames_lock);
+	struct ux_frame_cache *old = m->frames[mode];
+	m->frames[mode] = cache;
+	atomic_store_explicit(&m->fills[mode].state, FILL_DONE, memory_order_relaxed);
+	pthread_mutex_unlock(&m->frames_lock);
+	ux_frame_cache_unref(old);
+	return true;
+}
+
 /*
  * Drops the names and the frame caches. Returns their size, including that of caches that requests
  * still hold.
@@ -161,6 +273,8 @@ size_t ux_open_module_drop_frames(struct ux_open_module *m)
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
 		pthread_mutex_lock(&m->frames_lock);
 		struct ux_frame_cache *cache = ux_take(&m->frames[i]);
+		if (cache && ux_frame_cache_is_filled(cache))
+			module_fill_reset(&m->fills[i], /* no_room= */ false);
 		pthread_mutex_unlock(&m->frames_lock);
 		bytes += cache ? ux_frame_cache_bytes(cache) : 0;
 		ux_frame_cache_unref(cache);

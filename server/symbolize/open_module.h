@@ -108,13 +108,27 @@ static inline void ux_open_module_release(struct ux_open_module **m)
 struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
 					     struct ux_frame_cache *full);
 
+/*
+ * Notes that n addresses were added to a frame cache of the module. When these get many, the module
+ * gets a frame cache that is filled with all of its functions, by the filler of the module cache.
+ */
+void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode mode, size_t n);
+
+/*
+ * Fills a frame cache and lets it take the place of the present one. False: there is no room for
+ * it, nothing to fill it with, or *stop was set.
+ */
+bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
+			 const atomic_bool *stop);
+
 /* --- for the cache of modules ----------------------------------------------------------------- */
 
 /* No memory order is needed: it is a sum, and its limit. */
 struct ux_module_memory {
 	/* of the frame caches, indexes and lists of names of all modules, approximately */
 	atomic_size_t bytes;
-	atomic_size_t most; /* above it, those of old modules are evicted */
+	atomic_size_t most;             /* above it, those of old modules are evicted */
+	struct ux_frame_filler *filler; /* of frame caches */
 };
 
 /* A share of the limit. */

@@ -274,6 +274,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 		return ux_error_nomem(err);
 	if (!r->brought)
 		UX_TRY(ux_open_module_bring(r->module, m.pcs, m.n, /* back= */ 0, err));
+	ux_open_module_note_added(r->module, r->mode, m.n);
 	UX_TRY(misses_add_places(r, &m, ret_frames, err));
 	*ret_done = n;
 	if (m.n == 0)

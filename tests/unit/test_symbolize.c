@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "symbolize.h"
+#include "frame_filler.h"
 #include "make_gsym.h"
 #include "make_server.h"
 #include "resolve.h"
@@ -434,20 +435,38 @@ static void upload_large(struct make_server *s)
 	ux_out_deinit(&out);
 }
 
-/* Requests `n` addresses from the large function's byte `off` on, and checks the frames. */
-static void expect_large(struct make_server *s, size_t off, size_t n, const char *mode)
+/* Requests n addresses; *ret_doc has the frames. */
+static const json_t *ask_large(struct make_server *s, size_t first, size_t n, const char *mode,
+			       json_t **ret_doc)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
-	json_t *doc = NULL;
 	ux_out_fmt(&body, "{\"demangle\":\"%s\",\"modules\":[{\"id\":\"%s\",\"addresses\":[", mode,
 		   example_id);
 	for (size_t i = 0; i < n; i++)
-		ux_out_fmt(&body, "%s%zu", i ? "," : "", 0x401000 + off + i);
+		ux_out_fmt(&body, "%s%zu", i ? "," : "", first + i);
 	ux_out_cstr(&body, "]}]}");
 	ux_out_u8(&body, 0);
 	const json_t *frames =
-		json_object_get(first_module(s, (const char *)body.data, &doc), "frames");
+		json_object_get(first_module(s, (const char *)body.data, ret_doc), "frames");
 	assert_int_equal(json_array_size(frames), n);
+	return frames;
+}
+
+/* Requests n addresses behind the large function. */
+static void expect_nothing(struct make_server *s, size_t off, size_t n, const char *mode)
+{
+	json_t *doc = NULL;
+	const json_t *frames = ask_large(s, 0x801000 + off, n, mode, &doc);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(json_array_size(json_array_get(frames, i)), 0);
+	json_decref(doc);
+}
+
+/* Requests n addresses from the large function's byte `off` on, and checks the frames. */
+static void expect_large(struct make_server *s, size_t off, size_t n, const char *mode)
+{
+	json_t *doc = NULL;
+	const json_t *frames = ask_large(s, 0x401000 + off, n, mode, &doc);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *of = json_array_get(frames, i);
 		bool inlined = (off + i) % 8 < 4;
@@ -474,6 +493,35 @@ static void new_addresses_of_a_large_function_use_an_index(void **state)
 	assert_true(after < before + CALLS * 64);
 }
 
+static struct ux_frame_filler_counts wait_for_filler(struct make_server *s)
+{
+	struct ux_frame_filler *filler = ux_module_cache_filler(s->server.cache);
+	ux_frame_filler_wait(filler);
+	return ux_frame_filler_count(filler);
+}
+
+/* After some thousand new addresses all others are cached, too; the answers are the same. */
+static void many_new_addresses_fill_the_frame_cache(void **state)
+{
+	enum {
+		SOME = 2500
+	};
+	struct make_server *s = *state;
+	upload_large(s);
+	expect_large(s, 0, SOME / 2, "none");
+	assert_int_equal(wait_for_filler(s).filled, 0);
+	expect_large(s, SOME / 2, SOME - SOME / 2, "none");
+	assert_int_equal(wait_for_filler(s).filled, 1);
+	expect_large(s, 0, 8 * CALLS, "none");
+	assert_int_equal(wait_for_filler(s).filled, 1);
+	expect_large(s, 0, SOME, "full"); /* has a frame cache of its own */
+	const struct ux_frame_filler_counts counts = wait_for_filler(s);
+	assert_int_equal(counts.filled, 2);
+	assert_int_equal(counts.refused, 0);
+	assert_true(counts.cpu_ns > 0);
+	expect_large(s, 0, 8 * CALLS, "full");
+}
+
 /* All caches and indexes together stay within their part of the memory setting. */
 static void caches_stay_within_their_memory(void **state)
 {
@@ -484,8 +532,12 @@ static void caches_stay_within_their_memory(void **state)
 	upload_large(s);
 	size_t highest = 0;
 	for (size_t i = 0; i < 4 * ux_countof(modes); i++) {
-		for (size_t off = 0; off < 8 * CALLS; off += 8 * CALLS / 4)
+		for (size_t off = 0; off < 8 * CALLS; off += 8 * CALLS / 4) {
 			expect_large(s, off, 8 * CALLS / 4, modes[i % ux_countof(modes)]);
+			/* which no filled cache has */
+			expect_nothing(s, (i / 4 * 8 * CALLS + off) * 4, 8 * CALLS,
+				       modes[i % ux_countof(modes)]);
+		}
 		highest = ux_max(highest, ux_module_cache_bytes(s->server.cache));
 	}
 	assert_true(highest > 1 << 20);
@@ -850,6 +902,7 @@ int main(void)
 		SERVER_TEST(what_was_remembered_yields_to_what_is_better),
 		SERVER_TEST(use_of_an_open_module_is_noted_from_time_to_time),
 		SERVER_TEST(new_addresses_of_a_large_function_use_an_index),
+		SERVER_TEST(many_new_addresses_fill_the_frame_cache),
 		SERVER_TEST(caches_stay_within_their_memory),
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
 		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),

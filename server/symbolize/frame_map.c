@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From addresses to numbers of frames, by a bitmap with counts. */
+#include "frame_map.h"
+
+#include "frame_cache.h"
+#include "order.h"
+#include "table_memory.h"
+
+enum {
+	MAP_GROUP = 32, /* addresses whose memory is waited for together */
+};
+
+void ux_frame_map_draft_deinit(struct ux_frame_map_draft *d)
+{
+	ux_frame_map_entries_deinit(&d->entries);
+	ux_frame_map_functions_deinit(&d->functions);
+}
+
+/* --- making it -------------------------------------------------------------------------------- */
+
+static uint32_t frame_map_end(const struct ux_frame_map_draft *d)
+{
+	uint32_t end = 0;
+	for (size_t i = 0; i < d->functions.size; i++)
+		end = ux_max(end, d->functions.data[i].end);
+	return end;
+}
+
+static size_t frame_map_blocks(uint64_t size)
+{
+	return (size_t)(size / UX_FRAME_MAP_BLOCK + 1);
+}
+
+/* Each entry has a mark, each function one more at its end, and offset 0 has one. */
+static size_t frame_map_most_frames(const struct ux_frame_map_draft *d)
+{
+	return d->entries.size + d->functions.size + 1;
+}
+
+static size_t frame_map_tables_bytes(size_t blocks, size_t frames, size_t functions)
+{
+	return sizeof(struct ux_frame_map) + blocks * sizeof(struct ux_frame_map_block) +
+	       (frames + functions) * sizeof(uint32_t);
+}
+
+size_t ux_frame_map_bytes(const struct ux_frame_map_draft *d)
+{
+	return frame_map_tables_bytes(frame_map_blocks(frame_map_end(d)), frame_map_most_frames(d),
+				      d->functions.size);
+}
+
+static void frame_map_mark(struct ux_frame_map *map, uint32_t off)
+{
+	map->blocks[off / UX_FRAME_MAP_BLOCK].marks |= UINT64_C(1) << off % UX_FRAME_MAP_BLOCK;
+}
+
+/* Sets all marks and their counts; returns how many there are. */
+static uint32_t frame_map_set_marks(struct ux_frame_map *map, const struct ux_frame_map_draft *d)
+{
+	uint32_t n = 0;
+	frame_map_mark(map, 0);
+	for (size_t i = 0; i < d->entries.size; i++)
+		frame_map_mark(map, d->entries.data[i].off);
+	for (size_t i = 0; i < d->functions.size; i++)
+		frame_map_mark(map, d->functions.data[i].end);
+	for (size_t i = 0; i < frame_map_blocks(map->size); i++) {
+		map->blocks[i].before = n;
+		n += (uint32_t)__builtin_popcountll(map->blocks[i].marks);
+	}
+	return n;
+}
+
+/* How many of the bits are set. */
+ux_inline uint32_t frame_map_count(uint64_t bits)
+{
+#ifdef __POPCNT__
+	return (uint32_t)__builtin_popcountll(bits);
+#else /* the compiler would call a function that reads a table */
+	bits -= bits >> 1 & 0x5555555555555555u;
+	bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+	return (uint32_t)(((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+#endif
+}
+
+/* Which of the marks is the last one at or before an offset in the map. */
+ux_inline uint32_t frame_map_rank(const struct ux_frame_map *map, uint64_t off)
+{
+	const struct ux_frame_map_block *block = &map->blocks[off / UX_FRAME_MAP_BLOCK];
+	const unsigned behind = UX_FRAME_MAP_BLOCK - 1 - off % UX_FRAME_MAP_BLOCK;
+	return block->before + frame_map_count(block->marks << behind) - 1;
+}
+
+static bool frame_map_set_starts(struct ux_frame_map *map, const struct ux_frame_map_draft *d)
+{
+	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
+	map->n_starts = d->functions.size;
+	map->starts = calloc(map->n_starts + 1, sizeof(*map->starts));
+	if (!map->starts || !ux_order_init(&order, map->n_starts + 1))
+		return false;
+	for (size_t i = 0; i < map->n_starts; i++)
+		ux_order_add(&order, d->functions.data[i].off, i);
+	if (!ux_order_sort(&order))
+		return false;
+	for (size_t i = 0; i < map->n_starts; i++)
+		map->starts[i] = (uint32_t)ux_order_address(&order, i);
+	return true;
+}
+
+struct ux_frame_map *ux_frame_map_create(const struct ux_frame_map_draft *d)
+{
+	struct ux_frame_map *map = calloc(1, sizeof(*map));
+	if (!map)
+		return NULL;
+	map->base = d->base;
+	map->size = frame_map_end(d);
+	map->blocks = ux_table_alloc(frame_map_blocks(map->size) * sizeof(*map->blocks));
+	bool good = map->blocks != NULL;
+	if (good) {
+		map->n_frames = frame_map_set_marks(map, d);
+		map->frames = ux_table_alloc(map->n_frames * sizeof(*map->frames));
+		good = map->frames && frame_map_set_starts(map, d);
+	}
+	if (!good) {
+		ux_frame_map_destroy(map);
+		return NULL;
+	}
+	for (size_t i = 0; i < d->entries.size; i++)
+		map->frames[frame_map_rank(map, d->entries.data[i].off)] = d->entries.data[i].frame;
+	return map;
+}
+
+void ux_frame_map_destroy(struct ux_frame_map *map)
+{
+	if (!map)
+		return;
+	ux_table_free(map->blocks, frame_map_blocks(map->size) * sizeof(*map->blocks));
+	ux_table_free(map->frames, map->n_frames * sizeof(*map->frames));
+	free(map->starts);
+	free(map);
+}
+
+/* --- reading it ------------------------------------------------------------------------------- */
+
+/* The distance of an offset that is in the map from the start of its function. */
+static uint64_t frame_map_distance(const struct ux_frame_map *map, uint64_t off)
+{
+	size_t at = 0;
+	for (size_t left = map->n_starts; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(map->starts[at + left / 2] <= off);
+	return off - map->starts[at];
+}
+
+/* Finds up to MAP_GROUP frames. Offsets that are not in the map are replaced by 0 meanwhile. */
+static size_t frame_map_find_group(const struct ux_frame_map *map, const uint64_t *pcs, size_t n,
+				   uint64_t back, uint32_t *ret)
+{
+	uint64_t off[MAP_GROUP];
+	uint32_t rank[MAP_GROUP];
+	size_t unknown = 0;
+	for (size_t i = 0; i < n; i++) {
+		off[i] = pcs[i] - back - map->base;
+		off[i] = pcs[i] >= back && off[i] < map->size ? off[i] : map->size;
+		__builtin_prefetch(&map->blocks[off[i] / UX_FRAME_MAP_BLOCK]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		rank[i] = frame_map_rank(map, off[i]);
+		__builtin_prefetch(&map->frames[rank[i]]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t frame = map->frames[rank[i]];
+		ret[i] = frame != 0 ? frame : UX_FRAME_UNKNOWN;
+		ret[i] = pcs[i] >= back ? ret[i] : 0;
+		unknown += ret[i] == UX_FRAME_UNKNOWN;
+	}
+	return unknown;
+}
+
+size_t ux_frame_map_find(const struct ux_frame_map *map, const uint64_t *pcs, size_t n,
+			 uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
+{
+	size_t unknown = 0;
+	for (size_t i = 0; i < n; i += MAP_GROUP)
+		unknown += frame_map_find_group(map, pcs + i, ux_min(n - i, (size_t)MAP_GROUP),
+						back, ret + i);
+	for (size_t i = 0; ret_offsets && i < n; i++)
+		ret_offsets[i] = ret[i] != 0 && ret[i] != UX_FRAME_UNKNOWN
+					 ? frame_map_distance(map, pcs[i] - back - map->base)
+					 : 0;
+	return unknown;
+}
