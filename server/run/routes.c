@@ -3,7 +3,6 @@
 #include "routes.h"
 
 #include "auth.h"
-#include "clock.h"
 #include "crawl.h"
 #include "http_server.h"
 #include "forwarder.h"
@@ -278,9 +277,8 @@ static void metrics_put_frame_caches(struct ux_server *s, struct ux_out *out)
 		      n.filled);
 	ux_metric_one(out, "unhex_frame_caches_not_filled_total", "counter",
 		      "Those for which there was no room, or that took too long.", n.refused);
-	ux_metric_one(out, "unhex_frame_caches_filling_cpu_ms_total", "counter",
-		      "Processor time of filling them in milliseconds.",
-		      n.cpu_ns / UX_CLOCK_NS_IN_MS);
+	ux_metric_one(out, "unhex_frame_caches_filling_microseconds_total", "counter",
+		      "Processor time of filling them.", n.cpu_ns / 1000);
 }
 
 static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
