@@ -8,7 +8,7 @@
 #include "table_memory.h"
 
 enum {
-	FILL_WORK = 256 << 20, /* most memory for one function, meanwhile */
+	FILL_WORK_SHARE = 2,   /* of the cache's limit, what one function may take meanwhile */
 	FILL_KEPT = 64 << 10,  /* of which so much is kept for the next one */
 	FILL_SLOTS_LEAST = 64, /* of the table of frames */
 	/*
@@ -264,6 +264,16 @@ static bool frame_fill_is_over(struct frame_fill *f)
 	       ux_clock_read(CLOCK_THREAD_CPUTIME_ID) > f->end;
 }
 
+/*
+ * Whether the cache and the draft of its map are over the cache's limit. A function may have very
+ * many pieces and few frames.
+ */
+static bool frame_fill_is_full(const struct frame_fill *f)
+{
+	const size_t entry = sizeof(struct ux_frame_map_entry) + sizeof(uint32_t);
+	return f->draft.entries.size > (f->m->most - ux_min(f->m->bytes, f->m->most)) / entry;
+}
+
 /* Makes the map of all that was filled. */
 static enum ux_code frame_fill_map(struct frame_fill *f)
 {
@@ -291,7 +301,7 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 		       (int64_t)g->file.size * FILL_NS_EACH};
 	if (g->n_functions == 0)
 		return UX_ENOTFOUND;
-	ux_arena_init(&f.work, FILL_WORK);
+	ux_arena_init(&f.work, FILL_KEPT + m->most / FILL_WORK_SHARE);
 	uint8_t *kept = ux_arena_alloc(&f.work, FILL_KEPT, _Alignof(max_align_t));
 	if (!kept)
 		return UX_ENOMEM;
@@ -305,6 +315,8 @@ enum ux_code ux_frame_cache_fill(struct ux_frame_cache *m, const struct ux_gsym 
 		if (frame_fill_is_over(&f))
 			return UX_EUNAVAILABLE;
 		UX_TRY(frame_fill_name(&f, at, end));
+		if (frame_fill_is_full(&f))
+			return UX_ELIMIT;
 	}
 	return frame_fill_map(&f);
 }

@@ -26,9 +26,7 @@ enum {
 	/* Halves of the file's size that a filled cache needs: 4 to 7 of files with inlined calls.
 	 */
 	FILL_HALVES = 5,
-	/* The part of the memory of all that is the limit of a cache once it is filled: it may get
-	 * names as other protocols want them, and frames of other candidates. */
-	FILLED_SHARE_OF_4 = 3,
+	FILLED_QUARTERS = 3, /* of the memory of all, the limit of a cache that is filled */
 };
 
 /* Whether a module gets a filled frame cache of a mode. */
@@ -219,12 +217,17 @@ void ux_open_module_note_added(struct ux_open_module *m, enum ux_demangle_mode m
 		module_fill_reset(f, /* no_room= */ false);
 }
 
+static size_t module_filled_limit(const struct ux_module_memory *memory)
+{
+	return ux_module_memory_share(memory, 4) * FILLED_QUARTERS;
+}
+
 /* The memory that is left for a filled cache: others are not evicted for it. */
 static size_t module_fill_room(const struct ux_module_memory *memory)
 {
 	const size_t most = ux_module_memory_share(memory, 1),
 		     used = atomic_load_explicit(&memory->bytes, memory_order_relaxed);
-	return ux_min(ux_module_memory_share(memory, FRAMES_SHARE), most - ux_min(most, used));
+	return ux_min(module_filled_limit(memory), most - ux_min(most, used));
 }
 
 /* A filled cache of the module; NULL: it cannot be had now. */
@@ -253,7 +256,7 @@ bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 		module_fill_reset(&m->fills[mode], /* no_room= */ true);
 		return false;
 	}
-	ux_frame_cache_raise_limit(cache, ux_module_memory_share(m->memory, 4) * FILLED_SHARE_OF_4);
+	ux_frame_cache_raise_limit(cache, module_filled_limit(m->memory));
 	pthread_mutex_lock(&m->frames_lock);
 	struct ux_frame_cache *old = m->frames[mode];
 	m->frames[mode] = cache;

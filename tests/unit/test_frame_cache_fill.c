@@ -314,6 +314,47 @@ static void filling_ends_at_the_limit_of_the_cache(void **state)
 	assert_int_equal(atomic_load(&all), 0);
 }
 
+/* Two lines in turn have two frames, but each change needs memory. */
+static void pieces_of_few_frames_count(void **state)
+{
+	enum {
+		ROWS = 4000
+	};
+	struct ux_gsym_row rows[ROWS];
+	UX_ARENA(arena, BUDGET);
+	ux_cleanup(ux_out_deinit) struct ux_out bytes = {0};
+	struct ux_gsym_file_entry files[] = {{0, 0}, {string_of("dir"), string_of("f.c")}};
+	struct ux_gsym_function function = {.start = 0x1000,
+					    .size = ROWS,
+					    .name = string_of("a"),
+					    .rows = rows,
+					    .n_rows = ROWS};
+	const struct make_gsym file = {.arena = &arena,
+				       .version = 1,
+				       .base = 0x1000,
+				       .functions = &function,
+				       .n_functions = 1,
+				       .files = files,
+				       .n_files = ux_countof(files),
+				       .strings = ux_bytes(strings, sizeof(strings))};
+	struct ux_gsym g;
+	(void)state;
+	for (uint32_t i = 0; i < ROWS; i++)
+		rows[i] = (struct ux_gsym_row){.off = i, .file = 1, .line = 1 + i % 2};
+	assert_int_equal(make_gsym_write(&file, &bytes), UX_OK);
+	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&bytes), NULL), UX_OK);
+	struct ux_frame_cache *m = filled_cache(&g);
+	assert_non_null(m);
+	assert_int_equal(frame_at(m, 0x1000), frame_at(m, 0x1002));
+	const size_t bytes_used = ux_frame_cache_bytes(m);
+	ux_frame_cache_unref(m);
+	m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	ux_frame_cache_limit(m, bytes_used + ROWS * sizeof(uint32_t));
+	assert_int_equal(ux_frame_cache_fill(m, &g, &never), UX_ELIMIT);
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 static void filling_ends_when_it_is_stopped(void **state)
 {
 	static const struct made_function functions[] = {{0x1000, "a", 1}};
@@ -384,6 +425,7 @@ int main(void)
 		UX_TEST(functions_that_lookups_find_by_other_rules_are_left_to_them),
 		UX_TEST(addresses_are_added_to_a_filled_cache),
 		UX_TEST(filling_ends_at_the_limit_of_the_cache),
+		UX_TEST(pieces_of_few_frames_count),
 		UX_TEST(filling_ends_when_it_is_stopped),
 		UX_TEST(each_failed_allocation_ends_the_filling),
 		UX_TEST(damaged_files_fill_a_cache_with_what_lookups_find),
