@@ -7,6 +7,22 @@
 #include "gsym_reader.h"
 #include "make_gsym.h"
 
+#include <time.h>
+
+/* The linker gives the server __wrap_, and __real_ is the C library's. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+
+static time_t step_s, later_s; /* by how much each look at a clock puts it forward, and has put */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int code = __real_clock_gettime(clock, ret);
+	ret->tv_sec += later_s;
+	later_s += step_s;
+	return code;
+}
+
 enum {
 	SEEDS = 60,
 	BUDGET = 1 << 22,
@@ -367,6 +383,20 @@ static void filling_ends_when_it_is_stopped(void **state)
 	ux_frame_cache_unref(m);
 }
 
+/* Names may be made to take as long as their demangler allows, each. */
+static void filling_ends_when_it_takes_too_long(void **state)
+{
+	static const struct made_function functions[] = {{0x1000, "a", 1}, {0x1100, "b", 2}};
+	ux_cleanup(made_file_deinit) struct made_file file;
+	(void)state;
+	make_file(&file, functions, ux_countof(functions));
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	step_s = 60;
+	assert_int_equal(ux_frame_cache_fill(m, &file.g, &never), UX_EUNAVAILABLE);
+	step_s = 0;
+	ux_frame_cache_unref(m);
+}
+
 static enum ux_code fill_with_little_memory(void *ctx)
 {
 	const struct ux_gsym *g = ctx;
@@ -427,6 +457,7 @@ int main(void)
 		UX_TEST(filling_ends_at_the_limit_of_the_cache),
 		UX_TEST(pieces_of_few_frames_count),
 		UX_TEST(filling_ends_when_it_is_stopped),
+		UX_TEST(filling_ends_when_it_takes_too_long),
 		UX_TEST(each_failed_allocation_ends_the_filling),
 		UX_TEST(damaged_files_fill_a_cache_with_what_lookups_find),
 	};
