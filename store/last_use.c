@@ -64,6 +64,15 @@ void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool u
 	pthread_mutex_unlock(&u->lock);
 }
 
+void ux_last_use_note_all(struct ux_last_use *u, const int64_t *numbers, size_t n, ux_time now)
+{
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < n; i++)
+		if (!last_use_put(u, numbers[i], now))
+			u->dropped = true;
+	pthread_mutex_unlock(&u->lock);
+}
+
 bool ux_last_use_urgent(struct ux_last_use *u)
 {
 	pthread_mutex_lock(&u->lock);

@@ -411,26 +411,29 @@ enum ux_code ux_store_key_now_of(struct ux_index *ix, ux_time *ret, struct ux_er
 	return UX_OK;
 }
 
-/* True: the mark of retention has gone, and nothing is left to be noted. */
-static bool store_unmark(struct ux_store *s, int64_t module, ux_time now)
+/* True: the marks of retention have gone, and nothing is left to be noted. */
+static bool store_unmark(struct ux_store *s, const int64_t *modules, size_t n, ux_time now)
 {
-	const struct ux_touch touch = {module, now};
-	return s->index->modules.touch(s->index, &touch, 1, /* step_s= */ 0, NULL) == UX_OK;
+	ux_cleanup(ux_free_ptr) struct ux_touch *touches = calloc(n, sizeof(*touches));
+	for (size_t i = 0; touches && i < n; i++)
+		touches[i] = (struct ux_touch){modules[i], now};
+	return touches &&
+	       s->index->modules.touch(s->index, touches, n, /* step_s= */ 0, NULL) == UX_OK;
 }
 
 void ux_store_used(struct ux_store *s, const struct ux_module *m)
 {
 	const ux_time now = ux_store_now(s);
-	if (m->marked == 0 || !store_unmark(s, m->number, now))
+	if (m->marked == 0 || !store_unmark(s, &m->number, 1, now))
 		ux_last_use_note(&s->last_use, m->number, now,
 				 /* urgent= */ now - m->last_used > UX_STORE_URGENT_S);
 }
 
-void ux_store_queried(struct ux_store *s, int64_t module, bool marked)
+void ux_store_queried(struct ux_store *s, const int64_t *modules, size_t n, bool marked)
 {
 	const ux_time now = ux_store_now(s);
-	if (!marked || !store_unmark(s, module, now))
-		ux_last_use_note(&s->query_use, module, now, /* urgent= */ false);
+	if (n > 0 && (!marked || !store_unmark(s, modules, n, now)))
+		ux_last_use_note_all(&s->query_use, modules, n, now);
 }
 
 enum ux_code ux_store_write_uses(struct ux_store *s, bool *ret_complete, struct ux_error *err)

@@ -102,6 +102,8 @@ void ux_last_use_deinit(struct ux_last_use *u);
 
 /* Notes a use. No disk access. urgent: according to the index, the previous use was long ago. */
 void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent);
+/* The same for n of them, none of which is urgent. */
+void ux_last_use_note_all(struct ux_last_use *u, const int64_t *numbers, size_t n, ux_time now);
 
 /* Has an urgent use been noted since the last flush? */
 bool ux_last_use_urgent(struct ux_last_use *u);
@@ -244,10 +246,11 @@ enum {
 void ux_store_used(struct ux_store *s, const struct ux_module *m);
 
 /*
- * The same for a module that a query found. When it was used before is not known; the use is
- * written within a minute, unless the index has one of the last UX_STORE_USE_S seconds then.
+ * The same for modules that a query found, all of them marked or none. When they were used before
+ * is not known; uses of those without a mark are written within a minute, unless the index has one
+ * of the last UX_STORE_USE_S seconds then.
  */
-void ux_store_queried(struct ux_store *s, int64_t module, bool marked);
+void ux_store_queried(struct ux_store *s, const int64_t *modules, size_t n, bool marked);
 
 /* Notes a repeated use of an open module. */
 void ux_store_used_again(struct ux_store *s, int64_t module);

@@ -42,29 +42,24 @@ static void query_answer_there(struct ux_json *j, struct ux_bytes id, enum ux_qu
 }
 
 /*
- * The best quality of the module that an ID of q names; false: there is none. A pending candidate
+ * What is known of the module that an ID of q names; NULL: there is none. A pending candidate
  * counts with the quality that its client claimed, so that a fleet does not send the same file a
- * thousand times. A query counts as a use, because the module runs on some machine or was built
- * again.
+ * thousand times.
  */
-static bool query_best(struct ux_request *req, const struct ux_query *q,
-		       const struct ux_known *known, enum ux_quality *ret)
+static const struct ux_known *query_find(const struct ux_query *q, const struct ux_known *known)
 {
-	for (size_t i = 0; i < q->n_ids; i++) {
-		if (!known[i].any)
-			continue;
-		ux_store_queried(ux_server_of(req)->store, known[i].module, known[i].marked != 0);
-		*ret = known[i].quality;
-		return true;
-	}
-	return false;
+	size_t i = 0;
+	while (i < q->n_ids && !known[i].any)
+		i++;
+	return i < q->n_ids ? &known[i] : NULL;
 }
 
-static void query_decide(struct ux_json *j, const struct ux_query *q, bool any,
-			 enum ux_quality there, bool force)
+static void query_decide(struct ux_json *j, const struct ux_query *q, const struct ux_known *found,
+			 bool force)
 {
 	char reason[128];
-	if (!any) {
+	const enum ux_quality there = found ? found->quality : UX_QUALITY_NONE;
+	if (!found) {
 		query_answer(j, q->id, "wanted", "nothing is there");
 	} else if (force) {
 		query_answer(j, q->id, "wanted", "forced");
@@ -77,22 +72,41 @@ static void query_decide(struct ux_json *j, const struct ux_query *q, bool any,
 			 ux_quality_name(q->quality));
 		query_answer(j, q->id, wanted ? "wanted" : "better-there", reason);
 	}
-	if (any)
+	if (found)
 		ux_json_key_cstr(j, "quality", ux_quality_name(there));
 	ux_json_object_end(j);
 }
 
-static void query_answer_one(struct ux_request *req, struct ux_json *j, const struct ux_query *q,
-			     const struct ux_known *known, bool force)
+static void query_answer_one(struct ux_json *j, const struct ux_query *q,
+			     const struct ux_known *found, bool force)
 {
-	enum ux_quality there = UX_QUALITY_NONE;
 	if (q->invalid) {
 		query_answer(j, q->id, "invalid", q->invalid);
 		ux_json_object_end(j);
 		return;
 	}
-	bool any = query_best(req, q, known, &there);
-	query_decide(j, q, any, there, force);
+	query_decide(j, q, found, force);
+}
+
+/*
+ * A query counts as a use of what it finds, because the module runs on some machine or was built
+ * again.
+ */
+static enum ux_code query_note_uses(struct ux_request *req, const struct ux_known *const *found,
+				    size_t n)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	int64_t *modules = ux_arena_array(&req->arena, int64_t, n + 1);
+	if (!modules)
+		return ux_arena_fail(&req->arena, &req->err);
+	for (unsigned marked = 0; marked < 2; marked++) {
+		size_t some = 0;
+		for (size_t i = 0; i < n; i++)
+			if (found[i] && (found[i]->marked != 0) == marked)
+				modules[some++] = found[i]->module;
+		ux_store_queried(s, modules, some, marked);
+	}
+	return UX_OK;
 }
 
 static enum ux_code query_answer_batch(struct ux_request *req, struct ux_json *j,
@@ -101,18 +115,23 @@ static enum ux_code query_answer_batch(struct ux_request *req, struct ux_json *j
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char **ids = ux_arena_array(&req->arena, const char *, b->n_ids + 1);
 	struct ux_known *known = ux_arena_array(&req->arena, struct ux_known, b->n_ids + 1);
+	const struct ux_known **found =
+		ux_arena_array(&req->arena, const struct ux_known *, b->n + 1);
 	size_t n = 0;
-	if (!ids || !known)
+	if (!ids || !known || !found)
 		return ux_arena_fail(&req->arena, &req->err);
 	for (size_t i = 0; i < b->n; i++)
 		for (size_t k = 0; k < b->queries[i].n_ids; k++)
 			ids[n++] = b->queries[i].ids[k];
 	UX_TRY(ix->modules.known(ix, ux_caller_of(req)->ns, ids, n, known, &req->err));
 	for (size_t i = 0; i < b->n; i++) {
-		UX_TRY(ux_request_check(req));
-		query_answer_one(req, j, &b->queries[i], known, force);
+		found[i] = query_find(&b->queries[i], known);
 		known += b->queries[i].n_ids;
 	}
+	UX_TRY(query_note_uses(req, found, b->n));
+	UX_TRY(ux_request_check(req));
+	for (size_t i = 0; i < b->n; i++)
+		query_answer_one(j, &b->queries[i], found[i], force);
 	return UX_OK;
 }
 

@@ -143,39 +143,47 @@ static void use_that_is_not_written_yet_counts(void **state)
 	assert_true(sum.n[UX_RETAINED_MARKED] == 0 && sum.n[UX_RETAINED_SWEPT] == 0);
 }
 
+static ux_time last_used(struct ux_store *s, const char *id)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module m;
+	assert_int_equal(s->index->modules.find(s->index, "default", id, &arena, &m, NULL), UX_OK);
+	return m.last_used;
+}
+
 /* A query knows nothing of earlier uses, and writes one of ten minutes. */
 static void query_counts_as_a_use_of_what_it_found(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
 	UX_ARENA(arena, 1 << 20);
-	struct ux_module m = put(s, &arena, "gnu:a", "a");
-	const ux_time put_at = m.last_used;
-	struct ux_known known;
-	static const char *const id[] = {"gnu:a"};
+	static const char *const ids[] = {"gnu:a", "gnu:b", "gnu:c"};
+	int64_t modules[ux_countof(ids)];
+	struct ux_known known[ux_countof(ids)];
+	for (size_t i = 0; i < ux_countof(ids); i++)
+		modules[i] = put(s, &arena, ids[i], ids[i]).number;
+	const ux_time put_at = last_used(s, "gnu:a");
 	pass(s, UX_STORE_USE_S / 2);
-	ux_store_queried(s, m.number, false);
+	ux_store_queried(s, modules, 2, /* marked= */ false);
 	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
-	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
-			 UX_OK);
-	assert_int_equal(m.last_used, put_at);
+	assert_int_equal(last_used(s, "gnu:a"), put_at);
 	pass(s, UX_STORE_USE_S);
-	ux_store_queried(s, m.number, false);
+	ux_store_queried(s, modules, 2, /* marked= */ false);
 	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
-	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
-			 UX_OK);
-	assert_int_equal(m.last_used, ux_store_now(s));
+	assert_int_equal(last_used(s, "gnu:a"), ux_store_now(s));
+	assert_int_equal(last_used(s, "gnu:b"), ux_store_now(s));
+	assert_int_equal(last_used(s, "gnu:c"), put_at);
 	pass(s, 40 * DAY);
-	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 1);
-	assert_int_equal(s->index->modules.known(s->index, "default", id, 1, &known, NULL), UX_OK);
-	assert_int_not_equal(known.marked, 0);
-	assert_true(known.any);
-	ux_store_queried(s, known.module, known.marked != 0);
-	assert_int_equal(s->index->modules.known(s->index, "default", id, 1, &known, NULL), UX_OK);
-	assert_int_equal(known.marked, 0);
-	assert_true(known.any);
-	assert_int_equal(s->index->modules.find(s->index, "default", "gnu:a", &arena, &m, NULL),
-			 UX_OK);
-	assert_int_equal(m.last_used, ux_store_now(s));
+	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 3);
+	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
+	for (size_t i = 0; i < ux_countof(ids); i++)
+		assert_true(known[i].any && known[i].marked != 0);
+	ux_store_queried(s, modules, 2, /* marked= */ true); /* both are written at once */
+	assert_int_equal(s->index->modules.known(s->index, "default", ids, 3, known, NULL), UX_OK);
+	for (size_t i = 0; i < ux_countof(ids); i++)
+		assert_true(known[i].any && (known[i].marked == 0) == (i < 2));
+	assert_int_equal(last_used(s, "gnu:a"), ux_store_now(s));
+	assert_int_equal(last_used(s, "gnu:b"), ux_store_now(s));
+	assert_int_equal(last_used(s, "gnu:c"), put_at);
 }
 
 static void nothing_goes_when_a_use_could_not_be_noted(void **state)
