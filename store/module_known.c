@@ -20,9 +20,10 @@ enum {
 	PAUSE_MOST_MS = 1000, /* after a transaction */
 };
 
-/* The offer of an ID whose module retention has marked: the module's row says more. */
+/* Of an ID whose module offers nothing, or was marked by retention, whose row says more. */
 enum {
-	OFFER_MARKED = -1
+	OFFER_NONE = -2,
+	OFFER_MARKED = -1,
 };
 
 /* What is looked up, and for which place of the list. */
@@ -71,24 +72,36 @@ static void known_sort(struct known_lookup *l)
 	ux_sort_by_start(l->keys, l->n, sizeof(*l->keys), known_key_cmp);
 }
 
-/* Reads module and offer from two columns; marked is negative when the module's row says more. */
+/* marked is negative when the module's row says more. */
+static struct ux_known known_of_offer(int64_t module, int64_t offer)
+{
+	return (struct ux_known){.module = module,
+				 .marked = offer == OFFER_MARKED ? OFFER_MARKED : 0,
+				 .any = offer >= 0,
+				 .quality = ux_quality_of_column(offer)};
+}
+
+/* Reads module and offer from two columns. */
 static void known_read_offer(struct ux_stmt *st, int first, struct ux_known *ret)
 {
-	const int64_t offer = ux_stmt_get_int(st, first + 1);
-	ret->module = ux_stmt_get_int(st, first);
-	ret->marked = offer == OFFER_MARKED ? OFFER_MARKED : 0;
-	ret->any = offer > 0 || (offer == 0 && !ux_stmt_is_null(st, first + 1));
-	ret->quality = ux_quality_of_column(offer);
+	const bool none = ux_stmt_is_null(st, first + 1);
+	*ret = known_of_offer(ux_stmt_get_int(st, first),
+			      none ? OFFER_NONE : ux_stmt_get_int(st, first + 1));
 }
 
 /* --- by one statement ------------------------------------------------------------------------- */
 
 /*
  * The IDs are one parameter, a JSON array, because each statement is a round trip to PostgreSQL.
- * key is the place of an ID in it, from 0.
+ * key is the place of an ID in it, from 0. So are the answers one row of three arrays, which only
+ * PostgreSQL has: rows come as they are found, and each few hundred of them would wake this thread
+ * while the database needs the processor.
  */
-UX_SQL(sql_ids_known, "SELECT e.key, i.module, i.offer FROM json_each(:ids) e CROSS JOIN ids i "
+UX_SQL(sql_ids_known, "SELECT array_agg(e.key), array_agg(i.module), "
+		      "array_agg(coalesce(i.offer, -2)) FROM json_each(:ids) e CROSS JOIN ids i "
 		      "WHERE i.ns = :ns AND i.id = e.value");
+
+static_assert(OFFER_NONE == -2, "as in the statement");
 
 static enum ux_code known_write_list(const struct known_lookup *l, struct ux_out *out,
 				     struct ux_error *err)
@@ -102,33 +115,58 @@ static enum ux_code known_write_list(const struct known_lookup *l, struct ux_out
 	return ux_out_status(out, err);
 }
 
-/* What the first column of a row, the place of a key, is about. */
-static enum ux_code known_read_place(const struct known_lookup *l, struct ux_stmt *st,
+/* What the place of a key in the list is about. */
+static enum ux_code known_find_place(const struct known_lookup *l, int64_t at,
 				     struct ux_known **ret, struct ux_error *err)
 {
-	int64_t at = ux_stmt_get_int(st, 0);
 	if (at < 0 || (uint64_t)at >= l->n)
 		return ux_error_set(err, UX_EIO, "the index: no ID %" PRId64 " of %zu", at, l->n);
 	*ret = &l->known[l->keys[at].at];
 	return UX_OK;
 }
 
+/* Takes the next number of an array, {1,2,3}. False: it has no more. */
+static bool known_take_number(const char **array, int64_t *ret)
+{
+	char *end = NULL;
+	if ((*array)[0] != '{' && (*array)[0] != ',')
+		return false;
+	*ret = strtoll(*array + 1, &end, 10);
+	bool any = end != *array + 1;
+	*array = end;
+	return any;
+}
+
+/* The arrays have the same length. Without a row in them they are NULL. */
+static enum ux_code known_read_arrays(const struct known_lookup *l, struct ux_stmt *st,
+				      struct ux_error *err)
+{
+	struct ux_known *known = NULL;
+	int64_t at = 0, module = 0, offer = 0;
+	if (ux_stmt_is_null(st, 0))
+		return UX_OK;
+	const char *places = ux_stmt_peek_text(st, 0), *modules = ux_stmt_peek_text(st, 1),
+		   *offers = ux_stmt_peek_text(st, 2);
+	if (!places || !modules || !offers)
+		return ux_error_nomem(err);
+	while (known_take_number(&places, &at) && known_take_number(&modules, &module) &&
+	       known_take_number(&offers, &offer)) {
+		UX_TRY(known_find_place(l, at, &known, err));
+		*known = known_of_offer(module, offer);
+	}
+	return UX_OK;
+}
+
 static enum ux_code known_by_list(struct known_lookup *l, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
-	struct ux_known *known = NULL;
 	bool row = false;
 	UX_TRY(known_write_list(l, &list, err));
 	UX_STMT(st, l->db, &sql_ids_known);
 	ux_stmt_bind_text(&st, ":ids", (const char *)list.data);
 	ux_stmt_bind_text(&st, ":ns", l->ns);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	while (row) {
-		UX_TRY(known_read_place(l, &st, &known, err));
-		known_read_offer(&st, 1, known);
-		UX_TRY(ux_stmt_step(&st, &row, err));
-	}
-	return UX_OK;
+	return row ? known_read_arrays(l, &st, err) : UX_OK;
 }
 
 /* --- one after the other ---------------------------------------------------------------------- */
@@ -203,7 +241,7 @@ static enum ux_code known_read_marked(struct known_lookup *l, struct ux_error *e
 	ux_stmt_bind_text(&st, ":modules", (const char *)list.data);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
-		UX_TRY(known_read_place(l, &st, &known, err));
+		UX_TRY(known_find_place(l, ux_stmt_get_int(&st, 0), &known, err));
 		known_read_offer(&st, 1, known);
 		known->marked = ux_stmt_get_int(&st, 3);
 		UX_TRY(ux_stmt_step(&st, &row, err));
