@@ -12,6 +12,7 @@ from http_api import with_uuid
 from test_fleet import gsym_of, index  # noqa: F401  # pylint: disable=unused-import
 
 MODULES, TIMES, IDLE_S = 40, 10, 3
+MANY = 5000
 FILE = "/usr/lib/libsame.so"
 NOISE = 1.5  # of the node's own work beside the requests, which is measured and subtracted, but is not even
 MOST = {
@@ -93,4 +94,9 @@ def test_routes_wait_for_the_database_a_bounded_number_of_times(index, prog, tmp
             print(f"{route:40} {status} {each:5.1f} of at most {most}")
             if each > most + NOISE or status not in (200, 404):
                 wrong.append((route, status, each))
+        many = {"ids": [*ids, *(f"gnu:{i:040x}" for i in range(MANY))]}  # two halves, each on a connection of its own
+        status, each = node.each("POST", "/v1/query", many, idle)
+        print(f"{'POST /v1/query of many IDs':40} {status} {each:5.1f} of at most {2 * MOST['POST /v1/query']}")
+        if each > 2 * MOST["POST /v1/query"] + NOISE or status != 200:
+            wrong.append(("many", status, each))
         assert not wrong, wrong

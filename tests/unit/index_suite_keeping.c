@@ -93,6 +93,65 @@ static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index 
 	assert_int_equal(idle(ix, &arena, 3001).n, 1);
 }
 
+enum {
+	USED = 230, /* modules: of several transactions, the last of which is not full */
+	USES = USED + 7,
+};
+
+/* Uses of each module, of some twice, in no order. The later one is at 5000, 5001 or 5002. */
+static void uses_of(const int64_t modules[USED], ux_time later, struct ux_touch uses[USES])
+{
+	for (size_t i = 0; i < USES; i++) {
+		const size_t at = i * 77 % USED;
+		const ux_time time = 5000 + later + (ux_time)(at % 3);
+		uses[i] = (struct ux_touch){modules[at], i < USED ? time : time - 700};
+	}
+}
+
+static void check_uses(struct ux_index *ix, const int64_t modules[USED], ux_time later)
+{
+	UX_ARENA(arena, 4 << 20);
+	struct ux_module_list list;
+	assert_int_equal(ix->modules.numbered(ix, "used", modules, USED, &arena, &list, NULL),
+			 UX_OK);
+	assert_int_equal(list.n, USED);
+	for (size_t i = 0; i < USED; i++)
+		assert_int_equal(list.modules[i].last_used, 5000 + later + (ux_time)(i % 3));
+}
+
+/* What was noted a moment ago stays as it is, where the caller says so. */
+static void no_use_of_many_modules_is_lost(struct ux_index *ix)
+{
+	int64_t modules[USED];
+	struct ux_touch uses[USES];
+	for (size_t i = 0; i < USED; i++) {
+		char id[16];
+		struct ux_add_result r;
+		snprintf(id, sizeof(id), "gnu:u%03zu", i);
+		assert_int_equal(index_add_to(ix, "used", (const char *[]){id}, 1,
+					      index_candidate(90, UX_QUALITY_LINES, 3), false, NULL,
+					      &r),
+				 UX_OK);
+		modules[i] = r.module;
+	}
+	uses_of(modules, 0, uses);
+	assert_int_equal(ix->modules.touch(ix, uses, USES, 600, NULL), UX_OK);
+	check_uses(ix, modules, 0);
+	uses_of(modules, 600, uses);
+	assert_int_equal(ix->modules.touch(ix, uses, USES, 601, NULL), UX_OK);
+	check_uses(ix, modules, 0);
+	assert_int_equal(ix->modules.touch(ix, uses, USES, 600, NULL), UX_OK);
+	check_uses(ix, modules, 0); /* the last one was 600 seconds before, not more */
+	assert_int_equal(ix->modules.touch(ix, uses, USES, 599, NULL), UX_OK);
+	check_uses(ix, modules, 600);
+	for (size_t i = 0; i < USED; i++) {
+		char id[16];
+		snprintf(id, sizeof(id), "gnu:u%03zu", i);
+		assert_int_equal(ix->modules.remove(ix, "used", id, &index_tester, 9000, NULL),
+				 UX_OK);
+	}
+}
+
 /* Each step of the retention decides anew: what it listed may have changed since. */
 static void pin_that_is_set_after_the_mark_keeps_the_module(struct ux_index *ix)
 {
@@ -234,6 +293,7 @@ void index_keeping_conforms(struct ux_index *ix)
 {
 	pin_that_is_set_after_the_mark_keeps_the_module(ix);
 	only_what_is_idle_unpinned_and_long_marked_is_swept(ix);
+	no_use_of_many_modules_is_lost(ix);
 	replaceable_candidates_are_listed_least_used_first(ix);
 	quotas_bound_what_a_namespace_holds(ix);
 	namespaces_are_made_changed_and_removed_when_empty(ix);

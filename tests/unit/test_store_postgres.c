@@ -196,6 +196,76 @@ static void answers_are_read_before_they_are_too_many(void **state)
 	ux_db_close(&db);
 }
 
+/* Counts what triggers see of writes of modules. */
+static void count_writes_of_modules(void)
+{
+	static const char *const made[] = {
+		"CREATE SEQUENCE seen_statements MINVALUE 0 START 0",
+		"CREATE SEQUENCE seen_rows MINVALUE 0 START 0",
+		"CREATE FUNCTION seen() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN "
+		"PERFORM nextval(TG_ARGV[0]); RETURN NULL; END $$",
+		"CREATE TRIGGER seen_statements AFTER UPDATE ON modules FOR EACH STATEMENT "
+		"EXECUTE FUNCTION seen('seen_statements')",
+		"CREATE TRIGGER seen_rows AFTER UPDATE ON modules FOR EACH ROW EXECUTE FUNCTION "
+		"seen('seen_rows')",
+	};
+	for (size_t i = 0; i < ux_countof(made); i++)
+		execute(made[i]);
+}
+
+UX_SQL(test_seen, "SELECT nextval('seen_statements'), nextval('seen_rows')");
+
+/* What was counted since the last call, in which each sequence takes a number, too. */
+static void check_writes_of_modules(struct ux_db *db, int64_t last[2], int64_t statements,
+				    int64_t rows)
+{
+	bool row = false;
+	UX_STMT(st, db, &test_seen);
+	assert_int_equal(ux_stmt_step(&st, &row, NULL), UX_OK);
+	assert_true(row);
+	assert_int_equal(ux_stmt_get_int(&st, 0) - last[0] - 1, statements);
+	assert_int_equal(ux_stmt_get_int(&st, 1) - last[1] - 1, rows);
+	last[0] = ux_stmt_get_int(&st, 0);
+	last[1] = ux_stmt_get_int(&st, 1);
+}
+
+/* A hundred by a statement, in two round trips; and each of them once. */
+static void uses_of_modules_are_written_by_few_statements(void **state)
+{
+	(void)state;
+	enum {
+		USED = 230,
+		STATEMENTS = 3,
+	};
+	struct ux_index *ix = NULL;
+	struct ux_touch uses[USED];
+	int64_t last[2] = {-1, -1};
+	assert_int_equal(ux_index_open(&ix, database(), NULL), UX_OK);
+	for (size_t i = 0; i < USED; i++) {
+		char id[16];
+		struct ux_add_result r;
+		snprintf(id, sizeof(id), "gnu:u%03zu", i);
+		assert_int_equal(index_add(ix, (const char *[]){id}, 1,
+					   index_candidate(1, UX_QUALITY_LINES, 3), false, &r),
+				 UX_OK);
+		uses[i * 77 % USED] = (struct ux_touch){r.module, 5000};
+	}
+	count_writes_of_modules();
+	struct ux_db *db = ux_index_writer(ix);
+	check_writes_of_modules(db, last, 0, 0);
+	assert_int_equal(ix->modules.touch(ix, uses, USED, 600, NULL), UX_OK);
+	check_writes_of_modules(db, last, STATEMENTS, USED);
+	const uint64_t before = trips_of(db);
+	for (size_t i = 0; i < USED; i++)
+		uses[i].time += 600;
+	assert_int_equal(ix->modules.touch(ix, uses, USED, 600, NULL), UX_OK);
+	assert_int_equal(trips_of(db) - before, 2 * STATEMENTS + 1); /* the last one is synced */
+	check_writes_of_modules(db, last, STATEMENTS, 0);            /* noted a moment ago */
+	assert_int_equal(ix->modules.touch(ix, uses, USED, 0, NULL), UX_OK);
+	check_writes_of_modules(db, last, STATEMENTS, USED);
+	ix->close(ix);
+}
+
 /* The first failure is what is reported, and nothing of the transaction is there. */
 static void a_statement_that_fails_later_fails_its_transaction(void **state)
 {
@@ -511,6 +581,7 @@ int main(void)
 		cmocka_unit_test_setup(index_without_pipelines_conforms_too, empty),
 		cmocka_unit_test_setup(statements_without_a_result_share_a_round_trip, empty),
 		cmocka_unit_test_setup(answers_are_read_before_they_are_too_many, empty),
+		cmocka_unit_test_setup(uses_of_modules_are_written_by_few_statements, empty),
 		cmocka_unit_test_setup(a_statement_that_fails_later_fails_its_transaction, empty),
 		cmocka_unit_test_setup(a_database_that_was_restarted_is_connected_to_again, empty),
 		cmocka_unit_test_setup(a_transaction_whose_connection_is_lost_fails_as_a_whole,
