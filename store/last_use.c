@@ -135,7 +135,7 @@ static enum ux_code last_use_write(enum ux_used what, const struct ux_last_use_t
 	case UX_USED_MODULE:
 		return last_use_write_modules(t, /* step_s= */ 0, ix, err);
 	case UX_QUERIED_MODULE:
-		return last_use_write_modules(t, UX_STORE_USE_S, ix, err);
+		return last_use_write_modules(t, UX_STORE_QUERY_S, ix, err);
 	case UX_USED_KEY:
 		break;
 	}

@@ -80,8 +80,8 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s);
 enum ux_used {
 	UX_USED_MODULE, /* by its number */
 	/*
-	 * the same, without a look at its row: what was used less than UX_STORE_USE_S before stays
-	 * as it is
+	 * the same, without a look at its row: what was used less than UX_STORE_QUERY_S before
+	 * stays as it is
 	 */
 	UX_QUERIED_MODULE,
 	UX_USED_KEY, /* by its ID: 12 hex digits as a number */
@@ -236,6 +236,12 @@ enum {
 		 * second
 		 */
 		3600,
+	UX_STORE_QUERY_S =
+		/*
+		 * seconds between two notes in the index of uses by queries, each of which is some
+		 * pages of it; the slack of retention covers them
+		 */
+		3600,
 };
 
 /*
@@ -248,7 +254,7 @@ void ux_store_used(struct ux_store *s, const struct ux_module *m);
 /*
  * The same for modules that a query found, all of them marked or none. When they were used before
  * is not known; uses of those without a mark are written within a minute, unless the index has one
- * of the last UX_STORE_USE_S seconds then.
+ * of the last UX_STORE_QUERY_S seconds then.
  */
 void ux_store_queried(struct ux_store *s, const int64_t *modules, size_t n, bool marked);
 
@@ -400,6 +406,8 @@ enum {
 	 */
 	UX_RETENTION_SLACK = 2 * UX_STORE_URGENT_S
 };
+
+static_assert(UX_STORE_QUERY_S <= UX_RETENTION_SLACK / 2, "uses that are not written, and delays");
 
 struct ux_retention {
 	int64_t default_s;    /* for namespaces without a setting; 0: unlimited */

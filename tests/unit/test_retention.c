@@ -151,7 +151,7 @@ static ux_time last_used(struct ux_store *s, const char *id)
 	return m.last_used;
 }
 
-/* A query knows nothing of earlier uses, and writes one of ten minutes. */
+/* A query knows nothing of earlier uses, and writes one of an hour. */
 static void query_counts_as_a_use_of_what_it_found(void **state)
 {
 	struct ux_store *s = &((struct folder *)*state)->store;
@@ -162,11 +162,11 @@ static void query_counts_as_a_use_of_what_it_found(void **state)
 	for (size_t i = 0; i < ux_countof(ids); i++)
 		modules[i] = put(s, &arena, ids[i], ids[i]).number;
 	const ux_time put_at = last_used(s, "gnu:a");
-	pass(s, UX_STORE_USE_S / 2);
+	pass(s, UX_STORE_QUERY_S / 2);
 	ux_store_queried(s, modules, 2, /* marked= */ false);
 	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
 	assert_int_equal(last_used(s, "gnu:a"), put_at);
-	pass(s, UX_STORE_USE_S);
+	pass(s, UX_STORE_QUERY_S);
 	ux_store_queried(s, modules, 2, /* marked= */ false);
 	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
 	assert_int_equal(last_used(s, "gnu:a"), ux_store_now(s));
@@ -184,6 +184,23 @@ static void query_counts_as_a_use_of_what_it_found(void **state)
 	assert_int_equal(last_used(s, "gnu:a"), ux_store_now(s));
 	assert_int_equal(last_used(s, "gnu:b"), ux_store_now(s));
 	assert_int_equal(last_used(s, "gnu:c"), put_at);
+}
+
+/* Retention counts from the last use, though the index has one that is nearly an hour older. */
+static void use_that_a_query_does_not_write_counts(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	const int64_t module = put(s, &arena, "gnu:a", "a").number;
+	const ux_time put_at = last_used(s, "gnu:a");
+	pass(s, UX_STORE_QUERY_S - 60);
+	ux_store_queried(s, &module, 1, /* marked= */ false);
+	assert_int_equal(ux_store_tick(s, NULL), UX_OK);
+	assert_int_equal(last_used(s, "gnu:a"), put_at);
+	pass(s, 30 * DAY);
+	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 0);
+	pass(s, UX_RETENTION_SLACK);
+	assert_int_equal(retain(s, &month).n[UX_RETAINED_MARKED], 1);
 }
 
 static void nothing_goes_when_a_use_could_not_be_noted(void **state)
@@ -651,6 +668,7 @@ int main(void)
 		FOLDER_TEST(module_goes_after_its_retention_and_its_grace),
 		FOLDER_TEST(use_that_is_not_written_yet_counts),
 		FOLDER_TEST(query_counts_as_a_use_of_what_it_found),
+		FOLDER_TEST(use_that_a_query_does_not_write_counts),
 		FOLDER_TEST(nothing_goes_when_a_use_could_not_be_noted),
 		FOLDER_TEST(pinned_modules_and_namespaces_that_keep_longer_are_kept),
 		FOLDER_TEST(caches_are_bounded_and_the_least_used_goes_first),
