@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of line number programs (DWARF 5, 6.2.2 and 6.2.5). */
-#include "dwarf_line.h"
+#include "dwarf_line_fast.h"
 
 /* The state machine's registers, and the data for comparing a row with the previous one. */
 struct line_registers {
@@ -280,67 +280,19 @@ static void line_run_one(struct line_machine *m, struct ux_cur *c)
 	}
 }
 
-/*
- * Operands of one or two bytes. Which of the two is hardly to be foretold, so both are read without
- * a branch. False for a longer operand.
- */
-ux_inline bool line_short_skip(const uint8_t **p)
-{
-	*p += 1 + (**p >> 7);
-	return ux_likely((*p)[-1] < 0x80);
-}
-
-ux_inline bool line_short_uleb(const uint8_t **p, uint32_t *ret)
-{
-	uint32_t low = (*p)[0], high = (*p)[1], two = low >> 7;
-	*ret = (low & 0x7f) | (high << 7 & -two);
-	return line_short_skip(p);
-}
-
-ux_inline bool line_short_sleb(const uint8_t **p, int32_t *ret)
-{
-	uint32_t low = (*p)[0], high = (*p)[1], two = low >> 7;
-	uint32_t unused = 32 - 7 - 7 * two; /* bits in front of the number */
-	*ret = (int32_t)(((low & 0x7f) | high << 7) << unused) >> unused;
-	return line_short_skip(p);
-}
-
-/* The address and line advance of a special opcode, in the form of struct line_fast. */
-struct special {
-	uint64_t pc;
-	uint64_t place;
-};
-
-static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
+static void line_special_table(const struct ux_dwarf_line_header *h, struct line_special *specials)
 {
 	unsigned pc = 0, line = 0; /* computed without divisions, since most tables are small */
+	specials[DW_LNS_copy] = (struct line_special){0, 0};
 	for (unsigned op = h->opcode_base; op < 256; op++) {
 		int64_t by = h->line_base + (int)line;
-		specials[op] =
-			(struct special){(uint64_t)pc * h->min_inst_length, (uint64_t)by << 32};
+		specials[op] = (struct line_special){(uint64_t)pc * h->min_inst_length,
+						     (uint64_t)by << 32};
 		if (++line == h->line_range) {
 			line = 0;
 			pc++;
 		}
 	}
-}
-
-/*
- * The registers of the fast path. The previous row is the last one of the vector, since the
- * sequence has begun.
- */
-struct line_fast {
-	uint64_t pc;
-	uint64_t place; /* the file, and above 32 bits the line: they are changed and compared at
-			   once */
-	struct ux_code_row *last; /* the last row */
-	struct ux_code_row *end;  /* of the room for rows */
-	bool backward;            /* a row was in front of the one before */
-};
-
-ux_inline uint64_t line_row_place(const struct ux_code_row *row)
-{
-	return row->file | (uint64_t)row->line << 32;
 }
 
 /*
@@ -424,18 +376,25 @@ ux_inline bool line_fast_opcode(struct line_fast *f, uint8_t op, const uint8_t *
 	}
 }
 
+/* What the fast path does with rows. */
+enum line_run {
+	LINE_RUN_DEAD, /* nothing: the sequence is not in text */
+	LINE_RUN_LIVE, /* it appends them */
+	LINE_RUN_ROW,  /* it appends one, and stops */
+};
+
 /*
  * The fast path: runs common opcodes with short operands in a sequence that has begun (a kernel has
  * nine million of them). It stops in front of the first other opcode, which line_run_one() handles,
  * and where rows have no more room; there is room for one when it begins.
  */
 ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, struct line_fast *fast,
-				       const struct special *specials, const uint8_t *p,
-				       const uint8_t *end, bool live)
+				       const struct line_special *specials, const uint8_t *p,
+				       const uint8_t *end, enum line_run run)
 {
 	struct line_fast f = *fast;
 	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
-	const uint64_t const_pc = (255u - opcode_base) / h->line_range * inst;
+	const uint64_t const_pc = line_const_pc(h);
 	const uint8_t *done = p, *const stop = end - LINE_USUAL_MOST;
 	for (; p <= stop; done = p) {
 		uint8_t op = *p++;
@@ -447,10 +406,10 @@ ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, str
 				break;
 			continue;
 		}
-		if (!live)
+		if (run == LINE_RUN_DEAD)
 			continue;
 		line_fast_row(&f);
-		if (ux_unlikely(f.last + 1 >= f.end)) {
+		if (run == LINE_RUN_ROW || ux_unlikely(f.last + 1 >= f.end)) {
 			done = p;
 			break;
 		}
@@ -459,8 +418,24 @@ ux_inline const uint8_t *line_run_fast(const struct ux_dwarf_line_header *h, str
 	return done;
 }
 
+/* Runs windows, and between them the rows that they stop in front of. */
+static const uint8_t *line_run_in_windows(const struct ux_dwarf_line_header *h, struct line_fast *f,
+					  const struct line_special *specials, const uint8_t *p,
+					  const uint8_t *end)
+{
+	if (!ux_dwarf_line_has_windows(h))
+		return p;
+	while (end - p >= LINE_WINDOW_READ && f->end - f->last > LINE_WINDOW + 1) {
+		const uint8_t *from = ux_dwarf_line_run_windows(h, f, specials, p, end);
+		p = line_run_fast(h, f, specials, from, end, LINE_RUN_ROW);
+		if (p == from)
+			break;
+	}
+	return p;
+}
+
 static void line_run_common(struct line_machine *m, struct ux_cur *cur,
-			    const struct special *specials)
+			    const struct line_special *specials)
 {
 	struct ux_code_row_vec *rows = &m->lines->rows;
 	struct line_registers *r = &m->r;
@@ -468,11 +443,11 @@ static void line_run_common(struct line_machine *m, struct ux_cur *cur,
 		return;
 	if (!r->live) {
 		struct line_fast f = {.pc = r->pc, .place = r->file | (uint64_t)r->line << 32};
-		cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, false);
+		cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, LINE_RUN_DEAD);
 		line_fast_leave(&f, m);
 		return;
 	}
-	if (!ux_code_row_vec_reserve(rows, r->rows + 2)) {
+	if (!ux_code_row_vec_reserve(rows, r->rows + LINE_WINDOW + 2)) {
 		m->no_memory = true;
 		return;
 	}
@@ -482,13 +457,14 @@ static void line_run_common(struct line_machine *m, struct ux_cur *cur,
 		.last = rows->data + r->rows - 1,
 		.end = rows->data + rows->cap,
 	};
-	cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, true);
+	cur->pos = line_run_in_windows(m->h, &f, specials, cur->pos, cur->end);
+	cur->pos = line_run_fast(m->h, &f, specials, cur->pos, cur->end, LINE_RUN_LIVE);
 	line_fast_leave(&f, m);
 }
 
 static void line_machine_run(struct line_machine *m, struct ux_cur *c)
 {
-	struct special specials[256];
+	struct line_special specials[256];
 	line_special_table(m->h, specials);
 	line_sequence_reset(m, ux_cur_off(c));
 	while (ux_cur_more(c) && !m->no_memory) {

@@ -472,6 +472,115 @@ static void many_unsorted_rows_are_sorted(void **state)
 		assert_int_equal(r.lines.rows.data[i * 389 % 1000].line, i + 2);
 }
 
+/* The rows of a program that is made of random opcodes, as its maker knows them. */
+struct random_program {
+	struct make_dwarf *m;
+	uint32_t seed;
+	struct ux_code_row at;
+	struct ux_code_row rows[600];
+	size_t n;
+};
+
+static uint32_t random_below(struct random_program *p, uint32_t n)
+{
+	p->seed = p->seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)(p->seed >> 8) * n >> 24);
+}
+
+static void random_row(struct random_program *p)
+{
+	struct ux_code_row *last = p->n > 0 ? &p->rows[p->n - 1] : NULL;
+	if (last && last->pc == p->at.pc)
+		*last = p->at;
+	else if (!last || last->line != p->at.line || last->file != p->at.file)
+		p->rows[p->n++] = p->at;
+}
+
+/* Makes one opcode. Most operands have one or two bytes, and look like opcodes. */
+static void make_random_opcode(struct random_program *p)
+{
+	static const uint32_t limits[] = {8, 8, 8, 0x80, 0x100, 0x4000, 0x10000};
+	struct ux_out *out = &p->m->out[UX_DWARF_LINE];
+	uint32_t operand = random_below(p, limits[random_below(p, ux_countof(limits))]);
+	uint32_t kind = random_below(p, 20);
+	switch (kind) {
+	case 0:
+	case 1: {
+		int64_t by = (int64_t)operand - (random_below(p, 2) ? 4 : 0);
+		make_op(p->m, DW_LNS_advance_line);
+		ux_out_sleb(out, by);
+		p->at.line += (uint32_t)by;
+		return;
+	}
+	case 2:
+	case 3:
+		make_op(p->m, DW_LNS_set_file);
+		ux_out_uleb(out, operand);
+		p->at.file = operand;
+		return;
+	case 4:
+	case 5:
+	case 6:
+		make_op(p->m, DW_LNS_set_column);
+		ux_out_uleb(out, operand);
+		return;
+	case 7:
+		make_op(p->m, DW_LNS_advance_pc);
+		ux_out_uleb(out, operand % 8);
+		p->at.pc += operand % 8;
+		return;
+	case 8:
+		make_op(p->m, DW_LNS_const_add_pc);
+		p->at.pc += (255 - 13) / 14;
+		return;
+	case 9:
+		make_op(p->m, 0);
+		ux_out_uleb(out, operand < 0x80 ? 2 : operand < 0x4000 ? 3 : 4);
+		ux_out_u8(out, DW_LNE_set_discriminator);
+		ux_out_uleb(out, operand);
+		return;
+	case 10:
+	case 11:
+		make_op(p->m, random_below(p, 8) ? DW_LNS_negate_stmt : DW_LNS_set_prologue_end);
+		return;
+	case 12:
+	case 13:
+		make_op(p->m, DW_LNS_copy);
+		break;
+	default: {
+		uint8_t op = (uint8_t)(13 + random_below(p, 100));
+		make_op(p->m, op);
+		p->at.pc += (op - 13) / 14;
+		p->at.line += (uint32_t)((op - 13) % 14 - 5);
+	}
+	}
+	random_row(p);
+}
+
+static void opcodes_in_any_order_give_the_rows_of_their_maker(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 0; seed < 300; seed++) {
+		MODULE(m, r);
+		struct random_program p = {
+			.m = &m, .seed = seed, .at = {.pc = TEXT_LO, .file = 1, .line = 1}};
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_set_address(&m, TEXT_LO);
+		make_op(&m, DW_LNS_copy);
+		random_row(&p);
+		for (unsigned i = 0; i < 2 * seed; i++)
+			make_random_opcode(&p);
+		make_end_sequence(&m, 1);
+		make_lines_end(&m);
+		reading_of(&r, &m);
+		assert_int_equal(read_lines(&r), UX_OK);
+		assert_int_equal(r.lines.sequences.size, 1);
+		assert_int_equal(r.lines.sequences.data[0].hi, p.at.pc + 1);
+		assert_int_equal(r.lines.rows.size, p.n);
+		assert_memory_equal(r.lines.rows.data, p.rows, p.n * sizeof(p.rows[0]));
+	}
+}
+
 static void end_before_the_first_row_leaves_nothing(void **state)
 {
 	(void)state;
@@ -709,6 +818,7 @@ int main(void)
 		UX_TEST(of_overlapping_sequences_the_first_has_the_addresses),
 		UX_TEST(rows_that_go_backwards_are_sorted),
 		UX_TEST(many_unsorted_rows_are_sorted),
+		UX_TEST(opcodes_in_any_order_give_the_rows_of_their_maker),
 		UX_TEST(end_before_the_first_row_leaves_nothing),
 		UX_TEST(damaged_program_keeps_the_sequences_before),
 		UX_TEST(units_that_share_a_table_get_it_as_it_is),
