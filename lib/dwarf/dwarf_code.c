@@ -431,20 +431,24 @@ ux_inline enum ux_code die_walk_by_step(struct die_walk *w, const uint8_t *die, 
 
 enum {
 	WARM_BYTES = 1 << 19, /* half of what is a common size of a second-level cache */
+	WARM_PAGE = 1 << 12,
 	CACHE_LINE = 64,
 };
 
 /*
- * Reads one byte of each cache line of the next part in front of the walk, and returns where it
- * ends. The hardware prefetcher follows such a pass at the speed of memory, while each jump of the
- * walk to a sibling would wait for it.
+ * Prefetches the next part in front of the walk, and returns where it ends: each jump of the walk
+ * to a sibling would wait for memory. One byte of each page is read, since a page that is not
+ * mapped yet is not prefetched.
  */
 static const uint8_t *die_walk_warm(const struct ux_cur *c)
 {
 	const volatile uint8_t *p = c->pos;
 	size_t n = ux_min(ux_cur_left(c), (size_t)WARM_BYTES);
-	for (size_t i = 0; i < n; i += CACHE_LINE)
-		(void)p[i];
+	for (size_t i = 0; i < n; i += CACHE_LINE) {
+		if (i % WARM_PAGE == 0)
+			(void)p[i];
+		__builtin_prefetch((const uint8_t *)c->pos + i, 0, 2);
+	}
 	return c->pos + n;
 }
 
