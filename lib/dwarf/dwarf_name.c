@@ -330,11 +330,13 @@ enum ux_code ux_dwarf_names_of_origin(struct ux_dwarf_names *names, uint64_t fro
 	if (slot->generation != names->generation) {
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
-		struct ux_dwarf_pending_name pending = {.from = from, .to = to, .nested = nested};
-		if (!names_next_number(names, &pending.name) ||
-		    !ux_dwarf_pending_name_vec_append(&names->pending, pending))
+		uint32_t name = 0;
+		if (!names_next_number(names, &name))
 			return ux_error_nomem(err);
-		slot->name = pending.name;
+		struct ux_dwarf_pending_name pending = {from, to, name, nested};
+		if (!ux_dwarf_pending_name_vec_append(&names->pending, pending))
+			return ux_error_nomem(err);
+		slot->name = name;
 	}
 	*ret = slot->name;
 	return UX_OK;

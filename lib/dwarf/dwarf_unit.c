@@ -280,15 +280,19 @@ const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *uni
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off)
 {
 	const struct ux_dwarf_unit *unit = ctx->unit;
-	struct ux_cur c = ux_dwarf_cur(ctx->sections, UX_DWARF_INFO);
-	c.end = c.start + unit->end;
-	c.pos = c.start + unit->die_off;
-	c.prev = c.pos;
-	if (off < unit->die_off || off > unit->end)
-		ux_cur_bad(&c, "reference leaves its unit");
-	else
-		c.pos = c.start + off;
-	return c;
+	const uint8_t *start = ctx->sections->data[UX_DWARF_INFO].data;
+	bool inside = off >= unit->die_off && off <= unit->end;
+	/* At once: a copy of a cursor whose parts were just stored waits for each of them. */
+	return (struct ux_cur){
+		.pos = start + (inside ? off : unit->end),
+		.end = start + unit->end,
+		.start = start,
+		.prev = start + unit->die_off,
+		.section = ux_dwarf_section_name(UX_DWARF_INFO),
+		.what = inside ? NULL : "reference leaves its unit",
+		.swap = ctx->sections->swap,
+		.failed = !inside,
+	};
 }
 
 static const char *text_or(const char *own, const char *other)

@@ -306,35 +306,39 @@ static bool calls_cut(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 	return calls_clip(&c->ranges, first, parent);
 }
 
-/* Adds one inlined call to the piece [lo, hi). *ret_kept is false when no part of it is there. */
+/* Adds one inlined call, for which there is room, to the piece [lo, hi). *ret_kept is false when no
+ * part of it is there. */
 static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
 {
 	c->open.size = ux_min(c->open.size, (size_t)node->depth);
 	struct ux_open_call *parent = &c->open.data[c->open.size - 1];
-	struct ux_code_inline made = {
-		.name = node->name,
-		.call_line = node->call_line,
-		.depth = (uint32_t)c->open.size,
-		.range_first = (uint32_t)c->ranges.size,
-	};
 	/* ranges[0] is that of the function itself */
 	const struct ux_code_inline function = {.range_first = 0, .range_count = 1};
 	const struct ux_code_inline *outer =
 		c->open.size > 1 ? &c->inlines.data[parent->index] : &function;
+	uint32_t first = (uint32_t)c->ranges.size;
 	*ret_kept = false;
 	if (!calls_cut(c, node, end, lo, hi, outer))
 		return false;
-	made.range_count = (uint32_t)c->ranges.size - made.range_first;
-	if (made.range_count == 0)
+	if (c->ranges.size == first)
 		return true;
-	c->overlap |= c->ranges.data[made.range_first].lo < parent->children;
+	c->overlap |= c->ranges.data[first].lo < parent->children;
 	parent->children = ux_max(parent->children, c->ranges.data[c->ranges.size - 1].hi);
 	*ret_kept = true;
-	struct ux_open_call open = {(uint32_t)c->inlines.size, 0};
-	return ux_unit_file_find(c, node->call_file, &made.call_file) &&
-	       ux_open_call_vec_append(&c->open, open) &&
-	       ux_code_inline_vec_append(&c->inlines, made);
+	uint32_t file = 0;
+	if (!ux_unit_file_find(c, node->call_file, &file))
+		return false;
+	c->inlines.data[c->inlines.size++] = (struct ux_code_inline){
+		.name = node->name,
+		.call_file = file,
+		.call_line = node->call_line,
+		.depth = (uint32_t)c->open.size,
+		.range_first = first,
+		.range_count = (uint32_t)c->ranges.size - first,
+	};
+	struct ux_open_call open = {(uint32_t)c->inlines.size - 1, 0};
+	return ux_open_call_vec_append(&c->open, open);
 }
 
 bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
@@ -347,7 +351,8 @@ bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *
 	const struct ux_code_inline *node = c->unit->inlines + f->inline_first;
 	const struct ux_code_inline *end = node + f->inline_count;
 	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}) ||
-	    !ux_open_call_vec_append(&c->open, (struct ux_open_call){0, 0}))
+	    !ux_open_call_vec_append(&c->open, (struct ux_open_call){0, 0}) ||
+	    !ux_code_inline_vec_reserve(&c->inlines, f->inline_count))
 		return false;
 	while (node < end) {
 		const struct ux_code_inline *now = node++;
