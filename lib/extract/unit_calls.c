@@ -2,6 +2,57 @@
 /* Cuts the inlined calls of one range of a function to that range and to their parents. */
 #include "unit_cutter.h"
 
+/* --- siblings that do not overlap ------------------------------------------------------------- */
+
+enum {
+	APART_BITS = 64,
+	APART_WORDS_FREE = 256, /* words of the map below: so many, and for each call */
+	APART_WORDS_EACH = 16,
+};
+
+/* Sets the bits of a range; false when some are set already. */
+ux_inline bool apart_take(uint64_t *map, struct ux_gsym_range r)
+{
+	uint64_t mask = UINT64_MAX << r.lo % APART_BITS;
+	uint32_t at = r.lo / APART_BITS, last = (r.hi - 1) / APART_BITS;
+	for (; at < last; at++, mask = UINT64_MAX) {
+		if ((map[at] & mask) != 0)
+			return false;
+		map[at] |= mask;
+	}
+	mask &= UINT64_MAX >> (APART_BITS - 1 - (r.hi - 1) % APART_BITS);
+	bool free = (map[at] & mask) == 0;
+	map[at] |= mask;
+	return free;
+}
+
+/*
+ * Returns true when no two siblings overlap, in a piece of `size` bytes; false when some do, or
+ * when it is not known. Siblings of a compiler are in no order, but hardly ever overlap. Calls are
+ * cut to their parents: when these do not overlap, none at the next depth do but siblings. So each
+ * depth has a map with a bit for each byte. Ranges that do not overlap need as many steps as the
+ * maps have words, and the maps are small.
+ */
+static bool calls_are_apart(struct ux_unit_cutter *c, uint64_t size)
+{
+	const struct ux_code_inline *nodes = c->inlines.data;
+	const uint64_t words = size / APART_BITS + 1;
+	uint64_t depth = 1, most = APART_WORDS_FREE + APART_WORDS_EACH * (uint64_t)c->inlines.size;
+	for (size_t i = 0; i < c->inlines.size; i++)
+		depth = ux_max(depth, (uint64_t)nodes[i].depth);
+	if (words > most / depth || !ux_word_vec_reserve(&c->maps, words * depth))
+		return false;
+	memset(c->maps.data, 0, words * depth * sizeof(*c->maps.data));
+	for (size_t i = 0; i < c->inlines.size; i++) {
+		const struct ux_gsym_range *r = c->ranges.data + nodes[i].range_first;
+		uint64_t *map = c->maps.data + (nodes[i].depth - 1) * words;
+		for (uint32_t k = 0; k < nodes[i].range_count; k++)
+			if (!apart_take(map, r[k]))
+				return false;
+	}
+	return true;
+}
+
 /* --- siblings that overlap -------------------------------------------------------------------- */
 
 /*
@@ -362,5 +413,6 @@ bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *
 		while (!kept && node < end && node->depth > now->depth)
 			node++;
 	}
-	return !c->overlap || overlap_resolve(&c->inlines, &c->ranges, &c->left.overlap);
+	return !c->overlap || calls_are_apart(c, hi - lo) ||
+	       overlap_resolve(&c->inlines, &c->ranges, &c->left.overlap);
 }

@@ -10,6 +10,7 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_number_vec_deinit(&c->file_numbers);
 	ux_code_file_vec_deinit(&c->files);
 	ux_open_call_vec_deinit(&c->open);
+	ux_word_vec_deinit(&c->maps);
 	ux_gsym_drafter_deinit(&c->drafter);
 	ux_piece_vec_deinit(&c->functions);
 	ux_piece_vec_deinit(&c->gaps);

@@ -44,6 +44,7 @@ bool ux_claims_has(const struct ux_claims *claims, uint32_t claimants, uint64_t 
 UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
 UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
 UX_VEC(ux_number_vec, uint32_t);
+UX_VEC(ux_word_vec, uint64_t);
 
 /* An inlined call that contains the current one. */
 struct ux_open_call {
@@ -83,6 +84,7 @@ struct ux_unit_cutter {
 	struct ux_code_file_vec files;
 	struct ux_open_call_vec open; /* from outer to inner; [0] is the function itself */
 	bool overlap;                 /* siblings in the current function may overlap */
+	struct ux_word_vec maps;      /* which bytes the calls of each depth have */
 	struct ux_gsym_drafter drafter;
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;

@@ -303,12 +303,12 @@ enum {
 	SHARED = 0x60 /* bytes of code that they share */
 };
 
-/* Siblings in no order, of which many overlap; the oracle is one number for each byte. */
+/* Siblings in no order, of which none to many overlap; the oracle is one number for each byte. */
 static void siblings_in_any_order_share_as_the_last_one_says(void **state)
 {
 	(void)state;
 	uint32_t dice = 1;
-	for (int round = 0; round < 40; round++) {
+	for (unsigned round = 0; round < 120; round++) {
 		struct made m;
 		unsigned owner[SHARED] = {0};
 		made_init(&m);
@@ -316,9 +316,10 @@ static void siblings_in_any_order_share_as_the_last_one_says(void **state)
 		begin_unit(&m, 0xffffff);
 		uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
 		MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(SHARED));
-		for (unsigned i = 1; i <= SIBLINGS; i++) {
+		for (unsigned i = 1; i <= 1 + round % SIBLINGS; i++) {
 			dice = dice * 1103515245 + 12345;
-			unsigned lo = (dice >> 8) % SHARED, size = 1 + (dice >> 20) % 12;
+			unsigned lo = (dice >> 8) % SHARED,
+				 size = 1 + (dice >> 20) % (round / SIBLINGS % 2 ? 80 : 12);
 			size = ux_min(size, SHARED - lo);
 			MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1100 + lo), N(size), N(0), N(i));
 			make_null(&m.dwarf);
