@@ -77,6 +77,10 @@ ux_inline uint64_t ux_dwarf_read(struct ux_cur *c, uint64_t form, struct ux_dwar
 	case DW_FORM_strx1:
 	case DW_FORM_addrx1:
 		return ux_cur_u8(c);
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+		return ux_cur_uint(c, layout.offset_size);
 	case DW_FORM_flag_present:
 		return 1;
 	case DW_FORM_udata:

@@ -65,39 +65,39 @@ static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64
 	return lo;
 }
 
-/* Numbers a file. It is usually that of the previous row. */
-ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last, uint32_t *number)
+/* Numbers the file of a row. */
+ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *number)
 {
-	if (ux_likely(file == *last))
-		return true;
+	static_assert(UX_FILE_NAMELESS == 1, "it replaces 0");
 	if (!ux_unit_file_find(c, file, number))
 		return false;
-	*number = *number ? *number : UX_FILE_NAMELESS;
-	*last = file;
+	*number = ux_max(*number, (uint32_t)UX_FILE_NAMELESS);
 	return true;
 }
 
 /*
- * Appends the rows of a sequence behind its first one, which c->rows ends with; its file `last` is
- * `number` there. The pcs ascend, so that no row replaces another, and room for all is reserved.
+ * Appends the rows of a sequence behind its first one, which c->rows ends with. The pcs ascend, so
+ * that no row replaces another, and room for all is reserved. Where the file changes is random, so
+ * that it is looked up for each row, without a question whether it is another one.
  */
 static bool rows_append_rest(struct ux_unit_cutter *c, const struct ux_code_row *row,
-			     const struct ux_code_row *end, uint64_t lo, uint32_t last,
-			     uint32_t number)
+			     const struct ux_code_row *end, uint64_t lo)
 {
 	size_t n = c->rows.size;
-	struct ux_gsym_row *at = c->rows.data + n - 1;
+	struct ux_gsym_row *to = c->rows.data + n, last = to[-1];
 	for (; row < end; row++) {
+		uint32_t number = 0;
 		if (ux_unlikely(n >= c->left.kept.left)) {
 			c->left.kept.exceeded = c->cut_short = true;
 			break;
 		}
-		if (!rows_file(c, row->file, &last, &number))
+		if (ux_unlikely(!rows_file(c, row->file, &number)))
 			return false;
-		if (at->line == row->line && at->file == number)
-			continue;
-		*++at = (struct ux_gsym_row){(uint32_t)(row->pc - lo), row->line, number};
-		n++;
+		bool fresh = (last.line != row->line) | (last.file != number);
+		last = (struct ux_gsym_row){(uint32_t)(row->pc - lo), row->line, number};
+		*to = last;
+		to += fresh;
+		n += fresh;
 	}
 	c->rows.size = n;
 	return true;
@@ -109,7 +109,7 @@ bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s
 	const struct ux_code_row *rows = c->unit->lines.rows + s->first;
 	uint32_t first = rows_find(rows, s->count, from),
 		 end = rows_find(rows, s->count, hi - 1) + 1;
-	uint32_t last = ~rows[first].file, number = 0;
+	uint32_t number = 0;
 	if (first >= end)
 		return true;
 	if (!ux_budget_charge(&c->left.steps, end - first)) {
@@ -122,10 +122,10 @@ bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s
 		c->left.kept.exceeded = c->cut_short = true;
 		return true;
 	}
-	return rows_file(c, rows[first].file, &last, &number) &&
+	return rows_file(c, rows[first].file, &number) &&
 	       rows_append(c, (uint32_t)(ux_max(rows[first].pc, from) - lo), rows[first].line,
 			   number) &&
-	       rows_append_rest(c, rows + first + 1, rows + end, lo, last, number);
+	       rows_append_rest(c, rows + first + 1, rows + end, lo);
 }
 
 /* Adds a row that has neither file nor line, from pc on. */
