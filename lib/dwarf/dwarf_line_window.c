@@ -29,27 +29,16 @@ struct line_window {
 struct line_bytes {
 	uint64_t high; /* 0x80 and above */
 	uint64_t zero; /* an extended opcode */
-	uint64_t two;  /* the size of a discriminator's opcode */
+	uint64_t two;  /* DW_LNS_advance_pc, or the size of a discriminator's opcode */
 	uint64_t lines, files, consts;
 	uint64_t operand; /* opcodes that one LEB128 follows */
 	uint64_t rows;    /* special opcodes and DW_LNS_copy */
 	uint64_t usual;   /* opcodes that need no other code */
 };
 
-static_assert(DW_LNS_advance_line == 3 && DW_LNS_set_file == 4 && DW_LNS_set_column == 5 &&
-		      DW_LNS_negate_stmt == 6,
-	      "these are found by one comparison");
-
-WINDOW_CODE ux_inline __m256i line_bytes_from(__m256i bytes, uint8_t first, uint8_t last)
-{
-	__m256i at = _mm256_sub_epi8(bytes, _mm256_set1_epi8((char)first));
-	return _mm256_cmpeq_epi8(_mm256_min_epu8(at, _mm256_set1_epi8((char)(last - first))), at);
-}
-
-WINDOW_CODE ux_inline __m256i line_bytes_are(__m256i bytes, uint8_t value)
-{
-	return _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8((char)value));
-}
+static_assert(DW_LNS_advance_pc == 2, "it is the size of a discriminator's opcode, too");
+static_assert(DW_LNS_set_file == 4 && DW_LNE_set_discriminator == 4,
+	      "both are looked for together");
 
 WINDOW_CODE ux_inline uint64_t line_bytes_mask(__m256i low, __m256i high)
 {
@@ -57,28 +46,38 @@ WINDOW_CODE ux_inline uint64_t line_bytes_mask(__m256i low, __m256i high)
 							     << 32;
 }
 
+WINDOW_CODE ux_inline uint64_t line_bytes_are(__m256i low, __m256i high, uint8_t value)
+{
+	const __m256i v = _mm256_set1_epi8((char)value);
+	return line_bytes_mask(_mm256_cmpeq_epi8(low, v), _mm256_cmpeq_epi8(high, v));
+}
+
+/* Returns all bits for each byte that makes a row. */
+WINDOW_CODE ux_inline __m256i line_bytes_rows(__m256i bytes, uint8_t opcode_base)
+{
+	const __m256i special = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)opcode_base));
+	return _mm256_or_si256(_mm256_cmpeq_epi8(bytes, special),
+			       _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(DW_LNS_copy)));
+}
+
 WINDOW_CODE ux_inline struct line_bytes line_bytes_read(const uint8_t *p, uint8_t opcode_base)
 {
 	const __m256i l = _mm256_loadu_si256((const __m256i *)(const void *)p);
 	const __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(p + sizeof(l)));
-	struct line_bytes b;
-	b.high = line_bytes_mask(l, h);
-	b.zero = line_bytes_mask(line_bytes_are(l, 0), line_bytes_are(h, 0));
-	b.two = line_bytes_mask(line_bytes_are(l, 2), line_bytes_are(h, 2));
-	b.lines = line_bytes_mask(line_bytes_are(l, DW_LNS_advance_line),
-				  line_bytes_are(h, DW_LNS_advance_line));
-	b.files = line_bytes_mask(line_bytes_are(l, DW_LNS_set_file),
-				  line_bytes_are(h, DW_LNS_set_file));
-	b.consts = line_bytes_mask(line_bytes_are(l, DW_LNS_const_add_pc),
-				   line_bytes_are(h, DW_LNS_const_add_pc));
-	b.operand = line_bytes_mask(line_bytes_from(l, DW_LNS_advance_pc, DW_LNS_set_column),
-				    line_bytes_from(h, DW_LNS_advance_pc, DW_LNS_set_column));
-	b.rows = line_bytes_mask(line_bytes_are(l, DW_LNS_copy), line_bytes_are(h, DW_LNS_copy)) |
-		 line_bytes_mask(line_bytes_from(l, opcode_base, UINT8_MAX),
-				 line_bytes_from(h, opcode_base, UINT8_MAX));
-	b.usual = b.rows | b.consts |
-		  line_bytes_mask(line_bytes_from(l, DW_LNS_advance_line, DW_LNS_negate_stmt),
-				  line_bytes_from(h, DW_LNS_advance_line, DW_LNS_negate_stmt));
+	const uint64_t columns = line_bytes_are(l, h, DW_LNS_set_column);
+	struct line_bytes b = {
+		.high = line_bytes_mask(l, h),
+		.zero = line_bytes_are(l, h, 0),
+		.two = line_bytes_are(l, h, DW_LNS_advance_pc),
+		.lines = line_bytes_are(l, h, DW_LNS_advance_line),
+		.files = line_bytes_are(l, h, DW_LNS_set_file),
+		.consts = line_bytes_are(l, h, DW_LNS_const_add_pc),
+		.rows = line_bytes_mask(line_bytes_rows(l, opcode_base),
+					line_bytes_rows(h, opcode_base)),
+	};
+	b.operand = b.two | b.lines | b.files | columns;
+	b.usual = b.rows | b.lines | b.files | columns | b.consts |
+		  line_bytes_are(l, h, DW_LNS_negate_stmt);
 	return b;
 }
 
@@ -102,17 +101,18 @@ WINDOW_CODE ux_inline uint64_t line_window_operands(uint64_t opens, uint64_t goe
 WINDOW_CODE ux_inline struct line_window line_window_read(const uint8_t *p, uint8_t opcode_base)
 {
 	struct line_bytes b = line_bytes_read(p, opcode_base);
-	/* A discriminator (0, 2, 4, one byte) is an opcode with an operand of three bytes. */
+	/*
+	 * A discriminator (0, 2, 4, one byte) is an opcode with an operand of three bytes. Where
+	 * the 0 is itself an operand, the 2 becomes an opcode, which is not usual.
+	 */
 	uint64_t discriminators = b.zero & b.two >> 1 & b.files >> 2 & ~b.high >> 3;
-	discriminators &= UINT64_MAX >> 3;
 	uint64_t inside = discriminators << 1 | discriminators << 2;
 	uint64_t operands =
 		line_window_operands((b.operand & ~inside) | discriminators, b.high | inside);
 	uint64_t opcodes = ~operands;
 	uint64_t long_operands =
 		opcodes & (b.lines | b.files) & operands >> 1 & operands >> 2 & operands >> 3;
-	uint64_t stops = (opcodes & ~(b.usual | discriminators)) | long_operands |
-			 (discriminators & operands);
+	uint64_t stops = (opcodes & ~(b.usual | discriminators)) | long_operands;
 	opcodes &= ~stops & (stops - 1); /* those in front of the first stop */
 	return (struct line_window){
 		.rows = opcodes & b.rows,
@@ -188,7 +188,7 @@ WINDOW_CODE ux_inline const uint8_t *line_run_window(struct line_fast *f,
 		last_pc = idle ? last_pc : f->pc;
 		last_place = f->place;
 	}
-	return p + 64 - __builtin_clzll(w->rows);
+	return p + LINE_WINDOW - __builtin_clzll(w->rows);
 }
 
 /* Runs windows as long as they have rows, and rows have room. */
@@ -208,6 +208,7 @@ WINDOW_CODE const uint8_t *ux_dwarf_line_run_windows(const struct ux_dwarf_line_
 	*fast = f;
 	return p;
 }
+
 bool ux_dwarf_line_has_windows(const struct ux_dwarf_line_header *header)
 {
 	return header->opcode_base >= LINE_WINDOW_BASE_LEAST && __builtin_cpu_supports("avx2") &&

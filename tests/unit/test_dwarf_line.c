@@ -535,9 +535,12 @@ static void make_random_opcode(struct random_program *p)
 		return;
 	case 9:
 		make_op(p->m, 0);
-		ux_out_uleb(out, operand < 0x80 ? 2 : operand < 0x4000 ? 3 : 4);
+		ux_out_uleb(out, operand < 0x100 ? 2 : operand < 0x4000 ? 3 : 4);
 		ux_out_u8(out, DW_LNE_set_discriminator);
-		ux_out_uleb(out, operand);
+		if (operand < 0x100)
+			ux_out_u8(out, (uint8_t)operand); /* its size goes by the length */
+		else
+			ux_out_uleb(out, operand);
 		return;
 	case 10:
 	case 11:
