@@ -17,10 +17,20 @@ void ux_xml_stop(struct ux_xml *x, enum ux_code code)
 	}
 }
 
+/* How many bytes of the document are in front of what is parsed. */
+static uint64_t xml_position(const struct ux_xml *x)
+{
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9 /* the other one is deprecated since */
+	const int64_t off = XML_GetCurrentByteIndex64(x->parser);
+#else
+	const XML_Index off = XML_GetCurrentByteIndex(x->parser);
+#endif
+	return off > 0 ? (uint64_t)off : 0;
+}
+
 static enum ux_code xml_corrupt(struct ux_xml *x, const char *what)
 {
-	XML_Index off = XML_GetCurrentByteIndex(x->parser);
-	return ux_error_at(x->err, UX_ECORRUPT, "XML", off > 0 ? (uint64_t)off : 0, "%s", what);
+	return ux_error_at(x->err, UX_ECORRUPT, "XML", xml_position(x), "%s", what);
 }
 
 void ux_xml_bad(struct ux_xml *x, const char *what)
@@ -108,11 +118,10 @@ static void xml_parse_piece(struct ux_xml *x, ux_xml_read_fn *read, void *from, 
 		return;
 	enum XML_Status status = XML_ParseBuffer(x->parser, (int)n, n == 0);
 	x->given += n;
-	XML_Index off = XML_GetCurrentByteIndex(x->parser);
-	if (status == XML_STATUS_OK && x->code == UX_OK &&
-	    x->given - (off > 0 ? (uint64_t)off : 0) > TAG_MOST)
-		x->code = ux_error_at(x->err, UX_ELIMIT, "XML", off > 0 ? (uint64_t)off : 0,
-				      "a tag is over %d bytes", TAG_MOST);
+	const uint64_t off = xml_position(x);
+	if (status == XML_STATUS_OK && x->code == UX_OK && x->given - off > TAG_MOST)
+		x->code = ux_error_at(x->err, UX_ELIMIT, "XML", off, "a tag is over %d bytes",
+				      TAG_MOST);
 	*ret_more = n > 0 && status == XML_STATUS_OK && x->code == UX_OK;
 	if (status == XML_STATUS_OK || x->code != UX_OK)
 		return;
