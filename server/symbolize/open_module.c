@@ -15,17 +15,15 @@ enum {
 	PARTS_MOST = 1000,
 	/*
 	 * So many addresses at least have to be added to a frame cache before it is filled, and one
-	 * for so many bytes of the best candidate's file. Filling takes the time of some 100,000
-	 * addresses of a file of 20 MB; a module of which a fleet requests thousands of different
-	 * ones will be asked for more. Each time that there was no room, it takes more by this
-	 * factor.
+	 * for so many bytes of the best candidate's file. Filling takes as long as some 100,000
+	 * addresses of a file of 20 MB, but in the background; after thousands of different
+	 * addresses of a module more are likely to follow. Each time that there was no room, the
+	 * number is multiplied.
 	 */
 	FILL_LEAST = 2048,
 	FILL_BYTES_EACH = 4096,
 	FILL_AGAIN = 8,
-	/* Halves of the file's size that a filled cache needs: 4 to 7 of files with inlined calls.
-	 */
-	FILL_HALVES = 5,
+	FILL_HALVES = 5,     /* a filled cache needs so many halves of the file's size or more */
 	FILLED_QUARTERS = 3, /* of the memory of all, the limit of a cache that is filled */
 };
 
@@ -160,8 +158,10 @@ void ux_open_module_unref(struct ux_open_module *m)
 	free(m);
 }
 
-/* The frame cache of a mode is empty again: it is filled after as many addresses as the first time,
- * or more of them if there was no room. */
+/*
+ * The frame cache of a mode is empty again: it is filled after as many addresses as the first time,
+ * or after more if there was no room.
+ */
 static void module_fill_reset(struct module_fill *f, bool no_room)
 {
 	const size_t least = atomic_load_explicit(&f->least, memory_order_relaxed);
