@@ -346,18 +346,8 @@ bool ux_gsym_place_call(const struct ux_gsym *g, const struct ux_gsym_place *pla
 			struct ux_gsym_call *ret)
 {
 	const struct gsym_cut *cut = place->cut;
-	uint32_t at = node - cut->first;
-	uint64_t name = cut->name;
-	struct ux_cur c = cut_tree(cut, g->swap);
-	*ret = (struct ux_gsym_call){.inlined = at > GSYM_INNERMOST_ROOT};
-	if (ret->inlined) {
-		const struct gsym_index_node *n = &gsym_cut_nodes(cut)[at];
-		ux_cur_skip(&c, n->pos);
-		name = gsym_name_read(&c, g->offset_size);
-		ret->file = (uint32_t)ux_cur_uleb(&c);
-		ret->line = (uint32_t)ux_cur_uleb(&c);
-		ret->caller = cut->first + n->parent;
-	}
-	ret->function = ux_gsym_string(g, name);
-	return ret->function != NULL;
+	bool good = gsym_call_read(g, cut_tree(cut, g->swap), gsym_cut_nodes(cut),
+				   node - cut->first, cut->name, ret);
+	ret->caller += ret->inlined ? cut->first : 0;
+	return good;
 }

@@ -122,8 +122,7 @@ enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_
 				       .name = r.name,
 				       .tree = r.inlines.pos,
 				       .tree_size = ux_cur_left(&r.inlines)};
-	/* What gsym_spans_find() says of a tree that it does not read is not what the arena says.
-	 */
+	/* A limit of gsym_spans_find() is not one of the arena. */
 	enum ux_code code = gsym_spans_find(g, r.inlines, arena, &spans);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_ECORRUPT;
@@ -145,18 +144,7 @@ enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_
 bool ux_gsym_pieces_call(const struct ux_gsym *g, const struct ux_gsym_pieces *pieces,
 			 uint32_t node, struct ux_gsym_call *ret)
 {
-	*ret = (struct ux_gsym_call){.inlined = node >= UX_GSYM_PIECES_CALLS};
-	uint64_t name = pieces->name;
-	if (ret->inlined) {
-		const struct gsym_index_node *n = &pieces->nodes[node];
-		struct ux_cur c =
-			ux_cur_make(ux_bytes(pieces->tree, pieces->tree_size), NULL, g->swap);
-		ux_cur_skip(&c, n->pos);
-		name = gsym_name_read(&c, g->offset_size);
-		ret->file = (uint32_t)ux_cur_uleb(&c);
-		ret->line = (uint32_t)ux_cur_uleb(&c);
-		ret->caller = n->parent;
-	}
-	ret->function = ux_gsym_string(g, name);
-	return ret->function != NULL;
+	const struct ux_cur tree =
+		ux_cur_make(ux_bytes(pieces->tree, pieces->tree_size), NULL, g->swap);
+	return gsym_call_read(g, tree, pieces->nodes, node, pieces->name, ret);
 }

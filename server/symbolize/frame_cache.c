@@ -79,6 +79,7 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 	pthread_rwlock_init(&m->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
 	ux_frame_cache_limit(m, UX_FRAME_CACHE_MOST);
+	ux_arena_init(&m->arena, UX_FRAME_CACHE_MOST); /* frame_cache_memory() sets its budget */
 	frame_cache_charge(m, sizeof(*m));
 	return m;
 }
@@ -86,12 +87,6 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most)
 {
 	m->most = most;
-	ux_arena_init(&m->arena, most);
-}
-
-void ux_frame_cache_raise_limit(struct ux_frame_cache *m, size_t most)
-{
-	m->most = ux_max(most, m->bytes);
 }
 
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m)

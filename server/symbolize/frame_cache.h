@@ -111,11 +111,8 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
 
-/* Sets the size limit, before the cache is used. */
+/* Sets the size limit, while no other thread knows the cache. */
 void ux_frame_cache_limit(struct ux_frame_cache *m, size_t most);
-
-/* Sets another limit, while no other thread knows the cache; not below what it uses. */
-void ux_frame_cache_raise_limit(struct ux_frame_cache *m, size_t most);
 
 /* The memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);

@@ -69,18 +69,6 @@ static bool frame_fill_use_slots(struct frame_fill *f, size_t cap)
 	return f->slots != NULL;
 }
 
-/* The slot of an equal frame, or the free slot for it. */
-ux_inline struct frame_slot *frame_fill_slot(const struct frame_fill *f,
-					     const struct ux_cached_frame *of, uint32_t tag)
-{
-	size_t i = tag & (f->slots_cap - 1);
-	for (; f->slots[i].number != 0; i = (i + 1) & (f->slots_cap - 1))
-		if (f->slots[i].tag == tag &&
-		    memcmp(of, ux_cached_frame(f->m, f->slots[i].number), sizeof(*of)) == 0)
-			break;
-	return &f->slots[i];
-}
-
 /* Makes room for `more` frames besides those of the functions with this name so far. */
 static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 {
@@ -95,7 +83,8 @@ static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 	for (uint32_t i = f->first; i <= last; i++) {
 		const struct ux_cached_frame *frame = ux_cached_frame(f->m, i);
 		const uint32_t tag = cached_frame_tag(frame);
-		*frame_fill_slot(f, frame, tag) = (struct frame_slot){i, tag};
+		*frame_cache_frame_slot(f->m, f->slots, f->slots_cap, frame, tag) =
+			(struct frame_slot){i, tag};
 	}
 	return true;
 }
@@ -103,19 +92,7 @@ static bool frame_fill_reserve(struct frame_fill *f, size_t more)
 /* The number of a frame, which is added if it is new; 0: there is no room. */
 static uint32_t frame_fill_frame(struct frame_fill *f, const struct ux_cached_frame *frame)
 {
-	const uint32_t tag = cached_frame_tag(frame);
-	struct frame_slot *slot = frame_fill_slot(f, frame, tag);
-	if (slot->number == 0) {
-		struct ux_cached_frame *item = frame_cache_append(f->m, &f->m->lists.frames,
-								  sizeof(*frame), &slot->number);
-		if (!item) {
-			slot->number = 0;
-			return 0;
-		}
-		slot->tag = tag;
-		*item = *frame;
-	}
-	return slot->number;
+	return frame_cache_frame_among(f->m, f->slots, f->slots_cap, frame);
 }
 
 /* --- one function ----------------------------------------------------------------------------- */

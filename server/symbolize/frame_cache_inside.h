@@ -174,6 +174,40 @@ ux_inline void frame_cache_expect_equal(const struct ux_frame_cache *m,
 	if (slot->number != 0 && slot->tag == tag)
 		__builtin_prefetch(ux_cached_frame(m, slot->number));
 }
+/* The slot of an equal frame in a table of `cap` slots, a power of two, or the free slot for it. */
+ux_inline struct frame_slot *frame_cache_frame_slot(const struct ux_frame_cache *m,
+						    struct frame_slot *slots, size_t cap,
+						    const struct ux_cached_frame *f, uint32_t tag)
+{
+	size_t i = tag & (cap - 1);
+	for (; slots[i].number != 0; i = (i + 1) & (cap - 1)) {
+		if (slots[i].tag == tag &&
+		    memcmp(f, ux_cached_frame(m, slots[i].number), sizeof(*f)) == 0)
+			break;
+	}
+	return &slots[i];
+}
+
+/*
+ * The number of a frame, which is added to the cache and to a table with a free slot if that has no
+ * equal one. 0: there is no room.
+ */
+ux_inline uint32_t frame_cache_frame_among(struct ux_frame_cache *m, struct frame_slot *slots,
+					   size_t cap, const struct ux_cached_frame *f)
+{
+	const uint32_t tag = cached_frame_tag(f);
+	struct frame_slot *slot = frame_cache_frame_slot(m, slots, cap, f, tag);
+	if (slot->number == 0) {
+		struct ux_cached_frame *item =
+			frame_cache_append(m, &m->lists.frames, sizeof(*f), &slot->number);
+		if (!item)
+			return 0;
+		slot->tag = tag;
+		*item = *f;
+	}
+	return slot->number;
+}
+
 /* The number of a frame, which is added if there is no equal one. False: there is no room. */
 bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 			      uint32_t *ret);

@@ -8,19 +8,6 @@
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The slot of an equal frame, or the free slot for it. */
-static struct frame_slot *frame_cache_frame_slot(const struct ux_frame_cache *m,
-						 const struct ux_cached_frame *f, uint32_t tag)
-{
-	size_t i = tag & (m->frame_slots_cap - 1);
-	for (; m->frame_slots[i].number != 0; i = (i + 1) & (m->frame_slots_cap - 1)) {
-		if (m->frame_slots[i].tag == tag &&
-		    memcmp(f, ux_cached_frame(m, m->frame_slots[i].number), sizeof(*f)) == 0)
-			break;
-	}
-	return &m->frame_slots[i];
-}
-
 static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 {
 	struct frame_slot *old = m->frame_slots;
@@ -46,20 +33,10 @@ static bool frame_cache_grow_frames(struct ux_frame_cache *m)
 bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_cached_frame *f,
 			      uint32_t *ret)
 {
-	uint32_t tag = cached_frame_tag(f);
 	if (m->lists.frames.n >= m->frame_slots_cap / 2 && !frame_cache_grow_frames(m))
 		return false;
-	struct frame_slot *slot = frame_cache_frame_slot(m, f, tag);
-	if (slot->number == 0) {
-		struct ux_cached_frame *item =
-			frame_cache_append(m, &m->lists.frames, sizeof(*f), &slot->number);
-		if (!item)
-			return false;
-		slot->tag = tag;
-		*item = *f;
-	}
-	*ret = slot->number;
-	return true;
+	*ret = frame_cache_frame_among(m, m->frame_slots, m->frame_slots_cap, f);
+	return *ret != 0;
 }
 
 /* --- texts and files -------------------------------------------------------------------------- */

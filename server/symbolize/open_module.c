@@ -256,7 +256,7 @@ bool ux_open_module_fill(struct ux_open_module *m, enum ux_demangle_mode mode,
 		module_fill_reset(&m->fills[mode], /* no_room= */ true);
 		return false;
 	}
-	ux_frame_cache_raise_limit(cache, module_filled_limit(m->memory));
+	ux_frame_cache_limit(cache, module_filled_limit(m->memory));
 	pthread_mutex_lock(&m->frames_lock);
 	struct ux_frame_cache *old = m->frames[mode];
 	m->frames[mode] = cache;
