@@ -226,6 +226,39 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MOST));
 }
 
+/*
+ * Reads the small locations that come next and have room, with all bytes that are read for one
+ * within the table, and returns the position behind them. A location is written to where it stays
+ * before it is known whether it is to be named, so that nothing has to be foreseen.
+ */
+static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
+						const uint8_t *end)
+{
+	struct ux_otlp_locations *locations = &n->locations;
+	const uint8_t *const start = n->bytes.data;
+	const size_t room = ux_min(locations->cap, (size_t)UX_OTLP_LOCATIONS_MOST);
+	size_t size = locations->size;
+	for (uint32_t passed = 0;; passed++) {
+		struct otlp_scanned s;
+		if (end - p < 2 + SMALL_ROOM || size >= room ||
+		    p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) || p[1] > SMALL ||
+		    ux_unlikely(!otlp_scan_small_location(p + 2, p[1], &s))) {
+			locations->size = size;
+			n->n_locations += passed;
+			return p;
+		}
+		struct ux_otlp_location *l = &locations->data[size];
+		l->address = s.address;
+		l->mapping = (uint32_t)s.mapping;
+		l->field = (uint32_t)(p - start);
+		l->content = l->field + 2;
+		l->end = l->content + p[1];
+		l->lines = l->n_lines = 0;
+		size += !s.named && s.mapping != 0;
+		p += 2 + p[1];
+	}
+}
+
 /* Reads the locations that come next, as far as their tags are those that encoders write. */
 static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *ret,
 					struct ux_error *err)
@@ -235,16 +268,16 @@ static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *
 		return UX_OK;
 	if (!otlp_reserve_locations(n, &c))
 		return ux_error_nomem(err);
-	while (ux_cur_more(&c) && *c.pos == (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES)) {
+	for (;;) {
 		struct otlp_scanned s;
+		c.pos = otlp_scan_small_locations(n, c.pos, c.end);
+		if (!ux_cur_more(&c) || *c.pos != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES))
+			break;
 		const struct ux_cur before = c;
 		ux_cur_pass(&c, 1);
 		const uint64_t size = ux_cur_uleb(&c);
 		const uint8_t *content = c.pos;
-		if (ux_likely(size <= SMALL && ux_cur_left(&c) >= SMALL_ROOM &&
-			      otlp_scan_small_location(c.pos, (size_t)size, &s))) {
-			ux_cur_pass(&c, (size_t)size);
-		} else if (ux_unlikely(!otlp_scan_plain_location(&c, size, &s))) {
+		if (ux_unlikely(!otlp_scan_plain_location(&c, size, &s))) {
 			c = before;
 			ux_cur_pass(&c, 1);
 			struct ux_cur sub = ux_cur_sub(&c, ux_cur_uleb(&c));
@@ -395,40 +428,60 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 	return ux_out_status(&s->modules, err);
 }
 
+/*
+ * Numbers the modules of all locations, and counts the locations of each. Those of one mapping
+ * follow each other in most messages: these are counted without memory, where each addition would
+ * wait for the one before.
+ */
+static enum ux_code otlp_scan_count(struct otlp_scan *s, struct ux_error *err)
+{
+	struct ux_otlp_names *n = s->names;
+	const size_t n_mappings = otlp_table_size(&s->modules);
+	for (size_t i = 0, end = 0; i < n->locations.size; i = end) {
+		const uint32_t mapping = n->locations.data[i].mapping;
+		if (mapping >= n_mappings)
+			return ux_error_at(err, UX_ECORRUPT, SECTION, n->locations.data[i].content,
+					   "mapping %" PRIu32 " of %zu", mapping, n_mappings);
+		const uint32_t module = otlp_table_get(&s->modules, mapping);
+		for (end = i; end < n->locations.size && n->locations.data[end].mapping == mapping;
+		     end++)
+			n->locations.data[end].mapping = module;
+		if (module == 0)
+			n->n_unknown += (uint32_t)(end - i);
+		else
+			n->modules.data[module - 1].n += end - i;
+	}
+	return UX_OK;
+}
+
 /* Groups the addresses by module. */
 static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
-	const size_t n_mappings = otlp_table_size(&s->modules);
-	n->addresses = malloc((n->locations.size + 1) * sizeof(*n->addresses));
-	n->owners = malloc((n->locations.size + 1) * sizeof(*n->owners));
+	const struct ux_otlp_locations *locations = &n->locations;
+	UX_TRY(otlp_scan_count(s, err));
+	n->addresses = malloc((locations->size + 1) * sizeof(*n->addresses));
+	n->owners = malloc((locations->size + 1) * sizeof(*n->owners));
 	if (!n->addresses || !n->owners)
 		return ux_error_nomem(err);
-	for (size_t i = 0; i < n->locations.size; i++) {
-		struct ux_otlp_location *l = &n->locations.data[i];
-		if (l->mapping >= n_mappings)
-			return ux_error_at(err, UX_ECORRUPT, SECTION, l->content,
-					   "mapping %" PRIu32 " of %zu", l->mapping, n_mappings);
-		l->mapping = otlp_table_get(&s->modules, l->mapping);
-		if (l->mapping == 0)
-			n->n_unknown++;
-		else
-			n->modules.data[l->mapping - 1].n++;
-	}
 	size_t first = 0;
 	for (size_t m = 0; m < n->modules.size; m++) {
 		n->modules.data[m].first = first;
 		first += n->modules.data[m].n;
 		n->modules.data[m].n = 0;
 	}
-	for (size_t i = 0; i < n->locations.size; i++) {
-		const struct ux_otlp_location *l = &n->locations.data[i];
-		if (l->mapping == 0)
-			continue;
-		struct ux_otlp_module *m = &n->modules.data[l->mapping - 1];
-		size_t at = m->first + m->n++;
-		n->addresses[at] = l->address;
-		n->owners[at] = (uint32_t)i;
+	for (size_t i = 0; i < locations->size;) {
+		const uint32_t mapping = locations->data[i].mapping;
+		struct ux_otlp_module *m = mapping ? &n->modules.data[mapping - 1] : NULL;
+		size_t at = m ? m->first + m->n : 0;
+		for (; i < locations->size && locations->data[i].mapping == mapping; i++) {
+			if (!m)
+				continue;
+			n->addresses[at] = locations->data[i].address;
+			n->owners[at++] = (uint32_t)i;
+		}
+		if (m)
+			m->n = at - m->first;
 	}
 	return UX_OK;
 }

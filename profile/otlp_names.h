@@ -126,6 +126,9 @@ enum {
 				      fewer, which are copied at once */
 };
 
+/* Takes room for the lines of more addresses and for their functions, as many as profiles have. */
+void ux_otlp_names_expect(struct ux_otlp_names *n, size_t n_addresses);
+
 /*
  * Gives the location of an address (its index in n->addresses) lines, at most once for an address.
  * begin: room for so many lines, NULL after a failure, which is latched; then a line after the

@@ -14,7 +14,9 @@ enum {
 	/* bytes that are copied at once, where there is room, instead of a few */
 	FEW = 16,
 	WIDE = UX_OTLP_LINES_BEHIND,
+	NAMES = UX_OTLP_BORROWED_BEHIND, /* most functions' names have fewer together */
 };
+static_assert((int)NAMES >= (int)WIDE, "");
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -43,6 +45,16 @@ uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions)
 	return p;
 }
 
+void ux_otlp_names_expect(struct ux_otlp_names *n, size_t n_addresses)
+{
+	enum {
+		LINES = 24,    /* bytes of the lines of an address */
+		FUNCTIONS = 8, /* and of its functions that no address before has */
+	};
+	ux_out_expect(&n->line_bytes, LINES * n_addresses);
+	ux_out_expect(&n->functions, FUNCTIONS * n_addresses);
+}
+
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&n->line_bytes, err));
@@ -52,7 +64,7 @@ enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The message that is being written. All of it has room, and WIDE bytes behind it. */
+/* The message that is being written. All of it has room, and NAMES bytes behind it. */
 struct otlp_copy {
 	const struct ux_otlp_names *names;
 	size_t next; /* location */
@@ -100,9 +112,9 @@ static void otlp_copy_borrowed(struct otlp_copy *c)
 {
 	enum {
 		AHEAD = 8,
-		LINE = 64, /* bytes that are prefetched at once */
+		LINE = 64,           /* bytes that are prefetched at once */
+		TO_AHEAD = 8 * LINE, /* the same of what is written */
 	};
-	static_assert((int)WIDE <= (int)UX_OTLP_BORROWED_BEHIND, "");
 	const struct ux_otlp_borrowed_list *l = &c->names->strings.borrowed;
 	for (size_t i = 0; i < l->size; i++) {
 		const uint8_t *from = l->data[i].data;
@@ -110,9 +122,11 @@ static void otlp_copy_borrowed(struct otlp_copy *c)
 		if (i + AHEAD < l->size)
 			for (size_t k = 0; k < 4; k++)
 				__builtin_prefetch(l->data[i + AHEAD].data + k * LINE);
-		memcpy(c->to, from, WIDE);
-		if (size > WIDE)
-			memcpy(c->to + WIDE, from + WIDE, size - WIDE);
+		for (size_t k = 0; k < 2; k++)
+			__builtin_prefetch(c->to + TO_AHEAD + k * LINE, /* write= */ 1);
+		memcpy(c->to, from, NAMES);
+		if (ux_unlikely(size > NAMES))
+			memcpy(c->to + NAMES, from + NAMES, size - NAMES);
 		c->to += size;
 	}
 }
@@ -169,7 +183,7 @@ enum ux_code ux_otlp_names_write(const struct ux_otlp_names *n, struct ux_out *o
 		return ux_out_status(out, err);
 	}
 	size_t left = 0, most = n->bytes.size + n->line_bytes.size + n->functions.size +
-				n->strings.fields.size + n->strings.borrowed_bytes + WIDE;
+				n->strings.fields.size + n->strings.borrowed_bytes + NAMES;
 	struct ux_cur c = ux_cur_make(n->bytes, SECTION, false);
 	for (struct ux_protobuf_field f; ux_protobuf_next(&c, &f);)
 		left += f.number == OTLP_DICTIONARY;

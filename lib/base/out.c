@@ -88,6 +88,29 @@ bool ux_out_adopt(struct ux_out *out, uint8_t *data, size_t cap)
 	return true;
 }
 
+/* Sets a capacity that was taken from the quota. */
+static bool out_set_cap(struct ux_out *out, size_t cap)
+{
+	uint8_t *data = realloc(out->data, cap);
+	if (!data) {
+		if (out->quota)
+			out->quota->bytes -= cap - out->cap;
+		return false;
+	}
+	out->data = data;
+	out->cap = cap;
+	return true;
+}
+
+void ux_out_expect(struct ux_out *out, size_t n)
+{
+	size_t want = 0;
+	if (out->counting || out->failed || __builtin_add_overflow(out->size, n, &want) ||
+	    want <= out->cap || !out_may_have(out, want, /* try= */ true))
+		return;
+	(void)out_set_cap(out, want); /* the bytes themselves fail, if there is still none then */
+}
+
 bool ux_out_grow(struct ux_out *out, size_t n)
 {
 	if (out->counting) {
@@ -102,15 +125,8 @@ bool ux_out_grow(struct ux_out *out, size_t n)
 	size_t cap = out_take_cap(out, want);
 	if (cap == 0)
 		goto fail;
-	uint8_t *data = realloc(out->data, cap);
-	if (!data) {
-		if (out->quota)
-			out->quota->bytes -= cap - out->cap;
-		goto fail;
-	}
-	out->data = data;
-	out->cap = cap;
-	return true;
+	if (out_set_cap(out, cap))
+		return true;
 fail:
 	out->failed = true;
 	out->size = 0;

@@ -3,10 +3,8 @@
 #include "otlp_cached.h"
 
 enum {
-	PAGE = 64, /* numbers that have places together */
-	/* new functions that are prefetched ahead, and those whose strings are */
-	FUNCTIONS_AHEAD = 24,
-	STRINGS_AHEAD = 12,
+	PAGE = 64,            /* numbers that have places together */
+	RESERVED_MOST = 8192, /* addresses for which there is room from the beginning */
 };
 static_assert(UX_CACHED_STRING_TAG == (OTLP_STRING_TABLE << 3 | UX_PROTOBUF_BYTES), "");
 static_assert((int)UX_CACHED_STRING_BEHIND >= (int)UX_OTLP_BORROWED_BEHIND, "");
@@ -132,21 +130,27 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uin
 	return true;
 }
 
-/* Prefetches the first two strings of a function: most have a name and a linkage name of their own.
+/*
+ * The numbers in the message of both names of a function, which most messages that have the
+ * function lack until then. False: they have to be looked up one by one.
  */
-ux_inline void otlp_expect_strings(const struct ux_frame_cache *cache,
-				   const struct ux_cached_function *f)
+ux_inline bool otlp_put_names(struct otlp_string_adder *a, const struct ux_cached_function *f,
+			      uint32_t *ret_name, uint32_t *ret_linkage)
 {
-	if (f->name != 0)
-		__builtin_prefetch(ux_cached_string(cache, f->name));
-}
-
-/* The function of the i-th line that is the first one of it. */
-ux_inline const struct ux_cached_function *otlp_fresh_function(const struct ux_otlp_batch *b,
-							       const struct ux_frame_cache *cache,
-							       size_t i)
-{
-	return ux_cached_function(cache, b->lines[b->fresh[i]].function);
+	struct ux_otlp_cached *c = a->c;
+	const uint32_t n = f->names_n;
+	if (ux_unlikely(n == 0 || f->name % PAGE == PAGE - 1) ||
+	    ux_unlikely(!otlp_pages_have(&c->string_pages, f->name)))
+		return false;
+	uint32_t *numbers = &c->strings.data[otlp_pages_place(&c->string_pages, f->name)];
+	if (ux_unlikely((numbers[0] | numbers[n - 1]) != 0))
+		return false;
+	*ret_name = numbers[0] = a->next;
+	*ret_linkage = numbers[n - 1] = a->next + n - 1;
+	a->next += n;
+	ux_otlp_strings_borrow_some(&c->names->strings, f->names, f->names_size, f->names_hashes,
+				    n);
+	return true;
 }
 
 /* Appends the functions that n lines of the batch are the first ones of. */
@@ -162,22 +166,17 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 	if (!p || a.next == 0)
 		return ux_otlp_names_status(c->names, err);
 	const uint32_t first = c->names->n_functions;
-	for (size_t i = 0; i < ux_min(n, (size_t)FUNCTIONS_AHEAD); i++)
-		__builtin_prefetch(otlp_fresh_function(b, cache, i));
-	for (size_t i = 0; i < ux_min(n, (size_t)STRINGS_AHEAD); i++)
-		otlp_expect_strings(cache, otlp_fresh_function(b, cache, i));
+	const bool settled = c->names->strings.list.size > 0; /* which are found by their bytes */
 	for (size_t i = 0; i < n; i++) {
-		if (i + FUNCTIONS_AHEAD < n)
-			__builtin_prefetch(otlp_fresh_function(b, cache, i + FUNCTIONS_AHEAD));
-		if (i + STRINGS_AHEAD < n)
-			otlp_expect_strings(cache,
-					    otlp_fresh_function(b, cache, i + STRINGS_AHEAD));
 		const uint32_t line = b->fresh[i];
-		const struct ux_cached_function *f = otlp_fresh_function(b, cache, i);
+		const struct ux_cached_function *f =
+			ux_cached_function(cache, b->lines[line].function);
 		uint32_t name = 0, linkage = 0, path = 0;
-		if (!otlp_put_string(&a, f->name, &name) ||
-		    !otlp_put_string(&a, f->linkage, &linkage) ||
-		    !otlp_put_string(&a, f->path, &path))
+		if ((settled || !otlp_put_names(&a, f, &name, &linkage)) &&
+		    (!otlp_put_string(&a, f->name, &name) ||
+		     !otlp_put_string(&a, f->linkage, &linkage)))
+			return ux_error_nomem(err);
+		if (!otlp_put_string(&a, f->path, &path))
 			return ux_error_nomem(err);
 		p = ux_otlp_functions_put(p, name, linkage, path);
 		c->heads.data[b->heads[line]] = ux_otlp_line_head(first + (uint32_t)i);
@@ -223,6 +222,7 @@ static enum ux_code otlp_batch_functions(struct ux_otlp_cached *c,
 		struct ux_otlp_line_head *head = &c->heads.data[place];
 		b->heads[i] = place;
 		b->fresh[n_fresh] = (uint32_t)i;
+		__builtin_prefetch(ux_cached_function(cache, function));
 		n_fresh += head->size == 0;
 		head->size |= head->size == 0; /* its size, if it is new, follows */
 	}
@@ -241,24 +241,44 @@ static enum ux_code otlp_batch_write(struct ux_otlp_cached *c, size_t n, size_t 
 		p = ux_otlp_lines_put_head(p, &c->heads.data[b->heads[i]], b->lines[i].line);
 		b->line_ends[i] = (uint32_t)(p - start);
 	}
+	size_t all_named = 0;
 	for (size_t i = 0, k = 0; i < n; i++) {
 		const bool named = b->ends[i] > k;
-		c->named += named;
-		c->nameless += !named;
+		all_named += named;
 		if (ux_likely(named))
 			ux_otlp_lines_end(c->names, first + i,
 					  start + b->line_ends[b->ends[i] - 1]);
 		k = b->ends[i];
 	}
+	c->named += all_named;
+	c->nameless += n - all_named;
 	return UX_OK;
+}
+
+/*
+ * Takes room for what n addresses of a profile usually have, so that lists need not be copied again
+ * and again while they grow.
+ */
+static bool otlp_cached_reserve(struct ux_otlp_cached *c, size_t n)
+{
+	struct ux_otlp_strings *strings = &c->names->strings;
+	n = ux_min(n, (size_t)RESERVED_MOST);
+	ux_otlp_names_expect(c->names, n);
+	return ux_otlp_head_list_reserve(&c->heads, n) &&
+	       ux_otlp_number_list_reserve(&c->strings, 2 * n) &&
+	       ux_otlp_borrowed_list_reserve(&strings->borrowed, strings->borrowed.size + n) &&
+	       ux_otlp_string_hashes_reserve(&strings->hashes, strings->hashes.size + 2 * n);
 }
 
 enum ux_code ux_otlp_cached_put(struct ux_otlp_cached *c, struct ux_frame_cache *cache,
 				const struct ux_cached_stack *const *stacks, size_t n, size_t first,
 				struct ux_error *err)
 {
-	if (!c->cache) /* which has the strings */
+	if (!c->cache) { /* which has the strings */
 		c->cache = ux_frame_cache_ref(cache);
+		if (!otlp_cached_reserve(c, n))
+			return ux_error_nomem(err);
+	}
 	assert(c->cache == cache);
 	for (size_t i = 0; i < ux_min(n, (size_t)UX_OTLP_BATCH); i++)
 		__builtin_prefetch(stacks[i]);

@@ -15,6 +15,23 @@ static_assert(sizeof(struct ux_cached_stack) +
 		      STACK_ALIGN,
 	      "");
 
+/* Sets what a function has of its names, if their fields are one behind the other. */
+static void frame_cache_function_names(const struct ux_frame_cache *m, struct ux_cached_function *f)
+{
+	const uint32_t behind = f->linkage - f->name;
+	if (f->name == 0 || behind > 1)
+		return;
+	const struct ux_cached_string *name = ux_cached_string(m, f->name);
+	const struct ux_cached_string *linkage = ux_cached_string(m, f->linkage);
+	if (behind == 1 && name->field + name->size != linkage->field)
+		return;
+	f->names_n = 1 + behind;
+	f->names_size = name->size + (behind == 1 ? linkage->size : 0u);
+	f->names_hashes[0] = name->hash;
+	f->names_hashes[1] = linkage->hash;
+	f->names = name->field;
+}
+
 /* Sets the strings of a function. False: there is no room. */
 static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cached_function *f)
 {
@@ -25,6 +42,7 @@ static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cac
 		    !frame_cache_string_number(m, ux_cached_linkage(t), t->linkage_hash,
 					       &f->linkage))
 			return false;
+		frame_cache_function_names(m, f);
 	}
 	if (f->file == 0)
 		return true;

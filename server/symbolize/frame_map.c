@@ -150,27 +150,52 @@ static uint64_t frame_map_distance(const struct ux_frame_map *map, uint64_t off)
 	return off - map->starts[at];
 }
 
-/* Finds up to MAP_GROUP frames. Offsets that are not in the map are replaced by 0 meanwhile. */
-static size_t frame_map_find_group(const struct ux_frame_map *map, const uint64_t *pcs, size_t n,
-				   uint64_t back, uint32_t *ret)
+/* Addresses of which some are waited for while the memory of others is on its way. */
+struct frame_map_search {
+	const struct ux_frame_map *map;
+	const uint64_t *pcs;
+	uint64_t back;
+	uint32_t *ret; /* the mark of an address until its frame is read */
+	size_t n;
+};
+
+/* The offset of an address; of one that is not in the map its end, where there is no frame. */
+ux_inline uint64_t frame_map_search_off(const struct frame_map_search *s, size_t i)
 {
-	uint64_t off[MAP_GROUP];
-	uint32_t rank[MAP_GROUP];
+	const uint64_t off = s->pcs[i] - s->back - s->map->base;
+	return s->pcs[i] >= s->back && off < s->map->size ? off : s->map->size;
+}
+
+/* The end of a group, which is empty behind the last address. */
+ux_inline size_t frame_map_search_end(const struct frame_map_search *s, size_t first)
+{
+	return ux_min(first + MAP_GROUP, s->n);
+}
+
+static void frame_map_expect_blocks(const struct frame_map_search *s, size_t first)
+{
+	for (size_t i = first; i < frame_map_search_end(s, first); i++)
+		__builtin_prefetch(
+			&s->map->blocks[frame_map_search_off(s, i) / UX_FRAME_MAP_BLOCK]);
+}
+
+static void frame_map_find_marks(const struct frame_map_search *s, size_t first)
+{
+	for (size_t i = first; i < frame_map_search_end(s, first); i++) {
+		s->ret[i] = frame_map_rank(s->map, frame_map_search_off(s, i));
+		__builtin_prefetch(&s->map->frames[s->ret[i]]);
+	}
+}
+
+/* Returns how many are unknown. */
+static size_t frame_map_find_frames(const struct frame_map_search *s, size_t first)
+{
 	size_t unknown = 0;
-	for (size_t i = 0; i < n; i++) {
-		off[i] = pcs[i] - back - map->base;
-		off[i] = pcs[i] >= back && off[i] < map->size ? off[i] : map->size;
-		__builtin_prefetch(&map->blocks[off[i] / UX_FRAME_MAP_BLOCK]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		rank[i] = frame_map_rank(map, off[i]);
-		__builtin_prefetch(&map->frames[rank[i]]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t frame = map->frames[rank[i]];
-		ret[i] = frame != 0 ? frame : UX_FRAME_UNKNOWN;
-		ret[i] = pcs[i] >= back ? ret[i] : 0;
-		unknown += ret[i] == UX_FRAME_UNKNOWN;
+	for (size_t i = first; i < frame_map_search_end(s, first); i++) {
+		const uint32_t frame = s->map->frames[s->ret[i]];
+		const uint32_t known = frame != 0 ? frame : UX_FRAME_UNKNOWN;
+		s->ret[i] = s->pcs[i] >= s->back ? known : 0;
+		unknown += s->ret[i] == UX_FRAME_UNKNOWN;
 	}
 	return unknown;
 }
@@ -178,10 +203,16 @@ static size_t frame_map_find_group(const struct ux_frame_map *map, const uint64_
 size_t ux_frame_map_find(const struct ux_frame_map *map, const uint64_t *pcs, size_t n,
 			 uint64_t back, uint32_t *ret, uint64_t *ret_offsets)
 {
+	const struct frame_map_search s = {
+		.map = map, .pcs = pcs, .back = back, .ret = ret, .n = n};
 	size_t unknown = 0;
-	for (size_t i = 0; i < n; i += MAP_GROUP)
-		unknown += frame_map_find_group(map, pcs + i, ux_min(n - i, (size_t)MAP_GROUP),
-						back, ret + i);
+	frame_map_expect_blocks(&s, 0);
+	for (size_t i = 0; i < n + MAP_GROUP; i += MAP_GROUP) {
+		frame_map_expect_blocks(&s, i + MAP_GROUP);
+		frame_map_find_marks(&s, i);
+		if (i > 0)
+			unknown += frame_map_find_frames(&s, i - MAP_GROUP);
+	}
 	for (size_t i = 0; ret_offsets && i < n; i++)
 		ret_offsets[i] = ret[i] != 0 && ret[i] != UX_FRAME_UNKNOWN
 					 ? frame_map_distance(map, pcs[i] - back - map->base)

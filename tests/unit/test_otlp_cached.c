@@ -120,17 +120,36 @@ struct shape {
 	unsigned depth;    /* most frames of an address */
 	unsigned nameless; /* one of so many functions has no name; 0: all have one */
 	unsigned files;    /* of one function */
+	bool long_names;   /* some take more than is copied at once */
 };
 
-static char names[NAMES][24];
+/* The last one is a path that is the linkage name of a function, too. */
+static const char *const bases[] = {"", "a.c", "b.h", "c.h", "_Z4f128v"};
+
+static char names[NAMES][512];
+
+/* A function as source code and as a linkage name have it, by turns: short ones have equal names.
+ */
+static void make_name(size_t i, bool long_names, char *ret, size_t size)
+{
+	char identifier[300] = "f";
+	const int letters = long_names ? (int)(i * 37 % 290) : 0;
+	(void)snprintf(
+		identifier + 1, sizeof(identifier) - 1, "%zu%.*s",
+		100 + (long_names ? i : i / 2 * 2), letters,
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz");
+	(void)snprintf(ret, size, i % 2 ? "_Z%zu%sv" : "%.0zu%s()", i % 2 ? strlen(identifier) : 0,
+		       identifier);
+}
 
 static void add_frames(struct ux_frame_cache *m, const struct shape *s, uint32_t *ret)
 {
-	static const char *const bases[] = {"", "a.c", "b.h", "c.h"};
 	uint32_t dice = 7;
 	for (size_t i = 0; i < NAMES; i++)
-		(void)snprintf(names[i], sizeof(names[i]), i % 2 ? "_Z4f%zuv" : "f%zu()",
-			       100 + i / 2 * 2);
+		make_name(i, s->long_names, names[i], sizeof(names[i]));
 	ux_frame_cache_lock(m);
 	for (size_t i = 0; i < LOCATIONS; i++) {
 		struct ux_frame frames[UX_FRAMES_MOST];
@@ -141,11 +160,13 @@ static void add_frames(struct ux_frame_cache *m, const struct shape *s, uint32_t
 			const char *name = names[which];
 			if (s->nameless && which % s->nameless == 0)
 				name = which % 2 ? "" : UX_NO_NAME;
-			frames[k] = (struct ux_frame){
-				.function = name,
-				.dir = "/src",
-				.base = bases[(which + (dice >> 20) % s->files) % 4],
-				.line = (dice >> 12) % 700 * ((dice >> 24) % 60)};
+			const unsigned base =
+				(which + (dice >> 20) % s->files) % ux_max(s->files, 4u);
+			frames[k] =
+				(struct ux_frame){.function = name,
+						  .dir = base < 4 ? "/src" : "",
+						  .base = bases[base],
+						  .line = (dice >> 12) % 700 * ((dice >> 24) % 60)};
 		}
 		assert_true(ux_frame_cache_add(m, i * 977, frames, n, &ret[i]));
 		dice = dice * 1103515245 + 12345;
@@ -176,7 +197,8 @@ static void expect_equal(const struct shape *s)
 	n = (struct ux_otlp_names){.bytes = ux_out_bytes(&request)};
 	assert_int_equal(ux_otlp_names_read(&n, NULL), UX_OK);
 	ux_otlp_cached_init(c, &n);
-	assert_int_equal(ux_frame_cache_stacks(m, frames, LOCATIONS, stacks), LOCATIONS);
+	for (size_t i = LOCATIONS; i-- > 0;) /* another order of numbers than the message has */
+		assert_int_equal(ux_frame_cache_stacks(m, frames + i, 1, stacks + i), 1);
 	for (size_t at = 0; at < LOCATIONS; at += LOCATIONS / 4)
 		assert_int_equal(ux_otlp_cached_put(c, m, stacks + at, LOCATIONS / 4, at, NULL),
 				 UX_OK);
@@ -258,6 +280,18 @@ static void functions_of_several_files_are_told_apart(void **state)
 {
 	(void)state;
 	expect_equal(&(struct shape){.depth = 3, .files = 4});
+}
+
+static void a_path_may_be_the_linkage_name_of_a_function(void **state)
+{
+	(void)state;
+	expect_equal(&(struct shape){.depth = 2, .files = ux_countof(bases)});
+}
+
+static void names_may_be_longer_than_what_is_copied_at_once(void **state)
+{
+	(void)state;
+	expect_equal(&(struct shape){.depth = 3, .files = 2, .long_names = true});
 }
 
 static void functions_without_a_name_give_no_lines(void **state)
@@ -346,7 +380,8 @@ static void each_failed_allocation_is_an_error(void **state)
 	assert_int_equal(ux_frame_cache_stacks(with.cache, frames, LOCATIONS, with.stacks),
 			 LOCATIONS);
 	write_request(&with.request);
-	assert_true(each_failed_alloc(name_once, &with, /* may_recover= */ false) > 20);
+	/* room that is taken in advance is not needed */
+	assert_true(each_failed_alloc(name_once, &with, /* may_recover= */ true) > 20);
 	ux_out_deinit(&with.request);
 	ux_frame_cache_unref(with.cache);
 }
@@ -356,6 +391,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(addresses_get_the_lines_of_their_frames),
 		UX_TEST(functions_of_several_files_are_told_apart),
+		UX_TEST(a_path_may_be_the_linkage_name_of_a_function),
+		UX_TEST(names_may_be_longer_than_what_is_copied_at_once),
 		UX_TEST(functions_without_a_name_give_no_lines),
 		UX_TEST(frames_that_are_more_than_a_batch_has_room_for_are_divided),
 		UX_TEST(a_full_cache_has_the_stacks_of_the_first_addresses),

@@ -50,7 +50,9 @@ static void put_tables(struct ux_out *dictionary)
 	for (uint64_t m = 1; m <= 4; m++)
 		put_message(dictionary, OTLP_LOCATION_TABLE,
 			    FIELDS({OTLP_LOCATION_MAPPING, m}, {OTLP_LOCATION_ADDRESS, 100 + m}));
-	struct ux_out named = {0};
+	struct ux_out named = {0}; /* of a module, too */
+	ux_protobuf_put_uint(&named, OTLP_LOCATION_MAPPING, 1);
+	ux_protobuf_put_uint(&named, OTLP_LOCATION_ADDRESS, 100);
 	put_message(&named, OTLP_LOCATION_LINES, FIELDS({OTLP_LINE_LINE, 7}));
 	ux_protobuf_put_message(dictionary, OTLP_LOCATION_TABLE, &named);
 	ux_out_deinit(&named);
