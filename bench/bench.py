@@ -5,7 +5,10 @@
 A ratio is the peer's figure divided by ours: 8.0 means that we take an eighth. "cpu" is the ratio of
 user and system time, which other load on the machine disturbs less than the time by the clock.
 Memory is the peak of the resident set and of its anonymous part, sampled from /proc while the command
-runs. (wait4's ru_maxrss would be this script's wherever that is larger: it is kept across exec.)
+runs. (wait4's ru_maxrss would be this script's wherever that is larger: it is kept across exec.) It is
+sampled in the round that warms up alone, since sampling takes a processor from commands with threads.
+Outputs are new files: what a file system does when a file is replaced, such as ext4's writing of the new
+one at once, is in no figure of either side.
 """
 import argparse
 import os
@@ -62,34 +65,38 @@ def memory_of(pid):
     return peak, anonymous
 
 
-def run_once(args, given, result):
-    """Runs a command that has to work, and adds its figures."""
+def watch_memory(pid, ended, result):
+    """Adds the peaks of memory until the command has ended."""
     rss = anonymous = 0
+    while not ended.wait(SAMPLE_S):
+        now = memory_of(pid)
+        rss, anonymous = max(rss, now[0]), max(anonymous, now[1])
+    result.rss.append(rss)
+    result.anonymous.append(anonymous)
+
+
+def run_once(args, given, result, memory=True):
+    """Runs a command that has to work, and adds its figures; those of memory cost it some time."""
     ended = threading.Event()
+    if "-o" in args:
+        Path(args[args.index("-o") + 1]).unlink(missing_ok=True)
     with open(given or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:
         start = time.perf_counter()
         pid = os.posix_spawn(args[0], args, os.environ, file_actions=[
             (os.POSIX_SPAWN_DUP2, stdin.fileno(), 0), (os.POSIX_SPAWN_DUP2, null.fileno(), 1),
             (os.POSIX_SPAWN_DUP2, null.fileno(), 2)])
-
-        def watch():
-            nonlocal rss, anonymous
-            while not ended.wait(SAMPLE_S):
-                now = memory_of(pid)
-                rss, anonymous = max(rss, now[0]), max(anonymous, now[1])
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
+        watcher = threading.Thread(target=watch_memory, args=(pid, ended, result))
+        if memory:
+            watcher.start()
         _, status, usage = os.wait4(pid, 0)
         seconds = time.perf_counter() - start
         ended.set()
-        watcher.join()
+        if memory:
+            watcher.join()
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise RuntimeError(f"{' '.join(args)}: status {os.waitstatus_to_exitcode(status)}")
     result.seconds.append(seconds)
     result.cpu.append(usage.ru_utime + usage.ru_stime)
-    result.rss.append(rss)
-    result.anonymous.append(anonymous)
 
 
 def compare(name, ours, peers, rounds, note=""):
@@ -97,7 +104,12 @@ def compare(name, ours, peers, rounds, note=""):
     results = {label: Result() for label, *_ in [ours, *peers]}
     for number in range(rounds + 1):
         for label, args, given in [ours, *peers]:
-            run_once(args, given, Result() if number == 0 else results[label])
+            if number == 0:
+                warm = Result()
+                run_once(args, given, warm)
+                results[label].rss, results[label].anonymous = warm.rss, warm.anonymous
+            else:
+                run_once(args, given, results[label], memory=False)
     mine = results[ours[0]]
     for label, *_ in peers:
         other = results[label]
@@ -158,7 +170,7 @@ def bench_extract(name, path, options, work):
 
 def run_pair(pair, results):
     """Two commands at once; the seconds until both have ended."""
-    threads = [threading.Thread(target=run_once, args=(args, None, result))
+    threads = [threading.Thread(target=run_once, args=(args, None, result, False))
                for args, result in zip(pair, results)]
     start = time.perf_counter()
     for thread in threads:
@@ -177,9 +189,9 @@ def bench_threads(name, path, options, work):
     for number in range(options.rounds + 1):
         last = number > 0
         run_once(extraction(options, path, outputs[0], "--threads=1"), None,
-                 one if last else Result())
+                 one if last else Result(), memory=False)
         run_once(extraction(options, path, outputs[0], "--threads=2"), None,
-                 two if last else Result())
+                 two if last else Result(), memory=False)
         seconds = run_pair([extraction(options, path, to, "--threads=1") for to in outputs],
                            [beside, beside])
         if last:
