@@ -13,8 +13,7 @@ struct otlp_work {
 	struct ux_otlp_names names;
 	struct ux_otlp_cached cached;
 	uint64_t n[UX_OTLP_COUNTS];
-	uint32_t frames[UX_RESOLVE_MOST];
-	const struct ux_cached_stack *stacks[UX_RESOLVE_MOST];
+	struct ux_resolved_stacks found;
 };
 
 static struct ux_spare_memory *otlp_spare_of(struct ux_request *req)
@@ -35,40 +34,18 @@ static void otlp_work_free(struct otlp_work **w)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/*
- * Finds the stacks of the first *ret_done > 0 of n > 0 addresses. A full frame cache is replaced;
- * other threads that fill the new one may make it full at once, even several times.
- */
-static enum ux_code otlp_find_stacks(struct otlp_work *w, struct ux_resolver *r,
-				     const uint64_t *pcs, size_t n, size_t *ret_done)
-{
-	enum {
-		TRIES = 4,
-	};
-	*ret_done = 0;
-	for (unsigned i = 0; i < TRIES && *ret_done == 0; i++) {
-		size_t found = 0;
-		UX_TRY(ux_resolve(r, pcs, n, w->frames, &found, &w->req->err));
-		if (r->fresh)
-			ux_otlp_cached_reset(&w->cached);
-		*ret_done = ux_frame_cache_stacks(r->cache, w->frames, found, w->stacks);
-		r->full |= *ret_done < found;
-	}
-	return *ret_done > 0 ? UX_OK
-			     : ux_error_set(&w->req->err, UX_ELIMIT,
-					    "the frames of 0x%" PRIx64 " are too much", pcs[0]);
-}
-
 static enum ux_code otlp_resolve(struct otlp_work *w, struct ux_open_module *open,
 				 const struct ux_otlp_module *m)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work, .brought = true};
-	for (size_t at = 0, done = 0; at < m->n; at += done) {
-		UX_TRY(otlp_find_stacks(w, &r, w->names.addresses + m->first + at, m->n - at,
-					&done));
-		UX_TRY(ux_otlp_cached_put(&w->cached, r.cache, w->stacks, done, m->first + at,
-					  &w->req->err));
+	for (size_t at = 0; at < m->n; at += w->found.n) {
+		UX_TRY(ux_resolve_stacks(&r, w->names.addresses + m->first + at, m->n - at,
+					 &w->found, &w->req->err));
+		if (r.fresh)
+			ux_otlp_cached_reset(&w->cached);
+		UX_TRY(ux_otlp_cached_put(&w->cached, r.cache, w->found.stacks, w->found.n,
+					  m->first + at, &w->req->err));
 	}
 	return UX_OK;
 }

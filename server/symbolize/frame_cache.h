@@ -166,6 +166,25 @@ bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_f
 size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 			     const struct ux_cached_stack **ret);
 
+/* The same for stacks that are made already, NULL for the others; returns how many these are. */
+size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				  const struct ux_cached_stack **ret);
+
+/*
+ * The stacks of n addresses that were added by the function below: one look instead of those for
+ * the address, for its frame and for the stack of the frame. An address that was not gets NULL,
+ * unless none ever was; returns how many were not.
+ */
+size_t ux_frame_cache_find_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+					  const struct ux_cached_stack **ret);
+
+/*
+ * Adds the stacks of n addresses, which are this cache's, as far as there is room: a part of its
+ * memory. NULL: the address is left out.
+ */
+void ux_frame_cache_add_address_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
+				       const struct ux_cached_stack *const *stacks);
+
 struct ux_gsym;
 struct ux_gsym_place;
 

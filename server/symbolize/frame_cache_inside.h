@@ -37,6 +37,12 @@ struct stacks_page {
 	uint32_t functions[FRAME_CACHE_STACKS_PAGE];
 };
 
+/* An address whose stack was requested. */
+struct stack_slot {
+	uint64_t pc;
+	const struct ux_cached_stack *stack; /* NULL: the slot is free */
+};
+
 /* A cached address. */
 struct address_slot {
 	uint64_t pc;
@@ -96,6 +102,9 @@ struct ux_frame_cache {
 	 * stack */
 	struct stacks_page **stacks;
 	size_t stacks_cap;
+	/* hash table with open addressing; the size is a power of two */
+	struct stack_slot *stack_slots;
+	size_t stack_slots_cap, n_stack_slots;
 	/* What was learned of the best candidate: pages of nodes, by their numbers, and the numbers
 	 * of files plus 1, by those in its file table. */
 	struct cached_node **nodes;

@@ -261,9 +261,8 @@ static size_t frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *
 	return done;
 }
 
-/* The stacks of n frames that are made, NULL for others. Returns how many these are. */
-static size_t frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
-				      const struct ux_cached_stack **ret)
+size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				  const struct ux_cached_stack **ret)
 {
 	size_t missing = 0;
 	pthread_rwlock_rdlock(&m->lock);
@@ -286,7 +285,7 @@ static size_t frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *
 size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 			     const struct ux_cached_stack **ret)
 {
-	if (frame_cache_find_stacks(m, frames, n, ret) == 0)
+	if (ux_frame_cache_find_stacks(m, frames, n, ret) == 0)
 		return n;
 	for (size_t at = 0; at < n;) {
 		const size_t some = ux_min(n - at, (size_t)STACKS_LOCKED);

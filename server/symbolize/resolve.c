@@ -317,15 +317,11 @@ static enum ux_code resolve_cached(struct ux_resolver *r, const uint64_t *pcs, s
 	return UX_OK;
 }
 
-enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
-			size_t *ret_done, struct ux_error *err)
+/* As ux_resolve(), for addresses whose work was charged. */
+static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+				   uint32_t *ret_frames, size_t *ret_done, struct ux_error *err)
 {
-	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	*ret_done = 0;
-	if (r->work)
-		UX_TRY(ux_request_work_charge(r->work, n, err));
-	if (r->cached_only)
-		return resolve_cached(r, pcs, n, ret_frames, ret_done, err);
 	/*
 	 * Other threads that fill the same cache may make a new one full at once, even several
 	 * times.
@@ -342,6 +338,66 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 		r->unsorted |= r->full;
 	}
 	if (*ret_done > 0)
+		return UX_OK;
+	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pcs[0]);
+}
+
+enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
+			size_t *ret_done, struct ux_error *err)
+{
+	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
+	*ret_done = 0;
+	if (r->work)
+		UX_TRY(ux_request_work_charge(r->work, n, err));
+	return r->cached_only ? resolve_cached(r, pcs, n, ret_frames, ret_done, err)
+			      : resolve_frames(r, pcs, n, ret_frames, ret_done, err);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+/*
+ * Finds the stacks by their frames. Those that were made before are of addresses that come again,
+ * and are kept for the next time.
+ */
+static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+					struct ux_resolved_stacks *ret, struct ux_error *err)
+{
+	size_t found = 0;
+	const bool fresh = r->fresh;
+	UX_TRY(resolve_frames(r, pcs, n, ret->frames, &found, err));
+	r->fresh |= fresh;
+	const size_t missing =
+		ux_frame_cache_find_stacks(r->cache, ret->frames, found, ret->stacks);
+	if (missing < found)
+		ux_frame_cache_add_address_stacks(r->cache, pcs, found, ret->stacks);
+	ret->n = missing == 0 ? found
+			      : ux_frame_cache_stacks(r->cache, ret->frames, found, ret->stacks);
+	r->full |= ret->n < found;
+	return UX_OK;
+}
+
+enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+			       struct ux_resolved_stacks *ret, struct ux_error *err)
+{
+	enum {
+		TRIES = 4, /* other threads may make a new cache full at once, even several times */
+	};
+	assert(r->back == 0 && !r->offsets && !r->cached_only);
+	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
+	ret->n = 0;
+	if (r->work)
+		UX_TRY(ux_request_work_charge(r->work, n, err));
+	bool fresh = false;
+	for (unsigned i = 0; i < TRIES && ret->n == 0; i++) {
+		UX_TRY(resolver_get_cache(r, err));
+		if (ux_frame_cache_find_address_stacks(r->cache, pcs, n, ret->stacks) == 0)
+			ret->n = n;
+		else
+			UX_TRY(resolve_make_stacks(r, pcs, n, ret, err));
+		fresh |= r->fresh;
+	}
+	r->fresh = fresh;
+	if (ret->n > 0)
 		return UX_OK;
 	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pcs[0]);
 }

@@ -57,4 +57,18 @@ void ux_resolver_deinit(struct ux_resolver *r);
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err) ux_must;
 
+/* Stacks of the first n of some addresses, in the resolver's cache. */
+struct ux_resolved_stacks {
+	size_t n;
+	const struct ux_cached_stack *stacks[UX_RESOLVE_MOST];
+	uint32_t frames[UX_RESOLVE_MOST]; /* of the function below */
+};
+
+/*
+ * The same for the stacks of n > 0 addresses, of which at least one is found. r has neither `back`
+ * nor offsets nor cached_only. The codes of ux_resolve().
+ */
+enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+			       struct ux_resolved_stacks *ret, struct ux_error *err) ux_must;
+
 #endif

@@ -120,6 +120,19 @@ def test_locations_get_names_and_all_else_stays(server, program, pcs):
             (after.address, after.mapping_index, after.attribute_indices)
 
 
+def test_locations_that_come_again_get_the_same_names(server, program, pcs):
+    """New ones, those whose stack was made, those whose stack is found by the address; and all in one message."""
+    half, whole = (message_of(program, some).data() for some in (pcs[::2], pcs))
+    first = named(server, half)
+    assert [named(server, half) for _ in range(3)] == [first] * 3
+    every = named(server, whole)
+    assert [named(server, whole) for _ in range(3)] == [every] * 3
+    assert named(server, half) == first
+    for data, some in (first, pcs[::2]), (every, pcs):
+        got = otlp_message.Request.FromString(data)
+        assert [otlp_message.frames(got, i + 2) for i in range(len(some))] == [oracle(program, pc) for pc in some]
+
+
 def test_a_named_message_stays_byte_for_byte(server, program, pcs):
     once = named(server, message_of(program, pcs).data())
     assert named(server, once) == once
