@@ -103,12 +103,14 @@ struct otlp_string_adder {
 };
 
 /*
- * The number in the message of a string of the cache. One that the message has by a cache before is
- * found by its bytes.
+ * The number in the message of a string of the cache, which is s. One that the message has by a
+ * cache before is found by its bytes.
  */
-ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
+ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string,
+			       const struct ux_cached_string *s, uint32_t *ret)
 {
 	struct ux_otlp_cached *c = a->c;
+	struct ux_otlp_strings *strings = &c->names->strings;
 	*ret = 0;
 	if (string == 0)
 		return true;
@@ -116,8 +118,6 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uin
 		return false;
 	uint32_t *number = &c->strings.data[otlp_pages_place(&c->string_pages, string)];
 	if (*number == 0) {
-		const struct ux_cached_string *s = ux_cached_string(a->cache, string);
-		struct ux_otlp_strings *strings = &c->names->strings;
 		if (ux_unlikely(strings->list.size > 0))
 			*number = ux_otlp_strings_find(
 				strings, ux_bytes(s->field + s->head, s->size - s->head), s->hash);
@@ -130,9 +130,16 @@ ux_inline bool otlp_put_string(struct otlp_string_adder *a, uint32_t string, uin
 	return true;
 }
 
+/* The same for a string that has to be looked up. */
+static bool otlp_put_other_string(struct otlp_string_adder *a, uint32_t string, uint32_t *ret)
+{
+	const struct ux_cached_string *s = string ? ux_cached_string(a->cache, string) : NULL;
+	return otlp_put_string(a, string, s, ret);
+}
+
 /*
  * The numbers in the message of both names of a function, which most messages that have the
- * function lack until then. False: they have to be looked up one by one.
+ * function lack until then. False: they have to be put one by one.
  */
 ux_inline bool otlp_put_names(struct otlp_string_adder *a, const struct ux_cached_function *f,
 			      uint32_t *ret_name, uint32_t *ret_linkage)
@@ -173,10 +180,10 @@ static enum ux_code otlp_put_fresh(struct ux_otlp_cached *c, const struct ux_fra
 			ux_cached_function(cache, b->lines[line].function);
 		uint32_t name = 0, linkage = 0, path = 0;
 		if ((settled || !otlp_put_names(&a, f, &name, &linkage)) &&
-		    (!otlp_put_string(&a, f->name, &name) ||
-		     !otlp_put_string(&a, f->linkage, &linkage)))
+		    (!otlp_put_other_string(&a, f->name, &name) ||
+		     !otlp_put_other_string(&a, f->linkage, &linkage)))
 			return ux_error_nomem(err);
-		if (!otlp_put_string(&a, f->path, &path))
+		if (!otlp_put_string(&a, f->path, &f->path_string, &path))
 			return ux_error_nomem(err);
 		p = ux_otlp_functions_put(p, name, linkage, path);
 		c->heads.data[b->heads[line]] = ux_otlp_line_head(first + (uint32_t)i);

@@ -82,8 +82,8 @@ enum {
 
 /*
  * A function of a file: what formats with a table of functions have once. Most names are of one
- * function: appending both of its names to a message reads this line of the processor's cache
- * instead of three.
+ * function: appending both of them and the path to a message reads this line of the processor's
+ * cache instead of four.
  */
 struct ux_cached_function {
 	uint32_t text; /* number of its name, 0: none */
@@ -96,7 +96,7 @@ struct ux_cached_function {
 	uint32_t names_size;
 	uint32_t names_hashes[2];
 	const uint8_t *names;
-	uint64_t unused[2];
+	struct ux_cached_string path_string; /* that of the path, if there is one */
 };
 static_assert(sizeof(struct ux_cached_function) == 64, "");
 

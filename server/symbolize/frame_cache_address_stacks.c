@@ -6,6 +6,7 @@
 
 enum {
 	SLOTS_PART = 8, /* of the cache's memory that the table may take */
+	FREE_PART = 4,  /* of the slots are taken at most: another place is a wrong guess */
 	LOCKED = 256,   /* stacks that are added before the lock is released for readers */
 };
 
@@ -46,7 +47,7 @@ static bool frame_cache_reserve_stack_slot(struct ux_frame_cache *m)
 {
 	struct stack_slot *old = m->stack_slots;
 	size_t n = m->stack_slots_cap, cap = 0;
-	if (m->n_stack_slots < n / 2)
+	if (m->n_stack_slots < n / FREE_PART)
 		return true;
 	if (2 * n * sizeof(*old) > m->most / SLOTS_PART)
 		return false;

@@ -47,7 +47,11 @@ static bool frame_cache_function_strings(struct ux_frame_cache *m, struct ux_cac
 	if (f->file == 0)
 		return true;
 	const struct ux_cached_text *path = ux_cached_text(m, ux_cached_file(m, f->file)->path);
-	return frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path);
+	if (!frame_cache_string_number(m, ux_bytes(path->data, path->size), path->hash, &f->path))
+		return false;
+	if (f->path != 0)
+		f->path_string = *ux_cached_string(m, f->path);
+	return true;
 }
 
 static bool frame_cache_has_name(const struct ux_frame_cache *m, uint32_t text)
