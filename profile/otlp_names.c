@@ -226,6 +226,76 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 		n->locations.size + ux_min(left / ux_max(size, (size_t)1), (size_t)RESERVED_MOST));
 }
 
+enum {
+	SHAPE_WORDS = 2, /* so many words of 8 bytes have a shape, and no larger field has one */
+	SHAPE_MOST = SHAPE_WORDS * sizeof(uint64_t),
+};
+
+/*
+ * Locations of one mapping and one type of frame differ in their addresses alone. So the field of a
+ * location has the shape of the one before if all of its bytes are the same but the lower seven
+ * bits of those of its address: then it is read as that one was, up to the address, and where it
+ * ends is known before its bytes have come.
+ */
+struct otlp_shape {
+	uint64_t mask[SHAPE_WORDS], bytes[SHAPE_WORDS]; /* of the field, in the order of memory */
+	uint32_t size;                                  /* of the field; 0: there is no shape */
+	uint32_t address;                               /* where the address is in it */
+	uint32_t mapping;
+	bool unnamed; /* whether it is to be named */
+};
+
+/* The field has room behind it, as a small location has. */
+ux_inline bool otlp_shape_is(const struct otlp_shape *shape, const uint8_t *field)
+{
+	uint64_t words[SHAPE_WORDS], differ = 0;
+	memcpy(words, field, sizeof(words));
+	for (size_t i = 0; i < SHAPE_WORDS; i++)
+		differ |= (words[i] & shape->mask[i]) ^ shape->bytes[i];
+	return differ == 0;
+}
+
+/* Takes the shape of the field of a small location that was read. */
+static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
+			   const struct otlp_scanned *s)
+{
+	uint8_t mask[SHAPE_MOST] = {0};
+	const size_t size = 2 + (size_t)field[1];
+	const uint8_t *p = field + 2;
+	if (*p == (OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))
+		p += 2 + (p[1] >= 0x80);
+	*shape = (struct otlp_shape){.mapping = (uint32_t)s->mapping,
+				     .unnamed = !s->named && s->mapping != 0};
+	if (size > sizeof(mask) || *p++ != (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))
+		return;
+	shape->size = (uint32_t)size;
+	shape->address = (uint32_t)(p - field);
+	memset(mask, 0xff, size);
+	for (size_t i = shape->address; i < size; i++) {
+		mask[i] = 0x80;
+		if (field[i] < 0x80)
+			break;
+	}
+	memcpy(shape->mask, mask, sizeof(mask));
+	memcpy(shape->bytes, field, sizeof(shape->bytes));
+	for (size_t i = 0; i < SHAPE_WORDS; i++)
+		shape->bytes[i] &= shape->mask[i];
+}
+
+/* Writes where the field of a location is to the place of the next one. */
+ux_inline void otlp_put_small_location(const struct ux_otlp_names *n, size_t place,
+				       const uint8_t *field, size_t size, uint64_t address,
+				       uint32_t mapping)
+{
+	struct ux_otlp_location *l = &n->locations.data[place];
+	l->address = address;
+	l->mapping = mapping;
+	l->field = (uint32_t)(field - n->bytes.data);
+	l->content = l->field + 2;
+	l->end = l->field + (uint32_t)size;
+	l->lines = l->n_lines = 0;
+}
+
 /*
  * Reads the small locations that come next and have room, with all bytes that are read for one
  * within the table, and returns the position behind them. A location is written to where it stays
@@ -234,29 +304,31 @@ static bool otlp_reserve_locations(struct ux_otlp_names *n, const struct ux_cur 
 static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
 						const uint8_t *end)
 {
-	struct ux_otlp_locations *locations = &n->locations;
-	const uint8_t *const start = n->bytes.data;
-	const size_t room = ux_min(locations->cap, (size_t)UX_OTLP_LOCATIONS_MOST);
-	size_t size = locations->size;
-	for (uint32_t passed = 0;; passed++) {
+	const size_t room = ux_min(n->locations.cap, (size_t)UX_OTLP_LOCATIONS_MOST);
+	struct otlp_shape shape = {.size = 0};
+	size_t place = n->locations.size;
+	uint32_t passed = 0;
+	for (; end - p >= 2 + SMALL_ROOM && place < room; passed++) {
 		struct otlp_scanned s;
-		if (end - p < 2 + SMALL_ROOM || size >= room ||
-		    p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) || p[1] > SMALL ||
-		    ux_unlikely(!otlp_scan_small_location(p + 2, p[1], &s))) {
-			locations->size = size;
-			n->n_locations += passed;
-			return p;
+		if (ux_likely(shape.size > 0 && otlp_shape_is(&shape, p))) {
+			uint64_t address = 0;
+			(void)ux_uleb_wide(p + shape.address, &address);
+			otlp_put_small_location(n, place, p, shape.size, address, shape.mapping);
+			place += shape.unnamed;
+			p += shape.size;
+			continue;
 		}
-		struct ux_otlp_location *l = &locations->data[size];
-		l->address = s.address;
-		l->mapping = (uint32_t)s.mapping;
-		l->field = (uint32_t)(p - start);
-		l->content = l->field + 2;
-		l->end = l->content + p[1];
-		l->lines = l->n_lines = 0;
-		size += !s.named && s.mapping != 0;
-		p += 2 + p[1];
+		if (p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) || p[1] > SMALL ||
+		    !otlp_scan_small_location(p + 2, p[1], &s))
+			break;
+		otlp_shape_set(&shape, p, &s);
+		otlp_put_small_location(n, place, p, 2 + (size_t)p[1], s.address, shape.mapping);
+		place += shape.unnamed;
+		p += 2 + (size_t)p[1];
 	}
+	n->locations.size = place;
+	n->n_locations += passed;
+	return p;
 }
 
 /* Reads the locations that come next, as far as their tags are those that encoders write. */

@@ -144,6 +144,121 @@ static void lines_are_read_again_as_they_were_written(void **state)
 	ux_out_deinit(&out);
 }
 
+/* What a run of locations has but its addresses. */
+struct run {
+	uint64_t mapping;
+	uint64_t address; /* of the first one; the others follow */
+	unsigned attributes;
+	bool named;
+	bool address_first; /* in front of the mapping */
+};
+
+/* Appends n locations; sizes receives those of their fields. */
+static void put_run(struct ux_out *dictionary, const struct run *r, unsigned n, size_t *sizes)
+{
+	struct ux_out one = {0};
+	for (unsigned i = 0; i < n; i++) {
+		ux_out_reset(&one);
+		if (r->address_first)
+			ux_protobuf_put_uint(&one, OTLP_LOCATION_ADDRESS, r->address + i);
+		ux_protobuf_put_uint(&one, OTLP_LOCATION_MAPPING, r->mapping);
+		if (!r->address_first)
+			ux_protobuf_put_uint(&one, OTLP_LOCATION_ADDRESS, r->address + i);
+		if (r->named)
+			put_message(&one, OTLP_LOCATION_LINES, FIELDS({OTLP_LINE_LINE, 7}));
+		if (r->attributes > 0)
+			ux_protobuf_put_bytes(&one, OTLP_LOCATION_ATTRIBUTES,
+					      ux_bytes("\1\2\1\2\1\2\1\2", r->attributes));
+		const size_t before = dictionary->size;
+		ux_protobuf_put_message(dictionary, OTLP_LOCATION_TABLE, &one);
+		sizes[i] = dictionary->size - before;
+	}
+	ux_out_deinit(&one);
+}
+
+/*
+ * Locations that differ from the one before in their address alone are read by what that one was:
+ * runs of three of all kinds, one behind the other, with addresses of all sizes.
+ */
+static void locations_that_differ_in_their_address_are_told_apart(void **state)
+{
+	(void)state;
+	enum {
+		MAPPINGS = 200, /* so that some numbers have two bytes */
+		RUN = 3,
+		MOST = 64 * 20 * RUN
+	};
+	static uint64_t expected[MOST];
+	static size_t sizes[MOST + RUN];
+	struct ux_out dictionary = {0}, out = {0};
+	size_t n = 0, all = 0;
+	for (size_t i = 0; i < MAPPINGS; i++)
+		put_message(&dictionary, OTLP_MAPPING_TABLE,
+			    FIELDS({OTLP_MAPPING_ATTRIBUTES, i % 2 + 1}));
+	for (unsigned bits = 0; bits < 64; bits++) {
+		for (unsigned kind = 0; kind < 20; kind++) {
+			const struct run r = {
+				.mapping = kind % 5 == 4 ? 0
+					   : kind > 10   ? 9
+							 : 1 + kind * 7 % 5 + 150 * (kind % 2),
+				.address = (UINT64_C(1) << bits) - (kind % 3 == 0),
+				.attributes = kind % 4,
+				.named = kind % 4 == 3,
+				.address_first = kind == 17,
+			};
+			put_run(&dictionary, &r, RUN,
+				sizes + n); /* a run that is left out is overwritten */
+			all += RUN;
+			for (unsigned i = 0; i < RUN && !r.named && r.mapping != 0; i++)
+				expected[n++] = r.address + i;
+		}
+	}
+	const char *const strings[] = {"", "process.executable.build_id.gnu", "00ff"};
+	for (size_t i = 0; i < ux_countof(strings); i++)
+		ux_protobuf_put_bytes(&dictionary, OTLP_STRING_TABLE, ux_bytes_cstr(strings[i]));
+	put_message(&dictionary, OTLP_ATTRIBUTE_TABLE, FIELDS({0, 0}));
+	put_attribute(&dictionary, 1, 2);
+	put_attribute(&dictionary, 1, 2);
+	ux_protobuf_put_message(&out, OTLP_DICTIONARY, &dictionary);
+	struct ux_otlp_names names = {.bytes = ux_out_bytes(&out)};
+	assert_int_equal(ux_otlp_names_read(&names, NULL), UX_OK);
+	assert_int_equal(names.n_locations, all);
+	assert_int_equal(names.modules.size, 1);
+	assert_int_equal(names.modules.data[0].n, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_otlp_location *l = &names.locations.data[i];
+		assert_true(names.addresses[i] == expected[i]);
+		assert_int_equal(l->end - l->field, sizes[i]);
+	}
+	ux_otlp_names_deinit(&names);
+	ux_out_deinit(&dictionary);
+	ux_out_deinit(&out);
+}
+
+/* The last location begins as those before, but has a byte behind its address. */
+static void a_location_is_not_read_as_the_one_before_if_it_is_damaged(void **state)
+{
+	(void)state;
+	static const char plain[] = "\x12\x05\x08\x01\x10\x81\x01",
+			  damaged[] = "\x12\x05\x08\x01\x10\x01\x01";
+	struct ux_out dictionary = {0}, out = {0};
+	static_assert(OTLP_LOCATION_TABLE == 2, "");
+	for (unsigned i = 0; i < 2; i++)
+		put_message(&dictionary, OTLP_MAPPING_TABLE, FIELDS({0, 0}));
+	for (unsigned i = 0; i < 3; i++)
+		ux_out_put(&dictionary, i < 2 ? plain : damaged, sizeof(plain) - 1);
+	ux_protobuf_put_bytes(&dictionary, OTLP_STRING_TABLE,
+			      UX_STR("room behind the locations, "
+				     "of which any may be read, "
+				     "as in most messages"));
+	ux_protobuf_put_message(&out, OTLP_DICTIONARY, &dictionary);
+	struct ux_otlp_names names = {.bytes = ux_out_bytes(&out)};
+	assert_int_equal(ux_otlp_names_read(&names, NULL), UX_ECORRUPT);
+	ux_otlp_names_deinit(&names);
+	ux_out_deinit(&dictionary);
+	ux_out_deinit(&out);
+}
+
 static void without_names_a_message_stays_as_it_is(void **state)
 {
 	(void)state;
@@ -212,6 +327,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(addresses_are_grouped_by_module),
 		UX_TEST(lines_are_read_again_as_they_were_written),
+		UX_TEST(locations_that_differ_in_their_address_are_told_apart),
+		UX_TEST(a_location_is_not_read_as_the_one_before_if_it_is_damaged),
 		UX_TEST(without_names_a_message_stays_as_it_is),
 		UX_TEST(damage_is_an_error_and_nothing_worse),
 		UX_TEST(what_dangles_is_said_with_its_offset),
