@@ -30,6 +30,7 @@ void ux_otlp_names_deinit(struct ux_otlp_names *n)
 	ux_otlp_modules_deinit(&n->modules);
 	free(n->addresses);
 	ux_otlp_locations_deinit(&n->locations);
+	ux_otlp_runs_deinit(&n->runs);
 	free(n->owners);
 	ux_out_deinit(&n->line_bytes);
 	ux_out_deinit(&n->functions);
@@ -184,6 +185,15 @@ static ux_cold enum ux_code otlp_scan_any_location(struct ux_cur c, struct otlp_
 					     : UX_OK;
 }
 
+/* Begins a run with the next location, if its mapping is another one. False: memory is short. */
+static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mapping)
+{
+	const struct ux_otlp_runs *runs = &n->runs;
+	const struct ux_otlp_run fresh = {(uint32_t)next, (uint32_t)mapping};
+	return (runs->size > 0 && runs->data[runs->size - 1].mapping == mapping) ||
+	       ux_otlp_runs_append(&n->runs, fresh);
+}
+
 /*
  * Adds a location that was read, if it is to be named. Its fields are written one by one to where
  * they stay: read together right after that, as a copy does, they would not be there yet.
@@ -199,12 +209,12 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MOST))
 		return ux_error_at(err, UX_ELIMIT, SECTION, otlp_offset(n, content.data),
 				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
-	if (ux_unlikely(locations->size == locations->cap) &&
-	    !ux_otlp_locations_reserve(locations, locations->size + 1))
+	if ((ux_unlikely(locations->size == locations->cap) &&
+	     !ux_otlp_locations_reserve(locations, locations->size + 1)) ||
+	    !otlp_begin_run(n, locations->size, s->mapping))
 		return ux_error_nomem(err);
 	struct ux_otlp_location *l = &locations->data[locations->size++];
 	l->address = s->address;
-	l->mapping = (uint32_t)s->mapping;
 	l->field = otlp_offset(n, field);
 	l->content = otlp_offset(n, content.data);
 	l->end = otlp_offset(n, content.data + content.size);
@@ -264,8 +274,7 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 	const uint8_t *p = field + 2;
 	if (*p == (OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))
 		p += 2 + (p[1] >= 0x80);
-	*shape = (struct otlp_shape){.mapping = (uint32_t)s->mapping,
-				     .unnamed = !s->named && s->mapping != 0};
+	*shape = (struct otlp_shape){.unnamed = !s->named && s->mapping != 0};
 	if (size > sizeof(mask) || *p++ != (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))
 		return;
 	shape->size = (uint32_t)size;
@@ -284,12 +293,10 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 
 /* Writes where the field of a location is to the place of the next one. */
 ux_inline void otlp_put_small_location(const struct ux_otlp_names *n, size_t place,
-				       const uint8_t *field, size_t size, uint64_t address,
-				       uint32_t mapping)
+				       const uint8_t *field, size_t size, uint64_t address)
 {
 	struct ux_otlp_location *l = &n->locations.data[place];
 	l->address = address;
-	l->mapping = mapping;
 	l->field = (uint32_t)(field - n->bytes.data);
 	l->content = l->field + 2;
 	l->end = l->field + (uint32_t)size;
@@ -298,8 +305,9 @@ ux_inline void otlp_put_small_location(const struct ux_otlp_names *n, size_t pla
 
 /*
  * Reads the small locations that come next and have room, with all bytes that are read for one
- * within the table, and returns the position behind them. A location is written to where it stays
- * before it is known whether it is to be named, so that nothing has to be foreseen.
+ * within the table, and returns the position behind them; NULL: memory is short. A location is
+ * written to where it stays before it is known whether it is to be named, so that nothing has to be
+ * foreseen.
  */
 static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const uint8_t *p,
 						const uint8_t *end)
@@ -313,7 +321,7 @@ static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const u
 		if (ux_likely(shape.size > 0 && otlp_shape_is(&shape, p))) {
 			uint64_t address = 0;
 			(void)ux_uleb_wide(p + shape.address, &address);
-			otlp_put_small_location(n, place, p, shape.size, address, shape.mapping);
+			otlp_put_small_location(n, place, p, shape.size, address);
 			place += shape.unnamed;
 			p += shape.size;
 			continue;
@@ -322,7 +330,9 @@ static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const u
 		    !otlp_scan_small_location(p + 2, p[1], &s))
 			break;
 		otlp_shape_set(&shape, p, &s);
-		otlp_put_small_location(n, place, p, 2 + (size_t)p[1], s.address, shape.mapping);
+		if (shape.unnamed && !otlp_begin_run(n, place, s.mapping))
+			return NULL;
+		otlp_put_small_location(n, place, p, 2 + (size_t)p[1], s.address);
 		place += shape.unnamed;
 		p += 2 + (size_t)p[1];
 	}
@@ -343,6 +353,8 @@ static enum ux_code otlp_scan_locations(struct ux_otlp_names *n, struct ux_cur *
 	for (;;) {
 		struct otlp_scanned s;
 		c.pos = otlp_scan_small_locations(n, c.pos, c.end);
+		if (!c.pos)
+			return ux_error_nomem(err);
 		if (!ux_cur_more(&c) || *c.pos != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES))
 			break;
 		const struct ux_cur before = c;
@@ -500,28 +512,28 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 	return ux_out_status(&s->modules, err);
 }
 
-/*
- * Numbers the modules of all locations, and counts the locations of each. Those of one mapping
- * follow each other in most messages: these are counted without memory, where each addition would
- * wait for the one before.
- */
+static size_t otlp_run_end(const struct ux_otlp_names *n, size_t run)
+{
+	return run + 1 < n->runs.size ? n->runs.data[run + 1].first : n->locations.size;
+}
+
+/* Numbers the modules of all runs, and counts the locations of each. */
 static enum ux_code otlp_scan_count(struct otlp_scan *s, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
 	const size_t n_mappings = otlp_table_size(&s->modules);
-	for (size_t i = 0, end = 0; i < n->locations.size; i = end) {
-		const uint32_t mapping = n->locations.data[i].mapping;
-		if (mapping >= n_mappings)
-			return ux_error_at(err, UX_ECORRUPT, SECTION, n->locations.data[i].content,
-					   "mapping %" PRIu32 " of %zu", mapping, n_mappings);
-		const uint32_t module = otlp_table_get(&s->modules, mapping);
-		for (end = i; end < n->locations.size && n->locations.data[end].mapping == mapping;
-		     end++)
-			n->locations.data[end].mapping = module;
-		if (module == 0)
-			n->n_unknown += (uint32_t)(end - i);
+	for (size_t i = 0; i < n->runs.size; i++) {
+		struct ux_otlp_run *run = &n->runs.data[i];
+		const size_t size = otlp_run_end(n, i) - run->first;
+		if (run->mapping >= n_mappings)
+			return ux_error_at(err, UX_ECORRUPT, SECTION,
+					   n->locations.data[run->first].content,
+					   "mapping %" PRIu32 " of %zu", run->mapping, n_mappings);
+		run->mapping = otlp_table_get(&s->modules, run->mapping);
+		if (run->mapping == 0)
+			n->n_unknown += (uint32_t)size;
 		else
-			n->modules.data[module - 1].n += end - i;
+			n->modules.data[run->mapping - 1].n += size;
 	}
 	return UX_OK;
 }
@@ -530,10 +542,9 @@ static enum ux_code otlp_scan_count(struct otlp_scan *s, struct ux_error *err)
 static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 {
 	struct ux_otlp_names *n = s->names;
-	const struct ux_otlp_locations *locations = &n->locations;
 	UX_TRY(otlp_scan_count(s, err));
-	n->addresses = malloc((locations->size + 1) * sizeof(*n->addresses));
-	n->owners = malloc((locations->size + 1) * sizeof(*n->owners));
+	n->addresses = malloc((n->locations.size + 1) * sizeof(*n->addresses));
+	n->owners = malloc((n->locations.size + 1) * sizeof(*n->owners));
 	if (!n->addresses || !n->owners)
 		return ux_error_nomem(err);
 	size_t first = 0;
@@ -542,18 +553,18 @@ static enum ux_code otlp_scan_group(struct otlp_scan *s, struct ux_error *err)
 		first += n->modules.data[m].n;
 		n->modules.data[m].n = 0;
 	}
-	for (size_t i = 0; i < locations->size;) {
-		const uint32_t mapping = locations->data[i].mapping;
-		struct ux_otlp_module *m = mapping ? &n->modules.data[mapping - 1] : NULL;
-		size_t at = m ? m->first + m->n : 0;
-		for (; i < locations->size && locations->data[i].mapping == mapping; i++) {
-			if (!m)
-				continue;
-			n->addresses[at] = locations->data[i].address;
-			n->owners[at++] = (uint32_t)i;
+	for (size_t k = 0; k < n->runs.size; k++) {
+		const struct ux_otlp_run *run = &n->runs.data[k];
+		if (run->mapping == 0)
+			continue;
+		struct ux_otlp_module *m = &n->modules.data[run->mapping - 1];
+		const size_t end = otlp_run_end(n, k);
+		size_t at = m->first + m->n;
+		for (size_t i = run->first; i < end; i++, at++) {
+			n->addresses[at] = n->locations.data[i].address;
+			n->owners[at] = (uint32_t)i;
 		}
-		if (m)
-			m->n = at - m->first;
+		m->n = at - m->first;
 	}
 	return UX_OK;
 }

@@ -32,7 +32,6 @@ UX_VEC(ux_otlp_modules, struct ux_otlp_module);
 /* A location without lines in a mapping. Offsets count from the start of the message. */
 struct ux_otlp_location {
 	uint64_t address;
-	uint32_t mapping; /* number; once the message is read: of its module plus 1, 0: none */
 	uint32_t field;   /* where its field begins, */
 	uint32_t content; /* where its content begins, */
 	uint32_t end;     /* and where both end */
@@ -41,6 +40,14 @@ struct ux_otlp_location {
 };
 
 UX_VEC(ux_otlp_locations, struct ux_otlp_location);
+
+/* Locations of one mapping, one behind the other, up to the first one of the next run. */
+struct ux_otlp_run {
+	uint32_t first;   /* location */
+	uint32_t mapping; /* number; once the message is read: of its module plus 1, 0: none */
+};
+
+UX_VEC(ux_otlp_runs, struct ux_otlp_run);
 UX_VEC(ux_otlp_numbers, uint32_t);
 
 /*
@@ -56,9 +63,10 @@ struct ux_otlp_names {
 	uint32_t n_unknown;   /* have no lines, and no module whose identity is known */
 	/* The fields below belong to the functions of this header. */
 	struct ux_otlp_locations locations; /* in the order of the message */
-	uint32_t *owners;                   /* location of each address; malloc'ed */
-	uint32_t n_functions;               /* with those that are appended */
-	struct ux_out line_bytes;           /* of all locations that have got lines */
+	struct ux_otlp_runs runs;
+	uint32_t *owners;         /* location of each address; malloc'ed */
+	uint32_t n_functions;     /* with those that are appended */
+	struct ux_out line_bytes; /* of all locations that have got lines */
 	struct ux_out functions;
 	struct ux_otlp_strings strings;
 };
