@@ -5,9 +5,10 @@
 #include "table_memory.h"
 
 enum {
-	SLOTS_PART = 8, /* of the cache's memory that the table may take */
-	FREE_PART = 4,  /* of the slots are taken at most: another place is a wrong guess */
-	LOCKED = 256,   /* stacks that are added before the lock is released for readers */
+	SLOTS_PART = 8,   /* of the cache's memory that the table may take */
+	FREE_PART = 4,    /* of the slots are taken at most: another place is a wrong guess */
+	SLOTS_AHEAD = 32, /* slots that are prefetched ahead */
+	LOCKED = 256,     /* stacks that are added before the lock is released for readers */
 };
 
 static size_t frame_cache_stack_index(const struct ux_frame_cache *m, uint64_t pc)
@@ -32,9 +33,9 @@ size_t ux_frame_cache_find_address_stacks(struct ux_frame_cache *m, const uint64
 	if (m->stack_slots_cap == 0)
 		unknown = n;
 	for (size_t i = 0; i < n && m->stack_slots_cap > 0; i++) {
-		if (i + FRAME_CACHE_AHEAD < n)
-			__builtin_prefetch(&m->stack_slots[frame_cache_stack_index(
-				m, pcs[i + FRAME_CACHE_AHEAD])]);
+		if (i + SLOTS_AHEAD < n)
+			__builtin_prefetch(
+				&m->stack_slots[frame_cache_stack_index(m, pcs[i + SLOTS_AHEAD])]);
 		ret[i] = frame_cache_stack_slot(m, pcs[i])->stack;
 		unknown += ret[i] == NULL;
 	}
