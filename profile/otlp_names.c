@@ -251,8 +251,7 @@ struct otlp_shape {
 	uint64_t mask[SHAPE_WORDS], bytes[SHAPE_WORDS]; /* of the field, in the order of memory */
 	uint32_t size;                                  /* of the field; 0: there is no shape */
 	uint32_t address;                               /* where the address is in it */
-	uint32_t mapping;
-	bool unnamed; /* whether it is to be named */
+	bool unnamed;                                   /* whether the location is to be named */
 };
 
 /* The field has room behind it, as a small location has. */

@@ -159,15 +159,17 @@ bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_f
 			size_t n, uint32_t *ret) ux_must;
 
 /*
- * The stacks of n frames (0: none), which are made when they are needed first. Returns for how many
- * of them there was room; fewer than n: the cache is full, or memory is short. They are read
- * without the lock, as items are.
+ * The stacks of n frames (0: none) that are made already, NULL for the others; returns how many
+ * these are. Stacks are read without the lock, as items are.
  */
-size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
-			     const struct ux_cached_stack **ret);
-
-/* The same for stacks that are made already, NULL for the others; returns how many these are. */
 size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				  const struct ux_cached_stack **ret);
+
+/*
+ * Makes those that the function above has not found. Returns for how many of the n frames there is
+ * a stack then; fewer than n: the cache is full, or memory is short.
+ */
+size_t ux_frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
 				  const struct ux_cached_stack **ret);
 
 /*

@@ -249,8 +249,8 @@ static size_t frame_cache_make_group(struct ux_frame_cache *m, const uint32_t *f
 }
 
 /* Makes the stacks of n frames that have none. Returns how many there was room for. */
-static size_t frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
-				      const struct ux_cached_stack **ret)
+static size_t frame_cache_make_some_stacks(struct ux_frame_cache *m, const uint32_t *frames,
+					   size_t n, const struct ux_cached_stack **ret)
 {
 	size_t done = 0;
 	ux_frame_cache_lock(m);
@@ -286,14 +286,12 @@ size_t ux_frame_cache_find_stacks(struct ux_frame_cache *m, const uint32_t *fram
 	return missing;
 }
 
-size_t ux_frame_cache_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
-			     const struct ux_cached_stack **ret)
+size_t ux_frame_cache_make_stacks(struct ux_frame_cache *m, const uint32_t *frames, size_t n,
+				  const struct ux_cached_stack **ret)
 {
-	if (ux_frame_cache_find_stacks(m, frames, n, ret) == 0)
-		return n;
 	for (size_t at = 0; at < n;) {
 		const size_t some = ux_min(n - at, (size_t)STACKS_LOCKED);
-		const size_t done = frame_cache_make_stacks(m, frames + at, some, ret + at);
+		const size_t done = frame_cache_make_some_stacks(m, frames + at, some, ret + at);
 		at += done;
 		if (done < some)
 			return at;

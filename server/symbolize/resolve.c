@@ -370,8 +370,9 @@ static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *p
 		ux_frame_cache_find_stacks(r->cache, ret->frames, found, ret->stacks);
 	if (missing < found)
 		ux_frame_cache_add_address_stacks(r->cache, pcs, found, ret->stacks);
-	ret->n = missing == 0 ? found
-			      : ux_frame_cache_stacks(r->cache, ret->frames, found, ret->stacks);
+	ret->n = missing == 0
+			 ? found
+			 : ux_frame_cache_make_stacks(r->cache, ret->frames, found, ret->stacks);
 	r->full |= ret->n < found;
 	return UX_OK;
 }

@@ -243,7 +243,7 @@ static void make_stacks(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 		const uint32_t frame = add(m, pcs[i], frames, 2);
 		assert_int_equal(ux_frame_cache_find_stacks(m, &frame, 1, &ret[i]), 1);
 		assert_null(ret[i]);
-		assert_int_equal(ux_frame_cache_stacks(m, &frame, 1, &ret[i]), 1);
+		assert_int_equal(ux_frame_cache_make_stacks(m, &frame, 1, &ret[i]), 1);
 		assert_int_equal(ret[i]->lines[0].line, i);
 	}
 }
