@@ -98,6 +98,8 @@ static enum ux_code otlp_dangles(const struct ux_cur *c, const char *what, uint6
 struct otlp_scanned {
 	uint64_t mapping;
 	uint64_t address;
+	const uint8_t
+		*number; /* the address of a small location in the message; NULL: it has none */
 	bool named;
 };
 
@@ -131,10 +133,11 @@ ux_inline bool otlp_scan_small_location(const uint8_t *p, size_t size, struct ot
 		p += 2 + two;
 	}
 	if (ux_likely(*p == (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))) {
-		const unsigned n = ux_uleb_wide(p + 1, &ret->address);
+		ret->number = p + 1;
+		const unsigned n = ux_uleb_wide(ret->number, &ret->address);
 		if (ux_unlikely(n == 0))
 			return false;
-		p += 1 + n;
+		p = ret->number + n;
 	}
 	for (; p < end && *p == (OTLP_LOCATION_LINES << 3 | UX_PROTOBUF_BYTES); p += 2 + p[1])
 		ret->named = true;
@@ -195,9 +198,22 @@ static bool otlp_begin_run(struct ux_otlp_names *n, size_t next, uint64_t mappin
 }
 
 /*
- * Adds a location that was read, if it is to be named. Its fields are written one by one to where
- * they stay: read together right after that, as a copy does, they would not be there yet.
+ * Writes a location to its place, for which there is room. Its fields are written one by one to
+ * where they stay: read together right after that, as a copy does, they would not be there yet.
  */
+ux_inline void otlp_put_location(const struct ux_otlp_names *n, size_t place, const uint8_t *field,
+				 struct ux_bytes content, uint64_t address)
+{
+	struct ux_otlp_location *l = &n->locations.data[place];
+	l->address = address;
+	l->field = otlp_offset(n, field);
+	l->content = otlp_offset(n, content.data);
+	l->end = otlp_offset(n, content.data + content.size);
+	l->lines = 0;
+	l->n_lines = 0;
+}
+
+/* Adds a location that was read, if it is to be named. */
 ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct otlp_scanned *s,
 					 const uint8_t *field, struct ux_bytes content,
 					 struct ux_error *err)
@@ -213,13 +229,7 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 	     !ux_otlp_locations_reserve(locations, locations->size + 1)) ||
 	    !otlp_begin_run(n, locations->size, s->mapping))
 		return ux_error_nomem(err);
-	struct ux_otlp_location *l = &locations->data[locations->size++];
-	l->address = s->address;
-	l->field = otlp_offset(n, field);
-	l->content = otlp_offset(n, content.data);
-	l->end = otlp_offset(n, content.data + content.size);
-	l->lines = 0;
-	l->n_lines = 0;
+	otlp_put_location(n, locations->size++, field, content, s->address);
 	return UX_OK;
 }
 
@@ -270,14 +280,11 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 {
 	uint8_t mask[SHAPE_MOST] = {0};
 	const size_t size = 2 + (size_t)field[1];
-	const uint8_t *p = field + 2;
-	if (*p == (OTLP_LOCATION_MAPPING << 3 | UX_PROTOBUF_VARINT))
-		p += 2 + (p[1] >= 0x80);
 	*shape = (struct otlp_shape){.unnamed = !s->named && s->mapping != 0};
-	if (size > sizeof(mask) || *p++ != (OTLP_LOCATION_ADDRESS << 3 | UX_PROTOBUF_VARINT))
+	if (size > sizeof(mask) || !s->number)
 		return;
 	shape->size = (uint32_t)size;
-	shape->address = (uint32_t)(p - field);
+	shape->address = (uint32_t)(s->number - field);
 	memset(mask, 0xff, size);
 	for (size_t i = shape->address; i < size; i++) {
 		mask[i] = 0x80;
@@ -288,18 +295,6 @@ static void otlp_shape_set(struct otlp_shape *shape, const uint8_t *field,
 	memcpy(shape->bytes, field, sizeof(shape->bytes));
 	for (size_t i = 0; i < SHAPE_WORDS; i++)
 		shape->bytes[i] &= shape->mask[i];
-}
-
-/* Writes where the field of a location is to the place of the next one. */
-ux_inline void otlp_put_small_location(const struct ux_otlp_names *n, size_t place,
-				       const uint8_t *field, size_t size, uint64_t address)
-{
-	struct ux_otlp_location *l = &n->locations.data[place];
-	l->address = address;
-	l->field = (uint32_t)(field - n->bytes.data);
-	l->content = l->field + 2;
-	l->end = l->field + (uint32_t)size;
-	l->lines = l->n_lines = 0;
 }
 
 /*
@@ -316,24 +311,24 @@ static const uint8_t *otlp_scan_small_locations(struct ux_otlp_names *n, const u
 	size_t place = n->locations.size;
 	uint32_t passed = 0;
 	for (; end - p >= 2 + SMALL_ROOM && place < room; passed++) {
-		struct otlp_scanned s;
-		if (ux_likely(shape.size > 0 && otlp_shape_is(&shape, p))) {
-			uint64_t address = 0;
+		uint64_t address = 0;
+		size_t size = shape.size;
+		if (ux_likely(size > 0 && otlp_shape_is(&shape, p))) {
 			(void)ux_uleb_wide(p + shape.address, &address);
-			otlp_put_small_location(n, place, p, shape.size, address);
-			place += shape.unnamed;
-			p += shape.size;
-			continue;
+		} else {
+			struct otlp_scanned s;
+			if (p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) ||
+			    p[1] > SMALL || !otlp_scan_small_location(p + 2, p[1], &s))
+				break;
+			otlp_shape_set(&shape, p, &s);
+			if (shape.unnamed && !otlp_begin_run(n, place, s.mapping))
+				return NULL;
+			address = s.address;
+			size = 2 + (size_t)p[1];
 		}
-		if (p[0] != (OTLP_LOCATION_TABLE << 3 | UX_PROTOBUF_BYTES) || p[1] > SMALL ||
-		    !otlp_scan_small_location(p + 2, p[1], &s))
-			break;
-		otlp_shape_set(&shape, p, &s);
-		if (shape.unnamed && !otlp_begin_run(n, place, s.mapping))
-			return NULL;
-		otlp_put_small_location(n, place, p, 2 + (size_t)p[1], s.address);
+		otlp_put_location(n, place, p, ux_bytes(p + 2, size - 2), address);
 		place += shape.unnamed;
-		p += 2 + (size_t)p[1];
+		p += size;
 	}
 	n->locations.size = place;
 	n->n_locations += passed;

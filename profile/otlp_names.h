@@ -135,7 +135,7 @@ enum {
 };
 
 /* Takes room for the lines of more addresses and for their functions, as many as profiles have. */
-void ux_otlp_names_expect(struct ux_otlp_names *n, size_t n_addresses);
+void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses);
 
 /*
  * Gives the location of an address (its index in n->addresses) lines, at most once for an address.

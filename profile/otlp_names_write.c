@@ -45,14 +45,14 @@ uint8_t *ux_otlp_functions_begin(struct ux_otlp_names *n, size_t n_functions)
 	return p;
 }
 
-void ux_otlp_names_expect(struct ux_otlp_names *n, size_t n_addresses)
+void ux_otlp_names_reserve(struct ux_otlp_names *n, size_t n_addresses)
 {
 	enum {
 		LINES = 24,    /* bytes of the lines of an address */
 		FUNCTIONS = 8, /* and of its functions that no address before has */
 	};
-	ux_out_expect(&n->line_bytes, LINES * n_addresses);
-	ux_out_expect(&n->functions, FUNCTIONS * n_addresses);
+	ux_out_reserve(&n->line_bytes, LINES * n_addresses);
+	ux_out_reserve(&n->functions, FUNCTIONS * n_addresses);
 }
 
 enum ux_code ux_otlp_names_status(const struct ux_otlp_names *n, struct ux_error *err)

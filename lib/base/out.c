@@ -102,7 +102,7 @@ static bool out_set_cap(struct ux_out *out, size_t cap)
 	return true;
 }
 
-void ux_out_expect(struct ux_out *out, size_t n)
+void ux_out_reserve(struct ux_out *out, size_t n)
 {
 	size_t want = 0;
 	if (out->counting || out->failed || __builtin_add_overflow(out->size, n, &want) ||

@@ -59,7 +59,7 @@ static inline struct ux_bytes ux_out_bytes(const struct ux_out *out)
 bool ux_out_grow(struct ux_out *out, size_t n);
 
 /* Takes room for n more bytes at once, where memory and the quota allow it; nothing fails. */
-void ux_out_expect(struct ux_out *out, size_t n);
+void ux_out_reserve(struct ux_out *out, size_t n);
 
 /* Room for n bytes that the caller fills; NULL when counting or failed. */
 ux_inline uint8_t *ux_out_room(struct ux_out *out, size_t n)

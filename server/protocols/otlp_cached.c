@@ -270,7 +270,7 @@ static bool otlp_cached_reserve(struct ux_otlp_cached *c, size_t n)
 {
 	struct ux_otlp_strings *strings = &c->names->strings;
 	n = ux_min(n, (size_t)RESERVED_MOST);
-	ux_otlp_names_expect(c->names, n);
+	ux_otlp_names_reserve(c->names, n);
 	return ux_otlp_head_list_reserve(&c->heads, n) &&
 	       ux_otlp_number_list_reserve(&c->strings, 2 * n) &&
 	       ux_otlp_borrowed_list_reserve(&strings->borrowed, strings->borrowed.size + n) &&

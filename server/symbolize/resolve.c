@@ -10,6 +10,7 @@ enum {
 	FEW = 8,      /* number of addresses below which single lookups are faster than a batch */
 	FRAMES = 8,   /* initial room for frames of one address; the mean in real programs is 3 */
 	LOCKED = 256, /* addresses that are added before the lock is released for readers */
+	TRIES = 4,    /* other threads may make a new cache full at once, even several times */
 };
 
 /* Addresses that are not cached, and their frames in the module's files. */
@@ -300,7 +301,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 
 static enum ux_code resolver_get_cache(struct ux_resolver *r, struct ux_error *err)
 {
-	r->fresh = !r->cache || r->full;
+	r->fresh |= !r->cache || r->full;
 	if (r->full || !r->cache)
 		r->cache = ux_open_module_frames(r->module, r->mode, ux_take(&r->cache));
 	r->full = false;
@@ -317,16 +318,24 @@ static enum ux_code resolve_cached(struct ux_resolver *r, const uint64_t *pcs, s
 	return UX_OK;
 }
 
-/* As ux_resolve(), for addresses whose work was charged. */
+static ux_cold enum ux_code resolve_too_much(uint64_t pc, struct ux_error *err)
+{
+	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pc);
+}
+
+/* Begins a call: its addresses are charged, and the cache is that of the call before so far. */
+static enum ux_code resolve_begin(struct ux_resolver *r, size_t n, struct ux_error *err)
+{
+	r->fresh = false;
+	return r->work ? ux_request_work_charge(r->work, n, err) : UX_OK;
+}
+
+/* As ux_resolve(), once it has begun. */
 static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 				   uint32_t *ret_frames, size_t *ret_done, struct ux_error *err)
 {
 	*ret_done = 0;
-	/*
-	 * Other threads that fill the same cache may make a new one full at once, even several
-	 * times.
-	 */
-	for (unsigned i = 0; i < 4 && *ret_done == 0; i++) {
+	for (unsigned i = 0; i < TRIES && *ret_done == 0; i++) {
 		UX_TRY(resolver_get_cache(r, err));
 		size_t unknown =
 			ux_frame_cache_find(r->cache, pcs, n, r->back, ret_frames, r->offsets);
@@ -337,9 +346,7 @@ static enum ux_code resolve_frames(struct ux_resolver *r, const uint64_t *pcs, s
 		r->full = *ret_done < n;
 		r->unsorted |= r->full;
 	}
-	if (*ret_done > 0)
-		return UX_OK;
-	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pcs[0]);
+	return *ret_done > 0 ? UX_OK : resolve_too_much(pcs[0], err);
 }
 
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
@@ -347,8 +354,7 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 {
 	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	*ret_done = 0;
-	if (r->work)
-		UX_TRY(ux_request_work_charge(r->work, n, err));
+	UX_TRY(resolve_begin(r, n, err));
 	return r->cached_only ? resolve_cached(r, pcs, n, ret_frames, ret_done, err)
 			      : resolve_frames(r, pcs, n, ret_frames, ret_done, err);
 }
@@ -363,9 +369,7 @@ static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *p
 					struct ux_resolved_stacks *ret, struct ux_error *err)
 {
 	size_t found = 0;
-	const bool fresh = r->fresh;
 	UX_TRY(resolve_frames(r, pcs, n, ret->frames, &found, err));
-	r->fresh |= fresh;
 	const size_t missing =
 		ux_frame_cache_find_stacks(r->cache, ret->frames, found, ret->stacks);
 	if (missing < found)
@@ -380,25 +384,16 @@ static enum ux_code resolve_make_stacks(struct ux_resolver *r, const uint64_t *p
 enum ux_code ux_resolve_stacks(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 			       struct ux_resolved_stacks *ret, struct ux_error *err)
 {
-	enum {
-		TRIES = 4, /* other threads may make a new cache full at once, even several times */
-	};
 	assert(r->back == 0 && !r->offsets && !r->cached_only);
 	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	ret->n = 0;
-	if (r->work)
-		UX_TRY(ux_request_work_charge(r->work, n, err));
-	bool fresh = false;
+	UX_TRY(resolve_begin(r, n, err));
 	for (unsigned i = 0; i < TRIES && ret->n == 0; i++) {
 		UX_TRY(resolver_get_cache(r, err));
 		if (ux_frame_cache_find_address_stacks(r->cache, pcs, n, ret->stacks) == 0)
 			ret->n = n;
 		else
 			UX_TRY(resolve_make_stacks(r, pcs, n, ret, err));
-		fresh |= r->fresh;
 	}
-	r->fresh = fresh;
-	if (ret->n > 0)
-		return UX_OK;
-	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pcs[0]);
+	return ret->n > 0 ? UX_OK : resolve_too_much(pcs[0], err);
 }
