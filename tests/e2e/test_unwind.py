@@ -447,7 +447,7 @@ def test_samples_of_32_bit_processes_are_unwound(tmp_path, recorder):
 @recorded
 def test_callers_are_named_although_there_are_no_frame_pointers(program, tmp_path):
     out = tmp_path / "out.folded"
-    r = unhex("flame", "-F", "1997", "-o", out, "--", program, "300")
+    r = unhex("flame", "-F", "1997", "-o", out, "--", program, "2000")
     assert r.returncode == 0, r.stderr
     stacks = [line.rsplit(" ", 1) for line in out.read_text().splitlines()]
     total = sum(int(n) for _, n in stacks)
