@@ -27,6 +27,11 @@ enum {
 	 * and entries get no names of their own. */
 	CALL_WORK_MOST = 1 << 26,
 	CALL_WORK_KEPT = 32, /* cost of copying a call */
+
+	/* Budget of rows for entries inside of functions, since thousands of symbols may each cover
+	 * the rest of a function with thousands of rows. When it is used up, entries get no names
+	 * of their own. */
+	ENTRY_ROWS_MOST = 1 << 22,
 };
 
 struct merger {
@@ -246,6 +251,7 @@ static enum ux_code add_inner_entries(struct merger *m, struct ux_piece_vec *sor
 {
 	const struct ux_code_symbol_vec *symbols = m->symbols;
 	size_t symbol = 0, n = sorted->size;
+	uint64_t rows = ENTRY_ROWS_MOST;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_piece p = sorted->data[i]; /* a copy: the list grows */
 		ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
@@ -259,12 +265,13 @@ static enum ux_code add_inner_entries(struct merger *m, struct ux_piece_vec *sor
 			struct ux_piece entry;
 			bool no_memory = false;
 			bool alias = k > 0 && s->start == s[-1].start;
-			if (*m->call_work == 0)
+			if (*m->call_work == 0 || rows == 0)
 				break;
 			--*m->call_work;
 			if (alias || !is_inner_entry(s, &p))
 				continue;
 			UX_TRY(cut(m, &reader, &p, s->start, s->start + s->size, &entry));
+			rows -= ux_min(rows, (uint64_t)entry.draft.n_rows);
 			entry.name = ux_symbol_name(s, m->names, &no_memory);
 			entry.own = 0;
 			if (no_memory)

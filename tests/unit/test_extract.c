@@ -497,6 +497,38 @@ static void entries_inside_of_a_function_have_their_own_names(void **state)
 	}
 }
 
+/* Each of them covers the rest of the function, and would have all of its rows again. */
+static void entries_get_names_as_long_as_their_rows_last(void **state)
+{
+	(void)state;
+	enum {
+		SIZE = 0x1000
+	};
+	static uint32_t lines[SIZE];
+	for (uint32_t i = 0; i < SIZE; i++)
+		lines[i] = 1 + i % 100;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t table = begin_lines(&m);
+	rows(&m, TEXT_AT, lines, SIZE, 1);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, table);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(TEXT_AT), N(SIZE));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "outer", TEXT_AT, SIZE, STB_GLOBAL);
+	for (uint32_t i = 1; i < SIZE; i++)
+		add_symbol(&m, "entry", TEXT_AT + i, SIZE - i, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, TEXT_AT), "outer a.cc:1");
+	assert_string_equal(at(&m, TEXT_AT + 1), "entry a.cc:2");
+	assert_string_equal(at(&m, TEXT_AT + SIZE - 1), "entry a.cc:96");
+	/* 4,095 entries would have eight million rows. */
+	assert_true(m.stats.counts.functions < SIZE / 2);
+	made_deinit(&m);
+}
+
 static void symbols_without_a_size_reach_to_the_next_or_the_sections_end(void **state)
 {
 	(void)state;
@@ -876,6 +908,7 @@ int main(void)
 		UX_TEST(best_alias_is_chosen_whatever_the_order),
 		UX_TEST(dropped_copy_does_not_override_the_function_at_its_address),
 		UX_TEST(entries_inside_of_a_function_have_their_own_names),
+		UX_TEST(entries_get_names_as_long_as_their_rows_last),
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
 		UX_TEST(versions_are_no_part_of_a_name),
 		UX_TEST(gap_in_the_line_table_has_neither_file_nor_line),
