@@ -22,13 +22,11 @@ static uint64_t misplaced_hash(struct ux_bytes name)
 	return ux_hash_bytes(ux_bytes(name.data, ux_min(name.size, (size_t)NAME_HASHED)));
 }
 
-/* Makes the index of exported linkage names, at its first use. */
+/* Makes the index of exported linkage names. */
 static bool symbol_names_build(struct ux_symbol_names *names,
 			       const struct ux_code_symbol_vec *symbols)
 {
 	size_t n = ux_min(symbols->size, (size_t)UINT32_MAX - 1), cap = CHAINS_LEAST;
-	if (names->chains)
-		return true;
 	while (cap < n)
 		cap *= 2;
 	names->chains = calloc(cap, sizeof(*names->chains));
@@ -50,6 +48,16 @@ static bool symbol_names_build(struct ux_symbol_names *names,
 	return true;
 }
 
+/* Makes the index if it is not there. */
+static bool symbol_names_need(struct ux_symbol_names *names,
+			      const struct ux_code_symbol_vec *symbols)
+{
+	pthread_mutex_lock(&names->lock);
+	bool ok = names->chains || symbol_names_build(names, symbols);
+	pthread_mutex_unlock(&names->lock);
+	return ok;
+}
+
 /* Whether an exported symbol has that name. */
 static bool symbol_names_has(const struct ux_symbol_names *names,
 			     const struct ux_code_symbol_vec *symbols, struct ux_bytes name)
@@ -69,7 +77,7 @@ void ux_symbol_names_deinit(struct ux_symbol_names *names)
 {
 	ux_symbol_hash_vec_deinit(&names->hashes);
 	free(names->chains);
-	*names = (struct ux_symbol_names){0};
+	pthread_mutex_destroy(&names->lock);
 }
 
 /* True when one of the n symbols that begin with the function may be its own: the name, a clone of
@@ -106,7 +114,7 @@ bool ux_piece_is_misplaced(const struct ux_piece *p, const struct ux_code_symbol
 	if (!ux_name_is_mangled(name) || !misplaced_is_covered(p, symbols, first, n) ||
 	    misplaced_has_own_symbol(name, &symbols->data[first], n))
 		return false;
-	if (!symbol_names_build(names, symbols)) {
+	if (!symbol_names_need(names, symbols)) {
 		*ret_nomem = true;
 		return false;
 	}
@@ -116,7 +124,7 @@ bool ux_piece_is_misplaced(const struct ux_piece *p, const struct ux_code_symbol
 enum ux_code ux_misplaced_drop(struct ux_collection *collection,
 			       const struct ux_code_symbol_vec *symbols, struct ux_error *err)
 {
-	ux_cleanup(ux_symbol_names_deinit) struct ux_symbol_names names = {0};
+	ux_cleanup(ux_symbol_names_deinit) struct ux_symbol_names names = UX_SYMBOL_NAMES_INIT;
 	bool no_memory = false;
 	for (size_t u = 0; u < collection->n_units; u++) {
 		struct ux_unit_pieces *unit = &collection->units[u];

@@ -14,6 +14,8 @@
 #include "code_symbols.h"
 #include "collect.h"
 
+#include <pthread.h>
+
 /* A symbol of the index. Symbols whose hashes share a chain are linked; thousands of names may have
  * one hash. */
 struct ux_symbol_hash {
@@ -24,13 +26,19 @@ struct ux_symbol_hash {
 
 UX_VEC(ux_symbol_hash_vec, struct ux_symbol_hash);
 
-/* An index of the exported linkage names among symbols, which is made at its first use. Zeroed is
- * not yet made. */
+/* An index of the exported linkage names among symbols, which is made at its first use.
+ * UX_SYMBOL_NAMES_INIT is one that is not yet made. Any thread. */
 struct ux_symbol_names {
+	pthread_mutex_t lock; /* is held while the index is made */
 	struct ux_symbol_hash_vec hashes;
 	uint32_t *chains; /* malloc'ed; as `next`, by the lowest bits of the hash. NULL: not made */
 	size_t cap;       /* of chains, a power of two */
 };
+
+#define UX_SYMBOL_NAMES_INIT                      \
+	{                                         \
+		.lock = PTHREAD_MUTEX_INITIALIZER \
+	}
 
 void ux_symbol_names_deinit(struct ux_symbol_names *names);
 

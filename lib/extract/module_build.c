@@ -33,23 +33,15 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 			  .first_bad_source = UX_ERROR_INIT,
 			  .first_bad_go = UX_ERROR_INIT},
 	};
-	ux_arena_init(&build->merged.functions.parts, MERGE_BUDGET);
-	ux_arena_init(&build->merged.symbols.parts, MERGE_BUDGET);
 	ux_arena_init(&build->extra, MERGE_BUDGET);
-}
-
-static void merge_arenas_deinit(struct ux_merge_arenas *arenas)
-{
-	ux_arena_deinit(&arenas->parts);
-	ux_arena_deinit(&arenas->names);
 }
 
 void ux_module_build_deinit(struct ux_module_build *build)
 {
 	ux_alternative_vec_deinit(&build->alternatives);
 	ux_piece_vec_deinit(&build->pieces);
-	merge_arenas_deinit(&build->merged.functions);
-	merge_arenas_deinit(&build->merged.symbols);
+	ux_merge_memory_deinit(&build->merged);
+	ux_arena_deinit(&build->other_names);
 	ux_collection_free(&build->collection);
 	ux_arena_deinit(&build->extra);
 	ux_code_symbol_vec_deinit(&build->symbols);
@@ -246,20 +238,18 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		.spill = build->spill,
 		.release = build->release,
 	};
-	/* The rest is released beside the numbering of names, which one thread does alone, too. */
-	input.release.end -= (input.release.end - input.release.first) / 2;
+	/* Most is released beside the numbering of names, which one thread does alone. */
+	input.release.end = input.release.first + (input.release.end - input.release.first) / 8;
 	build->release.first = input.release.end;
-	build->merged.functions.parts.spill = build->merged.symbols.parts.spill = build->spill;
-	ux_arena_init(&build->merged.functions.names, strings_most(build));
-	ux_arena_init(&build->merged.symbols.names, strings_most(build));
+	ux_merge_memory_init(&build->merged, MERGE_BUDGET, strings_most(build), build->spill);
+	ux_arena_init(&build->other_names, strings_most(build));
 	build->stats.symbols = build->symbols.size;
 	UX_TRY(ux_merge(&input, &build->merged, &build->pieces, err));
 	if (build->pieces.size == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no symbols: expected %s", build->expected);
 	if (build->options->alternatives)
 		UX_TRY(ux_alternatives_find(&build->collection, &build->symbols, &build->pieces,
-					    &build->merged.functions.names, &build->alternatives,
-					    err));
+					    &build->other_names, &build->alternatives, err));
 	unbias(build);
 	count(build);
 	UX_TRY(write_gsym(build, sink, ctx, err));

@@ -22,19 +22,28 @@ struct ux_release {
 struct ux_merge_input {
 	const struct ux_collection *collection;
 	const struct ux_code_symbol_vec *symbols;
-	unsigned threads;          /* more than two are of no use for merging */
+	unsigned threads;
 	struct ux_spill *spill;    /* of large lists; NULL: they are in memory */
 	struct ux_release release; /* not called with one thread */
 };
 
-/* What a merge allocates for its result. Threads work on functions and on symbols at once, so each
- * kind has its own arenas. The budget of `names` bounds the total size of names. */
+enum {
+	UX_FUNCTION_PARTS = 16, /* in which functions are merged, at most */
+};
+
+/* What a merge allocates for its result. Threads work on parts of the functions and on symbols at
+ * once, so that each has its own arenas. The budget of `names` bounds the total size of names. */
 struct ux_merge_memory {
 	struct ux_merge_arenas {
 		struct ux_arena parts; /* of pieces that were cut */
 		struct ux_arena names; /* names that had to be shortened */
-	} functions, symbols;
+	} functions[UX_FUNCTION_PARTS], symbols;
 };
+
+/* Begins with no memory. pieces, names: the budgets of both kinds, each in bytes. */
+void ux_merge_memory_init(struct ux_merge_memory *memory, uint64_t pieces, uint64_t names,
+			  struct ux_spill *spill);
+void ux_merge_memory_deinit(struct ux_merge_memory *memory);
 
 /*
  * Merges functions and symbols into pieces in address order, which do not overlap and all have a

@@ -189,6 +189,55 @@ static void second_entry_of_a_function_is_the_functions_code(void **state)
 	made_deinit(&m);
 }
 
+/*
+ * Functions are merged in parts by address, of a thousand or more: here of 1 KiB of the text, since
+ * each function is there twice. One that reaches into later parts has what no other function has,
+ * there as well.
+ */
+static void functions_reach_from_part_to_part(void **state)
+{
+	(void)state;
+	enum {
+		STEP = 2, /* every second byte is a function */
+		PART = 1 << 10,
+	};
+	static const struct {
+		unsigned from, to; /* of functions that are long: offsets in the text */
+	} cases[][2] = {
+		{{0, 0}, {0, 0}},
+		{{PART - 10, PART + 10}, {0, 0}},
+		{{PART - 11, PART - 1}, {0, 0}},
+		{{2 * PART - 10, 2 * PART + 10}, {0, 0}},
+		{{3 * PART - 10, 3 * PART + 10}, {0, 0}},
+		{{PART - 10, PART + 10}, {2 * PART - 10, 2 * PART + 10}},
+		{{PART - 10, PART + 10}, {3 * PART - 10, 3 * PART + 10}},
+		{{PART - 10, 2 * PART + 10}, {2 * PART - 10, 3 * PART + 10}},
+		{{1, TEXT_SIZE}, {2 * PART, 4 * PART}},
+		{{0, TEXT_SIZE}, {0, 0}},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct made m;
+		begin_module(&m);
+		for (unsigned k = 0; k < TEXT_SIZE; k++)
+			add_function(&m, "short", TEXT_AT + k / 2 * STEP, 1);
+		for (size_t k = 0; k < 2; k++)
+			if (cases[i][k].to > 0)
+				add_function(&m, k ? "second" : "first", TEXT_AT + cases[i][k].from,
+					     cases[i][k].to - cases[i][k].from);
+		end_unit(&m);
+		made_extract(&m);
+		for (unsigned pc = 0; pc < TEXT_SIZE; pc++) {
+			const char *name = pc % STEP ? "-" : "short", *have = at(&m, TEXT_AT + pc);
+			for (size_t k = 0; k < 2; k++)
+				if (pc % STEP && pc >= cases[i][k].from && pc < cases[i][k].to)
+					name = k ? "second" : "first";
+			if (strncmp(have, name, strlen(name)) != 0)
+				fail_msg("case %zu, +%u: %s, expected %s", i, pc, have, name);
+		}
+		made_deinit(&m);
+	}
+}
+
 static size_t size_with(const char *section, struct ux_bytes content, char *ret_text, size_t size)
 {
 	struct made m;
@@ -374,6 +423,7 @@ int main(void)
 		UX_TEST(call_file_counts_as_the_versions_tables_do),
 		UX_TEST(calls_from_one_place_stay_two),
 		UX_TEST(calls_are_compared_as_long_as_their_budget_lasts),
+		UX_TEST(functions_reach_from_part_to_part),
 		UX_TEST(second_entry_of_a_function_is_the_functions_code),
 		UX_TEST(wrong_aranges_change_nothing),
 		UX_TEST(units_that_claim_one_range_keep_their_functions),

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the merge share: pieces that lie in each other are made disjoint
+ * (merge_flatten.c), functions get their names, in parts by address (merge_functions.c), and
+ * symbols get what no function covers (merge.c).
+ */
+#ifndef UX_MERGE_H
+#define UX_MERGE_H
+
+#include "misplaced.h"
+#include "pack.h"
+
+/* --- making pieces disjoint ------------------------------------------------------------------- */
+
+/* What cutting pieces needs. A zeroed one is set by ux_merger_init(). One thread at a time. */
+struct ux_merger {
+	struct ux_arena *arena; /* of the drafts of parts */
+	struct ux_gsym_drafter drafter;
+	/* What is left of inlined calls and ranges that may be visited. When it is used up, only
+	 * rows are cut, and entries inside of functions get no names of their own. */
+	uint64_t call_work;
+};
+
+/* share: the merger gets one of so many shares of the budget for inlined calls. */
+void ux_merger_init(struct ux_merger *m, struct ux_arena *arena, unsigned share);
+void ux_merger_deinit(struct ux_merger *m);
+
+/* Makes the part [lo, hi) of p, without inlined calls when the budget for them is used up. */
+enum ux_code ux_merger_cut(struct ux_merger *m, struct ux_piece_reader *reader,
+			   const struct ux_piece *p, uint64_t lo, uint64_t hi, struct ux_piece *ret,
+			   struct ux_error *err) ux_must;
+
+/*
+ * Sorts by start, and then longer pieces first. Of equal ranges the one that is used comes first:
+ * that of the first unit with rows. GNU ld points the debug information of all dropped copies of a
+ * COMDAT function at the copy it kept, which is that of the first object file.
+ */
+void ux_pieces_sort(struct ux_piece_vec *pieces);
+
+/* Appends the piece; UX_ENOMEM. */
+enum ux_code ux_pieces_add(struct ux_piece_vec *pieces, const struct ux_piece *piece,
+			   struct ux_error *err) ux_must;
+
+/* Appends to ret what sorted pieces have when each address belongs to the piece that begins last,
+ * or to the shorter one of two with one start. Of pieces with equal ranges the first one is used.
+ */
+enum ux_code ux_merger_flatten(struct ux_merger *m, const struct ux_piece *sorted, size_t n,
+			       struct ux_piece_vec *ret, struct ux_error *err) ux_must;
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* Functions with consecutive starts. Parts are made by several threads. */
+struct ux_function_part {
+	size_t first, end; /* of ux_merge_functions.sorted */
+	struct ux_merge_arenas *memory;
+	struct ux_merger merger;
+	struct ux_piece_vec named; /* with entries inside of functions; sorted */
+	struct ux_piece_vec flat;  /* disjoint; not used when `disjoint` is set */
+	uint64_t reach;            /* largest end of a piece in `named`; 0: it has none */
+	bool disjoint;             /* the pieces of `named` are disjoint already */
+};
+
+/* The functions of all units. */
+struct ux_merge_functions {
+	const struct ux_code_symbol_vec *symbols;
+	struct ux_spill *spill;
+	struct ux_piece_vec sorted; /* as units have them; freed with the parts' naming */
+	struct ux_function_part parts[UX_FUNCTION_PARTS];
+	size_t n_parts;
+	unsigned share; /* a part has one of so many shares of each budget */
+	struct ux_symbol_names names;
+};
+
+/* Collects the functions of all units, sorts them and divides them into parts, which depend on the
+ * functions alone. Call ux_merge_functions_deinit() also after a failure. */
+enum ux_code ux_merge_functions_open(struct ux_merge_functions *f,
+				     const struct ux_merge_input *input,
+				     struct ux_merge_memory *memory, struct ux_error *err) ux_must;
+void ux_merge_functions_deinit(struct ux_merge_functions *f);
+
+/* Names the functions of a part and makes them disjoint. Several threads, once for each part. */
+enum ux_code ux_merge_functions_name(struct ux_merge_functions *f, size_t part,
+				     struct ux_error *err) ux_must;
+
+/* Makes parts disjoint that overlap, after all were named. */
+enum ux_code ux_merge_functions_join(struct ux_merge_functions *f, struct ux_error *err) ux_must;
+
+/* Returns the disjoint pieces of a part, sorted; those of consecutive parts follow each other. */
+const struct ux_piece_vec *ux_merge_functions_of(const struct ux_merge_functions *f, size_t part);
+
+#endif
