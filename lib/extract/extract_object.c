@@ -550,19 +550,34 @@ struct release {
 
 enum {
 	RELEASE_STEP = 2 << 20, /* page tables of 2 MiB are given back as a whole */
-	RELEASE_PARTS = 16,     /* of each mapped section */
+	/* Parts of the mapped sections. They are short: while one is released, other threads get no
+	 * memory from the system. */
+	RELEASE_PARTS = 32,
 };
 
-/* Gives back the pages of a part of each section in a mapped file. */
+static size_t release_steps(size_t bytes)
+{
+	return bytes / RELEASE_STEP + (bytes % RELEASE_STEP > 0);
+}
+
+/* Gives back the pages of a part of the sections in a mapped file, of which all parts have as many
+ * steps. */
 static void release_mapped(const struct release *r, size_t part)
 {
-	for (size_t i = 0; i < ux_countof(r->mapped); i++) {
+	size_t all = 0;
+	for (size_t i = 0; i < ux_countof(r->mapped); i++)
+		all += release_steps(r->mapped[i].size);
+	size_t skip = all * part / RELEASE_PARTS;
+	size_t left = all * (part + 1) / RELEASE_PARTS - skip;
+	for (size_t i = 0; i < ux_countof(r->mapped) && left > 0; i++) {
 		struct ux_bytes s = r->mapped[i];
-		size_t each = s.size / RELEASE_PARTS / RELEASE_STEP * RELEASE_STEP;
-		size_t from = each * part;
-		size_t end = part + 1 < RELEASE_PARTS ? from + each : s.size;
-		if (end > from)
-			ux_file_release(ux_bytes(s.data + from, end - from));
+		size_t steps = release_steps(s.size), from = ux_min(skip, steps);
+		size_t to = ux_min(from + left, steps), end = ux_min(to * RELEASE_STEP, s.size);
+		if (to > from)
+			ux_file_release(
+				ux_bytes(s.data + from * RELEASE_STEP, end - from * RELEASE_STEP));
+		skip -= from;
+		left -= to - from;
 	}
 }
 

@@ -239,7 +239,7 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 		.release = build->release,
 	};
 	/* Most is released beside the numbering of names, which one thread does alone. */
-	input.release.end = input.release.first + (input.release.end - input.release.first) / 8;
+	input.release.end = input.release.first + (input.release.end - input.release.first) / 4;
 	build->release.first = input.release.end;
 	ux_merge_memory_init(&build->merged, MERGE_BUDGET, strings_most(build), build->spill);
 	ux_arena_init(&build->other_names, strings_most(build));
