@@ -4,8 +4,7 @@
 
 #include "numbering.h"
 #include "pool.h"
-
-#include <pthread.h>
+#include "record_writer.h"
 
 /* Limit of the records of one thread. They are made of pieces, which have a budget of their own. */
 #define RECORDS_BUDGET (UINT64_C(1) << 36)
@@ -15,17 +14,6 @@ enum {
 	MERGED_MOST = 32, /* bytes that an alternative name adds to its record */
 	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^STRING_STEPS, which
 			     reaches 64 GiB */
-};
-
-/*
- * Assigns offsets to the records of each job in the order of jobs, as soon as their size is known.
- */
-struct pack_turns {
-	pthread_mutex_t lock;    /* guards the next three fields */
-	pthread_cond_t advanced; /* signals that some of them changed */
-	size_t next;             /* the job whose turn it is */
-	uint64_t end;            /* end of the records of the jobs before it */
-	bool failed;             /* a job failed, so that later ones never have their turn */
 };
 
 struct packer {
@@ -44,8 +32,7 @@ struct packer {
 	size_t n_jobs;
 	void *ctx; /* context of target->place, if records are written at their offsets as they are
 		      made */
-	uint64_t data_off; /* offset of the first record */
-	struct pack_turns turns;
+	struct ux_record_writer writer; /* is used then */
 };
 
 static void packer_deinit(struct packer *p)
@@ -62,8 +49,7 @@ static void packer_deinit(struct packer *p)
 	free(p->arenas);
 	free(p->outs);
 	ux_spill_free(p->data);
-	pthread_cond_destroy(&p->turns.advanced);
-	pthread_mutex_destroy(&p->turns.lock);
+	ux_record_writer_deinit(&p->writer);
 }
 
 static size_t n_alternatives(const struct packer *p)
@@ -230,50 +216,21 @@ static void join(struct packer *p)
 	}
 }
 
-/*
- * Waits until all earlier jobs have their offsets, and then assigns the offset of the job's `size`
- * bytes. Jobs are started in order, so that the earlier ones are running or done. Returns false
- * when one of them failed.
- */
-static bool pack_turns_take(struct pack_turns *turns, size_t job, uint64_t size, uint64_t *ret)
-{
-	pthread_mutex_lock(&turns->lock);
-	while (turns->next != job && !turns->failed)
-		pthread_cond_wait(&turns->advanced, &turns->lock);
-	bool ok = !turns->failed;
-	if (ok) {
-		*ret = turns->end;
-		turns->end += size;
-		turns->next++;
-		pthread_cond_broadcast(&turns->advanced);
-	}
-	pthread_mutex_unlock(&turns->lock);
-	return ok;
-}
-
-static void pack_turns_fail(struct pack_turns *turns)
-{
-	pthread_mutex_lock(&turns->lock);
-	turns->failed = true;
-	pthread_cond_broadcast(&turns->advanced);
-	pthread_mutex_unlock(&turns->lock);
-}
-
 /* Encodes a job and writes its records at their offset, while other jobs are encoded. */
 static enum ux_code write_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct packer *p = ctx;
 	uint64_t before = 0;
 	enum ux_code code = encode_job(p, job, worker, err);
-	struct ux_bytes made = ux_out_bytes(&p->outs[worker]);
+	struct ux_out *out = &p->outs[worker];
 	if (code != UX_OK)
-		pack_turns_fail(&p->turns);
-	if (code != UX_OK || !pack_turns_take(&p->turns, job, made.size, &before))
+		ux_record_writer_fail(&p->writer);
+	if (code != UX_OK || !ux_record_writer_take(&p->writer, job, out->size, &before))
 		return code; /* the job that failed reports the reason */
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	for (size_t i = job * JOB_PIECES; i < end; i++)
 		p->records[i] += before;
-	return p->target->place(p->ctx, p->data_off + before, made, err);
+	return ux_record_writer_put(&p->writer, before, out, err);
 }
 
 /* Returns an upper bound of the size of all records. */
@@ -289,10 +246,12 @@ static uint64_t records_most(const struct packer *p)
 static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, struct ux_error *err)
 {
 	unsigned threads = p->target->threads;
-	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &p->data_off)) {
+	uint64_t data_off = 0;
+	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &data_off)) {
+		ux_record_writer_init(&p->writer, p->target->place, p->ctx, data_off);
 		UX_TRY(ux_pool_run(threads, p->n_jobs, write_job, p, err));
 		image->version = 1;
-		image->placed = p->turns.end;
+		image->placed = p->writer.end;
 		return UX_OK;
 	}
 	UX_TRY(ux_pool_run(threads, p->n_jobs, store_job, p, err));
@@ -311,8 +270,8 @@ static enum ux_code write_segments(struct packer *p, bool placed, ux_gsym_sink_f
 		return UX_OK;
 	ux_gsym_segments_put(&out, p->target->segments);
 	UX_TRY(ux_out_status(&out, err));
-	return placed ? p->target->place(p->ctx, p->data_off + p->turns.end, ux_out_bytes(&out),
-					 err)
+	uint64_t end = p->writer.data_off + p->writer.end;
+	return placed ? p->target->place(p->ctx, end, ux_out_bytes(&out), err)
 		      : sink(p->ctx, ux_out_bytes(&out), err);
 }
 
@@ -325,7 +284,8 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.pieces = pieces,
 		.target = target,
 		.ctx = ctx,
-		.turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .advanced = PTHREAD_COND_INITIALIZER}};
+	};
+	ux_record_writer_init(&p.writer, target->place, ctx, 0);
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_on_threads(&p, err));
 	if (target->columns) {
