@@ -30,13 +30,14 @@ bool ux_info_feed_ended(const struct ux_info_feed *feed)
 
 enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 {
-	struct ux_dwarf_units units = {0};
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0};
 	if (ux_info_feed_ended(feed))
 		return UX_OK;
 	if (feed->n_waves == ux_countof(feed->waves))
 		return ux_error_at(err, UX_ELIMIT, ".debug_info", feed->limit,
 				   "has more than %zu waves", ux_countof(feed->waves));
 	while (units.count == 0 && ux_cur_more(&feed->headers.cur)) {
+		ux_dwarf_units_free(&units); /* of a step in which no unit begins */
 		feed->limit += feed->each;
 		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MOST,
 					      err));
@@ -47,6 +48,7 @@ enum ux_code ux_info_feed_fill(struct ux_info_feed *feed, struct ux_error *err)
 	uint64_t end = units.count > 0 ? units.list[units.count - 1].end : UINT64_MAX;
 	struct ux_info_wave *wave = &feed->waves[feed->n_waves++];
 	*wave = (struct ux_info_wave){.units = units};
+	units = (struct ux_dwarf_units){0};
 	if (feed->n_waves > 1)
 		wave->first = wave[-1].first + (uint32_t)wave[-1].units.count;
 	return ux_section_window_fill(feed->stream, end, err);
