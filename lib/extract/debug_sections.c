@@ -6,14 +6,22 @@
 #include "dwarf_split.h"
 #include "pool.h"
 
+#include <stdatomic.h>
+
 /*
  * Limit of one inflated section: four times the largest .debug_info known to us (an 11 GB server).
  */
 #define INFLATED_MOST (UINT64_C(48) << 30)
 
-/* A smaller .debug_info is not streamed: nothing is gained by reading it while it is inflated. */
 enum {
-	STREAM_LEAST = 16 << 20
+	/* A smaller .debug_info is not streamed: nothing is gained by reading it while it is
+	 * inflated. */
+	STREAM_LEAST = 16 << 20,
+
+	/* What is inflated before it is known whether units are independent, in steps. It is for
+	 * nothing when they are not. */
+	AHEAD_MOST = 16 << 20,
+	AHEAD_STEP = 1 << 20,
 };
 
 /* Limit of all inflated sections of a file. Those of real files are up to ten times as large as the
@@ -76,7 +84,7 @@ enum ux_code ux_debug_loader_load(struct ux_debug_loader *l, size_t job, struct 
 	struct ux_section s;
 	if (l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream) ||
 	    !dwarf_find(l->object, which, l->split, &s))
-		return UX_OK; /* the section is missing, or was opened by dwarf_stream_info() */
+		return UX_OK; /* the section is missing, or is a stream */
 	UX_TRY(ux_section_load(l->object, &s, INFLATED_MOST, l->spill, &l->out->content[which],
 			       &l->loss[which], err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
@@ -113,18 +121,15 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 	return UX_OK;
 }
 
-/* Opens .debug_info as a stream when that is possible, as the abbreviations show, and it is large
- * enough. */
-static enum ux_code dwarf_stream_info(struct ux_debug_loader *l, struct ux_error *err)
+/* Opens .debug_info as a stream when it is compressed and large enough. */
+static enum ux_code dwarf_open_stream(struct ux_debug_loader *l, struct ux_error *err)
 {
 	struct ux_section s;
 	struct ux_section_bytes stored;
+	struct ux_error why = UX_ERROR_INIT;
 	if (!dwarf_find(l->object, UX_DWARF_INFO, /* split= */ false, &s) || !s.packed ||
 	    s.relocated || ux_section_size(l->object, &s) < STREAM_LEAST)
 		return UX_OK;
-	if (!ux_dwarf_units_are_independent(&l->out->dwarf))
-		return UX_OK;
-	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_section_bytes(l->object, &s, &stored, &why);
 	if (code == UX_OK)
 		code = ux_section_window_open(&stored, INFLATED_MOST, l->spill, &l->out->stream,
@@ -136,17 +141,95 @@ static enum ux_code dwarf_stream_info(struct ux_debug_loader *l, struct ux_error
 	return code;
 }
 
+static void dwarf_close_stream(struct ux_debug_sections *sections)
+{
+	ux_section_window_close(sections->stream);
+	if (sections->stream)
+		sections->dwarf.data[UX_DWARF_INFO] = UX_BYTES_NONE;
+	sections->stream = NULL;
+}
+
+static enum ux_code dwarf_begin(struct ux_debug_loader *loader, const struct ux_object *object,
+				struct ux_spill *spill, struct ux_debug_sections *ret,
+				struct ux_error *err)
+{
+	*loader = (struct ux_debug_loader){.object = object, .spill = spill, .out = ret};
+	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
+	return dwarf_check_inflation(object, /* split= */ false, err);
+}
+
+/* The headers of units need its size, and a stream its content. */
+static enum ux_code dwarf_load_abbrev(struct ux_debug_loader *loader, struct ux_error *err)
+{
+	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of dwarf_order[] is .debug_abbrev");
+	return ux_debug_loader_load(loader, UX_DWARF_SECTION_COUNT - 1, err);
+}
+
 enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
 				  struct ux_spill *spill, struct ux_debug_sections *ret,
 				  struct ux_error *err)
 {
-	*loader = (struct ux_debug_loader){.object = object, .spill = spill, .out = ret};
-	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
-	/* The headers of units need its size, and a stream its content. */
-	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of dwarf_order[] is .debug_abbrev");
-	UX_TRY(ux_debug_loader_load(loader, UX_DWARF_SECTION_COUNT - 1, err));
-	return dwarf_stream_info(loader, err);
+	UX_TRY(dwarf_begin(loader, object, spill, ret, err));
+	return dwarf_load_abbrev(loader, err);
+}
+
+/* Whether units are independent, found by one thread while another one inflates. */
+struct stream_check {
+	struct ux_debug_loader *loader;
+	bool independent;
+	atomic_bool ended; /* relaxed: inflating a step more only costs time */
+};
+
+enum {
+	JOB_CHECK,
+	JOB_AHEAD,
+	STREAM_JOBS,
+};
+
+/* Inflates until the check has ended. Damage is found again, and reported, where it is read. */
+static void stream_fill_ahead(const struct stream_check *check)
+{
+	struct ux_section_window *stream = check->loader->out->stream;
+	for (uint64_t end = AHEAD_STEP; end <= AHEAD_MOST; end += AHEAD_STEP) {
+		if (atomic_load_explicit(&check->ended, memory_order_relaxed))
+			return;
+		if (ux_section_window_fill(stream, end, NULL) != UX_OK) {
+			ux_section_window_rewind(stream);
+			return;
+		}
+	}
+}
+
+static enum ux_code stream_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct stream_check *check = ctx;
+	(void)worker;
+	if (job == JOB_AHEAD) {
+		stream_fill_ahead(check);
+		return UX_OK;
+	}
+	enum ux_code code = dwarf_load_abbrev(check->loader, err);
+	check->independent =
+		code == UX_OK && ux_dwarf_units_are_independent(&check->loader->out->dwarf);
+	atomic_store_explicit(&check->ended, true, memory_order_relaxed);
+	return code;
+}
+
+enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
+					 const struct ux_object *object, unsigned threads,
+					 struct ux_spill *spill, struct ux_debug_sections *ret,
+					 struct ux_error *err)
+{
+	UX_TRY(dwarf_begin(loader, object, spill, ret, err));
+	UX_TRY(dwarf_open_stream(loader, err));
+	if (!ret->stream)
+		return dwarf_load_abbrev(loader, err);
+	/* With one thread the check comes first, and nothing is inflated ahead. */
+	struct stream_check check = {.loader = loader};
+	UX_TRY(ux_pool_run(threads, STREAM_JOBS, stream_job, &check, err));
+	if (!check.independent)
+		dwarf_close_stream(ret);
+	return UX_OK;
 }
 
 void ux_debug_loader_close(const struct ux_debug_loader *loader)
@@ -291,10 +374,7 @@ void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep)
 		ux_content_free(&sections->content[i]);
 		sections->dwarf.data[i] = UX_BYTES_NONE;
 	}
-	ux_section_window_close(sections->stream);
-	if (sections->stream)
-		sections->dwarf.data[UX_DWARF_INFO] = UX_BYTES_NONE;
-	sections->stream = NULL;
+	dwarf_close_stream(sections);
 }
 
 void ux_debug_sections_free(struct ux_debug_sections *sections)

@@ -24,9 +24,8 @@ bool ux_debug_sections_exist(const struct ux_object *object);
 
 /*
  * Loads the DWARF sections; compressed ones are inflated in parallel on `threads` threads, into
- * memory or, if spill is not NULL, into regions in files. A large .debug_info whose
- * units do not refer to each other is inflated later as a stream. Missing
- * sections are empty. UX_ECORRUPT: a section is damaged. *ret must be freed also after a failure.
+ * memory or, if spill is not NULL, into regions in files. Missing sections are empty. UX_ECORRUPT:
+ * a section is damaged. *ret must be freed also after a failure.
  */
 enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,
 				    struct ux_spill *spill, struct ux_debug_sections *ret,
@@ -47,6 +46,16 @@ struct ux_debug_loader {
 enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct ux_object *object,
 				  struct ux_spill *spill, struct ux_debug_sections *ret,
 				  struct ux_error *err) ux_must;
+
+/*
+ * As ux_debug_loader_open(), but a large compressed .debug_info whose units do not refer to each
+ * other becomes a stream (*ret->stream), which is to be inflated while it is read. While one thread
+ * loads the abbreviations, which show whether they do, a second one inflates ahead.
+ */
+enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
+					 const struct ux_object *object, unsigned threads,
+					 struct ux_spill *spill, struct ux_debug_sections *ret,
+					 struct ux_error *err) ux_must;
 
 /* Loads section number `job` below UX_DWARF_SECTION_COUNT. Number 0 is .debug_info; the largest
  * ones come first. Any thread, but each number only once. */

@@ -353,7 +353,8 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 		ux_module_build_use_spill(b);
 	b->symbols.spill = b->spill;
 	if (x->dwarf) {
-		UX_TRY(ux_debug_loader_open(&p.loader, x->dwarf, b->spill, &x->sections, err));
+		UX_TRY(ux_debug_loader_open_stream(&p.loader, x->dwarf, b->threads, b->spill,
+						   &x->sections, err));
 		p.n_jobs += UX_DWARF_SECTION_COUNT - 1; /* .debug_info has a job */
 	}
 	UX_TRY(ux_pool_run(b->threads, p.n_jobs, first_phase_job, &p, err));

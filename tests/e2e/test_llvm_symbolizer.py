@@ -148,6 +148,37 @@ def test_variables_are_reported_with_where_they_are_declared(tmp_path, compiler,
         assert ours == theirs
 
 
+# A unit of 20 MB that says nothing.
+PADDING = """
+	.section .note.GNU-stack,"",@progbits
+	.section .debug_abbrev,"",@progbits
+.Labbrev:
+	.byte 1, 0x11, 0, 0x1c, 4, 0, 0, 0
+	.section .debug_info,"",@progbits
+	.long 2f - 1f
+1:	.value 4
+	.long .Labbrev
+	.byte 8, 1
+	.long 20000000
+	.zero 20000000
+2:
+"""
+
+
+def test_declarations_are_found_where_large_sections_are_compressed(tmp_path):
+    (tmp_path / "v.cc").write_text(VARIABLES)
+    (tmp_path / "pad.s").write_text(PADDING)
+    reported = []
+    for pack in ("none", "zlib"):
+        subprocess.run(["g++", "-gdwarf-4", f"-Wl,--compress-debug-sections={pack}", "-o", pack, "v.cc",
+                        "pad.s"], check=True, cwd=tmp_path)
+        at = symbol(tmp_path / pack, "_ZL5names")[0]
+        reported.append(unhex("llvm-symbolizer", "-e", tmp_path / pack, f"DATA {at:#x}").stdout)
+    assert os.path.getsize(tmp_path / "zlib") < 1 << 20
+    assert reported[0].splitlines()[2].endswith("/v.cc:6")
+    assert reported[1] == reported[0]
+
+
 def test_json_is_a_list_of_the_command_lines_requests_and_else_a_line_each(programs):
     requested = [r for r in requests(programs) if r.strip() and '"' not in r and "BUILDID" not in r]
     requested = [r for r in requested if not re.search(r"p$|0x$|9999|zz 2|DATA zz", r)]

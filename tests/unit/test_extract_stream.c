@@ -2,6 +2,7 @@
 /* A compressed .debug_info that is read while it is inflated gives what a plain one gives. */
 #include "test_extract.h"
 
+#include "debug_sections.h"
 #include "elf_file.h"
 
 #include <sys/resource.h>
@@ -108,7 +109,50 @@ static void pages_of_units_that_were_read_are_used_again(void **state)
 	made_deinit(&m);
 }
 
-static void damage_behind_the_first_waves_fails_as_a_whole(void **state)
+/* What reads entries at random, as for declarations and supplementary files, gets all of them. */
+static void sections_that_are_loaded_are_complete(void **state)
+{
+	(void)state;
+	struct made m;
+	struct ux_object *object = NULL;
+	struct ux_debug_sections s;
+	made_init(&m);
+	make_units(&m, false);
+	struct ux_bytes info = make_dwarf_sections(&m.dwarf).data[UX_DWARF_INFO];
+	assert_int_equal(ux_object_open(packed_file(&m), &object, NULL), UX_OK);
+	assert_int_equal(ux_debug_sections_load(object, 2, NULL, &s, NULL), UX_OK);
+	assert_null(s.stream);
+	assert_true(ux_bytes_eq(s.dwarf.data[UX_DWARF_INFO], info));
+	ux_debug_sections_free(&s);
+	ux_object_close(object);
+	made_deinit(&m);
+}
+
+static void only_independent_units_become_a_stream(void **state)
+{
+	(void)state;
+	for (int far = 0; far < 2; far++) {
+		struct made m;
+		struct ux_object *object = NULL;
+		made_init(&m);
+		make_units(&m, far);
+		assert_int_equal(ux_object_open(packed_file(&m), &object, NULL), UX_OK);
+		for (unsigned threads = 1; threads <= 2; threads++) {
+			struct ux_debug_loader l;
+			struct ux_debug_sections s;
+			assert_int_equal(
+				ux_debug_loader_open_stream(&l, object, threads, NULL, &s, NULL),
+				UX_OK);
+			assert_int_equal(s.stream != NULL, !far);
+			assert_int_equal(s.dwarf.data[UX_DWARF_INFO].size > 0, !far);
+			ux_debug_sections_free(&s);
+		}
+		ux_object_close(object);
+		made_deinit(&m);
+	}
+}
+
+static void damage_fails_as_a_whole(void **state)
 {
 	(void)state;
 	struct made m;
@@ -118,12 +162,17 @@ static void damage_behind_the_first_waves_fails_as_a_whole(void **state)
 	struct ux_elf elf;
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_info");
-	m.elf.file.data[s->off + s->size - 100] ^= 0x10;
-	for (unsigned threads = 1; threads <= 2; threads++) {
-		struct ux_error err = UX_ERROR_INIT;
-		assert_int_equal(extract_with(&m, file, threads, &err), UX_ECORRUPT);
-		assert_string_equal(err.section, ".debug_info");
-		assert_int_equal(m.gsym.size, 0);
+	/* The last one is where a second thread inflates before it is known that units are
+	 * independent; the other damage stays. */
+	const uint64_t places[] = {s->size - 100, s->size / 2, 200};
+	for (size_t i = 0; i < ux_countof(places); i++) {
+		m.elf.file.data[s->off + places[i]] ^= 0x10;
+		for (unsigned threads = 1; threads <= 2; threads++) {
+			struct ux_error err = UX_ERROR_INIT;
+			assert_int_equal(extract_with(&m, file, threads, &err), UX_ECORRUPT);
+			assert_string_equal(err.section, ".debug_info");
+			assert_int_equal(m.gsym.size, 0);
+		}
 	}
 	ux_elf_close(&elf);
 	made_deinit(&m);
@@ -164,7 +213,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(streamed_units_give_what_plain_ones_give),
 		UX_TEST(pages_of_units_that_were_read_are_used_again),
-		UX_TEST(damage_behind_the_first_waves_fails_as_a_whole),
+		UX_TEST(sections_that_are_loaded_are_complete),
+		UX_TEST(only_independent_units_become_a_stream),
+		UX_TEST(damage_fails_as_a_whole),
 		UX_TEST(damaged_header_costs_what_it_costs_a_plain_file),
 	};
 	return cmocka_run_group_tests_name("extract_stream", tests, NULL, NULL);
