@@ -122,7 +122,7 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 }
 
 /* Opens .debug_info as a stream when it is compressed and large enough. */
-static enum ux_code dwarf_open_stream(struct ux_debug_loader *l, struct ux_error *err)
+static enum ux_code sections_open_stream(struct ux_debug_loader *l, struct ux_error *err)
 {
 	struct ux_section s;
 	struct ux_section_bytes stored;
@@ -141,7 +141,7 @@ static enum ux_code dwarf_open_stream(struct ux_debug_loader *l, struct ux_error
 	return code;
 }
 
-static void dwarf_close_stream(struct ux_debug_sections *sections)
+static void sections_close_stream(struct ux_debug_sections *sections)
 {
 	ux_section_window_close(sections->stream);
 	if (sections->stream)
@@ -221,14 +221,14 @@ enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
 					 struct ux_error *err)
 {
 	UX_TRY(dwarf_begin(loader, object, spill, ret, err));
-	UX_TRY(dwarf_open_stream(loader, err));
+	UX_TRY(sections_open_stream(loader, err));
 	if (!ret->stream)
 		return dwarf_load_abbrev(loader, err);
 	/* With one thread the check comes first, and nothing is inflated ahead. */
 	struct stream_check check = {.loader = loader};
 	UX_TRY(ux_pool_run(threads, STREAM_JOBS, stream_job, &check, err));
 	if (!check.independent)
-		dwarf_close_stream(ret);
+		sections_close_stream(ret);
 	return UX_OK;
 }
 
@@ -374,7 +374,7 @@ void ux_debug_sections_drop(struct ux_debug_sections *sections, unsigned keep)
 		ux_content_free(&sections->content[i]);
 		sections->dwarf.data[i] = UX_BYTES_NONE;
 	}
-	dwarf_close_stream(sections);
+	sections_close_stream(sections);
 }
 
 void ux_debug_sections_free(struct ux_debug_sections *sections)
