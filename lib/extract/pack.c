@@ -246,9 +246,8 @@ static uint64_t records_most(const struct packer *p)
 static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, struct ux_error *err)
 {
 	unsigned threads = p->target->threads;
-	uint64_t data_off = 0;
-	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &data_off)) {
-		ux_record_writer_init(&p->writer, p->target->place, p->ctx, data_off);
+	uint64_t *data_off = &p->writer.data_off;
+	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), data_off)) {
 		UX_TRY(ux_pool_run(threads, p->n_jobs, write_job, p, err));
 		image->version = 1;
 		image->placed = p->writer.end;
@@ -285,7 +284,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.target = target,
 		.ctx = ctx,
 	};
-	ux_record_writer_init(&p.writer, target->place, ctx, 0);
+	ux_record_writer_init(&p.writer, target->place, ctx);
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_on_threads(&p, err));
 	if (target->columns) {

@@ -2,12 +2,10 @@
 /* Writes the records of jobs at their offsets. */
 #include "record_writer.h"
 
-void ux_record_writer_init(struct ux_record_writer *w, ux_gsym_write_at_fn *place, void *ctx,
-			   uint64_t data_off)
+void ux_record_writer_init(struct ux_record_writer *w, ux_gsym_write_at_fn *place, void *ctx)
 {
 	*w = (struct ux_record_writer){.place = place,
 				       .ctx = ctx,
-				       .data_off = data_off,
 				       .lock = PTHREAD_MUTEX_INITIALIZER,
 				       .advanced = PTHREAD_COND_INITIALIZER};
 }

@@ -38,8 +38,8 @@ struct ux_record_writer {
 	size_t n_spare;
 };
 
-void ux_record_writer_init(struct ux_record_writer *w, ux_gsym_write_at_fn *place, void *ctx,
-			   uint64_t data_off);
+/* data_off is 0, and may be set before the first records are written. */
+void ux_record_writer_init(struct ux_record_writer *w, ux_gsym_write_at_fn *place, void *ctx);
 void ux_record_writer_deinit(struct ux_record_writer *w);
 
 /*

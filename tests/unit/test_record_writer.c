@@ -63,7 +63,8 @@ static enum ux_code write_job(void *ctx, size_t job, unsigned worker, struct ux_
 
 static enum ux_code write_all(struct file *f, unsigned threads, struct ux_error *err)
 {
-	ux_record_writer_init(&f->writer, file_write, f, DATA_OFF);
+	ux_record_writer_init(&f->writer, file_write, f);
+	f->writer.data_off = DATA_OFF;
 	enum ux_code code = ux_pool_run(threads, JOBS, write_job, f, err);
 	assert_int_equal(f->writer.n_waiting, 0);
 	ux_record_writer_deinit(&f->writer);
@@ -96,7 +97,7 @@ static void threads_leave_their_records_to_the_one_that_writes(void **state)
 	(void)state;
 	struct ux_record_writer w;
 	struct ux_out out = {0};
-	ux_record_writer_init(&w, NULL, NULL, 0); /* would crash if it were called */
+	ux_record_writer_init(&w, NULL, NULL); /* would crash if it were called */
 	w.writing = true;
 	for (size_t i = 0; i < UX_RECORDS_WAITING; i++) {
 		ux_out_u8(&out, (uint8_t)i);
