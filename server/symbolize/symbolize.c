@@ -43,8 +43,9 @@ static enum ux_code symbolize_bring(const struct symbolize_work *w,
 	const struct ux_symbolize_request *a = w->request;
 	if (a->names.size > 0)
 		return ux_open_module_complete(m, why);
-	return ux_open_module_bring(m, a->pcs.data + module->first, module->n, a->return_addresses,
-				    why);
+	/* a request without any address has no list of them */
+	const uint64_t *pcs = module->n > 0 ? a->pcs.data + module->first : NULL;
+	return ux_open_module_bring(m, pcs, module->n, a->return_addresses, why);
 }
 
 /* Opens the module from the store; resets `why`. */
