@@ -173,6 +173,8 @@ static struct perf_chain_end perf_chain_shared(struct ux_bytes chain, bool swap,
 {
 	struct perf_chain_end end = {0};
 	const size_t most = ux_min(chain.size / sizeof(uint64_t), old->size);
+	if (most == 0) /* of an empty chain there is no pointer either */
+		return end;
 	const uint8_t *at = chain.data + chain.size;
 	const uint64_t *other = ux_perf_words_end(old);
 	size_t zeros = 0;
