@@ -102,10 +102,10 @@ ux_inline void prefetch_uses(const struct ux_numbering *n, uint32_t i, uint32_t 
 	if (end - i > 2 * PIECES_AHEAD)
 		__builtin_prefetch(&pieces[n->by_unit[i + 2 * PIECES_AHEAD]].draft.refs);
 	if (end - i > PIECES_AHEAD) {
-		/* an integer, since NULL, of a piece that uses nothing, has no next line */
-		uintptr_t refs = (uintptr_t)pieces[n->by_unit[i + PIECES_AHEAD]].draft.refs;
-		__builtin_prefetch((const void *)refs);
-		__builtin_prefetch((const void *)(refs + CACHE_LINE));
+		/* NULL: the piece uses nothing */
+		const uint32_t *refs = pieces[n->by_unit[i + PIECES_AHEAD]].draft.refs;
+		ux_prefetch_at(refs, 0);
+		ux_prefetch_at(refs, CACHE_LINE);
 	}
 }
 

@@ -260,9 +260,8 @@ ux_inline size_t frame_reply_find_level(struct new_frames *f, const struct ux_fr
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_cached_frame *frame = ux_cached_frame(m, found[i]);
-		/* an integer, since there are no numbers yet when no text was replied */
-		__builtin_prefetch((const void *)((uintptr_t)w->texts.numbers +
-						  frame->function * sizeof(*w->texts.numbers)));
+		/* there are no numbers yet when no text was replied */
+		ux_prefetch_at(w->texts.numbers, frame->function * sizeof(*w->texts.numbers));
 		frame_reply_expect(w, m, frame->up != 0 ? frame->up : found[i]);
 		level[i] = frame->up;
 		of[i] = found_of[i];
