@@ -149,17 +149,18 @@ static void sections_close_stream(struct ux_debug_sections *sections)
 	sections->stream = NULL;
 }
 
-static enum ux_code dwarf_begin(struct ux_debug_loader *loader, const struct ux_object *object,
-				struct ux_spill *spill, struct ux_debug_sections *ret,
-				struct ux_error *err)
+static enum ux_code loader_begin(struct ux_debug_loader *loader, const struct ux_object *object,
+				 bool split, struct ux_spill *spill, struct ux_debug_sections *ret,
+				 struct ux_error *err)
 {
-	*loader = (struct ux_debug_loader){.object = object, .spill = spill, .out = ret};
+	*loader = (struct ux_debug_loader){
+		.object = object, .spill = spill, .split = split, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
-	return dwarf_check_inflation(object, /* split= */ false, err);
+	return dwarf_check_inflation(object, split, err);
 }
 
 /* The headers of units need its size, and a stream its content. */
-static enum ux_code dwarf_load_abbrev(struct ux_debug_loader *loader, struct ux_error *err)
+static enum ux_code loader_load_abbrev(struct ux_debug_loader *loader, struct ux_error *err)
 {
 	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of dwarf_order[] is .debug_abbrev");
 	return ux_debug_loader_load(loader, UX_DWARF_SECTION_COUNT - 1, err);
@@ -169,8 +170,8 @@ enum ux_code ux_debug_loader_open(struct ux_debug_loader *loader, const struct u
 				  struct ux_spill *spill, struct ux_debug_sections *ret,
 				  struct ux_error *err)
 {
-	UX_TRY(dwarf_begin(loader, object, spill, ret, err));
-	return dwarf_load_abbrev(loader, err);
+	UX_TRY(loader_begin(loader, object, /* split= */ false, spill, ret, err));
+	return loader_load_abbrev(loader, err);
 }
 
 /* Whether units are independent, found by one thread while another one inflates. */
@@ -208,7 +209,7 @@ static enum ux_code stream_job(void *ctx, size_t job, unsigned worker, struct ux
 		stream_fill_ahead(check);
 		return UX_OK;
 	}
-	enum ux_code code = dwarf_load_abbrev(check->loader, err);
+	enum ux_code code = loader_load_abbrev(check->loader, err);
 	check->independent =
 		code == UX_OK && ux_dwarf_units_are_independent(&check->loader->out->dwarf);
 	atomic_store_explicit(&check->ended, true, memory_order_relaxed);
@@ -220,10 +221,10 @@ enum ux_code ux_debug_loader_open_stream(struct ux_debug_loader *loader,
 					 struct ux_spill *spill, struct ux_debug_sections *ret,
 					 struct ux_error *err)
 {
-	UX_TRY(dwarf_begin(loader, object, spill, ret, err));
+	UX_TRY(loader_begin(loader, object, /* split= */ false, spill, ret, err));
 	UX_TRY(sections_open_stream(loader, err));
 	if (!ret->stream)
-		return dwarf_load_abbrev(loader, err);
+		return loader_load_abbrev(loader, err);
 	/* With one thread the check comes first, and nothing is inflated ahead. */
 	struct stream_check check = {.loader = loader};
 	UX_TRY(ux_pool_run(threads, STREAM_JOBS, stream_job, &check, err));
@@ -264,9 +265,8 @@ enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
 {
 	static const unsigned wanted =
 		1u << UX_DWARF_LINE | 1u << UX_DWARF_LINE_STR | 1u << UX_DWARF_STR;
-	struct ux_debug_loader l = {.object = object, .out = ret};
-	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(dwarf_check_inflation(object, /* split= */ false, err));
+	struct ux_debug_loader l;
+	UX_TRY(loader_begin(&l, object, /* split= */ false, /* spill= */ NULL, ret, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		if ((wanted >> dwarf_order[i] & 1) != 0)
 			UX_TRY(ux_debug_loader_load(&l, i, err));
@@ -276,9 +276,8 @@ enum ux_code ux_debug_sections_load_lines(const struct ux_object *object,
 enum ux_code ux_debug_sections_load_split(const struct ux_object *object, struct ux_spill *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 {
-	struct ux_debug_loader l = {.object = object, .spill = spill, .split = true, .out = ret};
-	*ret = (struct ux_debug_sections){.dwarf.swap = object->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(dwarf_check_inflation(object, l.split, err));
+	struct ux_debug_loader l;
+	UX_TRY(loader_begin(&l, object, /* split= */ true, spill, ret, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		UX_TRY(ux_debug_loader_load(&l, i, err));
 	return UX_OK;

@@ -17,22 +17,18 @@ void ux_merge_memory_init(struct ux_merge_memory *memory, uint64_t pieces, uint6
 			  struct ux_spill *spill)
 {
 	*memory = (struct ux_merge_memory){0};
-	for (size_t i = 0; i <= UX_FUNCTION_PARTS; i++) {
-		struct ux_merge_arenas *arenas =
-			i < UX_FUNCTION_PARTS ? &memory->functions[i] : &memory->symbols;
-		ux_arena_init(&arenas->parts, pieces);
-		ux_arena_init(&arenas->names, names);
-		arenas->parts.spill = spill;
+	for (size_t i = 0; i < UX_MERGE_ARENAS; i++) {
+		ux_arena_init(&memory->arenas[i].parts, pieces);
+		ux_arena_init(&memory->arenas[i].names, names);
+		memory->arenas[i].parts.spill = spill;
 	}
 }
 
 void ux_merge_memory_deinit(struct ux_merge_memory *memory)
 {
-	for (size_t i = 0; i <= UX_FUNCTION_PARTS; i++) {
-		struct ux_merge_arenas *arenas =
-			i < UX_FUNCTION_PARTS ? &memory->functions[i] : &memory->symbols;
-		ux_arena_deinit(&arenas->parts);
-		ux_arena_deinit(&arenas->names);
+	for (size_t i = 0; i < UX_MERGE_ARENAS; i++) {
+		ux_arena_deinit(&memory->arenas[i].parts);
+		ux_arena_deinit(&memory->arenas[i].names);
 	}
 }
 
@@ -52,22 +48,6 @@ static void symbols_deinit(struct merge_symbols *s)
 	ux_merger_deinit(&s->merger);
 	ux_piece_vec_deinit(&s->lines);
 	ux_piece_vec_deinit(&s->list);
-}
-
-static enum ux_code lines_gather(const struct ux_collection *collection, struct ux_piece_vec *out,
-				 struct ux_error *err)
-{
-	size_t n = 0;
-	for (size_t u = 0; u < collection->n_units; u++)
-		n += collection->units[u].n_lines;
-	if (!ux_piece_vec_reserve(out, n))
-		return ux_error_nomem(err);
-	for (size_t u = 0; u < collection->n_units; u++) {
-		const struct ux_unit_pieces *unit = &collection->units[u];
-		for (uint32_t i = 0; i < unit->n_lines; i++)
-			UX_TRY(ux_pieces_add(out, &unit->lines[i], err));
-	}
-	return UX_OK;
 }
 
 /* Makes pieces of symbols, one for each start. */
@@ -101,7 +81,7 @@ static enum ux_code symbols_make(struct merge_symbols *s, const struct ux_collec
 				 struct ux_error *err)
 {
 	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {.spill = s->list.spill};
-	UX_TRY(lines_gather(collection, &raw, err));
+	UX_TRY(ux_pieces_gather(collection, UX_UNIT_LINES, &raw, err));
 	ux_pieces_sort(&raw);
 	UX_TRY(ux_merger_flatten(&s->merger, raw.data, raw.size, &s->lines, err));
 	raw.size = 0;
@@ -318,14 +298,14 @@ enum ux_code ux_merge(const struct ux_merge_input *input, struct ux_merge_memory
 		.input = input,
 		.memory = memory,
 		.symbols = {.symbols = input->symbols,
-			    .memory = &memory->symbols,
+			    .memory = &memory->arenas[UX_SYMBOL_ARENAS],
 			    .lines.spill = input->spill,
 			    .list.spill = input->spill},
 	};
 	size_t n_jobs = JOB_RELEASE;
 	if (input->threads > 1)
 		n_jobs += input->release.end - input->release.first;
-	ux_merger_init(&m.symbols.merger, &memory->symbols.parts, 1);
+	ux_merger_init(&m.symbols.merger, &m.symbols.memory->parts, 1);
 	UX_TRY(ux_pool_run(input->threads, n_jobs, merge_first_job, &m, err));
 	UX_TRY(ux_pool_run(input->threads, m.functions.n_parts, merge_name_job, &m, err));
 	UX_TRY(ux_merge_functions_join(&m.functions, err));

@@ -12,7 +12,7 @@
 
 /* --- making pieces disjoint ------------------------------------------------------------------- */
 
-/* What cutting pieces needs. A zeroed one is set by ux_merger_init(). One thread at a time. */
+/* What cutting pieces needs, set by ux_merger_init(). One thread at a time. */
 struct ux_merger {
 	struct ux_arena *arena; /* of the drafts of parts */
 	struct ux_gsym_drafter drafter;
@@ -36,6 +36,16 @@ enum ux_code ux_merger_cut(struct ux_merger *m, struct ux_piece_reader *reader,
  * COMDAT function at the copy it kept, which is that of the first object file.
  */
 void ux_pieces_sort(struct ux_piece_vec *pieces);
+
+/* The two lists that a unit has (collect.h). */
+enum ux_unit_list {
+	UX_UNIT_FUNCTIONS,
+	UX_UNIT_LINES,
+};
+
+/* Appends that list of all units, in their order; UX_ENOMEM. */
+enum ux_code ux_pieces_gather(const struct ux_collection *collection, enum ux_unit_list which,
+			      struct ux_piece_vec *ret, struct ux_error *err) ux_must;
 
 /* Appends the piece; UX_ENOMEM. */
 enum ux_code ux_pieces_add(struct ux_piece_vec *pieces, const struct ux_piece *piece,

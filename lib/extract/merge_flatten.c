@@ -47,6 +47,26 @@ void ux_pieces_sort(struct ux_piece_vec *pieces)
 				 pieces->spill);
 }
 
+enum ux_code ux_pieces_gather(const struct ux_collection *collection, enum ux_unit_list which,
+			      struct ux_piece_vec *ret, struct ux_error *err)
+{
+	bool lines = which == UX_UNIT_LINES;
+	size_t n = ret->size;
+	for (size_t u = 0; u < collection->n_units; u++)
+		n += lines ? collection->units[u].n_lines : collection->units[u].n_functions;
+	if (!ux_piece_vec_reserve(ret, n))
+		return ux_error_nomem(err);
+	for (size_t u = 0; u < collection->n_units; u++) {
+		const struct ux_unit_pieces *unit = &collection->units[u];
+		const struct ux_piece *list = lines ? unit->lines : unit->functions;
+		uint32_t size = lines ? unit->n_lines : unit->n_functions;
+		if (size > 0)
+			memcpy(ret->data + ret->size, list, size * sizeof(*list));
+		ret->size += size;
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_pieces_add(struct ux_piece_vec *pieces, const struct ux_piece *piece,
 			   struct ux_error *err)
 {

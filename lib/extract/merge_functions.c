@@ -28,25 +28,6 @@ enum {
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-static enum ux_code functions_gather(struct ux_merge_functions *f,
-				     const struct ux_collection *collection, struct ux_error *err)
-{
-	struct ux_piece_vec *out = &f->sorted;
-	size_t n = 0;
-	for (size_t u = 0; u < collection->n_units; u++)
-		n += collection->units[u].n_functions;
-	if (!ux_piece_vec_reserve(out, n))
-		return ux_error_nomem(err);
-	for (size_t u = 0; u < collection->n_units; u++) {
-		const struct ux_unit_pieces *unit = &collection->units[u];
-		if (unit->n_functions > 0)
-			memcpy(out->data + out->size, unit->functions,
-			       unit->n_functions * sizeof(*unit->functions));
-		out->size += unit->n_functions;
-	}
-	return UX_OK;
-}
-
 /* Returns where the part begins: functions with one start are in one part, since only one of those
  * with equal ranges is kept. */
 static size_t functions_begin_part(const struct ux_merge_functions *f, size_t part)
@@ -66,7 +47,7 @@ enum ux_code ux_merge_functions_open(struct ux_merge_functions *f,
 					 .spill = input->spill,
 					 .sorted.spill = input->spill,
 					 .names = UX_SYMBOL_NAMES_INIT};
-	UX_TRY(functions_gather(f, input->collection, err));
+	UX_TRY(ux_pieces_gather(input->collection, UX_UNIT_FUNCTIONS, &f->sorted, err));
 	ux_pieces_sort(&f->sorted);
 	f->n_parts =
 		ux_max((size_t)1, ux_min(f->sorted.size / PART_LEAST, (size_t)UX_FUNCTION_PARTS));
@@ -75,7 +56,7 @@ enum ux_code ux_merge_functions_open(struct ux_merge_functions *f,
 		struct ux_function_part *part = &f->parts[i];
 		part->first = functions_begin_part(f, i);
 		part->end = functions_begin_part(f, i + 1);
-		part->memory = &memory->functions[i];
+		part->memory = &memory->arenas[i];
 		part->named.spill = part->flat.spill = input->spill;
 		ux_merger_init(&part->merger, &part->memory->parts, f->share);
 		part->memory->parts.budget /= f->share;
@@ -120,13 +101,6 @@ ux_inline void names_prefetch(const struct ux_merge_functions *f, size_t i, size
 		__builtin_prefetch(f->symbols->data[symbol].name);
 }
 
-/* Returns the index of the first symbol that begins at pc or behind. */
-static size_t symbols_from(const struct ux_code_symbol_vec *symbols, uint64_t pc)
-{
-	const struct ux_code_symbol *from = ux_code_symbols_from(symbols, pc);
-	return from ? (size_t)(from - symbols->data) : symbols->size;
-}
-
 /* Names the functions of a part by symbols at their start. Of equal ranges the first one that gets
  * a name is kept; functions without a name are dropped. */
 static enum ux_code part_name(struct ux_merge_functions *f, struct ux_function_part *part,
@@ -142,7 +116,7 @@ static enum ux_code part_name(struct ux_merge_functions *f, struct ux_function_p
 		return UX_OK;
 	if (!ux_piece_vec_reserve(named, size))
 		return ux_error_nomem(err);
-	symbol = symbols_from(f->symbols, sorted[part->first].start);
+	symbol = ux_code_symbols_index_from(f->symbols, sorted[part->first].start);
 	for (size_t i = part->first; i < part->end; i++) {
 		struct ux_piece p = sorted[i];
 		const struct ux_piece *last = named->size > 0 ? ux_piece_vec_end(named) - 1 : NULL;
@@ -216,7 +190,7 @@ static enum ux_code part_add_entries(struct ux_merge_functions *f, struct ux_fun
 {
 	const struct ux_code_symbol_vec *symbols = f->symbols;
 	size_t n = part->named.size;
-	size_t symbol = n > 0 ? symbols_from(symbols, part->named.data[0].start) : 0;
+	size_t symbol = n > 0 ? ux_code_symbols_index_from(symbols, part->named.data[0].start) : 0;
 	uint64_t rows = ENTRY_ROWS_MOST / f->share;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_piece p = part->named.data[i]; /* a copy: the list grows */

@@ -131,8 +131,7 @@ enum ux_code ux_misplaced_drop(struct ux_collection *collection,
 		uint32_t kept = 0;
 		for (uint32_t i = 0; i < unit->n_functions; i++) {
 			const struct ux_piece *p = &unit->functions[i];
-			const struct ux_code_symbol *from = ux_code_symbols_from(symbols, p->start);
-			size_t first = from ? (size_t)(from - symbols->data) : symbols->size;
+			size_t first = ux_code_symbols_index_from(symbols, p->start);
 			size_t n = ux_code_symbols_count(symbols, first, p->start);
 			if (!ux_piece_is_misplaced(p, symbols, first, n, &names, &no_memory))
 				unit->functions[kept++] = *p;

@@ -28,7 +28,9 @@ struct ux_merge_input {
 };
 
 enum {
-	UX_FUNCTION_PARTS = 16, /* in which functions are merged, at most */
+	UX_FUNCTION_PARTS = 16,               /* in which functions are merged, at most */
+	UX_SYMBOL_ARENAS = UX_FUNCTION_PARTS, /* index of the arenas of symbols */
+	UX_MERGE_ARENAS,
 };
 
 /* What a merge allocates for its result. Threads work on parts of the functions and on symbols at
@@ -37,7 +39,7 @@ struct ux_merge_memory {
 	struct ux_merge_arenas {
 		struct ux_arena parts; /* of pieces that were cut */
 		struct ux_arena names; /* names that had to be shortened */
-	} functions[UX_FUNCTION_PARTS], symbols;
+	} arenas[UX_MERGE_ARENAS];
 };
 
 /* Begins with no memory. pieces, names: the budgets of both kinds, each in bytes. */

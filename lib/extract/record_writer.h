@@ -8,7 +8,7 @@
 #define UX_RECORD_WRITER_H
 
 #include "out.h"
-#include "extract.h"
+#include "gsym_encode.h"
 
 #include <pthread.h>
 

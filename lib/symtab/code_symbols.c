@@ -410,8 +410,7 @@ size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t fi
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
 						uint64_t pc, size_t *ret_n)
 {
-	const struct ux_code_symbol *first = ux_code_symbols_from(symbols, pc);
-	size_t at = first ? (size_t)(first - symbols->data) : symbols->size;
+	size_t at = ux_code_symbols_index_from(symbols, pc);
 	*ret_n = ux_code_symbols_count(symbols, at, pc);
-	return *ret_n > 0 ? first : NULL;
+	return *ret_n > 0 ? &symbols->data[at] : NULL;
 }

@@ -85,6 +85,13 @@ void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_ra
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
 						  uint64_t pc);
 
+/* Returns its index; the number of symbols when there is none. */
+ux_inline size_t ux_code_symbols_index_from(const struct ux_code_symbol_vec *symbols, uint64_t pc)
+{
+	const struct ux_code_symbol *from = ux_code_symbols_from(symbols, pc);
+	return from ? (size_t)(from - symbols->data) : symbols->size;
+}
+
 /*
  * Finds symbols by pc with one look at a table that has about as many entries as there are symbols,
  * where a binary search waits for memory several times. A zeroed index has no symbols.
