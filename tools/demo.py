@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What `./dev run` shows: real programs are sampled, pushed and symbolized by a server, which then
-keeps a recording of four of them and shows its flame graph.
+keeps a recording of them and shows its flame graph.
 
-With --once it ends, with status 0 only when the server really named inlined frames of the C++
-program, of the Go program and of libc, with files and lines, and functions of each recorded program.
+The C++ and Python programs run everywhere; Go and JavaScript where they are installed. With --once it ends. The exit
+status is 0 when the server named inlined frames of the programs compiled here, with files and lines; what a
+distribution strips is reported and never a failure. 1: something failed; 130: Ctrl-C.
 """
 import argparse
 import collections
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -29,14 +31,15 @@ ROOT = Path(__file__).resolve().parent.parent
 STACKS = 400
 INPUT = [ROOT / "LICENSE", ROOT / "README.md"]
 STARTED = int(os.environ.get("DEV_STARTED") or time.time())  # of `./dev`, which builds first
-SECONDS = 10  # of the recording
+SECONDS = 5  # of the recording
 SERVICE = "words"
 # A viewer that the page of the service leads to, where tests or tools/speedscope.sh have fetched it.
 SPEEDSCOPE = ROOT / ".peers/speedscope/node_modules/speedscope/dist/release"
-# A function of each program of the recording, as its frame is named there; (the JIT's mark says how it was compiled).
+# A function of each program, as its frame is named there. V8 puts a mark before a function that says how it was
+# compiled; until Node.js 18 it was a word ("LazyCompile:*count").
 RECORDED = {"C++": r"words::count", "Go": r"main\.count", "Python": r"_PyEval_EvalFrameDefault",
-            "JavaScript": r"JS:[*^~]\w+"}
-NAMED_LEAST = 98.0  # percent of the samples of the recording, when all debug files are there
+            "JavaScript": r"(?:JS|LazyCompile|Function):[*^~]?\w+"}
+PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
 REPEAT = 15  # seconds after which a step that goes on is named again
 
 
@@ -183,14 +186,17 @@ def pc_of(path, offset):
 
 
 def compile_examples(folder):
-    """The C++ and the Go program, as anybody would compile them for production."""
+    """The C++ program, and the Go program where Go is installed, as anybody would compile them for production."""
     folder.mkdir(parents=True, exist_ok=True)
     source = ROOT / "docs" / "examples"
-    programs = [folder / "words-cxx", folder / "words-go"]
+    programs = [folder / "words-cxx"]
     if not up_to_date(programs[0], source / "words.cc"):
         with step("compiling words.cc"):
             command("g++", "-std=c++17", "-O2", "-g", "-fno-omit-frame-pointer",
                     source / "words.cc", "-o", programs[0])
+    if not shutil.which("go"):
+        return programs
+    programs.append(folder / "words-go")
     if not up_to_date(programs[1], source / "words.go"):
         cache = os.environ.get("GOCACHE") or str(folder.resolve() / "go-cache")
         with step("compiling words.go, and Go's library the first time"):
@@ -291,7 +297,7 @@ def push(unhex, server, files, *options):
 
 
 def demonstrate(unhex, build, server):
-    """Sample, push, ask, show; Failure unless inlined frames were named everywhere."""
+    """Samples, pushes, asks and shows; Failure unless inlined frames of the compiled programs were named."""
     programs = compile_examples(build / "demo")
     processes = []
     for program in programs:
@@ -303,11 +309,13 @@ def demonstrate(unhex, build, server):
     push(unhex, server, programs, "--with-debuginfo", "--sources")
     ids = {f: json.loads(command(unhex, "id", "--json", f))["ids"][0] for f in files}
     total = collections.Counter()
+    folded = collections.Counter()
     libc = next(f for f in files if "/libc.so" in f)
     for process in processes:
         with step(f"asking the server for the frames of {process.program.name}"):
             stacks = ask(server, process, ids)
         show(process, stacks)
+        folded.update(folded_lines(process, stacks))
         for path in {libc, str(process.program)}:
             plain, inlined = resolved(stacks, path)
             total[path, "frames"] += plain
@@ -315,115 +323,172 @@ def demonstrate(unhex, build, server):
     print("~ inlined into the function on the next line\n")
     for (path, kind), count in sorted(total.items()):
         print(f"{Path(path).name}: {count} {kind} with function, file and line")
-        if count == 0:
+        if count == 0 and path != libc:  # we compiled it just now, with its symbols
             raise Failure(f"no {kind} of {path} were named with file and line")
-    keep_and_show(unhex, build, server, programs)
+    if not total[libc, "frames"]:
+        print(f"    {libc} is stripped here; its debug file is in the package libc6-dbg")
+    return programs, folded
 
 
-def python():
-    """The interpreter, with where its debug file is: Debian's is stripped, and half of it has no name then."""
-    with step("fetching the debug file of Python's interpreter"):
-        run = subprocess.run([ROOT / "tools" / "python.sh"], capture_output=True, text=True, check=False, timeout=600)
-    if run.returncode == 0:
-        path = (ROOT / run.stdout.strip()).resolve()
-        return path, ["--debug-dir", "/usr/lib/debug", "--debug-dir", str(path.parents[2] / "usr/lib/debug")]
-    print(f"    not there, so that functions of it have no names: {run.stderr.strip().splitlines()[-1:]}")
-    return Path("/usr/bin/python3"), []
+def folded_lines(process, stacks):
+    """The stacks of one program as lines of folded text, outermost function first."""
+    for stack in stacks:
+        names = [f["function"] for _, frames in stack for f in frames]
+        if names:
+            yield ";".join([process.program.name, *(n.replace(";", ",") for n in reversed(names))])
 
 
-def workload(programs, interpreter):
-    """A shell's command that runs the programs beside each other until it is ended."""
+def workload(programs):
+    """The programs to record: what each is written in, and its command."""
     source = ROOT / "docs" / "examples"
-    commands = [*([program.resolve()] for program in programs), [interpreter, source / "words.py"]]
+    found = [("C++", programs[0].resolve())]
+    if len(programs) > 1:
+        found.append(("Go", programs[1].resolve()))
+    commands = [(language, [program]) for language, program in found]
+    commands.append(("Python", ["/usr/bin/python3", source / "words.py"]))
     if node := shutil.which("node"):
-        commands.append([node, "--perf-basic-prof", source / "words.js"])
-    lines = [shlex.join(map(str, [*command, *INPUT])) + ' >/dev/null & all="$all $!"'
-             for command in commands]
+        commands.append(("JavaScript", [node, "--perf-basic-prof", source / "words.js"]))
+    return [(language, [*args, *INPUT]) for language, args in commands]
+
+
+def as_shell(commands):
+    """One command that runs all of them beside each other until it is ended."""
+    lines = [shlex.join(map(str, args)) + ' >/dev/null & all="$all $!"' for _, args in commands]
     return ["sh", "-c", "\n".join(["all=", "trap 'kill $all' TERM", *lines, "wait"])]
 
 
-def record(unhex, build, server, programs):
+def record(unhex, build, commands):
     """A recording with names, or None where this machine permits none."""
     profile = build / "demo" / "words.pb.gz"
-    interpreter, debug = python()
-    if debug:
-        push(unhex, server, [interpreter], *debug)
-    args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", *debug, "-o", str(profile), "--"]
-    with step(f"recording {SECONDS} seconds of {'four' if shutil.which('node') else 'three'} programs"):
-        run = subprocess.run([*args, *workload(programs, interpreter)], capture_output=True, text=True, check=False,
+    args = [unhex, "record", "--duration", str(SECONDS), "--call-graph", "dwarf", "-o", str(profile), "--"]
+    languages = ", ".join(language for language, _ in commands)
+    with step(f"recording {SECONDS} seconds of {len(commands)} programs ({languages})"):
+        run = subprocess.run([*args, *as_shell(commands)], capture_output=True, text=True, check=False,
                              cwd=profile.parent)  # Node.js writes a log where it is
+    for log in profile.parent.glob("isolate-*-v8.log"):
+        log.unlink()
     print(re.sub("^", "    ", run.stderr, flags=re.M).rstrip())
-    if run.returncode == 0:
-        named = re.search(r"([\d.]+) % of samples named", run.stderr)
-        if debug and (not named or float(named[1]) < NAMED_LEAST):
-            raise Failure(f"unhex record: fewer than {NAMED_LEAST} % of the samples have names")
-        return profile
-    if "perf_event_paranoid" in run.stderr:
-        return None
-    raise Failure(f"unhex record: status {run.returncode}")
+    return profile if run.returncode == 0 else None
 
 
-def keep_and_show(unhex, build, server, programs):
-    """Records programs of four languages, keeps that, and says where to look."""
-    profile = record(unhex, build, server, programs)
-    if profile is None:
-        return
+def keep(unhex, server, profile, commands):
+    """Has the server keep the recording, and says which programs it has named; its number in the server."""
     with step("handing the recording to the server, which keeps it for 7 days"):
         kept = server.keep(profile)
     stacks = server.folded(kept).splitlines()
     total = sum(int(line.rsplit(" ", 1)[1]) for line in stacks)
     print()
-    for language, function in RECORDED.items():
-        if language == "JavaScript" and not shutil.which("node"):
-            continue
-        hits = [line for line in stacks if re.search(rf"(^|;|\b){function}", line)]
+    for language, _ in commands:
+        hits = [line for line in stacks if re.search(rf"(^|;|\b){RECORDED[language]}", line)]
         share = sum(int(line.rsplit(" ", 1)[1]) for line in hits) / (total or 1)
-        names = collections.Counter(n for line in hits for n in re.findall(function, line))
-        if not names:
-            raise Failure(f"no frame of the {language} program is named in the recording")
-        print(f"    {language:10} {share:6.1%} of the samples below {names.most_common(1)[0][0]}")
-    print(f"""
-The flame graph of these {SECONDS} seconds: {server.url}/profiles/{SERVICE}
-(a frame of the C++, the Go and the Python program leads to its source lines or its code)
+        names = collections.Counter(n for line in hits for n in re.findall(RECORDED[language], line))
+        if names:
+            print(f"    {language:10} {share:6.1%} of the samples below {names.most_common(1)[0][0]}")
+        else:
+            print(f"    {language:10} has no named function in this recording (its interpreter may be stripped)")
+    print()
+    subprocess.run([unhex, "top", "--rows", "10", "--demangle", "templates-elided", profile], check=False, stderr=subprocess.DEVNULL)
+    return kept
 
-Your own programs, from another terminal (the key is in {server.key_file}):
-    unhex push --url {server.url} --token-file {server.key_file} ./program
-    unhex flame --url {server.url} -o flame.html -- ./program
-    unhex symbolize cpu.pb.gz --url {server.url} -o named.pb.gz
-    go tool pprof {server.url}/p/{kept}/pprof/profile
+
+def graphs(unhex, build, profile):
+    """The flame graph as a page and as text, in files that stay."""
+    files = [build / "demo" / "flame.html", build / "demo" / "flame.folded"]
+    with step("writing the flame graph"):
+        for file in files:
+            command(unhex, "flame", profile, "-o", file)
+    return files
+
+
+def farewell(unhex, server, files, kept, once):
+    """What there is to look at now, and the commands for the reader's own programs."""
+    page, text = (os.path.relpath(file) for file in files)
+    unhex = os.path.relpath(unhex)
+    print(f"""
+The flame graph of these programs: {page}
+The same as text, a stack a line:  {text}""")
+    if not once:
+        print(f"""On the server:                     {server.url}{'/profiles/' + SERVICE if kept else '/'}""")
+    print(f"""
+Your own program, without a server:
+    {unhex} flame -o flame.html -- ./program    a flame graph of what it does
+    {unhex} symbolize core                      the stacks of its core dump""")
+    if not once:
+        print(f"""
+With this server, from another terminal (the key is in {os.path.relpath(server.key_file)}):
+    {unhex} push --url {server.url} --token-file {os.path.relpath(server.key_file)} ./program
+    {unhex} symbolize cpu.pb.gz --url {server.url} -o named.pb.gz
 An OpenTelemetry profiler sends to {server.url}/v1development/profiles (docs/otlp.md).
-""")
+
+Serving on {server.url}; Ctrl-C ends it.""", flush=True)
+
+
+def run(unhex, build, data, once):
+    """The whole show; serves on afterwards unless it is to end."""
+    with step("starting the server"):
+        server = Server(unhex, data)
+    try:
+        if not once:
+            print(f"server on {server.url}\n")
+        programs, folded = demonstrate(unhex, build, server)
+        commands = workload(programs)
+        profile, kept = record(unhex, build, commands), None
+        if profile:
+            kept = keep(unhex, server, profile, commands)
+        else:  # the sampled stacks are there
+            print("    so the flame graph has the sampled stacks of the compiled programs alone")
+            profile = build / "demo" / "sampled.folded"
+            profile.write_text("".join(f"{stack} {n}\n" for stack, n in sorted(folded.items())))
+        farewell(unhex, server, graphs(unhex, build, profile), kept, once)
+        if not once:
+            server.child.wait()
+    finally:
+        server.stop()
+
+
+def end_children():
+    """Ends everything that still runs below this process, which adopts what its children leave behind."""
+    while True:
+        children = Path("/proc/thread-self/children").read_text(encoding="ascii").split()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def adopt_orphans():
+    """A process that loses its parent becomes a child of this one, so that end_children() sees it."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="build folder")
+    parser.add_argument("--data", type=Path, default=ROOT / ".cache" / "run", help="what the server keeps without --once")
     parser.add_argument("--once", action="store_true", help="end instead of serving on")
     options = parser.parse_args()
     build = options.build.resolve()
-    unhex = str(build / "cli" / "unhex")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    data = Path(tempfile.mkdtemp(prefix="unhex-")) if options.once else ROOT / ".cache" / "run"
-    server = None
+    adopt_orphans()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
+    data = Path(tempfile.mkdtemp(prefix="unhex-")) if options.once else options.data
     try:
-        with step("starting the server"):
-            server = Server(unhex, data)
-        print(f"server on {server.url}, data in {data}\n")
-        demonstrate(unhex, build, server)
-        if not options.once:
-            print(f"\nserving on {server.url}, admin key in {server.key_file}; Ctrl-C ends it",
-                  flush=True)
-            server.child.wait()
+        run(str(build / "cli" / "unhex"), build, data, options.once)
         return 0
     except KeyboardInterrupt:
-        return 0
+        return 128 + signal.SIGINT
     except (Failure, OSError, urllib.error.URLError, json.JSONDecodeError) as error:
         print(f"dev run: {error}", file=sys.stderr)
         return 1
     finally:
-        if server:
-            server.stop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # once is enough
+        end_children()
         if options.once:
             shutil.rmtree(data, ignore_errors=True)
 
