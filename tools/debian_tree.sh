@@ -46,6 +46,8 @@ tree_run() {
 	tree_folder=$1
 	shift
 	cp /etc/resolv.conf "$tree_folder/etc/resolv.conf"
+	# The installer writes it, debootstrap does not.
+	[ -e "$tree_folder/etc/hosts" ] || echo '127.0.0.1 localhost' >"$tree_folder/etc/hosts"
 	apt-config dump | grep -i '^Acquire::[a-z]*::proxy ' >"$tree_folder/etc/apt/apt.conf.d/99system-proxy" || :
 	unshare --mount --propagation private sh -ec "$tree_enter" sh "$tree_folder" env -i HOME=/root \
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
