@@ -4,7 +4,12 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-local_checks='format layers tree shell openapi unit e2e attack oracle'
+# What a contributor runs: it needs a compiler and Python alone.
+bare_checks='layers tree unit e2e'
+# What README.md tells a newcomer to type, in bare systems of the older and the newer Debian.
+newcomer_checks='newcomer-12 newcomer-13'
+# What CI runs besides: servers, other languages, peers. e2e-all has what e2e has.
+local_checks='format layers tree shell openapi unit e2e-all attack oracle'
 sanitizer_checks='clang asan tsan'
 release_checks='release'
 # What takes long, or root: other releases of Debian, packages.
@@ -12,21 +17,38 @@ packaging_checks='lto debian-13 debian-13-e2e package rpm container static'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
+known=
+if [ "${1-}" = --known ]; then # ends with 0 if all names are known
+	known=1
+	shift
+fi
 case ${1-} in
 --list)
 	# shellcheck disable=SC2086 # words, one a line
-	printf '%s\n' $local_checks $sanitizer_checks $release_checks $packaging_checks
+	[ -n "$known" ] || printf '%s\n' e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks
 	exit 0
 	;;
---all) checks="$local_checks $sanitizer_checks $release_checks" ;;
+--all) checks="$newcomer_checks $local_checks $sanitizer_checks $release_checks" ;;
 quick) checks=$quick_checks ;;
 packaging) checks=$packaging_checks ;;
-'') checks=$local_checks ;;
+'') checks=$bare_checks ;;
 *) checks=$* ;;
 esac
+for check in $checks; do
+	case " e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks " in
+	*" $check "*) ;;
+	*)
+		printf 'checks: no check is named %s; there are: %s\n' "$check" \
+			"e2e $newcomer_checks $local_checks $sanitizer_checks $release_checks $packaging_checks, or quick: $quick_checks" >&2
+		exit 2
+		;;
+	esac
+done
+[ -z "$known" ] || exit 0
 
 passed=0
 failed=0
+skipped=0
 failures=
 started=$(date +%s)
 work=$(mktemp -d) || exit 2
@@ -57,8 +79,9 @@ one() {
 tally() {
 	# shellcheck disable=SC2086 # an interpreter with its option
 	$python tools/tally.py names "$2" "$3" 2>/dev/null | sed "s/^/   $1: /" >>"$work/names"
-	# shellcheck disable=SC2046,SC2086 # two numbers; an interpreter with its option
+	# shellcheck disable=SC2046,SC2086 # three numbers; an interpreter with its option
 	set -- "$1" $($python tools/tally.py "$2" "$3" "$4")
+	skipped=$((skipped + ${4:-0}))
 	add "${2:-0}" "${3:-1}" "$1"
 }
 
@@ -80,7 +103,8 @@ build() {
 }
 
 # meson_tests NAME DIRECTORY [meson test's options]
-# What failed beside the other programs is run once more, alone: some bound what a test may take.
+# What failed beside the other programs is run once more, alone: some bound what a test may take. A sanitizer's report
+# is a proof, and is not repeated.
 meson_tests() {
 	name=$1 dir=$2
 	shift 2
@@ -89,7 +113,7 @@ meson_tests() {
 	meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name" "$@"
 	status=$?
 	# shellcheck disable=SC2086 # an interpreter with its option; one word each
-	if [ $status -ne 0 ] && again=$($python tools/tally.py failed "$logs") && [ -n "$again" ]; then
+	if [ $status -ne 0 ] && ! grep -qE "$SANITIZER_REPORT" "$logs" && again=$($python tools/tally.py failed "$logs") && [ -n "$again" ]; then
 		again=$(printf %s "$again" | tr '\n' ' ')
 		printf '== %s: failed, once more and alone: %s\n' "$name" "$again"
 		meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name-again" --num-processes 1 \
@@ -108,6 +132,7 @@ clang_name() {
 ASAN_OPTIONS='abort_on_error=1:detect_stack_use_after_return=1'
 UBSAN_OPTIONS='halt_on_error=1:abort_on_error=1:print_stacktrace=1'
 TSAN_OPTIONS='halt_on_error=1:abort_on_error=1'
+SANITIZER_REPORT='ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|runtime error: '
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 
 check_format() {
@@ -139,8 +164,40 @@ check_unit() {
 	build unit build && meson_tests unit build
 }
 
+# newcomer NAME SUITE WHO
+newcomer() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== %s: not checked: debootstrap and chroot need root\n' "$1"
+		return
+	}
+	one "$1" tools/newcomer.sh "$2" "$3"
+}
+
+check_newcomer_12() {
+	newcomer newcomer-12 bookworm root
+}
+
+check_newcomer_13() {
+	newcomer newcomer-13 trixie user
+}
+
+# Tests that need what a bare system lacks are left out (tests/e2e/beyond.py); what the machine does not permit is
+# skipped, and named.
 check_e2e() {
 	build e2e build || return
+	export UNHEX_TESTS=bare
+	end_to_end e2e.xml -n auto --dist loadfile
+	status=$?
+	[ $status -ne 1 ] || e2e_again
+	tally e2e junit "$reports" $status
+	# shellcheck disable=SC2086 # an interpreter with its option
+	$python tools/tally.py skipped "$reports"
+	unset UNHEX_TESTS
+}
+
+# All end-to-end tests: nothing may be skipped.
+check_e2e_all() {
+	build e2e-all build || return
 	one corpus tools/corpus.sh --sample
 	one go-programs tools/corpus.sh --go
 	one axe tools/axe.sh
@@ -150,17 +207,17 @@ check_e2e() {
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
 	tools/perf_sid.sh >/dev/null || printf '== no perf of sid: its recordings are not read\n'
 	tools/clients.sh >/dev/null || printf '== no debuginfod clients of sid\n'
+	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	end_to_end e2e.xml -n auto --dist loadfile --durations=15
 	status=$?
 	[ $status -ne 1 ] || e2e_again
-	tally e2e junit "$reports" $status
+	tally e2e-all junit "$reports" $status
 }
 
 # end_to_end REPORT PYTEST_OPTION...
 end_to_end() {
 	reports=$work/$1
 	shift
-	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	# shellcheck disable=SC2086 # an interpreter with its option
 	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" "$@" \
 		--junitxml="$reports" tests/e2e
@@ -257,7 +314,7 @@ check_debian_13() {
 		printf '== debian-13: skipped: debootstrap and chroot need root\n'
 		return
 	}
-	one debian-13 tools/debian.sh trixie sh -c './dev test quick &&
+	one debian-13 tools/debian.sh trixie sh -c './dev test --here quick &&
 		{ [ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Dwerror=true \
 			-Dtests=disabled; } && ninja -C build-release --quiet'
 }
@@ -270,7 +327,7 @@ check_debian_13_e2e() {
 	}
 	# npm's packages are fetched here, with the configuration of this system, and copied.
 	one debian-13-e2e sh -c 'tools/axe.sh && tools/speedscope.sh && tools/openapi.sh &&
-		tools/debian.sh trixie ./dev test unit e2e'
+		tools/debian.sh trixie ./dev test --here unit e2e-all'
 }
 
 # Debian packages, on both: built twice with the same bytes, without errors of lintian, installed,
@@ -306,18 +363,12 @@ check_static() {
 }
 
 for check in $checks; do
-	case " $local_checks $sanitizer_checks $release_checks $packaging_checks " in
-	*" $check "*) "check_$(printf %s "$check" | tr - _)" ;;
-	*)
-		printf 'checks: no check is named %s; there are: %s\n' "$check" \
-			"$local_checks $sanitizer_checks $release_checks $packaging_checks, or quick: $quick_checks" >&2
-		exit 2
-		;;
-	esac
+	"check_$(printf %s "$check" | tr - _)"
 done
 [ -z "$failures" ] || {
 	printf '== failed:%s\n' "$failures"
 	head -n 40 "$work/names" 2>/dev/null
 }
+[ "$skipped" = 0 ] || printf '%s skipped: this machine does not permit them; as root outside of a container it does\n' "$skipped"
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,21 +1,28 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints "PASSED FAILED" of one runner's report; a runner that broke counts as a failure.
+"""Prints "PASSED FAILED SKIPPED" of one runner's report; a runner that broke counts as a failure.
 
 usage: tally.py meson|junit|counts FILE EXIT_STATUS
        tally.py again FIRST.xml SECOND.xml
        tally.py failed LOG.json
        tally.py names meson|junit FILE
+       tally.py skipped FILE
 
+A skipped test counts as failed, except where UNHEX_TESTS is "bare": ./dev test runs on any machine.
 The second prints what a first run of pytest left for its second one: the names of the tests that
 failed in FIRST and passed in SECOND, one a line. The third prints the names of the programs that
 failed in a log of meson's, as `meson test` takes them. The fourth prints what the first counts as
-failed, by name.
+failed, by name; the fifth why tests were skipped, and how many for each reason.
 """
+import collections
 import json
+import os
 import re
 import sys
 import xml.etree.ElementTree
+
+
+SKIPS_ALLOWED = os.environ.get("UNHEX_TESTS") == "bare"
 
 
 def programs(path):
@@ -52,15 +59,27 @@ def meson(path):
 
 def cases(path):
     """Of pytest's --junitxml: each test's name and whether it passed; a skipped one proves nothing."""
-    return {(case.get("classname"), case.get("name")):
-            not any(case.find(tag) is not None for tag in ("failure", "error", "skipped"))
+    bad = ("failure", "error") if SKIPS_ALLOWED else ("failure", "error", "skipped")
+    return {(case.get("classname"), case.get("name")): not any(case.find(tag) is not None for tag in bad)
             for case in xml.etree.ElementTree.parse(path).iter("testcase")}
+
+
+def reasons(path):
+    """Of pytest's --junitxml: why each skipped test was."""
+    return {(case.get("classname"), case.get("name")): case.find("skipped").get("message")
+            for case in xml.etree.ElementTree.parse(path).iter("testcase") if case.find("skipped") is not None}
 
 
 def junit(path):
     results = merged(cases, path)
     passed = sum(results.values())
-    return passed, len(results) - passed
+    left = len(merged(reasons, path)) if SKIPS_ALLOWED else 0
+    return passed - left, len(results) - passed, left
+
+
+def skipped(path):
+    for reason, count in collections.Counter(merged(reasons, path).values()).most_common():
+        print(f"== skipped: {count}: {reason}")
 
 
 def again(first, second):
@@ -96,13 +115,13 @@ def counts(path):
 
 def main(kind, path, status):
     try:
-        passed, wrong = {"meson": meson, "junit": junit, "counts": counts}[kind](path)
+        passed, wrong, *left = {"meson": meson, "junit": junit, "counts": counts}[kind](path)
     except (OSError, ValueError, KeyError, xml.etree.ElementTree.ParseError) as error:
         print(f"tally: {kind} report {path}: {error}", file=sys.stderr)
-        passed, wrong = 0, 1
+        passed, wrong, left = 0, 1, []
     if wrong == 0 and (status != 0 or passed == 0):
         wrong = 1
-    print(passed, wrong)
+    print(passed, wrong, *left)
 
 
 if __name__ == "__main__":
@@ -110,6 +129,8 @@ if __name__ == "__main__":
         again(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "failed":
         failed(sys.argv[2])
+    elif sys.argv[1] == "skipped":
+        skipped(sys.argv[2])
     elif sys.argv[1] == "names":
         names(sys.argv[2], sys.argv[3])
     else:

@@ -13,6 +13,7 @@ import urllib.request
 
 import pytest
 
+import beyond
 import contract
 from browser import Browser
 from postgres_server import Postgres
@@ -36,6 +37,19 @@ if not (ROOT / ".peers/samply/bin/samply").exists():  # tools/samply.sh
 # Proprietary, and in no distribution that we test on.
 if cuda_toolkit() is None:
     collect_ignore += ["test_cuda_toolkit.py", "test_cuda_jit.py"]
+
+
+def pytest_ignore_collect(collection_path):
+    """A file that is left out is not even imported: it may need modules that are not here."""
+    return beyond.left_out(collection_path.name, None) or None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests that are left out are not there."""
+    out = [i for i in items if beyond.left_out(i.path.name, i.function.__name__)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [i for i in items if i not in out]
 
 
 @dataclasses.dataclass

@@ -38,54 +38,6 @@ def test_the_readme_names_the_two_commands():
     assert blocks[1].strip() == "./dev test"
 
 
-def test_dev_run_names_inlined_frames_of_real_processes(clone):
-    run = in_clone(clone, "./dev", "run", "--once", timeout=600)
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
-    assert "__libc_start_call_main" in run.stdout
-    assert re.search(r"words\.cc:\d+", run.stdout)
-    assert re.search(r"words\.go:\d+", run.stdout)
-    steps = re.findall(r"^dev: (\d+) s: (.*)$", run.stdout, re.M)
-    assert [int(seconds) for seconds, _ in steps] == sorted(int(seconds) for seconds, _ in steps)
-    steps = [text for _, text in steps if not text.startswith("still ")]
-    assert steps[:3] == ["configuring build", "compiling in build", "starting the server"]
-    assert any("pushing the symbols" in text for text in steps)
-    for program in ("words-cxx", "words-go", r"libc\.so\.6"):
-        assert re.search(rf"^{program}: [1-9]\d* inlined frames", run.stdout, re.M)
-    assert re.search(r"flame graph of these 10 seconds: http://127\.0\.0\.1:\d+/profiles/words$", run.stdout, re.M)
-    assert float(re.search(r"unhex: ([\d.]+) % of samples named", run.stdout)[1]) >= 98, run.stdout[-3000:]
-    for language in (r"C\+\+", "Go", "Python", "JavaScript"):
-        assert re.search(rf"^ +{language} +\d+\.\d% of the samples below ", run.stdout, re.M)
-
-
-def test_dev_run_leaves_nothing_but_ignored_files(clone):
-    status = in_clone(clone, "git", "status", "--porcelain", "--ignored=no")
-    before = in_clone(ROOT, "git", "status", "--porcelain", "--ignored=no")
-    assert status.stdout == before.stdout
-
-
-def test_dev_test_runs_a_check_and_ends_with_its_count(clone):
-    run = in_clone(clone, "./dev", "test", "layers", "shell", timeout=600)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.splitlines()[-1] == "2 passed, 0 failed"
-
-
-def test_dev_test_ends_with_a_failure_when_a_check_fails(clone):
-    bad = clone / "lib" / "base" / "upward.c"
-    bad.write_text('#include "elf_file.h"\n')
-    try:
-        run = in_clone(clone, "./dev", "test", "layers", timeout=600)
-    finally:
-        bad.unlink()
-    assert run.returncode == 1
-    assert run.stdout.splitlines()[-1] == "0 passed, 1 failed"
-
-
-def test_dev_test_refuses_a_check_that_there_is_not(clone):
-    run = in_clone(clone, "./dev", "test", "nonsense", timeout=600)
-    assert run.returncode == 2
-    assert "no check is named nonsense" in run.stderr
-
-
 # the tutorial
 
 README = (ROOT / "README.md").read_text()
