@@ -23,6 +23,7 @@ from tool import ROOT, build_id, compile_c, lines, symbol, unhex
 
 PACKAGING = ROOT / "packaging"
 PASSWORD = "a password"
+ONE_KEY = "ux_" + "abcdefgh234567" * 3 + "klmnopqrst"
 OBJECTS_PORT = 8080  # of the image that the Compose file names
 
 pytestmark = pytest.mark.skipif(not can_be_made(), reason="only root makes network namespaces")
@@ -270,14 +271,16 @@ def test_the_pods_run(image, tmp_path):
         store = stack.enter_context(objects(cluster, None))
         # The one line that a cluster with an object store of its own adds.
         configs = {"unhex": {name: text + f"s3-endpoint = {store.url}\n" for name, text in the("ConfigMap")["data"].items()}}
-        secrets = {"unhex-places": {"PGPASSWORD": PASSWORD, "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET}}
+        secrets = {"unhex-places": {"PGPASSWORD": PASSWORD, "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET},
+                   "unhex-admin-key": {"token": ONE_KEY}}
         running = []
-        for name in pods:
+        for name in pods:  # at the same moment: they agree on the first key
             running.append(Pod(cluster, tmp_path, name, deployment["template"], configs, secrets))
-            running[-1].wait_started()
+        for pod in running:
+            pod.wait_started()
         for pod in running:
             wait_for(lambda: pod.passes("readinessProbe") and pod.passes("livenessProbe"), 60)
-        key = admin_key(running[0].running, running[0].places["data"])
+        key = ONE_KEY
         service, = the("Service")["spec"]["ports"]
         port = running[0].port(service["targetPort"])
         pushed(f"http://{running[0].running.address}:{port}", key, program)
@@ -289,8 +292,6 @@ def test_the_pods_run(image, tmp_path):
 
 
 # --- one server
-
-ONE_KEY = "ux_" + "abcdefgh234567" * 3 + "klmnopqrst"
 
 
 def test_docker_compose_takes_one_server(tmp_path):
