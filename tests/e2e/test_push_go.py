@@ -14,11 +14,11 @@ GNU = "gnu:" + "5a" * 20
 
 @pytest.fixture(scope="module", name="programs")
 def link_programs(tmp_path_factory):
-    """one and two; plain: one without debug information, so that Go's ID of it differs in the linker's parts."""
+    """one and two; plain: one without symbols, so that Go's ID of it differs in the linker's parts."""
     folder = tmp_path_factory.mktemp("push-go")
     (folder / "go.mod").write_text("module programs\n\ngo 1.19\n")
     built = {}
-    for name, package, flags in (("one", "one", ""), ("two", "two", ""), ("plain", "one", " -w")):
+    for name, package, flags in (("one", "one", ""), ("two", "two", ""), ("plain", "one", " -s -w")):
         (folder / f"cmd-{package}").mkdir(exist_ok=True)
         (folder / f"cmd-{package}/main.go").write_text(
             f"package main\n\n//go:noinline\nfunc {package}() {{ println(\"{package}\") }}\n\nfunc main() {{ {package}() }}\n")
@@ -62,6 +62,15 @@ def test_another_link_of_the_same_program_is_the_same_module(server, programs):
     status, (reported,) = push(server, programs["plain"])
     assert (status, reported["status"]) == (0, "better-there"), reported
     assert push(server, programs["one"])[1][0]["status"] == "already-there"
+
+
+def test_a_program_without_symbols_has_gos_tables(server, programs):
+    """What runs on hosts: -s -w leaves no symbol table."""
+    status, (reported,) = push(server, programs["plain"])
+    assert (status, reported["status"]) == (0, "uploaded"), reported
+    result = server.unhex("lookup", GNU, "main.one+0")
+    assert "main.one" in result.stdout and "main.go:" in result.stdout
+    assert push(server, programs["plain"])[1][0]["status"] in ("already-there", "better-there")
 
 
 def test_a_server_learns_ids_from_the_file_that_it_reads(server, programs):
