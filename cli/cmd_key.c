@@ -196,6 +196,7 @@ static enum ux_code key_open_index(struct key_job *job, struct ux_error *err)
 {
 	ux_cleanup(ux_folder_deinit) struct ux_folder folder = {0};
 	UX_TRY(ux_folder_select(&job->values->folder, &folder, err));
+	UX_TRY(ux_folder_become_owner(&folder, err));
 	/* A folder that is no store is refused, so that a mistyped name makes none. */
 	const struct ux_store_place place = ux_folder_place(&folder);
 	UX_TRY(ux_store_open_beside(&job->store, &place, err));

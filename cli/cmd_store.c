@@ -420,6 +420,7 @@ static enum ux_code store_job_open(struct store_job *job, const struct store_ver
 				   struct ux_error *err)
 {
 	UX_TRY(ux_folder_select(&job->values->folder, &job->folder, err));
+	UX_TRY(ux_folder_become_owner(&job->folder, err));
 	struct ux_store_place place = ux_folder_place(&job->folder);
 	if (verb->fn == ux_store_job_restore)
 		place = (struct ux_store_place){.dir = job->operands[0]};

@@ -135,7 +135,10 @@ static void man_common(struct ux_out *out)
 		".TP\n.B UNHEX_CACHE\n\\fBoff\\fR: what is extracted of large files is not kept; "
 		"\\fBon\\fR, or a folder: that of every file of 4 MiB and more is kept at once. Not set: "
 		"the user's cache folder has those that are needed again and again\n"
-		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n");
+		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n"
+		".TP\n.B UNHEX_SERVICE_ROOT\na folder before /etc/default/unhex and "
+		"/var/lib/unhex, where \\fBunhex key\\fR and \\fBunhex store\\fR look for the "
+		"service when root runs them\n");
 }
 
 static void man_command(const struct ux_command *cmd, struct ux_out *out)

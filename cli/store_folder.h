@@ -8,6 +8,31 @@
 #include "settings.h"
 #include "store.h"
 
+/* --- the server that runs as a service of this machine, for root ------------------------------ */
+
+/* The service, as packages and `meson install` set it up. Strings are malloc'ed. */
+struct ux_service {
+	char *dir;    /* its folder, which may not exist */
+	char *config; /* its configuration file; NULL: none is named */
+};
+
+/*
+ * Finds the service: /var/lib/unhex, and UNHEX_CONFIG in /etc/default/unhex. $UNHEX_SERVICE_ROOT is
+ * a folder before both paths. False, with *ret empty: neither of them exists. UX_ENOMEM.
+ */
+enum ux_code ux_service_find(struct ux_service *ret, bool *ret_found, struct ux_error *err) ux_must;
+void ux_service_deinit(struct ux_service *s);
+
+/*
+ * Lets root go on as the owner of a store's folder, with root's access to files, so that the
+ * server can open every file that is created from now on. Nothing changes for other users, and when
+ * the folder is root's or does not exist. UX_EDENIED: the system does not allow it. Call it before
+ * threads are created.
+ */
+enum ux_code ux_service_become_owner(const char *dir, struct ux_error *err) ux_must;
+
+/* --- the store that a command works on -------------------------------------------------------- */
+
 /* Embed in a command's values and add UX_FOLDER_OPTIONS to its table. */
 struct ux_folder_values {
 	const char *data;
@@ -20,7 +45,7 @@ struct ux_folder_values {
 /* clang-format off */
 #define UX_FOLDER_OPTIONS(values, member) \
 	{"data", 0, UX_OPTION_TEXT, offsetof(values, member.data), "DIR", \
-	 "the server's folder [as configured, else $XDG_DATA_HOME/unhex]"}, \
+	 "the server's folder [as configured, else for root the service's, else $XDG_DATA_HOME/unhex]"}, \
 	{"index", 0, UX_OPTION_TEXT, offsetof(values, member.index), "URL", \
 	 "the database of its index, postgres://HOST/NAME [as configured, else a file in the folder]"}, \
 	{"blobs", 0, UX_OPTION_TEXT, offsetof(values, member.blobs), "URL", \
@@ -34,6 +59,7 @@ struct ux_folder_values {
 /* The selected store. */
 struct ux_folder {
 	char *dir;         /* malloc'ed */
+	char *service;     /* malloc'ed: for root, the folder of the service; NULL: none */
 	const char *index; /* NULL: a file in the folder */
 	const char *blobs; /* NULL: in the folder */
 	const char *s3_endpoint;
@@ -42,11 +68,18 @@ struct ux_folder {
 
 /*
  * Selects the folder as `unhex serve` does: from --data, the configuration file, or the default.
+ * For root the service's configuration and folder come before the default, and a message says so.
  * The folder need not exist. UX_EINVAL: the configuration has a mistake.
  */
 enum ux_code ux_folder_select(const struct ux_folder_values *values, struct ux_folder *ret,
 			      struct ux_error *err) ux_must;
 void ux_folder_deinit(struct ux_folder *f);
+
+/*
+ * Lets root go on as the owner of the folder, or as the service when the folder is new. Codes:
+ * those of ux_service_become_owner().
+ */
+enum ux_code ux_folder_become_owner(const struct ux_folder *f, struct ux_error *err) ux_must;
 
 /* The place of the selected store, valid as long as f. */
 struct ux_store_place ux_folder_place(const struct ux_folder *f);

@@ -92,6 +92,11 @@ static const struct ux_setting rows[] = {
 	 "The name of this server among those that share an index: letters, digits, '.', '_' and "
 	 "'-', different for each. Not set: the name of the machine and random digits, which are "
 	 "kept in the file node of the store's folder."},
+	{NULL, "admin-key", UX_SETTING_TEXT, AT(admin_key), NULL, 0, 0, 0, NULL,
+	 "A file with the token of the admin key that the first start of a store creates, for "
+	 "systems that make secrets themselves: ux_ and 52 characters of a-z and 2-7. It may not be "
+	 "readable by others, and is not read once there are keys. Not set: a new one, which goes "
+	 "to admin-key in the store's folder."},
 	{NULL, "session-key", UX_SETTING_TEXT, AT(session_key), NULL, 0, 0, 0, NULL,
 	 "A file with at least 32 secret bytes, the same at every server behind one address, so that "
 	 "who signs in at one is signed in at all. Not set: a secret that this process makes."},

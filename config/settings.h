@@ -55,6 +55,7 @@ struct ux_settings {
 	uint64_t presigned_uploads;   /* bytes; 0: none */
 	uint64_t presigned_expiry_ms;
 	uint64_t blob_cache;     /* bytes of copies of a bucket; 0: no limit */
+	const char *admin_key;   /* file of the first key's token; NULL: a new one */
 	const char *session_key; /* file of the secret of sessions; NULL: one of this process */
 	const char *serve_from;  /* folder that is served; NULL: the store in `data` */
 	const char *serve_from_key;

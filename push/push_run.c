@@ -56,6 +56,23 @@ static void push_report_module(struct ux_push_work *p, const struct ux_push_modu
 						   .quality = m->claim});
 }
 
+/*
+ * Reports m, which has an ID of a module and is another Go program: under one ID, the addresses of
+ * both would get the names of one.
+ */
+static void push_refuse_other_go(struct ux_push_work *p, const struct ux_push_module *first,
+				 const struct ux_push_module *m)
+{
+	char reason[UX_PUSH_REASON];
+	const char *slash = first->path ? strrchr(first->path, '/') : NULL;
+	snprintf(reason, sizeof(reason),
+		 "another Go program (%.32s) has this build ID; link each one with its own -B",
+		 slash         ? slash + 1
+		 : first->path ? first->path
+			       : "");
+	push_report_module(p, m, UX_PUSH_DONE_FAILED, reason);
+}
+
 /* Merges m into the module that shares an ID with it. Files that remain in m are reported. */
 static void push_join_module(struct ux_push_work *p, struct ux_push_module *first,
 			     struct ux_push_module *m)
@@ -80,10 +97,14 @@ static enum ux_code push_add_module(struct ux_push_work *p, struct ux_push_modul
 {
 	for (size_t i = 0; i < m->ids.size; i++) {
 		size_t *number = ux_push_by_id_find(&p->known, m->ids.ids[i]);
-		if (number) {
-			push_join_module(p, &p->modules.data[*number], m);
-			return UX_OK;
-		}
+		if (!number)
+			continue;
+		struct ux_push_module *first = &p->modules.data[*number];
+		if (ux_id_set_other_go(&first->ids, &m->ids))
+			push_refuse_other_go(p, first, m);
+		else
+			push_join_module(p, first, m);
+		return UX_OK;
 	}
 	for (size_t i = 0; i < m->ids.size; i++) {
 		bool fresh = false;

@@ -2,6 +2,8 @@
 /* Rules for candidates: their names, which of two is better, which IDs may belong to one module. */
 #include "index_sql.h"
 
+#include "id.h"
+
 static const char *const kind_names[UX_KIND_COUNT] = {
 	[UX_KIND_GSYM] = "gsym",
 	[UX_KIND_EXECUTABLE] = "executable",
@@ -170,6 +172,16 @@ static bool id_is_gnu(const char *id)
 	return strncmp(id, "gnu:", 4) == 0;
 }
 
+static bool id_is_go(const char *id)
+{
+	return strncmp(id, "go:", 3) == 0;
+}
+
+static struct ux_bytes id_text_of(const char *id)
+{
+	return ux_bytes_cstr(strchr(id, ':') + 1);
+}
+
 int ux_id_rank(const char *id)
 {
 	static const char *const order[] = {"gnu:", "go:", "uuid:", "file:", "cubin-crc:"};
@@ -192,6 +204,40 @@ static const char *ids_find_gnu(const char *const *ids, size_t n)
 	return NULL;
 }
 
+/* True for a Go build ID of another program than all of the module's. */
+static bool module_is_other_go(const struct ux_module *m, const char *id)
+{
+	bool any = false;
+	for (size_t i = 0; i < m->n_ids; i++) {
+		if (!id_is_go(m->ids[i]))
+			continue;
+		any = true;
+		if (!ux_id_go_differs(id_text_of(m->ids[i]), id_text_of(id)))
+			return false;
+	}
+	return any;
+}
+
+/* The file of the program that the server has, by its last component: the ID is the same. */
+static enum ux_code module_fail_go(const struct ux_module *m, struct ux_error *err)
+{
+	const char *path = m->n_candidates > 0 ? m->candidates[0].file_name : "";
+	const char *slash = strrchr(path, '/');
+	return ux_error_set(
+		err, UX_ECONFLICT,
+		"another Go program (%.32s) has this build ID; link each one with its own -B",
+		slash ? slash + 1 : path);
+}
+
+static enum ux_code ids_agree_go(const struct ux_module *m, const char *const *ids, size_t n,
+				 struct ux_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (id_is_go(ids[i]) && module_is_other_go(m, ids[i]))
+			return module_fail_go(m, err);
+	return UX_OK;
+}
+
 enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
 			  struct ux_error *err)
 {
@@ -204,5 +250,5 @@ enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, siz
 			return ux_error_set(err, UX_ECONFLICT,
 					    "one module cannot be %.60s and %.60s", one, ids[i]);
 	}
-	return UX_OK;
+	return ids_agree_go(m, ids, n, err);
 }

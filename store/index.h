@@ -442,6 +442,14 @@ int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum u
 /* The best ready candidate of a kind; NULL if there is none. */
 const struct ux_candidate *ux_module_best(const struct ux_module *m, enum ux_kind kind);
 
+/*
+ * Checks that the IDs contain no second GNU build ID for the module, and no Go build ID of another
+ * program. A linked file has one of each, so a second one means that two files were mixed up, or
+ * that two Go programs were linked with the same -B. UX_ECONFLICT.
+ */
+enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
+			  struct ux_error *err) ux_must;
+
 /* The best ready ELF candidate that has all these UX_HOLDS_* bits; NULL if there is none. */
 const struct ux_candidate *ux_module_elf(const struct ux_module *m, unsigned holds);
 

@@ -278,13 +278,6 @@ void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality min
 			      size_t size);
 
 /*
- * Checks that the IDs contain no second GNU build ID for the module. A linked file has one, so a
- * second one means that two files were mixed up. UX_ECONFLICT.
- */
-enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
-			  struct ux_error *err) ux_must;
-
-/*
  * True for a type of ID that several modules may share. A lookup of it finds the module that most
  * recently came with it, and it never joins two modules.
  */

@@ -340,6 +340,13 @@ static void key_id_of(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
 }
 
+static struct ux_token_row token_row_of(struct ux_bytes token, ux_time now)
+{
+	struct ux_token_row row = {.hash = ux_blob_hash_of(token), .created = now};
+	key_id_of(&row.hash, row.id);
+	return row;
+}
+
 static enum ux_code token_make(ux_time now, char *token, struct ux_token_row *ret,
 			       struct ux_error *err)
 {
@@ -349,13 +356,21 @@ static enum ux_code token_make(ux_time now, char *token, struct ux_token_row *re
 	memcpy(token, token_prefix, sizeof(token_prefix) - 1);
 	token_secret_text(secret, token + sizeof(token_prefix) - 1);
 	explicit_bzero(secret, sizeof(secret));
-	*ret = (struct ux_token_row){.hash = ux_blob_hash_of(ux_bytes_cstr(token)), .created = now};
-	key_id_of(&ret->hash, ret->id);
+	*ret = token_row_of(ux_bytes_cstr(token), now);
 	return UX_OK;
 }
 
-enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
-			    struct ux_token_row *ret_row, struct ux_error *err)
+static bool token_is_well_formed(struct ux_bytes token)
+{
+	if (token.size != UX_TOKEN_SIZE - 1 || !ux_bytes_starts(token, UX_STR("ux_")))
+		return false;
+	for (size_t i = 3; i < token.size; i++)
+		if (token.data[i] == 0 || !strchr(base32, token.data[i]))
+			return false;
+	return true;
+}
+
+static enum ux_code key_check_spec(struct ux_key *spec, struct ux_error *err)
 {
 	if ((spec->scopes & UX_SCOPES_ALL) == 0 || (spec->scopes & ~(unsigned)UX_SCOPES_ALL) != 0)
 		return ux_error_set(err, UX_EINVAL, "a key needs a scope");
@@ -363,11 +378,37 @@ enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
 	if (!ux_namespace_valid(spec->ns))
 		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace",
 				    spec->ns);
-	UX_TRY(token_make(now, token, ret_row, err));
-	memcpy(spec->id, ret_row->id, sizeof(spec->id));
+	return UX_OK;
+}
+
+static void key_set_token(struct ux_key *spec, const struct ux_token_row *row)
+{
+	memcpy(spec->id, row->id, sizeof(spec->id));
 	spec->description = spec->description ? spec->description : "";
-	spec->created = now;
+	spec->created = row->created;
 	spec->revoked = 0;
+}
+
+enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
+			    struct ux_token_row *ret_row, struct ux_error *err)
+{
+	UX_TRY(key_check_spec(spec, err));
+	UX_TRY(token_make(now, token, ret_row, err));
+	key_set_token(spec, ret_row);
+	return UX_OK;
+}
+
+enum ux_code ux_key_prepare_given(struct ux_key *spec, ux_time now, struct ux_bytes token,
+				  struct ux_token_row *ret_row, struct ux_error *err)
+{
+	UX_TRY(key_check_spec(spec, err));
+	if (!token_is_well_formed(token))
+		return ux_error_set(
+			err, UX_EINVAL,
+			"not a token; expected \"ux_\" and %d characters of a-z and 2-7",
+			UX_TOKEN_SIZE - 4);
+	*ret_row = token_row_of(token, now);
+	key_set_token(spec, ret_row);
 	return UX_OK;
 }
 
@@ -385,16 +426,6 @@ enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_
 	struct ux_token_row row;
 	UX_TRY(token_make(now, token, &row, err));
 	return ix->keys.rotate(ix, id, &row, now + ux_max(overlap_s, INT64_C(0)), who, now, err);
-}
-
-static bool token_is_well_formed(struct ux_bytes token)
-{
-	if (token.size != UX_TOKEN_SIZE - 1 || !ux_bytes_starts(token, UX_STR("ux_")))
-		return false;
-	for (size_t i = 3; i < token.size; i++)
-		if (token.data[i] == 0 || !strchr(base32, token.data[i]))
-			return false;
-	return true;
 }
 
 void ux_token_id(struct ux_bytes token, char ret[UX_KEY_ID_SIZE])

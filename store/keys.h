@@ -70,6 +70,13 @@ enum ux_code ux_key_prepare(struct ux_key *spec, ux_time now, char *token,
 			    struct ux_token_row *ret_row, struct ux_error *err) ux_must;
 
 /*
+ * The same for a token that was made elsewhere. UX_EINVAL also: it is not "ux_" and 52 characters
+ * of a-z and 2-7.
+ */
+enum ux_code ux_key_prepare_given(struct ux_key *spec, ux_time now, struct ux_bytes token,
+				  struct ux_token_row *ret_row, struct ux_error *err) ux_must;
+
+/*
  * Adds a token to a key, which keeps its ID. Its earlier tokens expire in overlap_s seconds at the
  * latest. UX_ENOTFOUND, UX_ECONFLICT (revoked).
  */

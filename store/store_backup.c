@@ -62,13 +62,23 @@ static enum ux_code backup_link_blob(struct backup *b, int fd, const struct ux_b
 	return ux_blobs_fs_link(b->from, b->to.blobs, hash, err);
 }
 
+/*
+ * True for a file of another user, who stays the owner of a link: root copies a backup of its own
+ * as the user of a server, who could not open the link. Root can open all files.
+ */
+static bool backup_is_foreign(int fd)
+{
+	struct stat st;
+	return geteuid() != 0 && fstat(fd, &st) == 0 && st.st_uid != geteuid();
+}
+
 /* UX_EUNSUPPORTED of a link: the folders are on different file systems, so it is copied. */
 static enum ux_code backup_transfer(struct backup *b, int fd, const struct ux_blob_row *row,
 				    struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = UX_EUNSUPPORTED;
-	if (!b->how->copy)
+	if (!b->how->copy && !backup_is_foreign(fd))
 		code = backup_link_blob(b, fd, &row->hash, &why);
 	if (code == UX_OK) {
 		b->sum->linked++;

@@ -24,7 +24,7 @@ BEGIN {
 	allow["manifest"] = "base id"
 	allow["net"] = allow["config"] = allow["archive"] = allow["spool"] = "base"
 	allow["s3"] = "base net"
-	allow["store"] = "base net s3"
+	allow["store"] = "base id net s3"
 	allow["client"] = "base net"
 	allow["fetch"] = "base id object extract net"
 	allow["push"] = "base id object gsym extract live net archive sandbox"

@@ -22,6 +22,7 @@ install ./*.deb
 # Again the same packages, one version higher. What an operator changed stays.
 mkdir next
 echo 'UNHEX_URL=http://127.0.0.1:1' >>/etc/default/unhex
+chmod 644 /etc/default/unhex # the mode of a package before this one
 mkdir -p /var/lib/unhex && touch /var/lib/unhex/kept
 for deb in *.deb; do
 	dpkg-deb -R "$deb" tree

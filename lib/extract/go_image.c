@@ -67,13 +67,22 @@ static uint64_t go_section_pc(const struct ux_object *object, const char *const 
 	return 0;
 }
 
+static const char *const go_table_names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+
+bool ux_go_image_has_table(const struct ux_object *object)
+{
+	uint64_t size = 0;
+	return go_section_pc(object, go_table_names, ux_countof(go_table_names), &size) != 0 &&
+	       size > 0;
+}
+
 static void go_image_sections(const struct ux_object *object, struct ux_gosym_hints *hints)
 {
-	static const char *const table[] = {".gopclntab", ".data.rel.ro.gopclntab"};
 	static const char *const module[] = {".go.module"};
 	static const char *const version[] = {".go.buildinfo"};
 	uint64_t ignored = 0;
-	hints->table = go_section_pc(object, table, ux_countof(table), &hints->table_size);
+	hints->table = go_section_pc(object, go_table_names, ux_countof(go_table_names),
+				     &hints->table_size);
 	hints->module = go_section_pc(object, module, ux_countof(module), &ignored);
 	hints->version = go_section_pc(object, version, ux_countof(version), &ignored);
 }

@@ -53,6 +53,9 @@ enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct 
 
 /* --- The memory image of a Go program in an object file --------------------------------------- */
 
+/* True for an object file with Go's table of functions, which strip leaves in. */
+bool ux_go_image_has_table(const struct ux_object *object);
+
 /*
  * Loads the segments, the words that the loader relocates, and hints from sections and symbols. A
  * file that does not look like Go's, or is not linked, has no memory. Damaged parts are treated as

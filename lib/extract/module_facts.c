@@ -10,6 +10,7 @@
 #include "elf_ids.h"
 #include "fatbin_list.h"
 #include "fatbin_unpack.h"
+#include "go_source.h"
 #include "gsym_inspect.h"
 #include "gsym_reader.h"
 
@@ -20,6 +21,8 @@ enum ux_quality ux_module_claim(const struct ux_object *object)
 		return UX_QUALITY_NONE;
 	if (has & UX_OBJECT_HAS_DWARF)
 		return ux_debug_sections_promise(object);
+	if (ux_go_image_has_table(object))
+		return UX_QUALITY_GOPCLNTAB;
 	if (has & (UX_OBJECT_HAS_SYMTAB | UX_OBJECT_HAS_INNER))
 		return UX_QUALITY_SYMTAB;
 	return has & UX_OBJECT_HAS_DYNSYM ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;

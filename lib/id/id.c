@@ -205,6 +205,25 @@ bool ux_id_eq(const struct ux_id *a, const struct ux_id *b)
 	return ux_id_cmp(a, b) == 0;
 }
 
+/* The inner two parts of a Go build ID of four; empty for another form. */
+static struct ux_bytes id_go_package(struct ux_bytes text)
+{
+	size_t slashes = 0, first = 0, last = 0;
+	for (size_t i = 0; i < text.size; i++) {
+		if (text.data[i] != '/')
+			continue;
+		first = slashes++ == 0 ? i : first;
+		last = i;
+	}
+	return slashes == 3 ? ux_bytes(text.data + first, last - first) : UX_BYTES_NONE;
+}
+
+bool ux_id_go_differs(struct ux_bytes a, struct ux_bytes b)
+{
+	struct ux_bytes x = id_go_package(a), y = id_go_package(b);
+	return x.size > 0 && y.size > 0 && !ux_bytes_eq(x, y);
+}
+
 int ux_id_cmp(const struct ux_id *a, const struct ux_id *b)
 {
 	if (a->type != b->type)
@@ -246,6 +265,28 @@ bool ux_id_set_has(const struct ux_id_set *set, const struct ux_id *id)
 		if (ux_id_eq(&set->ids[i], id))
 			return true;
 	return false;
+}
+
+static bool id_set_has_go_program(const struct ux_id_set *set, const struct ux_id *go)
+{
+	bool any = false;
+	for (size_t i = 0; i < set->size; i++) {
+		const struct ux_id *id = &set->ids[i];
+		if (id->type != UX_ID_GO)
+			continue;
+		any = true;
+		if (!ux_id_go_differs(ux_bytes(id->bytes, id->size), ux_bytes(go->bytes, go->size)))
+			return true;
+	}
+	return !any;
+}
+
+const struct ux_id *ux_id_set_other_go(const struct ux_id_set *known, const struct ux_id_set *set)
+{
+	for (size_t i = 0; i < set->size; i++)
+		if (set->ids[i].type == UX_ID_GO && !id_set_has_go_program(known, &set->ids[i]))
+			return &set->ids[i];
+	return NULL;
 }
 
 const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type)

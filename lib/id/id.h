@@ -61,6 +61,13 @@ struct ux_id ux_id_of_cubin_crc(uint32_t crc);
 
 bool ux_id_eq(const struct ux_id *a, const struct ux_id *b);
 
+/*
+ * True for texts of Go build IDs (without "go:") of different programs. The go command writes
+ * LINK/PACKAGE/COMPILED/LINKED: flags of the linker such as -s -w change the outer parts, the inner
+ * two belong to package main. Texts of another form may mean anything: false.
+ */
+bool ux_id_go_differs(struct ux_bytes a, struct ux_bytes b);
+
 /* Compares by type, then by bytes. */
 int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 
@@ -91,6 +98,12 @@ enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct
 	ux_must;
 
 bool ux_id_set_has(const struct ux_id_set *set, const struct ux_id *id);
+
+/*
+ * Returns the first Go build ID in `set` of another program than all of those in `known`; NULL:
+ * there is none, or known has no Go build ID.
+ */
+const struct ux_id *ux_id_set_other_go(const struct ux_id_set *known, const struct ux_id_set *set);
 
 /* Returns the first identity of that type, or NULL. */
 const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type);

@@ -4,9 +4,11 @@
 
 #include "file.h"
 #include "keys.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -49,7 +51,56 @@ static enum ux_code first_key_make(struct ux_store *store, const char *path, cha
 	return store->index->keys.add(store->index, &key, &row, &who, err);
 }
 
-enum ux_code ux_first_key(struct ux_store *store, const char *dir, struct ux_error *err)
+/* The token in the file of the setting admin-key, on its first line. */
+static enum ux_code first_key_map(const char *path, struct ux_mapping *ret, struct ux_bytes *token,
+				  struct ux_error *err)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return ux_error_os(err, errno, "cannot open admin-key %.200s", path);
+	if ((st.st_mode & S_IRWXO) != 0)
+		return ux_error_set(
+			err, UX_EINVAL,
+			"admin-key %.160s: others may read it; expected mode 0600 or 0640", path);
+	UX_TRY(ux_file_map(path, ret, err));
+	struct ux_bytes text = ret->bytes;
+	(void)!ux_text_take_line(&text, token); /* none: an empty token, which is refused */
+	*token = ux_trim(*token);
+	return UX_OK;
+}
+
+/* Servers that start at the same moment with one index add the same key: the first one did. */
+static enum ux_code first_key_add_given(struct ux_store *store, struct ux_key *key,
+					const struct ux_token_row *row, struct ux_error *err)
+{
+	struct ux_index *ix = store->index;
+	UX_ARENA(arena, FIRST_KEYS_BUDGET);
+	const struct ux_who who = {.key_id = "", .from = "server"};
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_key there;
+	enum ux_code code = ix->keys.add(ix, key, row, &who, &why);
+	if (code == UX_OK || ix->keys.get(ix, key->id, &arena, &there, NULL) == UX_OK)
+		return UX_OK;
+	return ux_error_set(err, code, "%s", why.text);
+}
+
+static enum ux_code first_key_take(struct ux_store *store, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_bytes token = UX_BYTES_NONE;
+	struct ux_key key = {.scopes = UX_SCOPE_SERVER, .description = "given to the first start"};
+	struct ux_token_row row;
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(first_key_map(path, &file, &token, err));
+	if (ux_key_prepare_given(&key, ux_store_key_now(store), token, &row, &why) != UX_OK)
+		return ux_error_set(err, UX_EINVAL, "admin-key %.160s: %s", path, why.text);
+	UX_TRY(first_key_add_given(store, &key, &row, err));
+	printf("unhex: the admin key is that of %s\n", path);
+	return UX_OK;
+}
+
+enum ux_code ux_first_key(struct ux_store *store, const char *dir, const char *given,
+			  struct ux_error *err)
 {
 	struct ux_index *ix = store->index;
 	UX_ARENA(arena, FIRST_KEYS_BUDGET);
@@ -59,6 +110,8 @@ enum ux_code ux_first_key(struct ux_store *store, const char *dir, struct ux_err
 	UX_TRY(ix->keys.list(ix, &arena, &keys, err));
 	if (keys.n > 0)
 		return UX_OK;
+	if (given)
+		return first_key_take(store, given, err);
 	if (!isatty(STDOUT_FILENO) && asprintf(&path, "%s/%s", dir, UX_FIRST_KEY_FILE) < 0) {
 		path = NULL;
 		return ux_error_nomem(err);

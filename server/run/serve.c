@@ -324,7 +324,7 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 		ux_module_cache_limit(s->cache, r->settings->memory_bytes);
 		ux_store_on_changes(s->store, serve_take_changes, s->cache);
 		code = served ? ux_served_folder_attach(served, s->store, err)
-			      : ux_first_key(s->store, dir, err);
+			      : ux_first_key(s->store, dir, r->settings->admin_key, err);
 	}
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, r->settings->session_key, err);

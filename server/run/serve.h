@@ -25,9 +25,12 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
  * Creates an admin key if the store has no keys. If stdout is a terminal, prints "unhex: admin key
  * TOKEN", the only time that the token is shown. Otherwise stdout may be a log that others can
  * read, such as systemd's journal: the token is written to the file UX_FIRST_KEY_FILE in the
- * folder, mode 0600, and its path is printed.
+ * folder, mode 0600, and its path is printed. given: a file with the token that the key gets, which
+ * is neither printed nor written; NULL: a new one. UX_EINVAL: that file has no token, or others may
+ * read it.
  */
-enum ux_code ux_first_key(struct ux_store *store, const char *dir, struct ux_error *err) ux_must;
+enum ux_code ux_first_key(struct ux_store *store, const char *dir, const char *given,
+			  struct ux_error *err) ux_must;
 
 #define UX_FIRST_KEY_FILE "admin-key"
 

@@ -6,6 +6,7 @@
 enum {
 	QUERY_IDS_AT_ONCE =
 		10000, /* after so many the index is queried, and their memory is free */
+	QUERY_MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
 };
 
 /* Entries that the index is queried about at once. */
@@ -88,6 +89,43 @@ static void query_answer_one(struct ux_json *j, const struct ux_query *q,
 	query_decide(j, q, found, force);
 }
 
+/* True when q has a Go build ID that is not known as one of the module found by another ID. */
+static bool query_has_new_go(const struct ux_query *q, const struct ux_known *known,
+			     const struct ux_known *found)
+{
+	for (size_t i = 0; i < q->n_ids; i++)
+		if (strncmp(q->ids[i], "go:", 3) == 0 && known[i].module != found->module)
+			return true;
+	return false;
+}
+
+/*
+ * An entry whose IDs contradict those of the module is not to be uploaded, forced or not: the
+ * module's addresses would get the names of another program. Rows are read only for Go programs
+ * that are new, or linked with other flags.
+ */
+static enum ux_code query_check_ids(struct ux_request *req, struct ux_query *q,
+				    const struct ux_known *known, const struct ux_known *found)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_module m;
+	if (!found || !query_has_new_go(q, known, found))
+		return UX_OK;
+	UX_TRY(ux_request_check(req));
+	UX_ARENA(arena, QUERY_MODULE_BUDGET);
+	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, q->ids[found - known],
+					     &arena, &m, &why);
+	if (code == UX_ENOTFOUND) /* removed meanwhile */
+		return UX_OK;
+	if (code != UX_OK)
+		return ux_error_set(&req->err, code, "%s", why.text);
+	if (ux_ids_agree(&m, q->ids, q->n_ids, &why) == UX_OK)
+		return UX_OK;
+	q->invalid = ux_arena_strndup(&req->arena, why.text, strlen(why.text));
+	return q->invalid ? UX_OK : ux_arena_fail(&req->arena, &req->err);
+}
+
 /*
  * A query counts as a use of what it finds, because the module runs on some machine or was built
  * again.
@@ -126,6 +164,8 @@ static enum ux_code query_answer_batch(struct ux_request *req, struct ux_json *j
 	UX_TRY(ix->modules.known(ix, ux_caller_of(req)->ns, ids, n, known, &req->err));
 	for (size_t i = 0; i < b->n; i++) {
 		found[i] = query_find(&b->queries[i], known);
+		UX_TRY(query_check_ids(req, &b->queries[i], known, found[i]));
+		found[i] = b->queries[i].invalid ? NULL : found[i];
 		known += b->queries[i].n_ids;
 	}
 	UX_TRY(query_note_uses(req, found, b->n));

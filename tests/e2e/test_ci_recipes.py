@@ -62,11 +62,38 @@ def test_cargo(server, run):
     assert is_there(server, build_id(run.folder / "target/release/prog"))
 
 
-def test_go(server, run):
-    (run.folder / "go.mod").write_text("module prog\n\ngo 1.19\n")
-    (run.folder / "main.go").write_text("package main\n\nfunc main() { println(\"x\") }\n")
-    run(RECIPES / "go.sh", GOFLAGS="-mod=mod", GOCACHE=str(run.folder / "cache"))
-    assert is_there(server, build_id(run.folder / "prog"))
+def go_programs(folder):
+    """Two programs of one commit."""
+    (folder / "go.mod").write_text("module programs\n\ngo 1.19\n")
+    for name in ("one", "two"):
+        (folder / "cmd" / name).mkdir(parents=True)
+        (folder / "cmd" / name / "main.go").write_text(
+            f"package main\n\n//go:noinline\nfunc {name}() {{ println(\"{name}\") }}\n\nfunc main() {{ {name}() }}\n")
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+
+
+def test_go_programs_of_one_commit_have_different_ids(server, run):
+    go_programs(run.folder)
+    env = {"GOFLAGS": "-mod=mod", "GOCACHE": str(run.folder / "cache")}
+    printed = run(RECIPES / "go.sh", "./cmd/one", "./cmd/two", **env)
+    assert printed.count("uploaded") == 4, printed  # a line a program, and a summary each
+    ids = {name: build_id(run.folder / name) for name in ("one", "two")}
+    assert len(set(ids.values())) == 2
+    for name, ident in ids.items():
+        assert is_there(server, ident)
+        assert not (run.folder / f"{name}.debug").exists()
+        frames = run("unhex", "lookup", ident, f"main.{name}+0")
+        assert f"main.{name}" in frames and "main.go" in frames
+    run(RECIPES / "go.sh", "./cmd/two", **env)  # the same program again: the same ID
+    assert build_id(run.folder / "two") == ids["two"]
+
+
+def test_go_without_arguments_builds_the_program_of_the_folder(server, run):
+    go_programs(run.folder)
+    (run.folder / "go.sh").symlink_to(RECIPES / "go.sh")
+    run("sh", "-c", "cd cmd/one && ../../go.sh", GOFLAGS="-mod=mod", GOCACHE=str(run.folder / "cache"))
+    assert is_there(server, build_id(run.folder / "cmd/one/one"))
 
 
 @pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])

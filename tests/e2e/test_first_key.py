@@ -8,8 +8,10 @@ import sqlite3
 import stat
 import subprocess
 
+import pytest
+
 from conftest import Server
-from tool import UNHEX
+from tool import UNHEX, fails, unhex
 
 TOKEN = r"ux_[a-z2-7]{52}"
 
@@ -93,3 +95,40 @@ def test_a_link_in_place_of_the_file_is_not_followed(tmp_path):
     served_to_a_pipe(data)
     assert (tmp_path / "victim").read_text() == "as it was"
     assert not (data / "admin-key").is_symlink()
+
+
+# the key of a system that makes secrets itself
+
+GIVEN = "ux_" + "abcdefgh234567" * 3 + "klmnopqrst"
+
+
+def given(tmp_path, text, mode=0o640):
+    path = tmp_path / "given"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_the_first_start_takes_the_key_that_is_given(tmp_path):
+    path = given(tmp_path, f"{GIVEN}\n")
+    server = Server(tmp_path / "data", options=("--set", f"admin-key={path}")).start()
+    assert not (server.data / "admin-key").exists()
+    assert server.get("/v1/whoami", GIVEN)[1]["scopes"][-1] == "server"
+    assert server.stop() == 0
+    path.unlink()  # not read again
+    server.start()
+    assert server.get("/v1/whoami", GIVEN)[0] == 200
+    assert server.stop() == 0
+    assert not any(GIVEN.encode() in p.read_bytes() for p in server.data.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("text,mode,words", [
+    ("", 0o600, "not a token"), ("secret\n", 0o600, "not a token"), (GIVEN[:-1], 0o600, "not a token"),
+    (GIVEN + "a", 0o600, "not a token"), (GIVEN[:-1] + "1", 0o600, "52 characters of a-z and 2-7"),
+    (GIVEN, 0o644, "others may read it")])
+def test_what_is_not_a_token_ends_the_start(tmp_path, text, mode, words):
+    path = given(tmp_path, text, mode)
+    command = ("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data", "--set", f"admin-key={path}")
+    fails(unhex(*command), 2, "admin-key", path, words)
+    path.unlink()
+    fails(unhex(*command), 1, "admin-key", path, "No such file")

@@ -23,6 +23,7 @@ from tool import ROOT, build_id, compile_c, lines, symbol, unhex
 
 PACKAGING = ROOT / "packaging"
 PASSWORD = "a password"
+ONE_KEY = "ux_" + "abcdefgh234567" * 3 + "klmnopqrst"
 OBJECTS_PORT = 8080  # of the image that the Compose file names
 
 pytestmark = pytest.mark.skipif(not can_be_made(), reason="only root makes network namespaces")
@@ -187,7 +188,7 @@ def type_of(document):
     return name
 
 
-@pytest.mark.parametrize("name", ["unhex-nodes.yaml", "unhex-agent.yaml"])
+@pytest.mark.parametrize("name", ["unhex-nodes.yaml", "unhex-server.yaml", "unhex-agent.yaml"])
 def test_the_manifests_have_what_the_types_of_kubernetes_have(name):
     for document in manifests(name):
         assert complaints(document, type_of(document), document["kind"]) == []
@@ -206,7 +207,7 @@ def test_a_manifest_with_mistakes_is_complained_about():
 class Pod:
     """A container of a pod, as the kubelet would start it."""
 
-    def __init__(self, cluster, folder, name, template, configs, secrets, around=()):
+    def __init__(self, cluster, folder, name, template, configs, secrets, around=(), claims=()):
         spec = template["spec"]
         self.container, = spec["containers"]
         self.grace = spec.get("terminationGracePeriodSeconds", 30)
@@ -214,10 +215,14 @@ class Pod:
         self.places = {}
         volumes = []
         for mount in self.container["volumeMounts"]:
-            volume, = (v for v in spec["volumes"] if v["name"] == mount["name"])
-            place = self.places[mount["name"]] = owned(folder / f"{name}-{mount['name']}", of_pod.get("fsGroup", 0))
+            volume, = (v for v in (*spec["volumes"], *claims) if v["name"] == mount["name"])
+            place = self.places[mount["name"]] = folder / f"{name}-{mount['name']}"
+            if not place.exists():  # a claim stays when its pod is replaced
+                owned(place, of_pod.get("fsGroup", 0))
             for key, text in self.files(volume, configs, secrets):
                 (place / key).write_text(text)
+                (place / key).chmod(volume.get("secret", volume.get("configMap", {})).get("defaultMode", 0o644))
+                os.chown(place / key, 0, of_pod.get("fsGroup", 0))
             volumes.append((place, mount["mountPath"], mount.get("readOnly", False)))
         fields = {"metadata.name": name, "spec.nodeName": name}
         env = {e["name"]: e.get("value") or fields[e["valueFrom"]["fieldRef"]["fieldPath"]] for e in self.container["env"]}
@@ -235,7 +240,7 @@ class Pod:
             return configs[volume["configMap"]["name"]].items()
         if "secret" in volume:
             return secrets[volume["secret"]["secretName"]].items()
-        assert "emptyDir" in volume or "hostPath" in volume
+        assert "emptyDir" in volume or "hostPath" in volume or "claim" in volume
         return ()
 
     def port(self, name):
@@ -266,14 +271,16 @@ def test_the_pods_run(image, tmp_path):
         store = stack.enter_context(objects(cluster, None))
         # The one line that a cluster with an object store of its own adds.
         configs = {"unhex": {name: text + f"s3-endpoint = {store.url}\n" for name, text in the("ConfigMap")["data"].items()}}
-        secrets = {"unhex-places": {"PGPASSWORD": PASSWORD, "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET}}
+        secrets = {"unhex-places": {"PGPASSWORD": PASSWORD, "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET},
+                   "unhex-admin-key": {"token": ONE_KEY}}
         running = []
-        for name in pods:
+        for name in pods:  # at the same moment: they agree on the first key
             running.append(Pod(cluster, tmp_path, name, deployment["template"], configs, secrets))
-            running[-1].wait_started()
+        for pod in running:
+            pod.wait_started()
         for pod in running:
             wait_for(lambda: pod.passes("readinessProbe") and pod.passes("livenessProbe"), 60)
-        key = admin_key(running[0].running, running[0].places["data"])
+        key = ONE_KEY
         service, = the("Service")["spec"]["ports"]
         port = running[0].port(service["targetPort"])
         pushed(f"http://{running[0].running.address}:{port}", key, program)
@@ -283,6 +290,70 @@ def test_the_pods_run(image, tmp_path):
         assert running[1].running.stop(running[1].grace) == 0
         assert is_named(running[2].running, port, key, program)
 
+
+# --- one server
+
+
+def test_docker_compose_takes_one_server(tmp_path):
+    (tmp_path / "server.yaml").write_text((PACKAGING / "compose/server.yaml").read_text())
+    (tmp_path / "admin-key").write_text(ONE_KEY)
+    done = subprocess.run(["docker-compose", "-f", tmp_path / "server.yaml", "config"], capture_output=True, text=True, timeout=120,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    service = yaml.safe_load(done.stdout)["services"]["unhex"]
+    assert service["command"][0] == "serve" and service["read_only"] is True and service["cap_drop"] == ["ALL"]
+
+
+def test_one_server_of_compose_runs_and_keeps_what_it_has(image, tmp_path):
+    document = yaml.safe_load((PACKAGING / "compose/server.yaml").read_text())
+    (name, service), = document["services"].items()
+    secret, = service["secrets"]
+    key = tmp_path / document["secrets"][secret]["file"]
+    key.write_text(ONE_KEY + "\n")
+    key.chmod(0o400)
+    os.chown(key, IMAGE_USER, IMAGE_USER)  # as the file's comment says
+    (outside, inside), = (port.split(":") for port in service["ports"])
+    (volume, target), = (v.split(":") for v in service["volumes"])
+    assert outside == "8420" and volume in document["volumes"]
+    volumes = [(owned(tmp_path / volume), target, False), (key, f"/run/secrets/{secret}", True),
+               (owned(tmp_path / "tmp"), *service["tmpfs"], False)]
+    program = compile_c(tmp_path)
+    with Cluster(tmp_path, image, [name]) as cluster:
+        for fresh in (True, False):
+            running = cluster.run(name, service["command"], volumes, read_only=service["read_only"])
+            running.wait_status(inside, "/readyz")
+            if fresh:
+                pushed(f"http://{running.address}:{inside}", ONE_KEY, program)
+            assert is_named(running, inside, ONE_KEY, program)
+            assert running.stop(seconds(service["stop_grace_period"])) == 0
+    assert not (tmp_path / volume / "admin-key").exists()
+
+
+def test_one_pod_runs_and_keeps_what_it_has(image, tmp_path):
+    found = {d["kind"]: d for d in manifests("unhex-server.yaml")}
+    assert set(found) == {"ConfigMap", "StatefulSet", "Service"}
+    whole = found["StatefulSet"]["spec"]
+    labels = whole["template"]["metadata"]["labels"]
+    assert whole["selector"]["matchLabels"] == labels == found["Service"]["spec"]["selector"]
+    assert whole["serviceName"] == found["Service"]["metadata"]["name"] and whole["replicas"] == 1
+    claims = [{"name": c["metadata"]["name"], "claim": c["spec"]} for c in whole["volumeClaimTemplates"]]
+    secret, = (v["secret"]["secretName"] for v in whole["template"]["spec"]["volumes"] if "secret" in v)
+    program = compile_c(tmp_path)
+    with Cluster(tmp_path, image, ["unhex-0"]) as cluster:
+        for fresh in (True, False):
+            pod = Pod(cluster, tmp_path, "unhex-0", whole["template"], {"unhex": found["ConfigMap"]["data"]},
+                      {secret: {"token": ONE_KEY}}, claims=claims)
+            pod.wait_started()
+            wait_for(lambda: pod.passes("readinessProbe") and pod.passes("livenessProbe"), 60)
+            service, = found["Service"]["spec"]["ports"]
+            port = pod.port(service["targetPort"])
+            if fresh:
+                pushed(f"http://{pod.running.address}:{port}", ONE_KEY, program)
+            assert is_named(pod.running, port, ONE_KEY, program)
+            assert pod.running.stop(pod.grace) == 0
+
+
+# --- the agent
 
 def check_agent(cluster, folder, key, server, port):
     """The pod of the DaemonSet on a host, whose processes are in a namespace of their own."""

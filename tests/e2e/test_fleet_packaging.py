@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import pathlib
 import re
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -70,6 +71,14 @@ def test_a_server_takes_the_settings_of_the_manifests(tmp_path):
                      for a in container["args"][1:]))["node"] == "pod-1"
 
 
+def test_one_server_takes_its_settings(tmp_path):
+    config, *_ = yaml.safe_load_all((PACKAGING / "kubernetes/unhex-server.yaml").read_text())
+    (tmp_path / "serve.conf").write_text(config["data"]["serve.conf"])
+    assert printed("--config", tmp_path / "serve.conf")["admin-key"].startswith("/etc/unhex-admin-key/")
+    service = yaml.safe_load((PACKAGING / "compose/server.yaml").read_text())["services"]["unhex"]
+    assert printed(*service["command"][1:])["admin-key"] == "/run/secrets/admin-key"
+
+
 def test_a_server_takes_the_settings_of_the_composition():
     compose = yaml.safe_load((PACKAGING / "compose/compose.yaml").read_text())
     for service in compose["services"].values():
@@ -90,6 +99,29 @@ def test_the_composition_has_what_its_services_name():
     nodes = {n for n in services if n.startswith("unhex-")}
     assert nodes == set(re.findall(r"server \w+ (unhex-\d):8420", HAPROXY.read_text()))
     assert len({services[n]["volumes"][0] for n in nodes}) == len(nodes)  # each a folder of its own
+
+
+def ignored(name, patterns):
+    """Whether .dockerignore leaves out a file, by the rules that docker has for patterns without "!"."""
+    def of(pattern):
+        parts = "".join("(.*/)?" if p == "**/" else "[^/]*" if p == "*" else re.escape(p) for p in re.split(r"(\*\*/|\*)", pattern))
+        return re.fullmatch(f"{parts}(/.*)?", name)
+    return any(of(p) for p in patterns)
+
+
+def lines_of(path):
+    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def test_the_image_is_built_from_the_sources_and_nothing_else():
+    root = PACKAGING.parent
+    patterns = lines_of(root / ".dockerignore")
+    tracked = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=True).stdout.split()
+    assert {name.split("/")[0] for name in tracked if ignored(name, patterns)} == {".ci"}
+    for line in lines_of(root / ".gitignore"):  # what a build or a test leaves behind
+        name = line.strip("/").replace("*", "x")
+        assert ignored(name, patterns) and ignored(f"{name}/file", patterns), line
+    assert all(ignored(name, patterns) for name in (".git/HEAD", "build/cli/unhex", "build-asan/x", "packaging/compose/admin-key"))
 
 
 def status(url, token=None):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`meson install`: the files are where their readers look, and what they name is there."""
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -76,6 +78,44 @@ def test_a_program_links_with_what_pkg_config_says(installed, tmp_path):
         done = subprocess.run([tmp_path / package], env={"LD_LIBRARY_PATH": str(folder.parent)},
                               capture_output=True, text=True, check=True)
         assert re.fullmatch(r"\d+\.\d+\.\d+\n", done.stdout)
+
+
+def defaults_of_meson(folder):
+    """{option: value} of a build that is set up on a system without dpkg-dev."""
+    for name in {p.name for place in os.environ["PATH"].split(":") for p in pathlib.Path(place).glob("*")}:
+        if name != "dpkg-architecture" and not (folder / name).is_symlink():
+            (folder / name).symlink_to(shutil.which(name) or "/nowhere")
+    done = subprocess.run(["meson", "introspect", "--buildoptions", ROOT / "meson.build"], capture_output=True, text=True,
+                          env={**os.environ, "PATH": str(folder)}, check=True)
+    return {o["name"]: o["value"] for o in json.loads(done.stdout)}
+
+
+def test_the_library_goes_where_loader_linker_and_pkg_config_look(tmp_path):
+    options = defaults_of_meson(tmp_path)
+    folder = f"{options['prefix']}/{options['libdir']}"
+
+    def output(*command):
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert folder in re.findall(r"^(/[^:]*):", output("/sbin/ldconfig", "-v", "-N"), re.M)
+    assert folder in re.findall(r'SEARCH_DIR\("=?([^"]*)"\)', output("ld", "--verbose"))
+    assert f"{folder}/pkgconfig" in output("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":")
+
+
+@pytest.mark.parametrize("destdir", ["", "/somewhere"])
+def test_an_install_updates_the_cache_of_the_loader_and_says_what_is_missing(tmp_path, destdir):
+    calls = tmp_path / "calls"
+    (tmp_path / "ldconfig").write_text(f'#!/bin/sh\necho "ldconfig $*" >>{calls}\n')
+    (tmp_path / "id").write_text("#!/bin/sh\necho 0\n")
+    for name in ("ldconfig", "id"):
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run([ROOT / "packaging/ldconfig.sh", "/opt/unhex/lib"], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "DESTDIR": destdir})
+    if destdir:
+        assert not calls.exists() and done.stdout == ""
+        return
+    assert calls.read_text().splitlines()[0] == "ldconfig "
+    assert "The loader does not look into /opt/unhex/lib" in done.stdout
+    assert "pkg-config does not look into /opt/unhex/lib/pkgconfig" in done.stdout
 
 
 def test_every_header_is_installed_and_compiles_alone(installed, tmp_path):

@@ -211,6 +211,29 @@ static void ids_that_contradict_are_refused_and_change_nothing(struct ux_index *
 	assert_false(used);
 }
 
+static void a_go_program_does_not_join_another_one(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_error err = UX_ERROR_INIT;
+	const char *one[] = {"gnu:d1", "go:l/p/c/e"}, *linked[] = {"gnu:d1", "go:x/p/c/y"},
+		   *two[] = {"gnu:d1", "go:l/q/c/e"}, *bare[] = {"gnu:d1"};
+	struct ux_candidate c = index_candidate(61, UX_QUALITY_INLINES, 1);
+	c.file_name = "/build/one";
+	assert_int_equal(index_add(ix, one, 2, c, false, &r), UX_OK);
+	c = index_candidate(62, UX_QUALITY_INLINES, 2);
+	assert_int_equal(index_add(ix, linked, 2, c, false, &r), UX_OK);
+	c = index_candidate(63, UX_QUALITY_INLINES, 3);
+	for (int forced = 0; forced < 2; forced++)
+		assert_int_equal(index_add(ix, two, 2, c, forced, &r), UX_ECONFLICT);
+	struct ux_module m = index_find(ix, &arena, "gnu:d1");
+	assert_int_equal(m.n_candidates, 2);
+	assert_int_equal(m.n_ids, 3);
+	assert_int_equal(ux_ids_agree(&m, two, 2, &err), UX_ECONFLICT);
+	assert_non_null(strstr(err.text, "has this build ID"));
+	assert_int_equal(index_add(ix, bare, 1, c, false, &r), UX_OK);
+}
+
 static void finishing_twice_is_a_conflict(struct ux_index *ix)
 {
 	struct ux_add_result r;
@@ -366,6 +389,7 @@ void index_modules_conform(struct ux_index *ix)
 	modules_are_found_by_any_id_best_candidate_first(ix);
 	poorer_is_refused_unless_forced_and_the_same_is_the_same(ix);
 	ids_that_contradict_are_refused_and_change_nothing(ix);
+	a_go_program_does_not_join_another_one(ix);
 	finishing_twice_is_a_conflict(ix);
 	pages_join_to_the_whole_list(ix);
 	removed_module_leaves_nothing(ix);

@@ -246,6 +246,42 @@ static void ids_come_from_notes(void **state)
 	assert_int_equal(err.code, UX_OK);
 }
 
+static void go_ids_of_two_links_differ_in_their_outer_parts(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a, *b;
+		bool differs;
+	} cases[] = {
+		{"l/p/c/e", "l/p/c/e", false},   {"l/p/c/e", "x/p/c/y", false},
+		{"l/p/c/e", "l/x/c/e", true},    {"l/p/c/e", "l/p/x/e", true},
+		{"l/p/c/e", "l/pc//e", true},    {"l/p/c/e", "v1.2", false},
+		{"redacted", "v1.2", false},     {"a/b", "a/c", false},
+		{"l/p/c/e/f", "l/x/c/e", false},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_bytes a = ux_bytes_cstr(cases[i].a), b = ux_bytes_cstr(cases[i].b);
+		assert_int_equal(ux_id_go_differs(a, b), cases[i].differs);
+		assert_int_equal(ux_id_go_differs(b, a), cases[i].differs);
+	}
+}
+
+static void a_set_finds_the_go_id_of_another_program(void **state)
+{
+	(void)state;
+	struct ux_id gnu = parsed("gnu:01"), one = parsed("go:l/p/c/e"),
+		     again = parsed("go:x/p/c/y"), two = parsed("go:l/q/c/e");
+	struct ux_id_set known = {.size = 2, .ids = {gnu, one}}, none = {.size = 1, .ids = {gnu}};
+	struct ux_id_set same = {.size = 2, .ids = {gnu, again}},
+			 other = {.size = 3, .ids = {gnu, again, two}};
+	assert_null(ux_id_set_other_go(&known, &known));
+	assert_null(ux_id_set_other_go(&known, &none));
+	assert_null(ux_id_set_other_go(&known, &same));
+	assert_null(ux_id_set_other_go(&none, &other));
+	assert_ptr_equal(ux_id_set_other_go(&known, &other), &other.ids[2]);
+	assert_null(ux_id_set_other_go(&other, &known));
+}
+
 static void a_set_keeps_each_id_once_and_has_an_end(void **state)
 {
 	(void)state;
@@ -303,6 +339,8 @@ int main(void)
 		UX_TEST(file_ids_equal_the_published_vectors),
 		UX_TEST(kernel_file_ids_come_from_the_build_id),
 		UX_TEST(ids_come_from_notes),
+		UX_TEST(go_ids_of_two_links_differ_in_their_outer_parts),
+		UX_TEST(a_set_finds_the_go_id_of_another_program),
 		UX_TEST(a_set_keeps_each_id_once_and_has_an_end),
 		UX_TEST(ids_are_ordered_by_type_then_bytes),
 	};

@@ -196,7 +196,7 @@ static enum ux_code make_first_key(struct ux_store *store, const char *dir, stru
 	assert_true(saved >= 0 && fd >= 0);
 	dup2(fd, STDOUT_FILENO);
 	n_syncs = 0;
-	enum ux_code code = ux_first_key(store, dir, err);
+	enum ux_code code = ux_first_key(store, dir, NULL, err);
 	fflush(stdout);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
