@@ -35,8 +35,8 @@ def tables(text):
     rows, last = [], ""
     for section, key, what, facts, _ in blocks(text):
         if section != last:
-            title = f"### [{section} NAME]" if section else "### In front of all sections"
-            rows += ["", title, "", "| key | what it is | value |", "|---|---|---|"]
+            title = f"### [{section} NAME]" if section else "### Before all sections"
+            rows += ["", title, "", "| key | meaning | value |", "|---|---|---|"]
             last = section
         rows.append(f"| `{key}` | {what} | {facts} |".replace("<", "\\<"))
     return "\n".join(rows[1:]) + "\n"

@@ -8,7 +8,7 @@ import yaml
 from tool import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
 TROUBLE = (DOCS / "troubleshooting.md").read_text()
 
 

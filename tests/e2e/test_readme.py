@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -41,96 +42,104 @@ def test_the_readme_names_the_two_commands():
 # the tutorial
 
 README = (ROOT / "README.md").read_text()
+SKIPPED = ("./dev run", "./dev test")  # above
 
 
-def section(title, language="sh"):
-    """The blocks of commands below a heading."""
-    below = README.split(f"\n## {title}\n")[1].split("\n## ")[0]
-    return re.findall(rf"```{language}\n(.*?)```", below, re.S)
+def sections():
+    """The blocks of commands below each heading, in order."""
+    for below in README.split("\n## ")[1:]:
+        title = below.split("\n")[0]
+        blocks = [b.strip() for b in re.findall(r"```sh\n(.*?)```", below, re.S)]
+        yield title, [b for b in blocks if b not in SKIPPED]
 
 
-@pytest.fixture(scope="module", name="newcomer")
-def somebody_with_unhex_installed(tmp_path_factory):
-    """A home, a checkout and the server of the first section; runs blocks of the README there."""
+@pytest.fixture(scope="module", name="tour")
+def the_blocks_run_as_one_script(tmp_path_factory):
+    """All blocks in one shell, in a checkout with nothing but the command; the output below each heading."""
     home = tmp_path_factory.mktemp("newcomer")
-    (home / "bin").mkdir()
-    (home / "bin/unhex").symlink_to(pathlib.Path(UNHEX).resolve())
     checkout = home / "unhex"
-    shutil.copytree(ROOT / "docs/examples", checkout / "docs/examples")
-    env = {"HOME": str(home), "PATH": f"{home}/bin:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
-    (serve,), (key,) = section("First server")[:1], section("First server")[1:]
-    assert serve.strip() == "unhex serve"
-    with subprocess.Popen(["unhex", "serve", "--listen", "127.0.0.1:0"], env=env, cwd=checkout, text=True,
-                          executable=str(home / "bin/unhex"), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        try:
-            lines = [server.stdout.readline(), server.stdout.readline()]
-            assert "admin-key" in lines[0] and f"data={home}/.local/share/unhex" in lines[1]
-            url = re.search(r"http://\S+", lines[1])[0]
-
-            def run(block, **more):
-                """A block, with the address that the server has here."""
-                return subprocess.run(["bash", "-e", "-c",
-                                       block.replace("http://127.0.0.1:8420", url)],
-                                      env={**env, "UNHEX_URL": url, **more}, cwd=checkout, text=True,
-                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
-            run.checkout, run.url = checkout, url
-            made = run(key)
-            assert made.returncode == 0, made
-            yield run
-        finally:
-            server.terminate()
+    subprocess.run(["git", "clone", "-q", ROOT, checkout], check=True)
+    shutil.copy(ROOT / "README.md", checkout)
+    (checkout / "build/cli").mkdir(parents=True)
+    (checkout / "build/cli/unhex").symlink_to(pathlib.Path(UNHEX).resolve())
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    script = "".join(f"echo '## {title}'\n" + "".join(b + "\n" for b in blocks) for title, blocks in sections())
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("UNHEX", "DEBUGINFOD", "XDG"))}
+    env |= {"HOME": str(home), "LC_ALL": "C.UTF-8", "UNHEX_CONFIG": str(home / "serve.conf")}
+    (home / "serve.conf").write_text(f"listen = {address}\n")
+    run = subprocess.run(["bash", "-e", "-c", script.replace("127.0.0.1:8420", address)], env=env, cwd=checkout,
+                         text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         timeout=300, check=False)
+    assert run.returncode == 0, run.stdout
+    run.checkout = checkout
+    run.below = dict(part.split("\n", 1) for part in run.stdout.split("## ")[1:])
+    return run
 
 
-def test_the_first_key_is_the_users_alone(newcomer):
-    key = newcomer.checkout / "ci.key"
+def shown_below(title):
+    """The output that README.md shows below a heading."""
+    below = README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    return re.search(r"```sh\n.*?```\n+```\n(.*?)```", below, re.S)[1]
+
+
+def test_each_kind_of_block_is_known():
+    kinds = re.findall(r"^```(\w*)\n.*?^```$", README, re.M | re.S)
+    assert set(kinds) == {"", "sh", "console", "yaml"}
+    assert kinds.count("console") <= 3  # what the script does not run
+
+
+def test_the_flame_graph_has_the_functions_of_the_program(tour):
+    assert "words::count" in (tour.checkout / "out/words.html").read_text()
+    assert re.search(r"unhex: recorded \d+ samples", tour.below["Where does the time go?"])
+
+
+def test_the_first_stack_is_the_one_that_is_shown(tour):
+    lines = [re.sub(r"0x\w{6,}", "ADDRESS", line) for line in tour.below["Where did it crash?"].splitlines()]
+    for line in shown_below("Where did it crash?").splitlines():
+        line = re.sub(r"0x\w{6,}", "ADDRESS", line).replace("/home/you/unhex", str(tour.checkout))
+        assert re.sub(r"^(out/\w+)\(\+\w+\)", r"\1", line) in \
+            [re.sub(r"^(out/\w+)\(\+\w+\)", r"\1", found) for found in lines], (line, lines)
+
+
+def test_the_first_key_is_the_users_alone(tour):
+    key = tour.checkout / "out/ci.key"
     assert key.stat().st_mode & 0o777 == 0o600 and key.read_text().startswith("ux_")
 
 
-def test_the_first_push_and_the_first_stack(newcomer):
-    (push,) = section("First push, from CI")
-    pushed = newcomer(push)
-    assert pushed.returncode == 0 and "uploaded" in pushed.stdout, pushed
-    (stack,) = section("First symbolized stack")
-    found = newcomer(stack)
-    assert found.returncode == 0, found
-    shown = README.split("## First symbolized stack")[1].split("```\n0x")[1].split("```")[0]
-    for line in ("0x" + shown).splitlines():
-        where = re.search(r"(\(inlined by\) )?(\w+ at )\S+?(docs/examples/crash\.c:\d+)", line)
-        want = (where[1] or "") + where[2] + str(newcomer.checkout / where[3])
-        assert want in found.stdout or (where[1] or "") + where[2] + where[3] in found.stdout, \
-            (line, found.stdout)
-    assert '"status":"found"' in found.stdout.splitlines()[-1].replace(" ", "")
+def test_the_server_names_the_stripped_program(tour):
+    output = tour.below["A server for your team"]
+    assert "2 uploaded," in output
+    assert re.search(r"^out/shipped\(.*\n    half at \S+crash\.c:18 \(inlined\)$", output, re.M), output
+    assert "event=stopped" in (tour.checkout / "out/serve.log").read_text()
 
 
-def test_the_step_of_ci(newcomer):
-    (step,) = section("First push, from CI", "yaml")
+def test_the_step_of_ci(server, tmp_path):
+    (step,) = re.findall(r"```yaml\n(.*?)```", README, re.S)
     command = re.search(r"^- run: (.*)$", step, re.M)[1]
     assert set(re.findall(r"^    (\w+):", step, re.M)) == {"UNHEX_URL", "UNHEX_TOKEN"}
-    token = (newcomer.checkout / "ci.key").read_text().strip()
-    newcomer("mkdir -p out; gcc -O2 -g -o out/crash docs/examples/crash.c")
-    pushed = newcomer(command, UNHEX_TOKEN=token, GITHUB_SHA="0123abcd")
-    assert pushed.returncode == 0, pushed
-    assert newcomer(command, UNHEX_TOKEN="ux_none").returncode == 3
+    (tmp_path / "out").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/unhex").symlink_to(pathlib.Path(UNHEX).resolve())
+    subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "out/crash", ROOT / "docs/examples/crash.c"], check=True)
 
+    def pushed(token):
+        env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path), "UNHEX_URL": server.url,
+               "UNHEX_TOKEN": token, "GITHUB_SHA": "0123abcd"}
+        return subprocess.run(["bash", "-e", "-c", command], env=env, cwd=tmp_path, capture_output=True, text=True,
+                              check=False)
 
-def test_what_needs_no_server(newcomer):
-    (block,) = section("Without a server")
-    newcomer("gcc -O2 -g -o program docs/examples/crash.c")
-    place = re.search(r"^0*(\w+) . main$", newcomer("nm program").stdout, re.M)[1]
-    commands = [line.split("#")[0].strip() for line in block.strip().splitlines()]
-    assert len(commands) == 5
-    for command in commands:
-        command = command.replace("0x1189", f"0x{place}").replace("1234", str(os.getpid()))
-        run = newcomer(command)
-        # An address of a process of another time is not in this one.
-        assert run.returncode == (1 if "0x7f49340254c0" in command else 0), (command, run)
+    made = server.unhex("key", "create", "--data", server.data)
+    assert pushed(made.stdout.strip()).returncode == 0, made
+    assert pushed("ux_none").returncode == 3
 
 
 def test_the_release_build_is_one_that_there_is(clone):
-    (block,) = section("Install")[:1]
-    setup, build, install = block.strip().splitlines()
-    done = in_clone(clone, *setup.split(), timeout=600)
+    below = (ROOT / "docs/install.md").read_text().split("\n## From source\n")[1].split("\n## ")[0]
+    commands = [line.split("#")[0].strip() for line in re.search(r"```sh\n(.*?)```", below, re.S)[1].splitlines()]
+    (setup,) = [c for c in commands if c.startswith("meson setup ")]
+    (build,) = [c for c in commands if c.startswith("ninja ")]
+    done = in_clone(clone, *setup.replace(" build ", " rel ").split(), timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert in_clone(clone, *build.split(), "-n", timeout=600).returncode == 0
-    assert install == "meson install -C rel"  # what it installs is in test_man.py and others
+    assert in_clone(clone, *build.replace(" build", " rel").split(), "-n", timeout=600).returncode == 0
+    # what `meson install` installs is in test_man.py and others
