@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outputs of commands: opened before the work, whole or not at all, and nothing left after a signal."""
+import http.server
 import os
 import pathlib
 import signal
+import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -123,3 +126,21 @@ def test_a_bad_url_names_its_source(verb, tmp_path):
     key.write_text("secret\n")
     fails(unhex(verb, "--url", "not a url", "--token-file", key, "/bin/true"), 2, "--url")
     fails(unhex(verb, "--token-file", key, "/bin/true", env={"UNHEX_URL": "not a url"}), 2, "UNHEX_URL")
+
+
+@pytest.mark.parametrize("args", [("push", "PROG"), ("lookup", "gnu:00112233445566778899", "0x10"),
+                                  ("explain", "gnu:00112233445566778899")], ids=lambda args: args[0])
+def test_a_self_signed_certificate_leads_to_cacert(args, tmp_path):
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        prog = compile_c(tmp_path)
+        r = unhex(*(prog if word == "PROG" else word for word in args), "--url",
+                  f"https://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert r.returncode == 3 and "--cacert FILE" in r.stderr, (r.returncode, r.stderr)
