@@ -211,7 +211,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n > 0)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[0]);
 	if (ux_server_select(&v.server, &server, &err) != UX_OK) {
-		ux_print_error(v.server.token_file ? v.server.token_file : "agent", &err);
+		ux_print_error(server.subject, &err);
 		return UX_EXIT_USAGE;
 	}
 	ux_cleanup(agent_command_deinit) struct agent_command c = {

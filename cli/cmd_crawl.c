@@ -245,7 +245,7 @@ static bool crawl_select(struct crawl_values *v, struct ux_server_selection *ret
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_server_select(&v->server, ret, &err) == UX_OK)
 		return true;
-	(void)ux_print_error(v->server.token_file ? v->server.token_file : "crawl", &err);
+	(void)ux_print_error(ret->subject, &err);
 	return false;
 }
 

@@ -11,6 +11,7 @@
 #include "common_options.h"
 #include "json_out.h"
 #include "output.h"
+#include "output_file.h"
 #include "pool.h"
 #include "sigbus.h"
 
@@ -66,17 +67,27 @@ static const struct ux_option extract_options[] = {
 	 "say what was written as an object"},
 };
 
+/* Where the GSYM is written. A failure to write concerns the output, any other one the input. */
+struct extract_sink {
+	int fd;
+	bool failed;
+};
+
 static enum ux_code extract_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
-	const int *fd = ctx;
-	return ux_file_write(*fd, bytes, err);
+	struct extract_sink *sink = ctx;
+	enum ux_code code = ux_file_write(sink->fd, bytes, err);
+	sink->failed |= code != UX_OK;
+	return code;
 }
 
 static enum ux_code extract_write_at(void *ctx, uint64_t off, struct ux_bytes bytes,
 				     struct ux_error *err)
 {
-	const int *fd = ctx;
-	return ux_file_write_at(*fd, off, bytes, err);
+	struct extract_sink *sink = ctx;
+	enum ux_code code = ux_file_write_at(sink->fd, off, bytes, err);
+	sink->failed |= code != UX_OK;
+	return code;
 }
 
 /* Returns the default output path, malloc'ed. It consists of the base name of the input, the
@@ -211,7 +222,7 @@ struct extract_job {
 	struct ux_mapping debug;
 	struct ux_finder finder;
 	struct ux_symbol_files files; /* found by a search, not given on the command line */
-	struct ux_file_new file;
+	struct ux_output_file out;
 	struct ux_dash_file stdin_file;  /* the input "-" */
 	struct ux_dash_file stdout_file; /* the output "-" */
 	struct ux_extract_stats stats;
@@ -219,10 +230,9 @@ struct extract_job {
 
 static void extract_job_deinit(struct extract_job *job)
 {
-	ux_file_new_deinit(&job->file);
+	ux_output_file_deinit(&job->out);
 	ux_dash_file_close(&job->stdin_file);
 	ux_dash_file_close(&job->stdout_file);
-	ux_sigbus_remove(NULL);
 	ux_file_unmap(&job->exe);
 	ux_file_unmap(&job->debug);
 	ux_symbol_files_close(&job->files);
@@ -268,9 +278,7 @@ static enum ux_code extract_open_output(struct extract_job *job, const char *out
 	if (ux_dash_is(output))
 		return ux_dash_file_create(&job->stdout_file, err);
 	UX_TRY(extract_check_output(job, output, err));
-	UX_TRY(ux_file_new_open(&job->file, output, err));
-	ux_sigbus_remove(job->file.temp);
-	return UX_OK;
+	return ux_output_file_open(&job->out, output, err);
 }
 
 /* Extracts the input to the output. After a failure *ret_subject is the file that it concerns. */
@@ -304,6 +312,9 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 	}
 	*ret_subject = input;
 	UX_TRY(ux_extract_check(job->exe.bytes, err));
+	*ret_subject = output;
+	UX_TRY(extract_open_output(job, output, err));
+	*ret_subject = input;
 	if (!v->no_dwarf && !v->gpu)
 		UX_TRY(extract_find_debug(job, v, input, err));
 	how.supplementary = job->files.supplementary.bytes;
@@ -312,13 +323,13 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 	struct ux_bytes debug = v->debug ? job->debug.bytes : job->files.debug.file.bytes;
 	how.mapped = !job->exe.unpacked && !job->debug.unpacked;
 	*ret_subject = output;
-	UX_TRY(extract_open_output(job, output, err));
-	int fd = ux_dash_is(output) ? job->stdout_file.fd : job->file.fd;
+	UX_TRY(extract_check_output(job, output, err)); /* the debug file that was found */
+	struct extract_sink sink = {ux_dash_is(output) ? job->stdout_file.fd : job->out.file.fd};
 	*ret_subject = input;
 	struct ux_extract_watch watch;
 	how.progress = ux_extract_watch_begin(&watch, "extract");
 	enum ux_code code =
-		ux_extract(job->exe.bytes, debug, &how, extract_write, &fd, &job->stats, err);
+		ux_extract(job->exe.bytes, debug, &how, extract_write, &sink, &job->stats, err);
 	ux_extract_watch_end(&watch);
 	if (code == UX_ENOMEM && v->memory > 0) {
 		*err = (struct ux_error)UX_ERROR_INIT;
@@ -326,10 +337,11 @@ static enum ux_code cmd_extract_file(struct extract_job *job, const struct extra
 				    "needs more memory than --memory allows, %" PRIu64 " bytes",
 				    v->memory);
 	}
+	if (code == UX_OK || sink.failed)
+		*ret_subject = output;
 	UX_TRY(code);
-	*ret_subject = output;
 	return ux_dash_is(output) ? ux_dash_file_print(&job->stdout_file, err)
-				  : ux_file_new_commit(&job->file, /* sync= */ false, err);
+				  : ux_output_file_commit(&job->out, err);
 }
 
 static void extract_values_deinit(struct extract_values *v)
@@ -362,7 +374,7 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 	extract_limit_memory(&v);
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : extract_output_name(args.items[0], v.gpu);
-	ux_cleanup(extract_job_deinit) struct extract_job job = {.file = UX_FILE_NEW_INIT,
+	ux_cleanup(extract_job_deinit) struct extract_job job = {.out = UX_OUTPUT_FILE_INIT,
 								 .stdin_file = UX_DASH_FILE_INIT,
 								 .stdout_file = UX_DASH_FILE_INIT};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

@@ -77,6 +77,7 @@ struct flame_job {
 	enum flame_format to;
 	struct ux_call_tree tree;
 	struct ux_output_file out;
+	bool empty; /* nothing was sampled: the output stays as it was */
 };
 
 static void flame_job_deinit(struct flame_job *job)
@@ -202,31 +203,35 @@ static enum ux_code flame_put_samples(struct flame_job *job, const char *name, s
 	return flame_put_graph(job, name, err);
 }
 
-/* Writes the output, whole or not at all. */
-static enum ux_code flame_put(struct flame_job *job, const char *name, struct ux_error *err)
+/* Opens the output before anything is read or recorded. */
+static enum ux_code flame_open(struct flame_job *job, struct ux_error *err)
 {
 	const char *output = job->output;
 	bool file = output && !ux_dash_is(output);
 	if (!file && isatty(STDOUT_FILENO) && job->to != FLAME_FOLDED)
 		return ux_error_set(err, UX_EINVAL,
 				    "a graph is not written to a terminal; expected -o FILE.html");
-	UX_TRY(ux_output_file_open(&job->out, output, err));
-	UX_TRY(flame_put_samples(job, name, err));
-	return ux_output_file_commit(&job->out, err);
+	return ux_output_file_open(&job->out, output, err);
 }
 
 /* After a failure *ret_subject is the file that it concerns. */
 static enum ux_code flame_run(struct flame_job *job, const char *name, const char **ret_subject,
 			      struct ux_error *err)
 {
+	*ret_subject = job->output ? job->output : UX_DASH_OUTPUT;
+	UX_TRY(flame_open(job, err));
 	*ret_subject = flame_subject(name);
 	UX_TRY(flame_read(job, &job->c.input, name, err));
+	job->empty = job->c.records && job->c.recorded.samples == 0 && job->out.file.path;
+	if (job->empty)
+		return UX_OK;
 	if (job->v->diff) {
 		*ret_subject = flame_subject(job->v->diff);
 		UX_TRY(flame_read(job, &job->before, job->v->diff, err));
 	}
 	*ret_subject = job->output ? job->output : UX_DASH_OUTPUT;
-	return flame_put(job, name, err);
+	UX_TRY(flame_put_samples(job, name, err));
+	return ux_output_file_commit(&job->out, err);
 }
 
 /* Names the output of a recording that is to have none. */
@@ -269,7 +274,11 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
 	if (flame_run(&job, job.c.name, &subject, &err) != UX_OK)
-		return ux_print_error(subject, &err);
+		return ux_profile_command_fail(&job.c, subject, &err);
+	if (job.empty) {
+		ux_record_report(&job.c.record, &job.c.recorded);
+		return ux_record_empty(&job.c.recorded, job.output);
+	}
 	return ux_profile_command_report(&job.c, job.output == job.named ? job.output : NULL,
 					 v.profile.verbose);
 }

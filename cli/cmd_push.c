@@ -259,7 +259,7 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_push_summary summary;
 	if (ux_server_select(&v->server, &server, &err) != UX_OK) {
-		ux_print_error(v->server.token_file ? v->server.token_file : "push", &err);
+		ux_print_error(server.subject, &err);
 		return UX_EXIT_USAGE;
 	}
 	static struct ux_git_origin origin;

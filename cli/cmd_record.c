@@ -4,9 +4,9 @@
 
 #include "gzip.h"
 #include "output.h"
+#include "output_file.h"
 #include "profile_input.h"
 #include "record_input.h"
-#include "sigbus.h"
 
 #include <unistd.h>
 
@@ -36,15 +36,15 @@ struct record_job {
 	struct ux_record_result result;
 	const char *output;
 	bool perf;                     /* perf.data is written */
+	bool output_failed;            /* to open */
 	struct ux_dash_file recording; /* perf.data for standard output */
-	struct ux_file_new file;
+	struct ux_output_file out;
 	struct ux_profile_input input;
 };
 
 static void record_job_deinit(struct record_job *job)
 {
-	ux_file_new_deinit(&job->file);
-	ux_sigbus_remove(NULL);
+	ux_output_file_deinit(&job->out);
 	ux_profile_input_close(&job->input);
 	ux_dash_file_close(&job->recording);
 }
@@ -71,9 +71,8 @@ static bool record_set_format(struct record_job *job)
 /* Records into the output itself. */
 static enum ux_code record_to_file(struct record_job *job, struct ux_error *err)
 {
-	UX_TRY(ux_file_new_open(&job->file, job->output, err));
-	UX_TRY(ux_record(&job->options, job->file.fd, &job->result, err));
-	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+	UX_TRY(ux_record(&job->options, job->out.file.fd, &job->result, err));
+	return job->result.samples > 0 ? ux_output_file_commit(&job->out, err) : UX_OK;
 }
 
 /* Records, and writes that with names as pprof. */
@@ -83,6 +82,8 @@ static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *
 	ux_cleanup(ux_out_deinit) struct ux_out packed = {0};
 	struct ux_profile_options options = job->v->profile;
 	UX_TRY(ux_record_read(&job->options, &job->v->profile, &job->input, &job->result, err));
+	if (job->result.samples == 0 && !ux_dash_is(job->output))
+		return UX_OK;
 	UX_TRY(ux_profile_input_symbolize(&job->input, &options, err));
 	UX_TRY(ux_pprof_write(&job->input.profile, &plain, err));
 	if (!ux_profile_name_ends(job->output, ".pb"))
@@ -90,10 +91,26 @@ static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *
 	struct ux_out *out = packed.size > 0 ? &packed : &plain.out;
 	if (ux_dash_is(job->output))
 		return ux_flush(out, err);
-	UX_TRY(ux_file_new_open(&job->file, job->output, err));
-	ux_sigbus_remove(job->file.temp);
-	UX_TRY(ux_file_write(job->file.fd, ux_out_bytes(out), err));
-	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+	UX_TRY(ux_file_write(job->out.file.fd, ux_out_bytes(out), err));
+	return ux_output_file_commit(&job->out, err);
+}
+
+/* Opens the output before anything is recorded, so that no recording is lost to its folder. */
+static enum ux_code record_open_output(struct record_job *job, struct ux_error *err)
+{
+	enum ux_code code = ux_output_file_open(&job->out, job->output, err);
+	job->output_failed = code != UX_OK;
+	return code;
+}
+
+/* Prints why it failed. What was recorded is kept, unless the output itself was to have it. */
+static int record_fail(const struct record_job *job, const struct ux_error *err)
+{
+	bool output = job->output_failed || job->result.bytes > 0;
+	int status = ux_print_error(output ? job->output : ux_record_subject(&job->options), err);
+	if (job->result.samples > 0)
+		ux_record_keep(job->perf ? job->recording.fd : job->input.dash.fd);
+	return status;
 }
 
 static enum ux_code record_run(struct record_job *job, struct ux_error *err)
@@ -103,6 +120,8 @@ static enum ux_code record_run(struct record_job *job, struct ux_error *err)
 		return ux_error_set(err, UX_EINVAL,
 				    "a binary profile is not written to a terminal; expected "
 				    "-o FILE");
+	if (!print)
+		UX_TRY(record_open_output(job, err));
 	if (job->perf && !print)
 		return record_to_file(job, err);
 	if (!job->perf)
@@ -122,16 +141,17 @@ static int cmd_record_run(const struct ux_command *cmd, int argc, char **argv)
 	ux_cleanup(record_job_deinit) struct record_job job = {.v = &v,
 							       .recording = UX_DASH_FILE_INIT,
 							       .input = UX_PROFILE_INPUT_INIT,
-							       .file = UX_FILE_NEW_INIT};
+							       .out = UX_OUTPUT_FILE_INIT};
 	if (!ux_record_options_parse(cmd, &v.record, &args, &v.profile, &job.options, &status))
 		return status;
 	if (!record_set_format(&job))
 		return ux_usage_error(cmd, "--to %.64s: expected pprof or perf.data", v.to);
 	struct ux_error err = UX_ERROR_INIT;
 	if (record_run(&job, &err) != UX_OK)
-		return ux_print_error(
-			job.result.bytes > 0 ? job.output : ux_record_subject(&job.options), &err);
+		return record_fail(&job, &err);
 	ux_record_report(&job.options, &job.result);
+	if (job.result.samples == 0 && !ux_dash_is(job.output))
+		return ux_record_empty(&job.result, job.output);
 	if (!job.perf)
 		(void)ux_profile_input_report(&job.input, v.profile.verbose, &err);
 	if (!ux_dash_is(job.output))
@@ -152,6 +172,9 @@ const struct ux_command ux_cmd_record = {
 		"stack is copied, and unwound by the tables that exceptions need. --call-graph fp\n"
 		"follows frame pointers instead, for programs that have them; --all does so unless\n"
 		"--call-graph is given, since the copies of many processors are large.\n"
+		"\n"
+		"The output is created first. A recording without samples leaves it as it was; one whose\n"
+		"output cannot be written is kept in TMPDIR or /tmp.\n"
 		"\n"
 		"The exit status is that of the command. What the machine does not permit is said with\n"
 		"the setting that would allow it.",

@@ -184,7 +184,6 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 		return ux_error_set(err, UX_EINVAL,
 				    "a binary profile is not written to a terminal; expected "
 				    "-o FILE or --to folded");
-	UX_TRY(ux_output_file_open(&job->out, output, err));
 	UX_TRY(symbolize_write(job, err));
 	return ux_output_file_commit(&job->out, err);
 }
@@ -193,6 +192,8 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_values *v,
 				  const char **ret_subject, struct ux_error *err)
 {
+	*ret_subject = v->output ? v->output : UX_DASH_OUTPUT;
+	UX_TRY(ux_output_file_open(&job->out, v->output, err));
 	*ret_subject = ux_profile_command_subject(&job->c);
 	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
 	job->c.input.keep_times = job->to && (job->to->write == ux_firefox_write ||

@@ -480,10 +480,11 @@ static int cmd_top_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	struct ux_error err = UX_ERROR_INIT;
 	if (top_run(&job, &err) != UX_OK)
-		return ux_print_error(v.annotate && job.top.rows.size > 0
-					      ? v.annotate
-					      : ux_profile_command_subject(&job.c),
-				      &err);
+		return ux_profile_command_fail(&job.c,
+					       v.annotate && job.top.rows.size > 0
+						       ? v.annotate
+						       : ux_profile_command_subject(&job.c),
+					       &err);
 	return ux_profile_command_report(&job.c, NULL, v.profile.verbose);
 }
 

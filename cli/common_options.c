@@ -95,7 +95,11 @@ enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_
 	ret->url = url && *url ? url : UX_URL_DEFAULT;
 	const char *cacert = values->cacert ? values->cacert : getenv("UNHEX_CACERT");
 	ret->cacert = cacert && *cacert ? cacert : NULL;
+	ret->subject = values->url ? "--url" : "UNHEX_URL";
 	UX_TRY(server_check_url(ret->url, err));
+	ret->subject = values->token_file ? values->token_file
+		       : values->token    ? "--token"
+					  : "UNHEX_TOKEN";
 	if (values->token && values->token_file)
 		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");
 	if (values->token_file)

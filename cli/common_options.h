@@ -87,6 +87,7 @@ struct ux_server_selection {
 	const char *url;
 	const char *cacert;        /* NULL: the system's certificates are used */
 	char token[UX_TOKEN_MOST]; /* "" for none */
+	const char *subject; /* after a failure: the option, variable or file with the defect */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "core_report.h"
 #include "otlp_json.h"
 #include "output.h"
+#include "output_file.h"
 #include "perf_script.h"
 #include "folded.h"
 #include "sigbus.h"
@@ -251,32 +252,6 @@ int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, str
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static enum ux_code crash_input_put(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	const struct ux_file_new *file = ctx;
-	return ux_file_write(file->fd >= 0 ? file->fd : STDOUT_FILENO, bytes, err);
-}
-
-static enum ux_code crash_input_write(struct ux_crash_input *in, struct ux_crash_symbolizer *s,
-				      const char *path, const char **ret_subject,
-				      struct ux_error *err)
-{
-	ux_cleanup(ux_file_new_deinit) struct ux_file_new file = UX_FILE_NEW_INIT;
-	ux_cleanup(ux_stream_deinit) struct ux_stream stream = {.write = crash_input_put,
-								.ctx = &file};
-	bool is_file = path && !ux_dash_is(path);
-	if (is_file) {
-		*ret_subject = path;
-		UX_TRY(ux_file_new_open(&file, path, err));
-		ux_sigbus_remove(file.temp);
-	}
-	enum ux_code code = ux_crash_input_symbolize(in, s, &stream, err);
-	if (code == UX_OK && is_file)
-		code = ux_file_new_commit(&file, /* sync= */ false, err);
-	ux_sigbus_remove(NULL);
-	return code;
-}
-
 static enum ux_code crash_input_find(void *ctx, const char *name, struct ux_id *ids, size_t *ret_n,
 				     struct ux_error *err)
 {
@@ -297,6 +272,9 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 		.sources = &sources, .demangle = output->demangle, .verbose = options->verbose};
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
+	ux_cleanup(ux_output_file_deinit) struct ux_output_file out = UX_OUTPUT_FILE_INIT;
+	if (ux_output_file_open(&out, output->path, &err) != UX_OK)
+		return ux_print_error(output->path, &err);
 	if (ux_profile_input_sources(&opened, options, &profile, &err) != UX_OK)
 		return ux_print_error(NULL, &err);
 	sources.search = profile.server ? crash_input_find : NULL;
@@ -306,7 +284,10 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 		return ux_print_error(subject, &err);
 	if (in->is_core)
 		in->left = ux_out_bytes(&in->report);
-	if (crash_input_write(in, &s, output->path, &subject, &err) != UX_OK)
+	if (out.file.path)
+		subject = output->path;
+	if (ux_crash_input_symbolize(in, &s, &out.stream, &err) != UX_OK ||
+	    ux_output_file_commit(&out, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	int status = ux_crash_input_report(&s, options->verbose, &err);
 	return err.code == UX_OK ? status : ux_print_error(NULL, &err);

@@ -19,7 +19,6 @@ static void *interrupt_wait(void *unused)
 	if (sigwait(&interrupt.signals, &number) != 0)
 		return NULL;
 	interrupt.fn(interrupt.ctx);
-	(void)signal(number, SIG_DFL);
 	(void)pthread_sigmask(SIG_UNBLOCK, &interrupt.signals, NULL);
 	(void)kill(getpid(), number);
 	return NULL;

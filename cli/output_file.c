@@ -3,14 +3,22 @@
 #include "output_file.h"
 
 #include "dash_file.h"
-#include "sigbus.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static enum ux_code output_file_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_output_file *o = ctx;
 	return ux_file_write(o->file.path ? o->file.fd : STDOUT_FILENO, bytes, err);
+}
+
+/* A full disk makes empty files, and refuses their first byte. */
+static enum ux_code output_file_probe(int fd, struct ux_error *err)
+{
+	static const uint8_t block[4096];
+	UX_TRY(ux_file_write_at(fd, 0, ux_bytes(block, sizeof(block)), err));
+	return ftruncate(fd, 0) == 0 ? UX_OK : ux_error_os(err, errno, "cannot write");
 }
 
 enum ux_code ux_output_file_open(struct ux_output_file *o, const char *path, struct ux_error *err)
@@ -20,8 +28,7 @@ enum ux_code ux_output_file_open(struct ux_output_file *o, const char *path, str
 	if (!path || ux_dash_is(path))
 		return UX_OK;
 	UX_TRY(ux_file_new_open(&o->file, path, err));
-	ux_sigbus_remove(o->file.temp);
-	return UX_OK;
+	return output_file_probe(o->file.fd, err);
 }
 
 enum ux_code ux_output_file_commit(struct ux_output_file *o, struct ux_error *err)
@@ -33,6 +40,5 @@ enum ux_code ux_output_file_commit(struct ux_output_file *o, struct ux_error *er
 void ux_output_file_deinit(struct ux_output_file *o)
 {
 	ux_file_new_deinit(&o->file);
-	ux_sigbus_remove(NULL);
 	ux_stream_deinit(&o->stream);
 }

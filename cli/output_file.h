@@ -14,7 +14,10 @@ struct ux_output_file {
 
 #define UX_OUTPUT_FILE_INIT ((struct ux_output_file){.file = UX_FILE_NEW_INIT})
 
-/* Opens an output that begins in `path`; NULL or "-": standard output. UX_EIO and others. */
+/*
+ * Opens an output that begins in `path`; NULL or "-": standard output. To be called before the work
+ * begins: a folder that cannot be written to, or a full disk, is an error here. UX_EIO and others.
+ */
 enum ux_code ux_output_file_open(struct ux_output_file *o, const char *path, struct ux_error *err)
 	ux_must;
 

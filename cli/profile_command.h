@@ -41,6 +41,10 @@ enum ux_code ux_profile_command_read(struct ux_profile_command *c,
 /* The profile, for messages. */
 const char *ux_profile_command_subject(const struct ux_profile_command *c);
 
+/* Prints an error about `subject`, and keeps what was recorded. Returns the exit status. */
+int ux_profile_command_fail(const struct ux_profile_command *c, const char *subject,
+			    const struct ux_error *err);
+
 /* Prints to stderr what was recorded, which share has names and what is missing; after `wrote`, a
  * file's name, unless that is NULL. Returns the exit status. */
 int ux_profile_command_report(const struct ux_profile_command *c, const char *wrote, bool verbose);

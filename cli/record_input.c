@@ -2,11 +2,15 @@
 /* Options of recordings, and the report about one. */
 #include "record_input.h"
 
+#include "file.h"
 #include "output.h"
 #include "text.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args)
 {
@@ -99,14 +103,19 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 		.calls = v->all ? UX_RECORD_FRAME_POINTERS : UX_RECORD_DWARF,
 	};
 	*ret_status = UX_EXIT_USAGE;
-	if (modes != 1)
+	if (modes == 0 && args->n > 0)
+		(void)ux_usage_error(cmd, "expected -- before the command: unhex %s -- %.64s",
+				     cmd->name, args->items[0]);
+	else if (modes != 1)
 		(void)ux_usage_error(cmd, modes == 0 ? "nothing to record: expected -- COMMAND, "
 						       "--pid or --all"
 						     : "expected one of -- COMMAND, --pid and "
 						       "--all");
 	else if (args->front > 0)
-		(void)ux_usage_error(cmd, "operand \"%.64s\": a command stands behind --",
-				     args->items[0]);
+		(void)ux_usage_error(cmd,
+				     "\"%.64s\" is before --; expected the command after it: "
+				     "unhex %s -- COMMAND",
+				     args->items[0], cmd->name);
 	else if (args->ended && args->n == 0)
 		(void)ux_usage_error(cmd, "no command behind --");
 	else if (v->pid &&
@@ -184,6 +193,39 @@ void ux_record_report(const struct ux_record_options *o, const struct ux_record_
 	if (r->stopped && r->status < 0)
 		ux_print_message("%s still runs: it ignored SIGTERM", ux_record_subject(o));
 	record_report_command(r);
+}
+
+int ux_record_empty(const struct ux_record_result *r, const char *output)
+{
+	int status = ux_record_exit(r);
+	ux_print_message(
+		"%s: not written: there are no samples; record for longer, or with a higher "
+		"--frequency",
+		output);
+	return status == UX_EXIT_DONE ? UX_EXIT_SOME : status;
+}
+
+void ux_record_keep(int fd)
+{
+	char path[PATH_MAX];
+	struct ux_error err = UX_ERROR_INIT;
+	const char *folder = getenv("TMPDIR");
+	int n = snprintf(path, sizeof(path), "%s/unhex-XXXXXX.data",
+			 folder && *folder ? folder : "/tmp");
+	int to = fd >= 0 && n > 0 && (size_t)n < sizeof(path) ? mkostemps(path, 5, O_CLOEXEC) : -1;
+	if (to < 0)
+		return;
+	ux_cleanup(ux_file_unmap) struct ux_mapping recording = {0};
+	enum ux_code code = ux_file_map_fd(fd, &recording, &err);
+	if (code == UX_OK)
+		code = ux_file_write(to, recording.bytes, &err);
+	(void)close(to);
+	if (code == UX_OK) {
+		ux_print_message("the recording is kept in %s: unhex symbolize reads it", path);
+		return;
+	}
+	(void)unlink(path);
+	(void)ux_print_error(path, &err);
 }
 
 int ux_record_exit(const struct ux_record_result *r)

@@ -31,6 +31,15 @@ struct ux_record_values {
 	 "[8192]), fp (frame pointers) or none [dwarf; of all processes fp]", "fp dwarf none"}
 /* clang-format on */
 
+/*
+ * Says that a recording without samples did not replace `output`. Returns the exit status: that of
+ * the command if it failed, else UX_EXIT_SOME.
+ */
+int ux_record_empty(const struct ux_record_result *r, const char *output);
+
+/* Copies a recording whose output failed to a named file in TMPDIR or /tmp, and says where. */
+void ux_record_keep(int fd);
+
 /* Whether the command line wants a recording: a command behind "--", a process, or all of them. */
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
- * message and exits with status 1 instead of dumping core. */
+/*
+ * Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
+ * message and exits with status 1 instead of dumping core. SIGINT, SIGTERM and SIGHUP end it as
+ * ever. All of them first remove the files that it has not finished.
+ */
 #ifndef UX_SIGBUS_H
 #define UX_SIGBUS_H
 
-/* Installs the handler of SIGBUS. It must be called once, before threads are created. */
+/* Installs the handlers. It must be called once, before threads are created. */
 void ux_sigbus_init(void);
 
 /* Sets the file name for the message; with NULL the message says "a file". The string must stay
  * valid. */
 void ux_sigbus_reading(const char *path);
-
-/* Sets a file that the handler removes before the process ends, or NULL. The string must stay
- * valid. */
-void ux_sigbus_remove(const char *path);
 
 #endif

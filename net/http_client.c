@@ -564,6 +564,10 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 				    "cannot trust %.60s: no trusted roots are found; install "
 				    "ca-certificates, or name a file by SSL_CERT_FILE",
 				    c->url);
+	if (code == CURLE_PEER_FAILED_VERIFICATION && !c->cafile)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "cannot trust %.50s: %.50s; --cacert FILE names other roots",
+				    c->url, words[0] != '\0' ? words : curl_easy_strerror(code));
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
 			    words[0] != '\0' ? words : curl_easy_strerror(code));
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -138,6 +139,44 @@ static int file_create_unique(char *name)
 	return -1;
 }
 
+/*
+ * The temporary names that a handler of signals removes. Who takes a name out of its slot owns it,
+ * so that the handler never reads freed memory. When all slots are taken, a file is in none, and a
+ * signal leaves it.
+ */
+static _Atomic(char *) temporaries[16];
+
+static void file_temporary_add(struct ux_file_new *f)
+{
+	for (size_t i = 0; i < ux_countof(temporaries) && !f->listed; i++) {
+		char *none = NULL;
+		f->listed = atomic_compare_exchange_strong(&temporaries[i], &none, f->temp);
+	}
+}
+
+/* Frees the temporary name, unless the handler has taken it. */
+static void file_temporary_free(struct ux_file_new *f)
+{
+	bool owned = !f->listed;
+	for (size_t i = 0; i < ux_countof(temporaries) && !owned; i++) {
+		char *name = f->temp;
+		owned = atomic_compare_exchange_strong(&temporaries[i], &name, NULL);
+	}
+	if (owned)
+		free(f->temp);
+	f->temp = NULL;
+	f->listed = false;
+}
+
+void ux_file_new_remove_all(void)
+{
+	for (size_t i = 0; i < ux_countof(temporaries); i++) {
+		char *name = atomic_exchange(&temporaries[i], NULL);
+		if (name)
+			(void)unlink(name);
+	}
+}
+
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 {
 	static const char suffix[] = ".tmp-XXXXXX";
@@ -150,10 +189,11 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 	}
 	memcpy(f->temp, f->path, n);
 	memcpy(f->temp + n, suffix, sizeof(suffix));
+	file_temporary_add(f); /* before it exists: a signal never finds it without a slot */
 	f->fd = file_create_unique(f->temp);
 	if (f->fd < 0) {
 		int os_errno = errno;
-		free(ux_take(&f->temp)); /* no file was created, so none has to be removed */
+		file_temporary_free(f); /* no file was created, so none has to be removed */
 		ux_file_new_deinit(f);
 		return ux_error_os(err, os_errno, "cannot create a file beside %s", path);
 	}
@@ -206,7 +246,7 @@ enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_erro
 		return ux_error_os(err, errno, "cannot sync %s", f->temp);
 	if (rename(f->temp, f->path) != 0)
 		return ux_error_os(err, errno, "cannot rename to %s", f->path);
-	free(ux_take(&f->temp));
+	file_temporary_free(f);
 	return sync ? file_sync_folder(f->path, err) : UX_OK;
 }
 
@@ -215,7 +255,7 @@ void ux_file_new_deinit(struct ux_file_new *f)
 	file_close_fd(&f->fd);
 	if (f->temp)
 		unlink(f->temp);
-	free(f->temp);
+	file_temporary_free(f);
 	free(f->path);
 	*f = UX_FILE_NEW_INIT;
 }

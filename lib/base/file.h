@@ -52,8 +52,9 @@ enum ux_code ux_file_temporary_in(const char *folder, int *ret, struct ux_error 
  */
 struct ux_file_new {
 	int fd;
-	char *path; /* malloc'ed */
-	char *temp; /* malloc'ed */
+	char *path;  /* malloc'ed */
+	char *temp;  /* malloc'ed */
+	bool listed; /* ux_file_new_remove_all() removes it */
 };
 
 #define UX_FILE_NEW_INIT ((struct ux_file_new){.fd = -1})
@@ -79,5 +80,12 @@ enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_erro
 
 /* Removes the temporary file unless it was committed. */
 void ux_file_new_deinit(struct ux_file_new *f);
+
+/*
+ * Removes the temporary files of all new files of this process. To be called by a handler of
+ * signals, which then ends the process: it calls unlink() alone. A child that was forked meanwhile
+ * must not call it.
+ */
+void ux_file_new_remove_all(void);
 
 #endif

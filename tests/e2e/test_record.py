@@ -419,8 +419,8 @@ def test_what_is_not_permitted_is_said_with_the_setting(program, tmp_path):
     (["-p", "1", "--call-graph", "lbr"], ["--call-graph", "dwarf"]),
     (["-p", "1", "--call-graph", "dwarf,100000"], ["--call-graph", "65528"]),
     (["-p", "1", "--to", "x"], ["--to x", "perf.data"]),
-    (["program"], ["nothing to record"]),
-    (["program", "--", "x"], ["behind --"]),
+    (["program"], ["expected -- before the command", "unhex record -- program"]),
+    (["program", "--", "x"], ["is before --", "unhex record -- COMMAND"]),
 ])
 def test_a_wrong_command_line_is_refused(args, words):
     fails(unhex("record", *args), 2, *words)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs of commands: opened before the work, whole or not at all, and nothing left after a signal."""
+import http.server
+import os
+import pathlib
+import signal
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+from live import wait_for
+from test_record import may_record
+from tool import UNHEX, compile_c, fails, unhex
+
+FOLDED = "main;work 10\n"
+
+
+def commands(folder):
+    """Each command with an output, without that output's name."""
+    (folder / "in.folded").write_text(FOLDED)
+    (folder / "crash.txt").write_text("./prog(+0x1139) [0x555555555139]\n")
+    prog = folder / "prog"
+    if not prog.exists():
+        compile_c(folder)
+    return {
+        "extract": ["extract", prog, "-o"],
+        "symbolize": ["symbolize", folder / "in.folded", "-o"],
+        "crash": ["symbolize", folder / "crash.txt", "-o"],
+        "flame": ["flame", folder / "in.folded", "--to", "html", "-o"],
+        "record": ["record", "-o"],
+        "record perf.data": ["record", "--to", "perf.data", "-o"],
+        "flame --": ["flame", "--to", "html", "-o"],
+    }
+
+
+NAMES = ["extract", "symbolize", "crash", "flame", "record", "record perf.data", "flame --"]
+
+
+def arguments(name, folder, output):
+    """The command line; one that records would leave a mark."""
+    args = [*commands(folder)[name], output]
+    return args if name not in NAMES[4:] else [*args, "--", "touch", folder / "mark"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_work(name, tmp_path):
+    for output in ("/dev/null/out", tmp_path / "missing/out"):
+        fails(unhex(*arguments(name, tmp_path, output)), 1, output)
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("options", ["ro", "size=64k"])
+def test_a_full_or_read_only_disk_names_the_output_and_leaves_what_was_there(name, options, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    output = disk / "out"
+    args = arguments(name, tmp_path, output)
+    script = f"""
+mount -t tmpfs -o size=64k none {disk} && echo before > {output} || exit 99
+[ {options} != ro ] || mount -o remount,ro {disk}
+[ {options} = ro ] || head -c 1M /dev/zero > {disk}/full 2>/dev/null
+"$@"
+status=$?
+[ "$(cat {output})" = before ] && [ -z "$(ls -A {disk} | grep -v -x -e out -e full)" ] || exit 98
+exit $status
+"""
+    r = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", UNHEX, *map(str, args)], capture_output=True, text=True)
+    fails(r, 1, output)
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_file(number, tmp_path):
+    """The command waits for its input, with its output open."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "named.folded").write_text("before")
+    with subprocess.Popen([UNHEX, "symbolize", "-", "--follow", "-o", folder / "named.folded"], stdin=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        process.stdin.write(b"./prog(+0x1139) [0x555555555139]\n")
+        process.stdin.flush()
+        wait_for(lambda: len(list(folder.iterdir())) == 2)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == -number
+    assert [p.name for p in folder.iterdir()] == ["named.folded"]
+    assert (folder / "named.folded").read_text() == "before"
+
+
+@pytest.mark.skipif(not may_record(), reason="this machine's kernel lets nobody record")
+@pytest.mark.parametrize("verb", ["record", "flame"])
+def test_a_recording_without_samples_replaces_nothing(verb, tmp_path):
+    out = tmp_path / "out.html"
+    out.write_text("before")
+    r = unhex(verb, "-F", "1", "-o", out, "--", "false")
+    assert r.returncode == 1 and f"{out}: not written: there are no samples" in r.stderr, r.stderr
+    assert out.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
+
+
+@pytest.mark.skipif(not may_record(), reason="this machine's kernel lets nobody record")
+def test_a_recording_is_kept_when_what_follows_fails(tmp_path):
+    loop = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+    r = unhex("flame", "-F", "997", "--value", "nosuch", "-o", tmp_path / "x.html", "--", "sh", "-c", loop,
+              env={"TMPDIR": str(tmp_path)})
+    assert r.returncode != 0
+    (kept,) = tmp_path.glob("unhex-*.data")
+    assert f"the recording is kept in {kept}" in r.stderr
+    assert kept.stat().st_mode & 0o077 == 0
+    assert unhex("symbolize", kept).returncode == 0
+
+
+@pytest.mark.parametrize("verb", ["flame", "top", "record"])
+def test_a_program_in_the_place_of_a_profile_leads_on(verb, tmp_path):
+    prog = compile_c(tmp_path)
+    fails(unhex(verb, prog), 2, f"unhex {verb} -- ")
+
+
+@pytest.mark.parametrize("verb", ["push"])
+def test_a_bad_url_names_its_source(verb, tmp_path):
+    key = pathlib.Path(tmp_path / "key")
+    key.write_text("secret\n")
+    fails(unhex(verb, "--url", "not a url", "--token-file", key, "/bin/true"), 2, "--url")
+    fails(unhex(verb, "--token-file", key, "/bin/true", env={"UNHEX_URL": "not a url"}), 2, "UNHEX_URL")
+
+
+@pytest.mark.parametrize("args", [("push", "PROG"), ("lookup", "gnu:00112233445566778899", "0x10"),
+                                  ("explain", "gnu:00112233445566778899")], ids=lambda args: args[0])
+def test_a_self_signed_certificate_leads_to_cacert(args, tmp_path):
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        prog = compile_c(tmp_path)
+        r = unhex(*(prog if word == "PROG" else word for word in args), "--url",
+                  f"https://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert r.returncode == 3 and "--cacert FILE" in r.stderr, (r.returncode, r.stderr)
