@@ -186,7 +186,7 @@ check_newcomer_13() {
 check_e2e() {
 	build e2e build || return
 	export UNHEX_TESTS=bare
-	end_to_end e2e.xml -n auto --dist loadfile
+	end_to_end e2e.xml -n $workers --dist loadfile
 	status=$?
 	[ $status -ne 1 ] || e2e_again
 	tally e2e junit "$reports" $status
@@ -208,18 +208,21 @@ check_e2e_all() {
 	tools/perf_sid.sh >/dev/null || printf '== no perf of sid: its recordings are not read\n'
 	tools/clients.sh >/dev/null || printf '== no debuginfod clients of sid\n'
 	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
-	end_to_end e2e.xml -n auto --dist loadfile --durations=15
+	end_to_end e2e.xml -n $workers --dist loadfile --durations=15
 	status=$?
 	[ $status -ne 1 ] || e2e_again
 	tally e2e-all junit "$reports" $status
 }
+
+# Many tests wait for servers and timeouts: one more than there are processors keeps these busy.
+workers=$(($(nproc) + 1))
 
 # end_to_end REPORT PYTEST_OPTION...
 end_to_end() {
 	reports=$work/$1
 	shift
 	# shellcheck disable=SC2086 # an interpreter with its option
-	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" "$@" \
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" --basetemp="$work/tests" "$@" \
 		--junitxml="$reports" tests/e2e
 }
 
@@ -238,7 +241,7 @@ e2e_again() {
 check_attack() {
 	build attack build || return
 	# shellcheck disable=SC2086 # an interpreter with its option
-	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" \
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -rs -o cache_dir="$work/pytest" --basetemp="$work/tests" \
 		--junitxml="$work/attack.xml" tests/attack
 	tally attack junit "$work/attack.xml" $?
 }
