@@ -10,6 +10,15 @@ import os
 # some ten seconds or more.
 NEEDS = {
     "chromium": {
+        "test_flame.py":
+            "test_a_large_profile_is_drawn_at_once test_a_picture_needs_no_script_and_its_texts_fit "
+            "test_a_real_program_shows_a_function_and_what_is_inlined_into_it "
+            "test_an_empty_profile_has_a_page_that_says_so test_hostile_names_stay_names "
+            "test_search_zoom_and_the_inverted_view test_speedscope_reads_it test_the_difference_of_two_profiles "
+            "test_the_page_is_for_everybody",
+        "test_kept_profiles.py":
+            "test_a_frame_of_the_graph_opens_its_source_and_its_code test_pages_are_usable_by_everyone "
+            "test_the_graph_of_a_span_is_one_click_away",
         "test_pictures.py": "",
         "test_web.py":
             "test_a_module_is_found_by_each_form_of_its_ids_and_by_its_name "
@@ -49,6 +58,7 @@ NEEDS = {
             "test_every_machines_programs_come_out_as_llvm_symbolizer_says "
             "test_symbols_of_powerpc_name_code_by_either_abi",
         "test_macho.py": "",
+        "test_names.py": "test_simple_template_names_lose_no_arguments",
         "test_proc_bpf.py": "",
         "test_push_archives.py": "test_a_macos_library_and_its_bundle_in_an_archive",
         "test_record_bpf.py": "",
@@ -72,6 +82,7 @@ NEEDS = {
         "test_stripped.py":
             "test_every_machine_calls_what_its_stubs_are_named_after "
             "test_first_calls_of_powerpc_have_the_names_that_objdump_prints",
+        "test_upstreams.py": "test_a_source_of_another_version_is_known_by_its_hash",
     },
     "cmake": {
         "test_ci_recipes.py": "test_build_systems",
@@ -79,7 +90,9 @@ NEEDS = {
     "curl": {
         "test_access.py": "test_a_body_without_a_length_hears_why_it_is_refused_while_it_is_sent",
         "test_migrate_push.py": "test_our_side_of_a_row",
-        "test_operation.py": "test_a_passed_unix_socket_is_served_and_not_open test_https_is_spoken_with_the_file_and_nothing_else",
+        "test_operation.py":
+            "test_a_new_certificate_is_shown_after_sighup_and_connections_stay "
+            "test_a_passed_unix_socket_is_served_and_not_open test_https_is_spoken_with_the_file_and_nothing_else",
         "test_push_archives.py":
             "test_the_symbols_are_the_bytes_of_an_extraction_from_the_file "
             "test_with_debuginfo_sends_the_members_themselves",
@@ -98,6 +111,8 @@ NEEDS = {
             "test_what_elfutils_server_has_is_fetched_once_and_shared_with_its_client",
         "test_debuginfod_clients.py": "",
         "test_debuginfod_server.py": "test_debuginfod_find_gets_both_files_and_a_section",
+        "test_migrate.py": "",
+        "test_upstreams.py": "test_debians_debuginfod_is_an_upstream",
     },
     "docker-registry": {
         "test_push_images.py": "test_an_image_of_a_registry",
@@ -129,6 +144,7 @@ NEEDS = {
             "test_a_link_is_followed_to_the_folder_of_the_binary "
             "test_a_link_that_means_no_debug_file_of_it_is_reported test_the_tree_of_build_ids_comes_first",
         "test_debuginfod_server.py": "test_gdb_sees_lines_of_a_stripped_program",
+        "test_dwz_uploads.py": "test_gdb_finds_lines_and_locals",
         "test_split.py": "test_debug_files_may_be_in_a_tree_of_build_ids",
         "test_stripped.py": "test_compressed_symbols_name_functions_as_the_full_table_does",
         "test_web_crash.py": "test_each_frame_of_a_pasted_crash_gets_its_name test_stacks_of_gdb_and_panics_of_go_are_complete",
@@ -141,9 +157,15 @@ NEEDS = {
     "go": {
         "test_ci_recipes.py": "test_go",
         "test_crash_reports.py": "test_a_panic_of_go_keeps_its_names_and_its_signal_has_an_address",
+        "test_go.py": "",
+        "test_kept_profiles.py": "test_go_tool_pprof_reads_a_kept_profile_and_a_span test_pprof_fetches_names_of_addresses_from_here",
+        "test_protocols.py": "test_go_tool_pprof_gets_its_names",
+        "test_symbolize.py": "test_the_standard_tool_reads_the_answer",
+        "test_top.py": "test_go_tool_pprof_has_the_same_table",
     },
     "gpg": {
         "test_crawl_debian.py": "",
+        "test_crawl_debian_sources.py": "",
         "test_crawl_indexes.py": "test_with_keys_a_database_has_to_be_signed",
         "test_crawl_sad.py": "",
     },
@@ -151,11 +173,21 @@ NEEDS = {
         "test_agent_host.py": "",
         "test_interp.py": "test_there_are_old_and_new_layouts",
         "test_interp_ruby.py": "",
+        "test_jit.py": "test_cpython_with_a_perf_map",
     },
     "java": {
         "test_crash_reports.py": "test_hs_err_has_the_mappings_of_its_process",
         "test_jit.py": "test_java_with_a_map_on_request",
         "test_web_crash.py": "test_ten_kinds_of_text_are_named_however_they_come_to_be_pasted",
+    },
+    "kernel packages": {
+        "test_proc_kernel.py": "test_modules_as_debian_ships_them",
+    },
+    "kubernetes": {
+        "test_fleet_containers.py": "",
+    },
+    "languages": {
+        "test_demangle.py": "test_d_names_read_as_binutils_write_them test_rust_names_read_as_llvm_writes_them",
     },
     "llvm": {
         "test_cli_gsym.py": "test_llvm_reads_what_we_write",
@@ -200,10 +232,21 @@ NEEDS = {
     },
     "perf": {
         "test_perf.py": "",
+        "test_perf_data.py": "",
         "test_profile_jit.py":
             "test_a_perf_map_has_no_times_and_that_is_said test_code_that_moves_has_the_names_that_perf_gives_it "
             "test_node_has_the_names_that_perf_gives_it test_samples_without_callchains_have_names "
             "test_the_text_of_perf_script_has_the_code_of_its_times test_without_times_of_its_clock_that_is_said",
+        "test_record.py": "",
+        "test_symbolize.py":
+            "test_inlined_calls_of_copied_stacks_are_those_of_perf_script "
+            "test_other_fields_of_perf_script_are_read_too test_recordings_keep_their_times_in_formats_of_viewers "
+            "test_recordings_of_perf_are_named_with_inlined_calls "
+            "test_the_text_of_perf_script_gets_names_and_keeps_the_rest",
+        "test_unwind.py": "",
+    },
+    "php": {
+        "test_interp_php.py": "",
     },
     "pip": {
         "test_split.py": "test_split_wheel_is_installed_and_gdb_finds_its_symbols",
@@ -241,6 +284,7 @@ NEEDS = {
     },
     "radosgw": {
         "test_s3.py": "",
+        "test_s3_parts.py": "",
         "test_s3_presigned.py": "",
     },
     "rpm": {
@@ -251,12 +295,19 @@ NEEDS = {
             "test_repositories_of_opensuse_are_where_its_releases_have_them "
             "test_the_list_of_mirrors_of_amazon_linux_leads_to_its_packages "
             "test_when_no_mirror_of_a_list_answers_the_first_one_is_named",
+        "test_crawl_sources.py": "",
         "test_crawl_work.py": "test_a_package_of_each_form_gives_its_names",
         "test_push_archives.py": "test_a_program_in_an_archive_is_pushed_as_it_is_on_its_own",
     },
     "rust": {
         "test_ci_recipes.py": "test_cargo",
         "test_split.py": "test_rust_wheel_is_installed_and_gdb_finds_its_symbols",
+    },
+    "samply": {
+        "test_flame.py": "test_samply_finds_the_same_names_by_what_the_firefox_profiler_gets",
+    },
+    "speedscope": {
+        "test_kept_profiles.py": "test_speedscope_is_served_from_here_and_reaches_nothing_of_this_server",
     },
     "systemd": {
         "test_agent_operation.py": "test_the_unit_is_what_systemd_takes_and_calls_confined",
@@ -280,15 +331,19 @@ NEEDS = {
         "test_crawl_jobs.py": "test_a_hundred_thousand_packages_take_bounded_time_and_memory",
         "test_disk.py": "test_a_full_disk_is_mended_by_a_delete",
         "test_elf_uploads.py": "test_a_thousand_damaged_files_cost_the_server_nothing",
+        "test_kept_profiles.py": "test_old_profiles_go_and_what_is_kept_has_a_size",
         "test_kill.py": "test_nothing_acknowledged_is_lost_and_nothing_else_is_visible",
         "test_library.py": "test_exactly_the_library_is_installed test_the_example_runs_with_the_static_library",
         "test_memory.py": "test_a_million_symbols_stay_under_the_limit_or_are_refused_by_it",
+        "test_otlp_soak.py": "test_a_soak_of_messages_loses_none",
+        "test_package_upstream.py": "test_a_bomb_is_left",
         "test_packed.py": "test_damage_and_bombs_are_reported",
         "test_power_cut.py": "test_after_each_call_as_the_last_one_all_that_was_acknowledged_is_whole",
         "test_push.py": "test_a_server_is_not_queried_before_its_retry_after test_an_upload_that_is_busy_is_waited_for",
         "test_push_archives.py": "test_a_bomb_ends_at_its_ratio",
         "test_server.py": "test_many_idle_connections_leave_descriptors_for_the_work",
         "test_slow_clients.py": "test_bodies_that_crawl_are_cut_and_their_bytes_kept",
+        "test_upstreams.py": "test_two_servers_that_name_each_other_do_not_loop",
     },
 }
 BEYOND = {f"{file}::{name}" if name else file
