@@ -104,4 +104,4 @@ def test_a_supplementary_file_of_another_build_id_is_not_taken(pair, tmp_path):
     shutil.copy(pair / "two", tmp_path / "common.debug")
     out = unhex("extract", tmp_path / "one", "-o", tmp_path / "one.gsym")
     assert out.returncode == 0
-    assert "or of another build ID" in out.stderr
+    assert "or has a different build ID" in out.stderr

@@ -368,7 +368,7 @@ static void lying_sizes_are_corrupt_and_big_ones_over_the_limit(void **state)
 	static const enum make_packing forms[] = {MAKE_ZLIB, MAKE_ZSTD, MAKE_ZDEBUG};
 	static const char *const more[] = {
 		"section .zdebug_x+0x0: inflates to more than the 3999 bytes of its header",
-		("section .zdebug_x+0x18: is no valid zstd stream of 3999 bytes: Destination "
+		("section .zdebug_x+0x18: not a valid zstd stream of 3999 bytes: Destination "
 		 "buffer is too small"),
 		"section .zdebug_x+0x0: inflates to more than the 3999 bytes of its header",
 	};
@@ -449,7 +449,7 @@ static void a_damaged_stream_is_corrupt(void **state)
 	make_elf_section(
 		&m, (struct make_section){.name = ".zdebug_a",
 					  .content = UX_STR("ZLIB\0\0\0\0\0\0\0\4no zlib at all")});
-	expect_load(&m, LOAD_MOST, UX_ECORRUPT, "section .zdebug_a+0xc: is no valid zlib stream");
+	expect_load(&m, LOAD_MOST, UX_ECORRUPT, "section .zdebug_a+0xc: not a valid zlib stream");
 	make_elf_init(&m, 64, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	make_elf_section(&m, (struct make_section){.name = ".debug_a",
 						   .flags = SHF_COMPRESSED,

@@ -204,7 +204,7 @@ static void key_opens_its_scopes_and_namespace_only(void **state)
 	memcpy(unknown, s->admin, sizeof(unknown));
 	unknown[10] = unknown[10] == 'a' ? 'b' : 'a';
 	a.token = unknown;
-	refused(ask(s, &a, 401), "unauthorized", "not known");
+	refused(ask(s, &a, 401), "unauthorized", "unknown token");
 	a = (struct make_ask){.method = "GET", .target = "/v1/modules", .token = other};
 	json_t *doc = ask(s, &a, 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 0);
