@@ -126,7 +126,7 @@ def test_a_version_that_excludes_a_running_node_waits_until_it_has_ended(postgre
         assert postgres.query("SELECT steps FROM nodes WHERE name = 'before'", name) == [str(FIRST - 1)]
         set_schema(postgres, index, f"oldest = {FIRST}")
         text = started(fleet, fleet.nodes[1])
-        assert "the node before of unhex 0.0.1 could not use the index any more; stop it first" in text
+        assert "stop node before (unhex 0.0.1) first: it cannot read the upgraded index" in text
         seconds_until(lambda: started(fleet, fleet.nodes[1]) is None, 60)
 
 

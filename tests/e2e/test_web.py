@@ -548,7 +548,7 @@ def test_a_session_stands_for_a_key_and_holds_no_token(site, open_page):
     page.goto(f"{site.url}/sign-in?next=%2Fuploads")
     page.fill("#token", "ux_wrong")
     page.during(lambda: page.click("form.sign-in button"))
-    assert "that is no token" in page.text("main")
+    assert "not a token" in page.text("main")
     assert not page.eval("!!document.querySelector('.who button')")
     page.fill("#token", site.server.token)
     page.during(lambda: page.click("form.sign-in button"))

@@ -514,7 +514,8 @@ static void token_in_a_path_only_reads(void **state)
 	doc = ask(w, w->ours, "GET", target, "", 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 0);
 	json_decref(doc);
-	refused(ask(w, NULL, "GET", "/k/ux_wrong/v1/modules", "", 401), "unauthorized", "no token");
+	refused(ask(w, NULL, "GET", "/k/ux_wrong/v1/modules", "", 401), "unauthorized",
+		"not a token");
 	struct make_answer a = ask_as(w, &(struct make_ask){.method = "GET", .target = target});
 	assert_non_null(strstr(a.fields, "Referrer-Policy: no-referrer\n"));
 	ux_out_deinit(&a.body);

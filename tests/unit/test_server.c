@@ -199,7 +199,7 @@ static void key_opens_its_scopes_and_namespace_only(void **state)
 	a.token = reader;
 	refused(ask(s, &a, 403), "denied", "no scope upload");
 	a.token = "ux_wrong";
-	refused(ask(s, &a, 401), "unauthorized", "no token");
+	refused(ask(s, &a, 401), "unauthorized", "not a token");
 	char unknown[UX_TOKEN_SIZE];
 	memcpy(unknown, s->admin, sizeof(unknown));
 	unknown[10] = unknown[10] == 'a' ? 'b' : 'a';

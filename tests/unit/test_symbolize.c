@@ -819,7 +819,8 @@ static void what_is_wrong_with_json_is_said(void **state)
 		{"{\"modules\":[{\"id\":\"a\",\"addresses\":[\"?\"]},{\"id\":7}]}",
 		 "! '?' is no address; expected 0x..., decimal or NAME+OFFSET"},
 		{"{\"modules\":[],\"x\":\"\\u0000\"}",
-		 "! JSON, line 1 column 26: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"\\u0000\"'"},
+		 "! JSON, line 1 column 26: \\u0000 is not allowed without JSON_ALLOW_NUL near "
+		 "'\"\\u0000\"'"},
 		{"{\"modules\":[],\"x\":\"\xff\"}",
 		 "! JSON, line 1 column 19: unable to decode byte 0xff near '\"'"},
 	};
