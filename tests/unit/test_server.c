@@ -298,7 +298,7 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 	assert_int_equal(s->server.memory.used, 0);
 	s->server.memory.most = most;
 	s->server.memory.used = most;
-	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "at once");
+	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "too much memory");
 	assert_int_equal(s->server.memory.used, most);
 	s->server.memory.used = 0;
 }
