@@ -208,7 +208,7 @@ def test_a_bomb_is_left(servers, stub, tmp_path):  # noqa: F811
     assert Api(server)("GET", "/v1/modules")[1]["modules"] == []
 
 
-@pytest.mark.parametrize("how,says", [("hash", "another SHA-256"), ("truncated", "Truncated"), ("text", "archive"),
+@pytest.mark.parametrize("how,says", [("hash", "announced SHA-256"), ("truncated", "Truncated"), ("text", "archive"),
                                       ("gone", "it has none")])
 def test_a_package_that_is_wrong_is_not_used(servers, stub, tree, deb, how, says):  # noqa: F811
     sent = {"hash": deb[:-1] + bytes([deb[-1] ^ 1]), "truncated": broken(deb), "text": b"no archive at all\n" * 100,
