@@ -232,7 +232,7 @@ def test_an_error_says_what_a_person_can_do_next(site, open_page):
             ("/modules/gnu:00", "no module has the ID", "/explain?id=gnu:00"),
             ("/nowhere", "no such page", "/modules"),
             ("/search?q=" + "x" * 2000, "search for less", None),
-            ("/explain?id=00&addr=zz", "is no address", "/"),
+            ("/explain?id=00&addr=zz", "is not an address", "/"),
             ("/keys", "key that has the scope admin", None)):
         page.goto(site.url + path)
         text = page.text("main")
