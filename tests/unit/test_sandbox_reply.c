@@ -167,7 +167,7 @@ static void a_reply_out_of_bounds_is_refused(void **state)
 		struct ux_sandbox_found found;
 		struct ux_error err;
 		if (believe(bad[i], &found, &err) != UX_ECORRUPT ||
-		    !strstr(err.text, "no sensible answer"))
+		    !strstr(err.text, "an invalid answer"))
 			fail_msg("lie %zu is believed: %s", i, err.text);
 	}
 }
