@@ -201,7 +201,7 @@ static void a_part_that_leaves_its_section_is_corrupt(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(open_index(&index, &p, NULL), UX_OK);
 	assert_int_equal(ux_dwarf_package_find(&p, ids[0], &cut, &err), UX_ECORRUPT);
-	assert_non_null(strstr(err.text, "leaves it: 1009 bytes at 16"));
+	assert_non_null(strstr(err.text, "is out of bounds: 1009 bytes at 16"));
 }
 
 static void units_that_share_their_entries_are_corrupt(void **state)

@@ -497,7 +497,7 @@ static void a_section_outside_the_file_fails_when_requested(void **state)
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	assert_int_equal(ux_elf_section_raw(&elf, &elf.sections[1], &raw, &err), UX_ECORRUPT);
 	assert_string_equal(err.text,
-			    "its 1 bytes at 0xffffffffffffffff leave the file of 272 bytes");
+			    "its 1 bytes at 0xffffffffffffffff exceed the file of 272 bytes");
 	assert_string_equal(err.section, ".a");
 	ux_elf_close(&elf);
 	make_elf_deinit(&m);

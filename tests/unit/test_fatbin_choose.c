@@ -102,8 +102,7 @@ static void missing_part_is_reported_with_those_there_are(void **state)
 	refused(&f, "cubin-crc:1", UX_ENOTFOUND);
 	refused(&f, "cubin-crc:", UX_EINVAL);
 	struct fat none = {0};
-	assert_string_equal(refused(&none, NULL, UX_ENOTFOUND),
-			    "no GPU code; there is none at all");
+	assert_string_equal(refused(&none, NULL, UX_ENOTFOUND), "no GPU code; the file has none");
 	end(&f);
 }
 
