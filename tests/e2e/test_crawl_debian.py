@@ -278,7 +278,7 @@ def test_a_server_that_refuses_or_is_away_is_named(mirror, server):
 
 def test_usage_errors_name_what_is_missing(mirror):
     fails(unhex("crawl"), 2, "debian", "ubuntu")
-    fails(unhex("crawl", "debain", "--dry-run"), 2, "debain is no distribution")
+    fails(unhex("crawl", "debain", "--dry-run"), 2, "debain is not a distribution")
     fails(unhex("crawl", "debian", "--mirror", "ftp://x", "--dry-run"), 2, "--mirror")
     fails(unhex("crawl", "debian", "--mirror", mirror.root, "--dry-run"), 2, "--suite")
     fails(crawl(mirror, "--since", "yesterday", "--dry-run"), 2, "YYYY-MM-DD")

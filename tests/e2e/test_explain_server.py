@@ -43,7 +43,7 @@ def test_each_candidate_says_what_it_knows_and_one_is_chosen(server, prog):
     assert "better candidate" in doc["candidates"][1]["says"]
     doc = explain(server, name, "?addr=0x1")
     assert not any(c["chosen"] for c in doc["candidates"])
-    assert "this very build" in doc["advice"][0]
+    assert "this build's file" in doc["advice"][0]
     doc = explain(server, name)
     assert [c["chosen"] for c in doc["candidates"]] == [True, False]
 

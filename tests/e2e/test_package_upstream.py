@@ -169,7 +169,7 @@ def test_a_package_without_the_file_is_not_fetched_again(servers, stub, tree, de
     announced(server, deb, f"{stub.url}{POOL}/demo.deb", [missing])
     assert symbolize(server, f"gnu:{missing}", "0x1")["status"] == "missing"
     (answer,) = explain(server, f"gnu:{missing}")["upstreams"]
-    assert "its package demo-dbgsym has no such file" in str(answer), answer
+    assert "package demo-dbgsym has no such file" in str(answer), answer
     for _ in range(2):
         time.sleep(1.1)  # the answer is no longer valid
         assert symbolize(server, f"gnu:{missing}", "0x1")["status"] == "missing"

@@ -194,7 +194,7 @@ def text(path):
     (hard_link, 1, ["2 names"]),
     (with_archive, 1, ["belong to none"]),
     (archive, 1, ["not an ELF file"]),
-    (cut, 1, ["leave the file"]),
+    (cut, 1, ["exceed the file"]),
     (stripped, 1, ["no debug information and no symbol table"]),
     (text, 1, ["not an ELF file"]),
 ], ids=lambda x: getattr(x, "__name__", ""))

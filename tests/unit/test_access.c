@@ -244,7 +244,7 @@ static const struct recipe {
 	{UX_METHOD_POST, "/v1/uploads", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/uploads/{uid}", "/v1/uploads/@", "", NULL},
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", "/v1/uploads/@", "x", NULL},
-	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", "/v1/uploads/@/finish", "", "bytes are there"},
+	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", "/v1/uploads/@/finish", "", "is incomplete"},
 	{UX_METHOD_POST, "/v1/symbolize", "/v1/symbolize",
 	 "{\"modules\":[{\"id\":\"" ID "\",\"addresses\":[\"0x401007\"]}]}", "_start"},
 	{UX_METHOD_GET, "/v1/symbolize/{id}", "/v1/symbolize/" ID "?addr=0x401007", "", "_start"},
@@ -792,7 +792,7 @@ static void quota_is_kept_and_said(void **state)
 						     "\"00000000000000000000000000000000000000000"
 						     "00000000000000000000000\"}")});
 	assert_int_equal(a.status, 413);
-	assert_true(shows(&a, "over_quota") && shows(&a, "holds 214 of 300 bytes"));
+	assert_true(shows(&a, "over_quota") && shows(&a, "has 214 of 300 bytes"));
 	ux_out_deinit(&a.body);
 	snprintf(target, sizeof(target), "/v1/uploads/%s", second);
 	a = ask_as(w,
@@ -803,7 +803,7 @@ static void quota_is_kept_and_said(void **state)
 	assert_int_equal(a.status, 200);
 	ux_out_deinit(&a.body);
 	snprintf(target, sizeof(target), "/v1/uploads/%s/finish", second);
-	refused(ask(w, w->ours, "POST", target, "", 413), "over_quota", "holds 214 of 300");
+	refused(ask(w, w->ours, "POST", target, "", 413), "over_quota", "has 214 of 300");
 	put_namespace(w, (struct ux_namespace){.name = "theirs", .quota_modules = 1});
 	upload(w, w->theirs, "go:first");
 	announce(w, w->theirs, "go:other", uid);

@@ -259,7 +259,7 @@ static void expressions_that_cannot_be_computed_say_why(void **state)
 	FAILS(UX_ENOTFOUND, "unknown memory", 0x73, 0);
 	FAILS(UX_ENOTFOUND, "unknown memory", 0x0a, 0x99, 0x09, 0x06);
 	FAILS(UX_ELIMIT, "operations", 0x2f, 0xfd, 0xff); /* a loop */
-	FAILS(UX_ECORRUPT, "full", 0x12, 0x2f, 0xfc, 0xff);
+	FAILS(UX_ECORRUPT, "overflows", 0x12, 0x2f, 0xfc, 0xff);
 }
 
 int main(void)

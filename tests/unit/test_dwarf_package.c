@@ -141,7 +141,7 @@ static void an_id_that_is_not_there_is_not_found(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(open_index(&index, &p, NULL), UX_OK);
 	assert_int_equal(ux_dwarf_package_find(&p, 0x77777777aaaaaaaa, &cut, &err), UX_ENOTFOUND);
-	assert_string_equal(err.text, "no unit of the ID 77777777aaaaaaaa in it");
+	assert_string_equal(err.text, "no unit has the ID 77777777aaaaaaaa");
 	assert_int_equal(ux_dwarf_package_find(&p, 0, &cut, NULL), UX_ENOTFOUND);
 }
 

@@ -254,7 +254,7 @@ static void tables_that_leave_the_file_are_corrupt(void **state)
 	make_elf_init(&m, 64, false);
 	struct ux_bytes file = make_elf_finish(&m);
 	expect(ux_bytes(file.data, file.size - 1), UX_ECORRUPT,
-	       "2 section headers at 0x50 leave the file of 207 bytes");
+	       "2 section headers at 0x50 exceed the file of 207 bytes");
 	make_elf_deinit(&m);
 
 	make_elf_init(&m, 64, false);

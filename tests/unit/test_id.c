@@ -96,7 +96,7 @@ static void cubin_crcs_are_read_as_profilers_print_them(void **state)
 static void nonsense_is_refused_with_its_reason(void **state)
 {
 	(void)state;
-	const char *digits = "is no identity: expected an even number of hexadecimal digits";
+	const char *digits = "is not an ID; expected an even number of hexadecimal digits";
 	assert_non_null(strstr(refused("", UX_EINVAL), digits));
 	assert_non_null(strstr(refused("gnu:", UX_EINVAL), digits));
 	assert_string_equal(refused("gnu:123", UX_EINVAL),
@@ -104,8 +104,8 @@ static void nonsense_is_refused_with_its_reason(void **state)
 			    "digits");
 	assert_non_null(strstr(refused("xyz", UX_EINVAL), digits));
 	assert_non_null(
-		strstr(refused("GNU:12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
-	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
+		strstr(refused("GNU:12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
+	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
 	assert_string_equal(refused("go:", UX_EINVAL), "Go build ID is empty");
 	assert_string_equal(refused("go:a b", UX_EINVAL),
 			    "Go build ID has byte 0x20, expected printable ASCII");

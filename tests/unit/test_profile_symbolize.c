@@ -627,7 +627,7 @@ static void positions_in_a_file_are_found_by_the_segments_that_the_server_has(vo
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
 	symbolize(t);
 	assert_string_equal(name_of(t, unnamed), "");
-	assert_non_null(strstr(why_of(t, other), "its executable: words of the server"));
+	assert_non_null(strstr(why_of(t, other), "executable: words of the server"));
 }
 
 static enum ux_code serve_segments(void *ctx, const struct ux_id *id, struct ux_gsym_segments *ret,

@@ -60,9 +60,12 @@ static void expect(struct make_python *m, const char *text)
 /* The native ID is not known before 3.11. */
 static const char *stack_of(uint32_t version)
 {
-	return version < 0x030b
-		       ? "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n<module> a.py:32+2\n0 whole\n0 whole\n"
-		       : "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n<module> a.py:32+2\n4711 whole\n4711 whole\n";
+	return version < 0x030b ? "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n"
+				  "<module> a.py:32+2\n0 whole\n"
+				  "0 whole\n"
+				: "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n"
+				  "<module> a.py:32+2\n4711 whole\n"
+				  "4711 whole\n";
 }
 
 static void each_version_tells_its_threads(void **state)

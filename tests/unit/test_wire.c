@@ -89,7 +89,7 @@ static void question_that_is_wrong_says_what(void **state)
 	} cases[] = {
 		{{NULL, 0}, UX_ECORRUPT, "3 bytes"},
 		{{(const uint8_t *)"UXR\x01", 4}, UX_ECORRUPT, "UXQ"},
-		{{(const uint8_t *)"UXQ\x02", 4}, UX_EUNSUPPORTED, "version 2; version 1"},
+		{{(const uint8_t *)"UXQ\x02", 4}, UX_EUNSUPPORTED, "version 2; expected version 1"},
 		{{(const uint8_t *)"UXQ\x01\x02\0\0\0", 8}, UX_EUNSUPPORTED, "flags"},
 		{{(const uint8_t *)"UXQ\x01\0\x04\0\0", 8}, UX_EUNSUPPORTED, "demangle"},
 		{{(const uint8_t *)"UXQ\x01\0\0\xff\xff\xff\xff\x10\0", 12},
@@ -97,7 +97,7 @@ static void question_that_is_wrong_says_what(void **state)
 		 "32 bits"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x09\x01x", 10}, UX_EUNSUPPORTED, "ID type"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x03\x01x", 10}, UX_EINVAL, "File ID of 1 byte"},
-		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x02", 11}, UX_EUNSUPPORTED, "form"},
+		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x02", 11}, UX_EUNSUPPORTED, "format"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x01\x02\x01\x05", 14},
 		 UX_ECORRUPT,
 		 "number"},
