@@ -57,18 +57,20 @@ static void agent_notice_hidden(struct ux_agent *a)
 	const struct ux_host_seen s = ux_host_watch_seen(&a->watch);
 	snprintf(line, sizeof(line),
 		 "%" PRIu64 " of %" PRIu64
-		 " processes are other users' and were not seen; CAP_SYS_PTRACE shows them",
+		 " processes belong to other users and are not read; reading them needs "
+		 "CAP_SYS_PTRACE",
 		 s.denied, s.processes);
 	if (s.denied > 0)
 		agent_notice_line(a, line);
 	snprintf(line, sizeof(line),
-		 "%" PRIu64 " mapped files are deleted or not readable; CAP_SYS_ADMIN or "
-		 "CAP_CHECKPOINT_RESTORE opens deleted ones, CAP_DAC_READ_SEARCH unreadable ones",
+		 "%" PRIu64
+		 " mapped files are deleted or unreadable; deleted files need CAP_SYS_ADMIN or "
+		 "CAP_CHECKPOINT_RESTORE, unreadable files CAP_DAC_READ_SEARCH",
 		 s.hidden);
 	if (s.hidden > 0)
 		agent_notice_line(a, line);
-	snprintf(line, sizeof(line), "the kernel or its modules have no names (%" PRIu64 " files)",
-		 s.nameless);
+	snprintf(line, sizeof(line),
+		 "the kernel or its modules have no symbols (%" PRIu64 " files)", s.nameless);
 	if (s.nameless > 0 && s.kernel_why.code != UX_OK)
 		agent_notice(a, line, &s.kernel_why);
 }
@@ -120,7 +122,7 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(ux_host_watch_start(&a->watch, &why, err));
 	if (why.code != UX_OK)
-		agent_notice(a, "new mappings are found by scanning", &why);
+		agent_notice(a, "scanning for new mappings instead of kernel events", &why);
 	for (bool first = true;; first = false) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		until = ux_min(until, ux_agent_runtime_due(a));
@@ -179,7 +181,7 @@ static enum ux_code agent_open_state(struct ux_agent *a, struct ux_error *err)
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_agent_state_open(&a->state, dir ? known : NULL, url, &why);
 	if (code == UX_EIO) { /* such as a full disk: what is found is sent none the less */
-		agent_notice(a, "what is known is kept only until the agent ends", &why);
+		agent_notice(a, "known files are remembered only until the agent ends", &why);
 		code = ux_agent_state_open(&a->state, NULL, url, &why);
 	}
 	if (code != UX_OK) {

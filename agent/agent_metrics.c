@@ -43,8 +43,7 @@ static uint64_t metric_read(const _Atomic uint64_t *metric)
 
 static void metrics_write_modules(const struct ux_agent_metrics *m, struct ux_out *out)
 {
-	ux_metric_head(out, "unhex_agent_modules_total", "counter",
-		       "Modules by what became of them.");
+	ux_metric_head(out, "unhex_agent_modules_total", "counter", "Modules by result.");
 	for (unsigned i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		ux_out_fmt(out, "unhex_agent_modules_total{result=\"%s\"} %" PRIu64 "\n",
 			   ux_push_status_name((enum ux_push_status)i),
@@ -55,20 +54,19 @@ static void metrics_write_host(struct ux_agent_metrics *m, struct ux_out *out)
 {
 	const struct ux_host_seen s = ux_host_watch_seen(m->watch);
 	const struct metric_row rows[] = {
-		{"unhex_agent_processes", "gauge", "Processes at the last look.", s.processes},
+		{"unhex_agent_processes", "gauge", "Processes seen by the last scan.", s.processes},
 		{"unhex_agent_denied_processes", "gauge",
-		 "Of these, those whose mappings this user may not read.", s.denied},
-		{"unhex_agent_files_total", "counter", "Distinct mapped files that were found.",
-		 s.files},
+		 "Processes whose mappings this user may not read.", s.denied},
+		{"unhex_agent_files_total", "counter", "Distinct mapped files found.", s.files},
 		{"unhex_agent_hidden_files_total", "counter",
-		 "Sights of mapped files that this user may not open.", s.hidden},
+		 "Mapped files that this user may not open, counted at each scan.", s.hidden},
 		{"unhex_agent_vanished_files_total", "counter",
-		 "Sights of mapped files that were gone before they were opened.", s.vanished},
+		 "Mapped files that were gone before they were opened, counted at each scan.",
+		 s.vanished},
 		{"unhex_agent_mapping_events_total", "counter",
-		 "New mappings that the kernel has reported.", s.events},
+		 "New mappings reported by the kernel.", s.events},
 		{"unhex_agent_lost_events_total", "counter",
-		 "How often the kernel had no room for reports, so that all was read again.",
-		 s.lost},
+		 "Full scans because the kernel dropped reports.", s.lost},
 	};
 	metric_rows_write(out, rows, ux_countof(rows));
 }
@@ -79,18 +77,20 @@ static void metrics_write_queue(const struct ux_agent_metrics *m, struct ux_out 
 		m->queue ? ux_disk_queue_state(m->queue) : (struct ux_disk_queue_state){0};
 	const struct metric_row rows[] = {
 		{"unhex_agent_queued_modules_total", "counter",
-		 "Modules whose symbols were put into the queue while the server was away.",
+		 "Modules whose symbols were queued while the server was unreachable.",
 		 metric_read(&m->queued)},
-		{"unhex_agent_queue_modules", "gauge", "Modules whose symbols wait on disk.",
+		{"unhex_agent_queue_modules", "gauge", "Modules whose symbols are queued on disk.",
 		 q.messages},
-		{"unhex_agent_queue_bytes", "gauge", "Their size on disk.", q.bytes},
-		{"unhex_agent_queue_limit_bytes", "gauge", "What they may have.", q.bytes_most},
-		{"unhex_agent_queue_oldest_seconds", "gauge", "How long the oldest one waits.",
-		 q.oldest_s},
+		{"unhex_agent_queue_bytes", "gauge", "Size of the queue on disk in bytes.",
+		 q.bytes},
+		{"unhex_agent_queue_limit_bytes", "gauge", "Maximum size of the queue in bytes.",
+		 q.bytes_most},
+		{"unhex_agent_queue_oldest_seconds", "gauge",
+		 "Age of the oldest queue entry in seconds.", q.oldest_s},
 		{"unhex_agent_queue_dropped_total", "counter",
-		 "Modules whose symbols made room for later ones.", q.dropped},
-		{"unhex_agent_queue_lost_total", "counter",
-		 "Modules whose symbols vanished from the queue.", q.lost},
+		 "Modules dropped from the queue to make room.", q.dropped},
+		{"unhex_agent_queue_lost_total", "counter", "Modules whose queue file was lost.",
+		 q.lost},
 	};
 	metric_rows_write(out, rows, ux_countof(rows));
 }
@@ -99,15 +99,15 @@ static void metrics_write_runtime(const struct ux_agent_metrics *m, struct ux_ou
 {
 	const struct metric_row rows[] = {
 		{"unhex_agent_runtime_processes", "gauge",
-		 "Processes whose run-time code is followed.", metric_read(&m->runtime_processes)},
+		 "Processes whose run-time code is tracked.", metric_read(&m->runtime_processes)},
 		{"unhex_agent_runtime_left_out_total", "counter",
-		 "Processes with run-time code beyond those that are followed at once.",
+		 "Processes with run-time code beyond the limit of tracked processes.",
 		 metric_read(&m->runtime_left_out)},
 		{"unhex_agent_runtime_snapshots_total", "counter",
-		 "Snapshots of run-time code in which something was new.",
+		 "Snapshots of run-time code with new symbols.",
 		 metric_read(&m->runtime_snapshots)},
-		{"unhex_agent_runtime_bytes_total", "counter", "Bytes of symbols in them.",
-		 metric_read(&m->runtime_bytes)},
+		{"unhex_agent_runtime_bytes_total", "counter",
+		 "Bytes of symbols in these snapshots.", metric_read(&m->runtime_bytes)},
 	};
 	metric_rows_write(out, rows, ux_countof(rows));
 }
@@ -115,25 +115,23 @@ static void metrics_write_runtime(const struct ux_agent_metrics *m, struct ux_ou
 void ux_agent_metrics_write(struct ux_agent_metrics *m, struct ux_out *out)
 {
 	const struct metric_row rows[] = {
-		{"unhex_agent_server_up", "gauge",
-		 "Could the server be reached when it was last needed?", !metric_read(&m->away)},
-		{"unhex_agent_waiting_files", "gauge", "Files that were found and not dealt with.",
-		 metric_read(&m->waiting)},
+		{"unhex_agent_server_up", "gauge", "1 if the last request reached the server.",
+		 !metric_read(&m->away)},
+		{"unhex_agent_waiting_files", "gauge",
+		 "Files that were found and are not yet processed.", metric_read(&m->waiting)},
 		{"unhex_agent_upload_bytes_total", "counter",
 		 "Bytes of symbols that were uploaded.", metric_read(&m->upload_bytes)},
 		{"unhex_agent_known_answers", "gauge",
-		 "Answers of the server that are kept, for files and for IDs.",
-		 metric_read(&m->known)},
+		 "Cached answers of the server, for files and for IDs.", metric_read(&m->known)},
 		{"unhex_agent_unwritten_answers_total", "counter",
-		 "Answers that could not be kept on disk.", metric_read(&m->not_written)},
+		 "Answers that could not be written to disk.", metric_read(&m->not_written)},
 		{"unhex_agent_cpu_seconds_total", "counter",
-		 "Processor time of the agent and of its children.",
-		 metric_read(&m->cpu_ms) / MS_IN_S},
+		 "CPU time of the agent and its children.", metric_read(&m->cpu_ms) / MS_IN_S},
 		{"unhex_agent_paused_seconds_total", "counter",
-		 "Time in which it waited for its share of processor time or of bytes a second.",
+		 "Time spent waiting for the CPU or bandwidth limit.",
 		 metric_read(&m->paused_ms) / MS_IN_S},
 	};
-	ux_metric_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
+	ux_metric_head(out, "unhex_build_info", "gauge", "Version of unhex; always 1.");
 	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
 	metric_rows_write(out, rows, ux_countof(rows));
 	metrics_write_modules(m, out);
@@ -160,7 +158,7 @@ static enum ux_code metrics_answer_health(struct ux_request *req, struct ux_resp
 
 static const struct ux_route metrics_routes[] = {
 	{UX_METHOD_GET, "/metrics", metrics_answer, NULL, 0, "for Prometheus", .probe = true},
-	{UX_METHOD_GET, "/healthz", metrics_answer_health, NULL, 0, "is the process alive?",
+	{UX_METHOD_GET, "/healthz", metrics_answer_health, NULL, 0, "liveness probe",
 	 .probe = true},
 };
 
@@ -170,7 +168,8 @@ static enum ux_code metrics_listen_unix(const char *path, int *ret, struct ux_er
 	struct stat st;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	if (strlen(path) == 0 || strlen(path) >= sizeof(address.sun_path))
-		return ux_error_set(err, UX_EINVAL, "a path of %zu bytes is none of a Unix socket",
+		return ux_error_set(err, UX_EINVAL,
+				    "path of %zu bytes is too long for a Unix socket",
 				    strlen(path));
 	memcpy(address.sun_path, path, strlen(path));
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))

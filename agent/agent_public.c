@@ -14,7 +14,7 @@ enum ux_code ux_agent_public_open(struct ux_agent *a, struct ux_error *err)
 		const struct ux_http_client_options options = {.url = a->o->debuginfod[i],
 							       .proxy = a->push.proxy};
 		if (i == UX_AGENT_PUBLIC_MOST)
-			return ux_error_set(err, UX_ELIMIT, "over %d debuginfod servers",
+			return ux_error_set(err, UX_ELIMIT, "more than %d debuginfod servers",
 					    UX_AGENT_PUBLIC_MOST);
 		UX_TRY(ux_http_client_create(&a->public_servers[i], &options, err));
 	}

@@ -95,7 +95,7 @@ enum ux_code ux_agent_message_parse(struct ux_bytes bytes, struct ux_agent_messa
 	UX_TRY(message_parse_ids(&h, &ret->ids, err));
 	ret->path = ux_cur_take(&h, ux_cur_u16(&h));
 	if (ux_cur_more(&h))
-		ux_cur_bad(&h, "bytes behind the path");
+		ux_cur_bad(&h, "bytes after the path");
 	UX_TRY(ux_cur_status(&h, err));
 	ret->quality = (enum ux_quality)quality;
 	ret->gsym = ux_cur_take(&c, ux_cur_left(&c));

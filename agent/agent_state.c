@@ -132,7 +132,7 @@ enum ux_code ux_agent_state_parse(struct ux_agent_state *s, struct ux_bytes file
 		return UX_OK;
 	struct ux_bytes magic = ux_cur_take(&c, UX_AGENT_RECORD_SIZE);
 	if (c.failed || !ux_bytes_starts(magic, UX_STR(MAGIC_NAME)))
-		return ux_error_set(err, UX_EUNSUPPORTED, "is no list of known files of an agent");
+		return ux_error_set(err, UX_EUNSUPPORTED, "not a list of known files of an agent");
 	/* What another version has kept costs queries, no more. */
 	bool other = memcmp(magic.data, state_magic, sizeof(state_magic)) != 0;
 	*ret_damaged = other;

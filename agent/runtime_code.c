@@ -223,7 +223,7 @@ static enum ux_code runtime_send_parts(struct runtime_snapshot *s, struct ux_byt
 		p->over = p->bytes + gsym.size > UX_RUNTIME_BYTES_MOST;
 		if (p->over)
 			return ux_error_set(err, UX_ELIMIT,
-					    "has over %d MiB of symbols; the rest is not sent",
+					    "has more than %d MiB of symbols; the rest is not sent",
 					    UX_RUNTIME_BYTES_MOST >> 20);
 		ux_agent_budget_wait(s->agent);
 		UX_TRY(runtime_send_part(s, &ids, path,

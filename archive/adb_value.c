@@ -54,14 +54,13 @@ enum ux_code ux_adb_form(struct ux_bytes head, enum ux_unpack_form *ret, size_t 
 	*ret = UX_UNPACK_NONE;
 	*ret_skip = 0;
 	if (!ux_adb_is(head) || (head.data[3] == 'c' && head.size < UX_ADB_COMPRESSED))
-		return ux_error_set(err, UX_ECORRUPT, "is no file of apk-tools 3");
+		return ux_error_set(err, UX_ECORRUPT, "not a file of apk-tools 3");
 	if (head.data[3] == '.')
 		return UX_OK;
 	*ret_skip = head.data[3] == 'd' ? UX_ADB_MAGIC : UX_ADB_COMPRESSED;
 	unsigned by = head.data[3] == 'd' ? ADB_COMPRESSION_DEFLATE : head.data[UX_ADB_MAGIC];
 	if (by > ADB_COMPRESSION_ZSTD)
-		return ux_error_set(err, UX_EUNSUPPORTED, "is compressed by an unknown method, %u",
-				    by);
+		return ux_error_set(err, UX_EUNSUPPORTED, "has unknown compression method %u", by);
 	*ret = by == ADB_COMPRESSION_ZSTD      ? UX_UNPACK_ZSTD
 	       : by == ADB_COMPRESSION_DEFLATE ? UX_UNPACK_DEFLATE
 					       : UX_UNPACK_NONE;
@@ -85,12 +84,12 @@ enum ux_code ux_adb_block_read(const uint8_t *head, struct ux_adb_block *ret, st
 		size = (uint64_t)adb_u32(head + 12) << 32 | adb_u32(head + 8);
 	}
 	if (type > UX_ADB_BLOCK_DATA)
-		return ux_error_set(err, UX_ECORRUPT, "a block of the package has the type %u",
-				    type);
+		return ux_error_set(err, UX_ECORRUPT,
+				    "a block of the package has the unknown type %u", type);
 	if (size < ret->head || size > INT64_MAX - BLOCK_ALIGN)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "a block of the package has %" PRIu64
-				    " bytes, with its head of %u",
+				    " bytes, including its header of %u",
 				    size, ret->head);
 	ret->type = (enum ux_adb_block_type)type;
 	ret->size = size - ret->head;
@@ -134,14 +133,14 @@ static enum ux_code adb_open_list(struct ux_bytes values, uint32_t value, struct
 	if (value == 0)
 		return UX_OK;
 	if (type != ADB_ARRAY && type != ADB_OBJECT)
-		return adb_bad(values, value, "a value is no list", err);
+		return adb_bad(values, value, "a value is not a list", err);
 	const uint8_t *at = adb_at(values, value, 0, sizeof(uint32_t));
 	if (!at)
-		return adb_bad(values, value, "a list is outside of its block", err);
+		return adb_bad(values, value, "a list is outside its block", err);
 	uint32_t slots = adb_u32(at); /* the number of slots is the first of them */
 	if (slots == 0 || slots > values.size / sizeof(uint32_t) ||
 	    !adb_at(values, value, 0, slots * sizeof(uint32_t)))
-		return adb_bad(values, value, "a list goes over the end of its block", err);
+		return adb_bad(values, value, "a list exceeds its block", err);
 	ret->off = adb_low(value);
 	ret->n = slots - 1;
 	return UX_OK;
@@ -150,10 +149,10 @@ static enum ux_code adb_open_list(struct ux_bytes values, uint32_t value, struct
 enum ux_code ux_adb_root(struct ux_bytes values, struct ux_adb_list *ret, struct ux_error *err)
 {
 	if (values.size < VALUES_HEAD || values.size > UX_ADB_VALUES_MOST)
-		return ux_error_set(err, UX_ECORRUPT, "a block of values has %zu bytes",
+		return ux_error_set(err, UX_ECORRUPT, "a block of values is too short: %zu bytes",
 				    values.size);
 	if (values.data[0] != 0)
-		return ux_error_set(err, UX_EUNSUPPORTED, "the values are of the version %u",
+		return ux_error_set(err, UX_EUNSUPPORTED, "the values have unknown version %u",
 				    values.data[0]);
 	return adb_open_list(values, adb_u32(values.data + ROOT), ret, err);
 }
@@ -180,14 +179,14 @@ enum ux_code ux_adb_bytes_get(const struct ux_adb_list *l, uint32_t i, struct ux
 	if (value == 0)
 		return UX_OK;
 	if (type < ADB_BLOB_8 || type > ADB_BLOB_32)
-		return adb_bad(l->values, value, "a value is no text", err);
+		return adb_bad(l->values, value, "a value is not a string", err);
 	size_t width = (size_t)1 << (type - ADB_BLOB_8), n = 0;
 	const uint8_t *at = adb_at(l->values, value, 0, width);
 	for (size_t k = 0; at && k < width; k++)
 		n |= (size_t)at[k] << 8 * k;
 	const uint8_t *data = at ? adb_at(l->values, value, width, n) : NULL;
 	if (!data)
-		return adb_bad(l->values, value, "a text goes over the end of its block", err);
+		return adb_bad(l->values, value, "a string exceeds its block", err);
 	*ret = ux_bytes(data, n);
 	return UX_OK;
 }
@@ -205,11 +204,11 @@ enum ux_code ux_adb_number_get(const struct ux_adb_list *l, uint32_t i, uint64_t
 		return UX_OK;
 	}
 	if (type != ADB_INT_32 && type != ADB_INT_64)
-		return adb_bad(l->values, value, "a value is no number", err);
+		return adb_bad(l->values, value, "a value is not a number", err);
 	const size_t width = type == ADB_INT_32 ? sizeof(uint32_t) : sizeof(uint64_t);
 	const uint8_t *at = adb_at(l->values, value, 0, width);
 	if (!at)
-		return adb_bad(l->values, value, "a number is outside of its block", err);
+		return adb_bad(l->values, value, "a number is outside its block", err);
 	*ret = adb_u32(at);
 	if (type == ADB_INT_64)
 		*ret |= (uint64_t)adb_u32(at + sizeof(uint32_t)) << 32;

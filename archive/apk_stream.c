@@ -153,7 +153,7 @@ static enum ux_code apk_check_file(struct apk_stream *a, const char *path)
 	return memcmp(have, a->hash.data, a->hash.size) == 0
 		       ? UX_OK
 		       : ux_error_set(a->s->err, UX_ECONFLICT,
-				      "the data of %.100s have another hash than the package says",
+				      "the data of %.100s does not match the hash in the package",
 				      path);
 }
 
@@ -172,7 +172,7 @@ static enum ux_code apk_pass_file(struct apk_stream *a)
 	UX_TRY(ux_path_of_source(ux_out_bytes(&name), &arena, &content.path, s->err));
 	if (a->hash.size != SHA256 && a->hash.size != SHA512)
 		return ux_error_set(s->err, UX_EUNSUPPORTED,
-				    "the hash of %.100s is neither a SHA-256 nor a SHA-512",
+				    "the hash of %.100s is neither SHA-256 nor SHA-512",
 				    content.path);
 	a->left = a->size;
 	sha256_init(&a->sha256);
@@ -188,14 +188,14 @@ static enum ux_code apk_read_data(struct apk_stream *a, const struct ux_adb_bloc
 	uint64_t numbers = 0;
 	if (a->folder > a->folders.n || block->size != a->size + PLACE_BYTES)
 		return ux_error_set(a->s->err, UX_ECORRUPT,
-				    "a block of data has %" PRIu64 " bytes, and belongs to no file",
+				    "a data block of %" PRIu64 " bytes belongs to no file",
 				    block->size);
 	UX_TRY(apk_exactly(a, place, sizeof(place)));
 	for (size_t i = 0; i < sizeof(place); i++)
 		numbers |= (uint64_t)place[i] << 8 * i;
 	if (numbers != ((uint64_t)a->file << 32 | a->folder))
 		return ux_error_set(a->s->err, UX_ECORRUPT,
-				    "the data of a file are not in the order of the files");
+				    "file data is not in the order of the files");
 	UX_TRY(apk_pass_file(a));
 	UX_TRY(apk_skip(a, block->padding));
 	return apk_next_file(a);
@@ -214,7 +214,7 @@ static enum ux_code apk_next_block(struct apk_stream *a, struct ux_adb_block *re
 		return UX_OK;
 	unsigned size = ux_adb_block_head_size(head);
 	if (got < 4)
-		return ux_error_set(a->s->err, UX_ECORRUPT, "the package ends in a block's head");
+		return ux_error_set(a->s->err, UX_ECORRUPT, "the package ends in a block header");
 	UX_TRY(apk_exactly(a, head + 4, size - 4));
 	return ux_adb_block_read(head, ret, a->s->err);
 }
@@ -230,9 +230,9 @@ static enum ux_code apk_check_values(const struct apk_stream *a)
 	sha256_digest(&sha256, sizeof(have), have);
 	if (want.size == 0 || memcmp(have, want.data, ux_min(want.size, sizeof(have))) == 0)
 		return UX_OK;
-	return ux_error_set(a->s->err, UX_ECONFLICT,
-			    "the SHA-256 of the package's metadata is another one than in the "
-			    "index of its repository");
+	return ux_error_set(
+		a->s->err, UX_ECONFLICT,
+		"the package's metadata does not match the SHA-256 in its repository index");
 }
 
 /* Reads the block of values. Memory grows with what arrives, not with what its head says. */
@@ -247,8 +247,8 @@ static enum ux_code apk_read_values(struct apk_stream *a)
 				    "the package does not begin with a block of values");
 	if (block.size > VALUES_MOST)
 		return ux_error_set(a->s->err, UX_ELIMIT,
-				    "the package has %" PRIu64 " bytes of metadata; at most %d are "
-				    "read",
+				    "the package has %" PRIu64
+				    " bytes of metadata; the limit is %d",
 				    block.size, VALUES_MOST);
 	for (uint64_t left = block.size; left > 0;) {
 		size_t n = (size_t)ux_min(left, (uint64_t)UX_STREAM_PIECE);
@@ -275,7 +275,7 @@ static enum ux_code apk_read_blocks(struct apk_stream *a)
 		if (block.type == UX_ADB_BLOCK_VALUES || (block.type == UX_ADB_BLOCK_SIGNATURE &&
 							  (in_data || block.size > SIGNATURE_MOST)))
 			return ux_error_set(a->s->err, UX_ECORRUPT,
-					    "the blocks of the package are not in their order");
+					    "the blocks of the package are out of order");
 		in_data = block.type == UX_ADB_BLOCK_DATA;
 		if (in_data)
 			UX_TRY(apk_read_data(a, &block));
@@ -303,7 +303,7 @@ enum ux_code ux_apk_stream_read(struct ux_stream_reading *s)
 	UX_TRY(ux_unpack_open(&a.unpack, form, apk_on_read, s, s->err));
 	UX_TRY(apk_exactly(&a, head, sizeof(head)));
 	if (memcmp(head, "ADB.pckg", sizeof(head)) != 0)
-		return ux_error_set(s->err, UX_ECORRUPT, "is no package of apk-tools 3");
+		return ux_error_set(s->err, UX_ECORRUPT, "not a package of apk-tools 3");
 	UX_TRY(apk_read_values(&a));
 	return apk_read_blocks(&a);
 }

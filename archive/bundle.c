@@ -21,7 +21,8 @@ enum ux_code ux_archive_load(struct ux_archive_calls *ret, struct ux_error *err)
 #undef NAME
 	};
 	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
-	return ux_library_calls(SONAME, "no archives here (Debian: apt install libarchive13)",
+	return ux_library_calls(SONAME,
+				"archives need libarchive (Debian: apt install libarchive13)",
 				names, ux_countof(names), ret, err);
 }
 
@@ -46,7 +47,7 @@ static enum ux_code bundle_writer_fail(const struct ux_bundle_writer *w, struct 
 	if (w->out->failed)
 		return ux_error_nomem(err);
 	if (w->over)
-		return ux_error_set(err, UX_ELIMIT, "the archive is over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "the archive exceeds %" PRIu64 " bytes",
 				    w->most);
 	return ux_error_set(err, UX_EUNSUPPORTED, "cannot write an archive: %.100s",
 			    why ? why : "libarchive gives no reason");
@@ -162,7 +163,7 @@ enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err)
 			return UX_OK;
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "no archive of sources; expected tar (zstd, gzip, xz), zip or rpm");
+			    "not a source archive; expected tar (zstd, gzip, xz), zip or rpm");
 }
 
 enum ux_code ux_archive_failure(const struct ux_archive_calls *calls, struct archive *archive,
@@ -209,11 +210,11 @@ static enum ux_code unpacking_copy(const struct unpacking *u)
 		if (n < 0)
 			return unpacking_fail(u);
 		if (p->size - from + (uint64_t)n > UX_BUNDLE_FILE_MOST)
-			return ux_error_set(u->err, UX_ELIMIT, "a source file is over %d bytes",
+			return ux_error_set(u->err, UX_ELIMIT, "a source file exceeds %d bytes",
 					    UX_BUNDLE_FILE_MOST);
 		if (p->size + (uint64_t)n > u->most)
 			return ux_error_set(u->err, UX_ELIMIT,
-					    "the sources are over %" PRIu64 " bytes", u->most);
+					    "the sources exceed %" PRIu64 " bytes", u->most);
 		UX_TRY(ux_source_packer_put(p, ux_bytes(u->piece, (size_t)n), u->err));
 	}
 }
@@ -250,12 +251,12 @@ static enum ux_code unpacking_all(const struct unpacking *u)
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return unpacking_fail(u);
 		if (n == UX_BUNDLE_MEMBERS_MOST)
-			return ux_error_set(u->err, UX_ELIMIT, "the archive has over %u members",
-					    n);
+			return ux_error_set(u->err, UX_ELIMIT,
+					    "the archive has more than %u members", n);
 		UX_TRY(unpacking_member(u, entry));
 	}
 	if (u->packer->count == 0)
-		return ux_error_set(u->err, UX_ENOTFOUND, "there is no file in the archive");
+		return ux_error_set(u->err, UX_ENOTFOUND, "the archive has no files");
 	return ux_source_packer_end(u->packer, u->err);
 }
 

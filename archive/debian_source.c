@@ -177,7 +177,7 @@ static enum ux_code source_hold(struct debian_source *s, struct ux_out *text, st
 	s->held += more.size;
 	if (s->held > UX_DEBIAN_SOURCE_MEMORY)
 		return ux_error_set(s->err, UX_ELIMIT,
-				    "patches and the files that they change have over %d bytes",
+				    "patches and the files that they change exceed %d bytes",
 				    UX_DEBIAN_SOURCE_MEMORY);
 	ux_out_put(text, more.data, more.size);
 	return ux_out_status(text, s->err);
@@ -199,14 +199,15 @@ static enum ux_code source_read_parts(struct debian_source *s, struct ux_bytes f
 		if (h.type != UX_TAR_FILE)
 			continue;
 		if (s->n_parts == UX_DEBIAN_SOURCE_FILES_MOST)
-			return ux_error_set(s->err, UX_ELIMIT, "a source package of over %d files",
+			return ux_error_set(s->err, UX_ELIMIT,
+					    "source package has more than %d files",
 					    UX_DEBIAN_SOURCE_FILES_MOST);
 		struct source_part *p = &s->parts[s->n_parts++];
 		const char *slash = strrchr(h.path, '/');
 		const char *name = slash ? slash + 1 : h.path;
 		if (strlen(name) >= UX_DEBIAN_SOURCE_NAME)
-			return ux_error_set(s->err, UX_ECORRUPT, "the name of a file has %zu bytes",
-					    strlen(name));
+			return ux_error_set(s->err, UX_ECORRUPT,
+					    "a file name is too long: %zu bytes", strlen(name));
 		part_classify(p, name);
 		p->bytes = bytes;
 		s->has_debian = s->has_debian || p->kind == PART_DEBIAN;
@@ -270,7 +271,7 @@ static enum ux_code source_put(struct debian_source *s, struct source_member *m,
 	if (m->held)
 		return source_hold(s, &m->text, bytes);
 	if (s->packer->size + n > s->most)
-		return ux_error_set(s->err, UX_ELIMIT, "the sources are over %" PRIu64 " bytes",
+		return ux_error_set(s->err, UX_ELIMIT, "the sources exceed %" PRIu64 " bytes",
 				    s->most);
 	return ux_source_packer_put(s->packer, bytes, s->err);
 }
@@ -330,8 +331,8 @@ static enum ux_code source_read_members(struct debian_source *s, struct archive 
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return ux_archive_failure(c, a, s->err);
 		if (s->count == UX_BUNDLE_MEMBERS_MOST)
-			return ux_error_set(s->err, UX_ELIMIT, "the package has over %u members",
-					    s->count);
+			return ux_error_set(s->err, UX_ELIMIT,
+					    "the package has more than %u members", s->count);
 		const char *name = c->archive_entry_pathname(entry);
 		name = name ? name : c->archive_entry_pathname_utf8(entry);
 		if (!name)
@@ -390,7 +391,7 @@ static enum ux_code source_write(struct debian_source *s, const char *path, stru
 {
 	uint64_t off = s->packer->size;
 	if (off + text.size > s->most)
-		return ux_error_set(s->err, UX_ELIMIT, "the sources are over %" PRIu64 " bytes",
+		return ux_error_set(s->err, UX_ELIMIT, "the sources exceed %" PRIu64 " bytes",
 				    s->most);
 	UX_TRY(ux_source_packer_put(s->packer, text, s->err));
 	return source_name(s, path, off, text.size);
@@ -503,7 +504,7 @@ static enum ux_code source_expect(struct debian_source *s, const char *path)
 	if (!fresh)
 		return UX_OK;
 	if (s->changes.size == UX_DEBIAN_CHANGED_MOST)
-		return ux_error_set(s->err, UX_ELIMIT, "patches of over %d files",
+		return ux_error_set(s->err, UX_ELIMIT, "patches change more than %d files",
 				    UX_DEBIAN_CHANGED_MOST);
 	*number = (uint32_t)s->changes.size;
 	return source_changes_append(&s->changes, (struct source_changed){.path = path})
@@ -599,7 +600,7 @@ static enum ux_code source_order_series(struct debian_source *s, size_t *ret_fir
 			    !source_patches_append(&s->patches, one)) {
 				s->patches.data[i] = one;
 				return ux_error_set(s->err, UX_ELIMIT,
-						    "a series of over %d patches",
+						    "series has more than %d patches",
 						    UX_DEBIAN_PATCHES_MOST);
 			}
 			break;
@@ -658,7 +659,7 @@ static enum ux_code source_unpack(struct debian_source *s)
 		UX_TRY(source_apply(s, ux_out_bytes(&s->patches.data[i].text)));
 	UX_TRY(source_write_changed(s));
 	if (s->packer->count == 0)
-		return ux_error_set(s->err, UX_ENOTFOUND, "there is no file in the package");
+		return ux_error_set(s->err, UX_ENOTFOUND, "the package has no files");
 	return ux_source_packer_end(s->packer, s->err);
 }
 
@@ -674,7 +675,7 @@ enum ux_code ux_debian_source_unpack(const struct ux_archive_calls *calls, struc
 	*s = (struct debian_source){.calls = calls, .packer = packer, .most = most, .err = err};
 	ux_arena_init(&s->arena, ARENA_MOST);
 	if (!source_first_name(file, &h) || !ux_debian_source_root(h.path, s->root))
-		return ux_error_set(err, UX_ECORRUPT, "the first file is no .dsc");
+		return ux_error_set(err, UX_ECORRUPT, "the first file is not a .dsc");
 	s->piece = malloc(PIECE);
 	enum ux_code code = s->piece ? source_read_parts(s, file) : ux_error_nomem(err);
 	if (code == UX_OK)

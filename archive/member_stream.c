@@ -32,7 +32,8 @@ enum ux_code ux_stream_count(struct ux_stream_reading *s, uint64_t n)
 	s->out += n;
 	if (s->out > ux_min(most, UX_STREAM_TOTAL_MOST))
 		return ux_error_set(s->err, UX_ELIMIT,
-				    "%" PRIu64 " bytes come out of %" PRIu64 " of the package",
+				    "%" PRIu64 " bytes unpacked from %" PRIu64
+				    " packed bytes exceed the limit",
 				    s->out, s->in);
 	return UX_OK;
 }
@@ -40,7 +41,7 @@ enum ux_code ux_stream_count(struct ux_stream_reading *s, uint64_t n)
 enum ux_code ux_stream_count_member(struct ux_stream_reading *s)
 {
 	if (++s->members > UX_MEMBERS_MOST)
-		return ux_error_set(s->err, UX_ELIMIT, "the package has over %d members",
+		return ux_error_set(s->err, UX_ELIMIT, "the package has more than %d members",
 				    UX_MEMBERS_MOST);
 	return UX_OK;
 }
@@ -85,8 +86,7 @@ enum ux_code ux_stream_content_pass(struct ux_stream_reading *s, struct ux_strea
 	while (c->n > 0) {
 		have += c->n;
 		if (have > UX_STREAM_MEMBER_MOST)
-			return ux_error_set(s->err, UX_ELIMIT,
-					    "a member has over %" PRIu64 " bytes",
+			return ux_error_set(s->err, UX_ELIMIT, "a member exceeds %" PRIu64 " bytes",
 					    UX_STREAM_MEMBER_MOST);
 		if (wanted)
 			UX_TRY(to->put(to->ctx, ux_bytes(c->piece, c->n), s->err));

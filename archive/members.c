@@ -146,7 +146,8 @@ static enum ux_code members_put(const struct members *m, const void *data, size_
 {
 	if (m->packer->size + n > m->most)
 		return ux_error_set(m->err, UX_ELIMIT,
-				    "what is in the archive is over %" PRIu64 " bytes", m->most);
+				    "the content of the archive exceeds %" PRIu64 " bytes",
+				    m->most);
 	return ux_source_packer_put(m->packer, ux_bytes(data, n), m->err);
 }
 
@@ -169,7 +170,8 @@ static enum ux_code members_name(const struct members *m, enum ux_member_kind ki
 	memcpy(path, kind_folders[kind], folder);
 	memcpy(path + folder, name, n + 1);
 	if (folder + n >= UX_PATH_BYTES)
-		return ux_error_set(m->err, UX_ELIMIT, "a name in the archive has %zu bytes", n);
+		return ux_error_set(m->err, UX_ELIMIT,
+				    "a name in the archive is too long: %zu bytes", n);
 	return ux_source_packer_name(m->packer, path, off, m->err);
 }
 
@@ -264,8 +266,8 @@ static enum ux_code members_all(const struct members *m)
 		if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
 			return ux_archive_failure(m->calls, m->archive, m->err);
 		if (n == UX_MEMBERS_MOST)
-			return ux_error_set(m->err, UX_ELIMIT, "the archive has over %u members",
-					    n);
+			return ux_error_set(m->err, UX_ELIMIT,
+					    "the archive has more than %u members", n);
 		UX_TRY(members_add(m, entry));
 	}
 }
@@ -286,7 +288,7 @@ static enum ux_code members_on_begin(void *ctx, enum ux_member_kind kind, const 
 	struct members_stream *s = ctx;
 	(void)size;
 	if (strlen(name) >= sizeof(s->name))
-		return ux_error_set(err, UX_ELIMIT, "a name in the archive has %zu bytes",
+		return ux_error_set(err, UX_ELIMIT, "a name in the archive is too long: %zu bytes",
 				    strlen(name));
 	UX_TRY(members_align(s->m));
 	s->kind = kind;

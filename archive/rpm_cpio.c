@@ -75,7 +75,7 @@ static enum ux_code cpio_named(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret,
 	for (size_t i = 0; i < FIELDS; i++)
 		if (!cpio_number(text + i * NUMBER, &fields[i]))
 			return ux_error_at(err, UX_ECORRUPT, "payload", at + i * NUMBER,
-					   "field %zu of an entry is no hexadecimal number", i);
+					   "field %zu of an entry is not a hexadecimal number", i);
 	uint32_t name = fields[FIELD_NAME];
 	if (name == 0 || name > sizeof(ret->name))
 		return ux_error_at(err, UX_ELIMIT, "payload", at,
@@ -83,7 +83,7 @@ static enum ux_code cpio_named(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret,
 				   sizeof(ret->name));
 	UX_TRY(cpio_exactly(c, ret->name, name, err));
 	if (ret->name[name - 1] != '\0')
-		return ux_error_at(err, UX_ECORRUPT, "payload", at, "a name has no end");
+		return ux_error_at(err, UX_ECORRUPT, "payload", at, "a name is not terminated");
 	ret->size = fields[FIELD_SIZE];
 	ret->regular = S_ISREG(fields[FIELD_MODE]);
 	return UX_OK;
@@ -107,7 +107,7 @@ static enum ux_code cpio_numbered(struct ux_rpm_cpio *c, struct ux_rpm_entry *re
 	const struct ux_rpm_file *file = &c->files->list[number];
 	if (snprintf(ret->name, sizeof(ret->name), "%s%s", file->folder, file->name) >=
 	    (int)sizeof(ret->name))
-		return ux_error_at(err, UX_ELIMIT, "payload", at, "a name has over %zu bytes",
+		return ux_error_at(err, UX_ELIMIT, "payload", at, "a name exceeds %zu bytes",
 				   sizeof(ret->name) - 1);
 	ret->size = file->size;
 	ret->regular = file->regular;
@@ -129,7 +129,7 @@ enum ux_code ux_rpm_cpio_next(struct ux_rpm_cpio *c, struct ux_rpm_entry *ret, b
 	else if (memcmp(magic, "070701", MAGIC) == 0 || memcmp(magic, "070702", MAGIC) == 0)
 		UX_TRY(cpio_named(c, ret, err));
 	else
-		return ux_error_at(err, UX_ECORRUPT, "payload", at, "no entry of a cpio archive");
+		return ux_error_at(err, UX_ECORRUPT, "payload", at, "not a cpio archive entry");
 	UX_TRY(cpio_pad(c, err));
 	*ret_more = strcmp(ret->name, "TRAILER!!!") != 0;
 	c->left = *ret_more ? ret->size : 0;

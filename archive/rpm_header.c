@@ -49,7 +49,7 @@ static enum ux_code rpm_intro_read(struct ux_bytes intro, struct rpm_intro *ret,
 	struct ux_cur c = ux_cur_make(intro, "header", swapped);
 	if (!ux_bytes_eq(ux_cur_take(&c, sizeof(header_magic)),
 			 ux_bytes(header_magic, sizeof(header_magic))))
-		ux_cur_bad(&c, "no header of an rpm package");
+		ux_cur_bad(&c, "not an rpm package header");
 	ux_cur_skip(&c, 4); /* reserved */
 	ret->entries = ux_cur_u32(&c);
 	ret->data = ux_cur_u32(&c);
@@ -116,7 +116,7 @@ static uint64_t rpm_number(struct rpm_values *v)
 	case TYPE_INT64:
 		return ux_cur_u64(&v->at);
 	default:
-		ux_cur_bad(&v->at, "no numbers");
+		ux_cur_bad(&v->at, "expected numbers");
 		return 0;
 	}
 }
@@ -124,7 +124,7 @@ static uint64_t rpm_number(struct rpm_values *v)
 static const char *rpm_text(struct rpm_values *v)
 {
 	if (v->type != TYPE_STRING_ARRAY)
-		ux_cur_bad(&v->at, "no texts");
+		ux_cur_bad(&v->at, "expected strings");
 	struct ux_bytes text = ux_cur_str(&v->at);
 	return text.data ? (const char *)text.data : "";
 }
@@ -167,7 +167,7 @@ static enum ux_code rpm_find_tags(const struct rpm_header *h, struct rpm_tags *t
 	struct rpm_values wide = {0};
 	UX_TRY(rpm_find(h, TAG_BASENAMES, "names", &t->names, err));
 	UX_TRY(rpm_find(h, TAG_DIRNAMES, "folders", &t->folders, err));
-	UX_TRY(rpm_find(h, TAG_DIRINDEXES, "numbers of folders", &t->folder_of, err));
+	UX_TRY(rpm_find(h, TAG_DIRINDEXES, "folder indexes", &t->folder_of, err));
 	UX_TRY(rpm_find(h, TAG_FILESIZES, "sizes", &t->sizes, err));
 	UX_TRY(rpm_find(h, TAG_LONGFILESIZES, "sizes", &wide, err));
 	UX_TRY(rpm_find(h, TAG_FILEMODES, "modes", &t->modes, err));
@@ -178,10 +178,11 @@ static enum ux_code rpm_find_tags(const struct rpm_header *h, struct rpm_tags *t
 	uint32_t n = t->names.count;
 	if (t->folder_of.count != n || t->sizes.count != n || t->modes.count != n ||
 	    t->flags.count != n || t->devices.count != n || t->inodes.count != n)
-		return ux_error_set(err, UX_ECORRUPT,
-				    "the header has %u names, and another number of folders, "
-				    "sizes, modes, flags, devices or inodes",
-				    n);
+		return ux_error_set(
+			err, UX_ECORRUPT,
+			"the header has %u names, but not as many folders, sizes, modes, flags, "
+			"devices or inodes",
+			n);
 	return UX_OK;
 }
 

@@ -42,9 +42,9 @@ enum ux_code ux_source_packer_entry(struct ux_source_packer *p, const char *path
 	size_t n = strlen(path);
 	p->table.swap = swapped;
 	if (p->count == UX_SOURCE_PACK_FILES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %u source files", p->count);
+		return ux_error_set(err, UX_ELIMIT, "more than %u source files", p->count);
 	if (p->table.size + ENTRY_LEAST + n > UX_SOURCE_PACK_TABLE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "names of source files are over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "names of source files exceed %d bytes",
 				    UX_SOURCE_PACK_TABLE_MOST);
 	ux_out_u64(&p->table, off);
 	ux_out_u64(&p->table, size);
@@ -77,7 +77,8 @@ static enum ux_code source_pack_find_table(struct ux_bytes pack, struct ux_cur *
 {
 	struct ux_bytes tail = UX_BYTES_NONE, table = UX_BYTES_NONE;
 	if (pack.size < TAIL)
-		return ux_error_set(err, UX_ECORRUPT, "pack of %zu bytes has no end", pack.size);
+		return ux_error_set(err, UX_ECORRUPT,
+				    "pack of %zu bytes is too short for its trailer", pack.size);
 	(void)ux_bytes_sub(pack, pack.size - TAIL, TAIL, &tail);
 	struct ux_cur c = ux_cur_make(tail, "pack's end", swapped);
 	uint64_t off = ux_cur_u64(&c);
@@ -85,10 +86,10 @@ static enum ux_code source_pack_find_table(struct ux_bytes pack, struct ux_cur *
 	if (ux_cur_u32(&c) != VERSION)
 		ux_cur_bad(&c, "unknown version");
 	if (!ux_bytes_eq(ux_cur_take(&c, sizeof(magic)), ux_bytes(magic, sizeof(magic))))
-		ux_cur_bad(&c, "no pack of sources");
+		ux_cur_bad(&c, "not a source pack");
 	UX_TRY(ux_cur_status(&c, err));
 	if (off > pack.size - TAIL || !ux_bytes_sub(pack, off, pack.size - TAIL - off, &table))
-		return ux_error_set(err, UX_ECORRUPT, "the pack's table is behind its end");
+		return ux_error_set(err, UX_ECORRUPT, "the pack's table is after its end");
 	if (count > UX_SOURCE_PACK_FILES_MOST || count > table.size / ENTRY_LEAST)
 		return ux_error_set(err, UX_ECORRUPT, "%u files in a table of %zu bytes", count,
 				    table.size);
@@ -107,7 +108,7 @@ static enum ux_code source_pack_read_entry(struct ux_cur *c, uint64_t end, struc
 	struct ux_bytes name = ux_cur_take(c, ux_cur_u16(c));
 	UX_TRY(ux_cur_status(c, err));
 	if (ret->off > end || ret->size > end - ret->off)
-		return ux_error_set(err, UX_ECORRUPT, "a file of the pack leaves it");
+		return ux_error_set(err, UX_ECORRUPT, "a file exceeds its pack");
 	UX_TRY(ux_path_canonical(name, arena, &path, err));
 	if (!ux_bytes_eq(ux_bytes_cstr(path), name))
 		return ux_error_set(err, UX_ECORRUPT, "a path in the pack is not canonical");

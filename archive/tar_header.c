@@ -121,8 +121,7 @@ static enum ux_code tar_set_name(char to[UX_TAR_PATH], struct ux_bytes name, str
 {
 	if (name.size >= UX_TAR_PATH)
 		return ux_error_set(err, UX_ELIMIT,
-				    "a name in the archive has %zu bytes; at most %d "
-				    "are read",
+				    "a name in the archive has %zu bytes; the limit is %d",
 				    name.size, UX_TAR_PATH - 1);
 	if (name.size > 0 && memchr(name.data, '\0', name.size))
 		return ux_error_set(err, UX_ECORRUPT, "a name in the archive has a NUL");

@@ -143,7 +143,7 @@ UX_VEC(diff_lines, struct ux_bytes);
 static enum ux_code diff_lines_add(struct diff_lines *v, struct ux_bytes line, struct ux_error *err)
 {
 	if (v->size == UX_DIFF_LINES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d lines", UX_DIFF_LINES_MOST);
+		return ux_error_set(err, UX_ELIMIT, "more than %d lines", UX_DIFF_LINES_MOST);
 	return diff_lines_append(v, line) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -290,11 +290,11 @@ static enum ux_code diff_apply_one(struct diff_applying *a, const struct diff_ch
 	size_t at = 0;
 	bool found = diff_locate(a, c, &at);
 	if (*a->work > UX_DIFF_WORK_MOST)
-		return ux_error_set(a->err, UX_ELIMIT, "over %" PRIu64 " lines were compared",
+		return ux_error_set(a->err, UX_ELIMIT, "more than %" PRIu64 " lines were compared",
 				    UX_DIFF_WORK_MOST);
 	if (!found)
 		return ux_error_at(a->err, UX_ECONFLICT, "diff", off,
-				   "line %" PRIu64 " of the file is not what the hunk expects",
+				   "line %" PRIu64 " of the file does not match the hunk",
 				   c->h.old_first);
 	a->moved = (int64_t)at - ((int64_t)c->h.old_first - (c->old.size > 0));
 	diff_put_lines(a, &a->lines, a->done, at);

@@ -60,7 +60,7 @@ static enum ux_code zip_find_end(struct ux_zip_file *zip, struct ux_error *err)
 		}
 	}
 	return ux_error_set(err, UX_ECORRUPT,
-			    "has no ZIP directory at its end: it is truncated, or no ZIP archive");
+			    "has no ZIP directory at its end: truncated, or not a ZIP archive");
 }
 
 /* The locator of the ZIP64 record is in front of the record of the end. */
@@ -110,10 +110,10 @@ static enum ux_code zip_read_end(struct ux_zip_file *zip, struct directory *ret,
 	if (ret->off > limit || ret->size > limit - ret->off)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "its directory (%" PRIu64 " bytes at 0x%" PRIx64
-				    ") leaves the file",
+				    ") exceeds the file",
 				    ret->size, ret->off);
 	if (ret->count > UX_ZIP_MEMBERS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " members, at most %d are read",
+		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " members; the limit is %d",
 				    ret->count, UX_ZIP_MEMBERS_MOST);
 	zip->directory = ret->off;
 	zip->directory_end = ret->off + ret->size;
@@ -155,7 +155,7 @@ static enum ux_code zip_read_central(struct ux_cur *c, struct ux_zip_member *m,
 {
 	const uint8_t *start = c->pos;
 	if (ux_cur_u32(c) != ZIP_CENTRAL_MAGIC)
-		ux_cur_bad(c, "is no header of a member");
+		ux_cur_bad(c, "not a member header");
 	ux_cur_skip(c, 4); /* versions */
 	m->flags = ux_cur_u16(c);
 	m->method = ux_cur_u16(c);
@@ -188,7 +188,7 @@ static enum ux_code zip_read_local(const struct ux_zip_file *zip, struct ux_zip_
 {
 	struct ux_cur c = zip_cursor_at(zip->file, m->off);
 	if (ux_cur_u32(&c) != ZIP_LOCAL_MAGIC)
-		ux_cur_bad(&c, "is no local header of a member");
+		ux_cur_bad(&c, "not a local member header");
 	ux_cur_skip(&c, ZIP_LOCAL_SIZE - 4 - 4);
 	uint16_t name = ux_cur_u16(&c), extra = ux_cur_u16(&c);
 	struct ux_bytes bytes = ux_cur_take(&c, name);
@@ -255,7 +255,7 @@ static enum ux_code zip_read_members(struct ux_zip_file *zip, const struct direc
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	if (!ux_bytes_sub(zip->file, d->off, d->size, &bytes))
-		return ux_error_set(err, UX_ECORRUPT, "its directory leaves the file");
+		return ux_error_set(err, UX_ECORRUPT, "its directory exceeds the file");
 	struct ux_cur c = zip_cursor(bytes);
 	for (uint64_t i = 0; i < d->count; i++) {
 		struct ux_zip_member m = {.off = 0};
@@ -299,8 +299,8 @@ static enum ux_code zip_inflate(const struct ux_zip_member *m, struct ux_out *to
 {
 	if (m->size / DEFLATE_RATIO > m->data.size)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "%zu bytes cannot inflate to the %" PRIu64 " that are stated",
-				    m->data.size, m->size);
+				    "%zu bytes cannot inflate to the stated %" PRIu64, m->data.size,
+				    m->size);
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	uint8_t *room = d && m->size > 0 ? ux_out_room(to, (size_t)m->size) : NULL;
 	size_t n = 0;
@@ -323,9 +323,8 @@ enum ux_code ux_zip_read(const struct ux_zip_member *member, struct ux_out *to,
 {
 	size_t before = to->size;
 	if (member->size > UX_ZIP_MEMBER_MOST)
-		return ux_error_set(err, UX_ELIMIT,
-				    "%" PRIu64 " bytes, at most %" PRIu64 " are read", member->size,
-				    UX_ZIP_MEMBER_MOST);
+		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " bytes; the limit is %" PRIu64,
+				    member->size, UX_ZIP_MEMBER_MOST);
 	if (member->method == UX_ZIP_DEFLATED) {
 		UX_TRY(zip_inflate(member, to, err));
 	} else if (member->method == UX_ZIP_STORED) {

@@ -208,7 +208,7 @@ static enum ux_code zip_put_end(struct zip_rewrite *r, uint64_t directory, struc
 	}
 	bool in64 = zip->end64 && zip_load(end + 16, 4) == UINT32_MAX;
 	if (!in64 && directory >= UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "the archive is over 4 GiB");
+		return ux_error_set(err, UX_ELIMIT, "the archive exceeds 4 GiB");
 	if (!in64)
 		zip_patch(end + 16, directory, 4);
 	if (!zip->end64 || zip_load(end + 12, 4) != UINT32_MAX)
@@ -276,8 +276,8 @@ enum ux_code ux_zip_writer_add(struct ux_zip_writer *w, struct ux_bytes name,
 	    w->count + 1 >= UINT16_MAX)
 		return ux_error_set(
 			err, UX_ELIMIT,
-			"the archive of debug files exceeds 4 GiB or %u members; expected "
-			"--compress=zstd, which makes them smaller",
+			"the archive of debug files exceeds 4 GiB or %u members; make them "
+			"smaller with --compress=zstd",
 			UINT16_MAX - 1);
 	ux_out_u32(&head, ZIP_LOCAL_MAGIC);
 	zip_writer_header(&head, name, &m, time, date);

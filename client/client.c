@@ -23,7 +23,7 @@ enum ux_code ux_client_open(const struct ux_client_opts *caller, struct ux_clien
 	struct ux_client_opts opts;
 	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if (!opts.url)
-		return ux_error_set(err, UX_EINVAL, "no URL");
+		return ux_error_set(err, UX_EINVAL, "missing URL");
 	struct ux_client *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);

@@ -59,11 +59,11 @@ static enum ux_code folder_open_file(const struct clone_folder *f, const char *p
 	int fd = openat(f->dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR
-			       ? ux_error_set(err, UX_ENOTFOUND, "%.120s is not there", path)
+			       ? ux_error_set(err, UX_ENOTFOUND, "%.120s does not exist", path)
 			       : ux_error_os(err, errno, "cannot open %.100s", path);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", path);
+		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", path);
 	}
 	*ret = fd;
 	*ret_size = (uint64_t)st.st_size;
@@ -79,8 +79,8 @@ static enum ux_code folder_read_file(const struct clone_folder *f, const char *p
 	UX_TRY(folder_open_file(f, path, &fd, &size, err));
 	if (size > most)
 		return ux_error_set(err, UX_ELIMIT,
-				    "%.100s has %" PRIu64 " bytes; at most %" PRIu64 " are read",
-				    path, size, most);
+				    "%.100s has %" PRIu64 " bytes; the limit is %" PRIu64, path,
+				    size, most);
 	UX_TRY(ux_file_map_fd(fd, &file, err));
 	ux_out_put(ret, file.bytes.data, file.bytes.size);
 	return ux_out_status(ret, err);
@@ -283,7 +283,7 @@ static enum ux_code clone_folder_part(struct ux_clone_endpoint *e, struct ux_clo
 		return ux_error_os(err, errno, "cannot create %.60s", p->name);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return ux_error_set(err, UX_EINVAL, "%.60s is no regular file", p->name);
+		return ux_error_set(err, UX_EINVAL, "%.60s is not a regular file", p->name);
 	}
 	p->fd = fd;
 	*ret_have = (uint64_t)st.st_size;

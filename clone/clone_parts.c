@@ -51,7 +51,8 @@ enum ux_code ux_clone_copy(int from, uint64_t off, uint64_t size, int to, struct
 				 err));
 		if (n == 0)
 			return ux_error_set(err, UX_ECORRUPT,
-					    "the file ends %" PRIu64 " bytes too early", size);
+					    "the file is truncated: %" PRIu64 " bytes are missing",
+					    size);
 		UX_TRY(ux_file_write(to, ux_bytes(buffer, n), err));
 		off += n;
 		size -= n;
@@ -76,7 +77,7 @@ enum ux_code ux_clone_hash(int fd, uint64_t size, uint8_t hash[UX_MANIFEST_HASH]
 		return ux_error_set(err, UX_ECORRUPT,
 				    off > size ? "it has more than the %" PRIu64
 						 " bytes that the manifest says"
-					       : "it has less than the %" PRIu64
+					       : "it has fewer than the %" PRIu64
 						 " bytes that the manifest says",
 				    size);
 	static_assert(SHA256_DIGEST_SIZE == UX_MANIFEST_HASH, "the hash is a SHA-256");
@@ -101,11 +102,10 @@ static enum ux_code download_begins(void *ctx, const struct ux_http_answer *answ
 	if (d->have == 0 || answer->part_off == d->have)
 		return UX_OK;
 	if (answer->status != 200)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the source sends another part than requested");
+		return ux_error_set(err, UX_EUNSUPPORTED, "the source sent the wrong range");
 	d->have = 0;
 	if (ftruncate(d->fd, 0) != 0 || lseek(d->fd, 0, SEEK_SET) != 0)
-		return ux_error_os(err, errno, "cannot empty a file");
+		return ux_error_os(err, errno, "cannot truncate a file");
 	return UX_OK;
 }
 
@@ -149,14 +149,14 @@ static enum ux_code download_once(struct ux_http_client *client, const char *pat
 	if (answer.status == 200 || answer.status == 206)
 		return UX_OK;
 	if (answer.status == 404 || answer.status == 410)
-		return ux_error_set(err, UX_ENOTFOUND, "the source does not have it any more");
+		return ux_error_set(err, UX_ENOTFOUND, "the source no longer has it");
 	if (answer.status == 416) /* what is here is longer than what is there */
-		return ux_error_set(err, UX_ECORRUPT, "it has less bytes than the manifest says");
+		return ux_error_set(err, UX_ECORRUPT, "it has fewer bytes than the manifest says");
 	enum ux_code code = ux_server_answer(&answer, &doc, err);
 	json_decref(doc);
 	return code != UX_OK ? code
-			     : ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a file",
-					    answer.status);
+			     : ux_error_set(err, UX_EUNSUPPORTED,
+					    "unexpected HTTP status %u for a file", answer.status);
 }
 
 enum ux_code ux_clone_download(struct ux_http_client *client, const char *path,

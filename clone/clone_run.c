@@ -88,9 +88,10 @@ static enum ux_code clone_open(struct clone *c, const struct ux_clone_place *pla
 		return ux_clone_server_open(place, c->o->cacert, ret, err);
 	if (clone_text_is(where, "bucket+http://") || clone_text_is(where, "bucket+https://")) {
 		if (target)
-			return ux_error_set(err, UX_EINVAL,
-					    "nothing can be written behind a web server: copy to "
-					    "the folder that it serves");
+			return ux_error_set(
+				err, UX_EINVAL,
+				"the target is a web server, which takes no copies; copy to the "
+				"folder that it serves");
 		return ux_clone_web_open(place, c->o->cacert, ret, err);
 	}
 	if (clone_text_is(where, "s3://"))
@@ -98,8 +99,8 @@ static enum ux_code clone_open(struct clone *c, const struct ux_clone_place *pla
 	if (strstr(where, "://"))
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
-			"\"%.60s\" is no place that this unhex knows: expected http://, "
-			"https://, bucket+http://, s3://, a folder, FILE.tar or -",
+			"unknown place \"%.60s\"; expected http://, https://, bucket+http://, "
+			"s3://, a folder, FILE.tar or -",
 			where);
 	if (clone_is_tar(where))
 		return ux_clone_tar_open(where, target, ret, err);
@@ -162,10 +163,10 @@ static enum ux_code clone_check_signature(const struct clone *c, struct ux_error
 		return UX_OK;
 	if (list->text.size == 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "a server signs nothing: its key and https are "
-				    "what a copy from it relies on");
+				    "a server has no signed manifest: omit the key, and use https");
 	if (list->signature.size == 0)
-		return ux_error_set(err, UX_ECORRUPT, "there is no %s, but a key was given",
+		return ux_error_set(err, UX_ECORRUPT,
+				    "%s is missing; without it the key cannot be checked",
 				    UX_MANIFEST_SIGNATURE);
 	return ux_minisign_verify(c->o->key, ux_out_bytes(&list->text),
 				  ux_out_bytes(&list->signature), err);
@@ -264,11 +265,10 @@ static enum ux_code clone_fetch(struct clone *c, unsigned worker, const struct u
 	if (memcmp(hash, o->hash, sizeof(hash)) == 0)
 		return UX_OK;
 	if (ftruncate(part->fd, 0) != 0)
-		return ux_error_os(err, errno, "cannot empty a file");
+		return ux_error_os(err, errno, "cannot truncate a file");
 	if (have > 0) /* what an earlier run left may be damaged: once more from the beginning */
 		return clone_fetch(c, worker, source, part, 0, err);
-	return ux_error_set(err, UX_ECORRUPT,
-			    "the bytes have another SHA-256 than the manifest says");
+	return ux_error_set(err, UX_ECORRUPT, "content does not match the SHA-256 in the manifest");
 }
 
 /* Does the failure concern one object alone, so that the copy can go on? */

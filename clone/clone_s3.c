@@ -39,7 +39,7 @@ static enum ux_code s3_text_take(void *ctx, struct ux_bytes bytes, struct ux_err
 {
 	const struct s3_text *t = ctx;
 	if (bytes.size > t->most - t->to->size)
-		return ux_error_set(err, UX_ELIMIT, "a manifest is over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "a manifest exceeds %" PRIu64 " bytes",
 				    t->most);
 	ux_out_put(t->to, bytes.data, bytes.size);
 	return ux_out_status(t->to, err);

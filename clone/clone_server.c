@@ -64,7 +64,7 @@ static void export_read_next(struct ux_cur *c, struct export_page *ret)
 	for (size_t i = 0; good && i < text.size; i++)
 		good = ux_is_digit(text.data[i]) || text.data[i] == '.';
 	if (!good) {
-		ux_json_expected(c, "expected a place in the list");
+		ux_json_expected(c, "expected a list position");
 		return;
 	}
 	memcpy(ret->next, text.data, text.size);
@@ -83,7 +83,7 @@ static enum ux_code export_read_objects(struct ux_cur *c, struct ux_manifest *m,
 		if (c->failed)
 			break;
 		if (m->objects.size >= UX_MANIFEST_OBJECTS_MOST)
-			return ux_error_set(err, UX_ELIMIT, "there are over %d objects",
+			return ux_error_set(err, UX_ELIMIT, "more than %d objects",
 					    UX_MANIFEST_OBJECTS_MOST);
 		UX_TRY(ux_entry_read(value, off, &m->arena, &o, err));
 		if (!ux_entries_append(&m->objects, o))
@@ -127,14 +127,13 @@ static enum ux_code export_page_get(struct ux_http_client *client, const char *s
 	if (answer.status == 200)
 		return export_read(ux_out_bytes(&answer.body), m, ret, err);
 	if (answer.status == 404)
-		return ux_error_set(
-			err, UX_EUNSUPPORTED,
-			"this server is not unhex, or one that is too old to be copied");
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "this server is not unhex, or too old for unhex clone");
 	enum ux_code code = ux_server_answer(&answer, &doc, err);
 	json_decref(doc);
 	return code != UX_OK ? code
-			     : ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a list",
-					    answer.status);
+			     : ux_error_set(err, UX_EUNSUPPORTED,
+					    "unexpected HTTP status %u for a list", answer.status);
 }
 
 static enum ux_code clone_server_list(struct ux_clone_endpoint *e, const char *since,

@@ -81,8 +81,8 @@ static enum ux_code tar_take(struct tar_reader *r, uint8_t *data, uint64_t n, st
 			return ux_error_os(err, errno, "cannot read the archive");
 		if (got == 0)
 			return ux_error_at(err, UX_ECORRUPT, "tar", r->off,
-					   "the archive is cut off: %" PRIu64 " bytes are missing "
-					   "at least",
+					   "the archive is truncated: at least %" PRIu64
+					   " bytes are missing",
 					   n);
 		r->off += (uint64_t)got;
 		n -= (uint64_t)got;
@@ -115,7 +115,7 @@ static enum ux_code tar_read_extension(struct tar_reader *r, const struct ux_tar
 {
 	if (h->size > UX_TAR_EXTENDED_MOST)
 		return ux_error_at(err, UX_ELIMIT, "tar", r->off,
-				   "an extended header has %" PRIu64 " bytes; at most %d are read",
+				   "an extended header has %" PRIu64 " bytes; the limit is %d",
 				   h->size, UX_TAR_EXTENDED_MOST);
 	ret->type = h->type;
 	ux_out_reset(&ret->content);
@@ -172,7 +172,7 @@ static enum ux_code tar_read_text(struct tar_reader *r, uint64_t most, struct ux
 	const uint64_t size = r->member.size;
 	if (size > most)
 		return ux_error_at(err, UX_ELIMIT, "tar", r->off,
-				   "%.60s has %" PRIu64 " bytes; at most %" PRIu64 " are read",
+				   "%.60s has %" PRIu64 " bytes; the limit is %" PRIu64,
 				   r->member.path, size, most);
 	uint8_t *room = size > 0 ? ux_out_room(ret, (size_t)size) : NULL;
 	UX_TRY(ux_out_status(ret, err));
@@ -223,7 +223,7 @@ static enum ux_code tar_add_place(struct clone_tar *t, struct ux_error *err)
 	struct tar_place place = {.off = t->in.off, .size = h->size};
 	const char *path = tar_plain_path(h->path);
 	if (t->places.size >= UX_MANIFEST_OBJECTS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the archive has over %d members",
+		return ux_error_set(err, UX_ELIMIT, "the archive has more than %d members",
 				    UX_MANIFEST_OBJECTS_MOST);
 	/* the target of a link stands in front of it; few members are links */
 	for (size_t i = t->places.size; h->type == UX_TAR_LINK && i > 0; i--) {
@@ -270,7 +270,7 @@ static enum ux_code clone_tar_list(struct ux_clone_endpoint *e, const char *sinc
 	struct ux_error why = UX_ERROR_INIT;
 	(void)since; /* the manifest has all */
 	if (t->in.fd < 0)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no archive yet");
+		return ux_error_set(err, UX_ENOTFOUND, "the archive does not exist yet");
 	if (!t->in.seeks)
 		return tar_read_front(&t->in, ret, err);
 	UX_TRY(tar_scan(t, err));
@@ -317,7 +317,7 @@ static enum ux_code tar_get_stream(struct tar_reader *r, const struct ux_entry *
 		UX_TRY(tar_next(r, err));
 	if (r->member.type == UX_TAR_END)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "the archive does not have it behind the objects before it");
+				    "the archive stream lacks it, or has it out of order");
 	UX_TRY(tar_check_size(o, r->member.size, err));
 	UX_TRY(tar_take(r, NULL, have, err));
 	UX_TRY(tar_copy_stream(r, o->size - have, to, err));
@@ -525,14 +525,14 @@ static enum ux_code tar_open_part(struct clone_tar *t, struct ux_error *err)
 	if (t->out < 0)
 		return ux_error_os(err, errno, "cannot create %.100s", t->part_path);
 	if (fstat(t->out, &st) != 0 || !S_ISREG(st.st_mode))
-		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", t->part_path);
+		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", t->part_path);
 	if (flock(t->out, LOCK_EX | LOCK_NB) != 0)
 		return ux_error_set(err, UX_ECONFLICT, "another copy to this archive is running");
 	UX_TRY(tar_count_written(t, &end, err));
 	/* zeros that a power cut left, or less than whole blocks, are written again */
 	end = ux_min(end, (uint64_t)st.st_size);
 	if (ftruncate(t->out, (off_t)end) != 0 || lseek(t->out, 0, SEEK_END) < 0)
-		return ux_error_os(err, errno, "cannot go on with %.100s", t->part_path);
+		return ux_error_os(err, errno, "cannot resume %.100s", t->part_path);
 	return UX_OK;
 }
 
@@ -575,7 +575,7 @@ static enum ux_code clone_tar_finish(struct ux_clone_endpoint *e, struct ux_byte
 		return UX_OK;
 	if (!ux_bytes_eq(manifest, t->plan->text))
 		return ux_error_set(err, UX_ECONFLICT,
-				    "objects have gone while they were copied; run it again");
+				    "the source removed objects during the copy; run it again");
 	UX_TRY(tar_write_until(t, t->plan->all->objects.size, err));
 	UX_TRY(tar_write_zeros(t, END_BLOCKS * UX_TAR_BLOCK, err));
 	return t->path ? tar_rename(t, err) : UX_OK;
@@ -613,7 +613,7 @@ static enum ux_code tar_open_input(struct clone_tar *t, const char *path, bool t
 						 : ux_error_os(err, errno, "cannot open it");
 	t->in.seeks = fstat(t->in.fd, &st) == 0 && S_ISREG(st.st_mode);
 	if (target && !t->in.seeks)
-		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", path);
+		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", path);
 	t->base.in_order = target || !t->in.seeks;
 	return UX_OK;
 }

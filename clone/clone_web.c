@@ -44,13 +44,13 @@ static enum ux_code clone_web_read(struct clone_web *w, const char *path, size_t
 		return ux_out_status(ret, err);
 	}
 	if (answer.status == 404 || answer.status == 403 || answer.status == 410)
-		return ux_error_set(err, UX_ENOTFOUND, "%s is not there (status %u)", path + 1,
-				    answer.status);
+		return ux_error_set(err, UX_ENOTFOUND, "%s does not exist (HTTP status %u)",
+				    path + 1, answer.status);
 	enum ux_code code = ux_server_answer(&answer, &doc, err);
 	json_decref(doc);
 	return code != UX_OK ? code
-			     : ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a file",
-					    answer.status);
+			     : ux_error_set(err, UX_EUNSUPPORTED,
+					    "unexpected HTTP status %u for a file", answer.status);
 }
 
 static enum ux_code clone_web_list(struct ux_clone_endpoint *e, const char *since,

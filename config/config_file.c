@@ -85,7 +85,7 @@ static const struct ux_setting_section *config_find_section(const struct ux_sett
 static enum ux_code config_section_line(struct parser *p, struct ux_bytes s)
 {
 	if (s.data[s.size - 1] != ']')
-		return config_bad_line(p, p->line, "a section without its \"]\"");
+		return config_bad_line(p, p->line, "section header lacks its \"]\"");
 	s = ux_trim(ux_bytes(s.data + 1, s.size - 2));
 	size_t n = 0;
 	while (n < s.size && s.data[n] != ' ' && s.data[n] != '\t')
@@ -104,7 +104,7 @@ static enum ux_code config_section_line(struct parser *p, struct ux_bytes s)
 	UX_TRY(config_end_section(p));
 	const struct ux_section_list *list = (void *)((char *)p->values + section->target);
 	if (ux_section_find(list, name))
-		return config_bad_line(p, p->line, "a second section [%s %.*s]", section->kind,
+		return config_bad_line(p, p->line, "duplicate section [%s %.*s]", section->kind,
 				       (int)name.size, (const char *)name.data);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
@@ -122,7 +122,7 @@ static enum ux_code config_key_line(struct parser *p, struct ux_bytes s)
 {
 	const uint8_t *equals = memchr(s.data, '=', s.size);
 	if (!equals)
-		return config_bad_line(p, p->line, "neither \"key = value\" nor a [section]");
+		return config_bad_line(p, p->line, "expected \"key = value\" or a [section]");
 	size_t n = (size_t)(equals - s.data);
 	struct ux_bytes key = ux_trim(ux_bytes(s.data, n));
 	struct ux_bytes value = ux_trim(ux_bytes(equals + 1, s.size - n - 1));
@@ -134,7 +134,7 @@ static enum ux_code config_key_line(struct parser *p, struct ux_bytes s)
 				       kind ? " of a section " : "", kind ? kind : "");
 	bool *seen = &p->seen[row - p->table->rows];
 	if (*seen)
-		return config_bad_line(p, p->line, "key \"%s\" a second time", row->key);
+		return config_bad_line(p, p->line, "duplicate key \"%s\"", row->key);
 	*seen = true;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_setting_read(row, value, p->into, p->arena, &why);
@@ -146,11 +146,11 @@ static enum ux_code config_key_line(struct parser *p, struct ux_bytes s)
 static enum ux_code config_check_bytes(struct parser *p, struct ux_bytes s)
 {
 	if (s.size > UX_CONFIG_LINE_MOST)
-		return config_bad_line(p, p->line, "%zu bytes in a line; expected at most %d",
-				       s.size, UX_CONFIG_LINE_MOST);
+		return config_bad_line(p, p->line, "line has %zu bytes; the limit is %d", s.size,
+				       UX_CONFIG_LINE_MOST);
 	for (size_t i = 0; i < s.size; i++)
 		if ((s.data[i] < ' ' && s.data[i] != '\t') || s.data[i] == 0x7f)
-			return config_bad_line(p, p->line, "byte 0x%02x, which is no text",
+			return config_bad_line(p, p->line, "invalid byte 0x%02x: not text",
 					       s.data[i]);
 	return UX_OK;
 }

@@ -86,19 +86,19 @@ void ux_setting_expected(const struct ux_setting *row, struct ux_out *out)
 {
 	switch (row->type) {
 	case UX_SETTING_TEXT:
-		ux_out_cstr(out, "a text");
+		ux_out_cstr(out, "text");
 		return;
 	case UX_SETTING_LIST:
-		ux_out_cstr(out, "words with blanks between them");
+		ux_out_cstr(out, "words separated by spaces");
 		return;
 	case UX_SETTING_COUNT:
 		ux_out_cstr(out, "a number");
 		break;
 	case UX_SETTING_BYTES:
-		ux_out_cstr(out, "a size like 100M");
+		ux_out_cstr(out, "a size such as 100M");
 		break;
 	case UX_SETTING_TIME:
-		ux_out_cstr(out, "a time like 30s, 10m or 90d");
+		ux_out_cstr(out, "a duration such as 30s, 10m or 90d");
 		break;
 	case UX_SETTING_SWITCH:
 		ux_out_cstr(out, "yes or no");
@@ -345,9 +345,8 @@ static void setting_print_facts(const struct ux_setting *row, struct ux_out *out
 	if (row->value)
 		ux_out_fmt(out, "; default %s", row->value);
 	ux_out_fmt(out, "; %s%s\n",
-		   (row->flags & UX_SETTING_LIVE) != 0 ? "a reload takes it over"
-						       : "needs a restart",
-		   (row->flags & UX_SETTING_NEEDED) != 0 ? "; must be there" : "");
+		   (row->flags & UX_SETTING_LIVE) != 0 ? "applied on reload" : "needs a restart",
+		   (row->flags & UX_SETTING_NEEDED) != 0 ? "; required" : "");
 }
 
 /*
@@ -365,7 +364,7 @@ static void setting_print_value(const struct ux_setting *row, const void *values
 	bool secret = text.size > 0 && (row->flags & UX_SETTING_SECRET) != 0;
 	bool is_set = values && !secret && (text.size > 0 || row->value);
 	ux_out_fmt(out, "%s%s =%s", is_set ? "" : "# ", row->key,
-		   secret          ? " (set, and not shown)"
+		   secret          ? " (set, but secret)"
 		   : text.size > 0 ? " "
 				   : "");
 	if (!secret)
@@ -411,7 +410,7 @@ static void setting_print_sections(const struct ux_setting_table *t,
 void ux_settings_print(const struct ux_setting_table *t, const void *values, struct ux_out *out)
 {
 	ux_out_cstr(out, "# The configuration of unhex serve, version " UX_VERSION
-			 ". What is not said here has its default.\n");
+			 ". Absent keys have their defaults.\n");
 	setting_print_rows(t, NULL, values, out);
 	for (size_t i = 0; i < t->n_sections; i++)
 		setting_print_sections(t, &t->sections[i], values, out);

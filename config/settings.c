@@ -29,282 +29,330 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const struct ux_setting rows[] = {
 	/* addresses and paths */
 	{NULL, "listen", UX_SETTING_TEXT, AT(listen), "127.0.0.1:8420", 0, 0, 0, NULL,
-	 "HOST:PORT to listen on; with port 0 a free port is chosen. A socket that the service "
-	 "manager passes is used instead."},
+	 "HOST:PORT to listen on; port 0 picks a free port. A socket passed by "
+	 "the service manager takes precedence."},
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
-	 "The folder of the store. Not set: $XDG_DATA_HOME/unhex."},
+	 "Folder of the store. Default: $XDG_DATA_HOME/unhex."},
 	{NULL, "serve-from", UX_SETTING_TEXT, AT(serve_from), NULL, 0, 0, 0, NULL,
-	 "A folder that unhex clone has made, or a bucket (s3://BUCKET/PREFIX, with the settings s3-*), "
-	 "which is served instead of a store of its own: nothing "
-	 "is written to it, there are no keys and no uploads, and what the server needs besides is in "
-	 "a temporary folder that goes with it. Not together with data."},
+	 "Folder made by unhex clone, or a bucket (s3://BUCKET/PREFIX, with the "
+	 "settings s3-*), to serve instead of an own store. The server "
+	 "does not "
+	 "write to it, has no keys and accepts no uploads; its other data "
+	 "is in "
+	 "a temporary folder. Excludes data."},
 	{NULL, "serve-from-key", UX_SETTING_TEXT, AT(serve_from_key), NULL, 0, 0, 0, NULL,
-	 "A public key of minisign, its text or a file, that must have signed the manifest of that "
-	 "folder."},
+	 "Minisign public key, as text or a file, that must have signed the "
+	 "manifest of serve-from."},
 	{NULL, "index", UX_SETTING_TEXT, AT(index), NULL, 0, 0, 0, NULL,
-	 "The database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the parameters that "
-	 "libpq knows (passfile=FILE has the password). Not set: a file in the folder of the "
-	 "store."},
+	 "Database of the index: postgres://[USER@]HOST[:PORT]/NAME, with the "
+	 "parameters of libpq (passfile=FILE has the password). Default: "
+	 "a file "
+	 "in the folder of the store."},
 	{NULL, "blobs", UX_SETTING_TEXT, AT(blobs), NULL, 0, 0, 0, NULL,
-	 "The bucket of all uploaded and extracted files: s3://BUCKET or s3://BUCKET/PREFIX. The folder "
-	 "of the store then has copies alone. Not set: the folder of the store."},
+	 "Bucket for all uploaded and extracted files: s3://BUCKET or "
+	 "s3://BUCKET/PREFIX. The folder of the store then only caches "
+	 "copies. "
+	 "Default: the folder of the store."},
 	{NULL, "blob-cache", UX_SETTING_BYTES, AT(blob_cache), "10G", 0, G(UINT64_C(1) << 20), 0,
 	 NULL,
-	 "Bytes of copies of files of the bucket that are kept in the folder cache of the store's "
-	 "folder; 0: no limit."},
+	 "Maximum bytes of cached copies of the bucket's files, in the folder "
+	 "cache of the store; 0: no limit."},
 	{NULL, "blob-parts", UX_SETTING_BYTES, AT(blob_parts), "4M", 0, G(UINT64_C(1) << 20), 0,
 	 NULL,
-	 "Compressed bytes of one GSYM in the bucket that requests for addresses fetch in parts, as "
-	 "they need them. When more are needed, the whole file is fetched, once for all. 0: it is "
-	 "always fetched as a whole."},
+	 "Compressed bytes of one GSYM in the bucket that lookups fetch in "
+	 "parts, on demand. If they need more, the server fetches the "
+	 "whole file "
+	 "once. 0: always fetch the whole file."},
 	{NULL, "s3-endpoint", UX_SETTING_TEXT, AT(s3_endpoint), NULL, 0, 0, 0, NULL,
-	 "URL of the server of the bucket. Not set: that of Amazon for the region."},
+	 "URL of the bucket's server. Default: Amazon's for the region."},
 	{NULL, "s3-region", UX_SETTING_TEXT, AT(s3_region), NULL, 0, 0, 0, NULL,
-	 "Region of the bucket. Not set: AWS_REGION or AWS_DEFAULT_REGION of the environment, or "
-	 "us-east-1."},
+	 "Region of the bucket. Default: AWS_REGION or AWS_DEFAULT_REGION of the "
+	 "environment, or us-east-1."},
 	{NULL, "s3-keys", UX_SETTING_TEXT, AT(s3_keys), NULL, 0, 0, 0, NULL,
-	 "File of the bucket's access keys, with aws_access_key_id and aws_secret_access_key as in "
-	 "the section [default] of AWS's files. Not set: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
-	 "and AWS_SESSION_TOKEN of the environment."},
+	 "File with the bucket's access keys: aws_access_key_id and "
+	 "aws_secret_access_key, as in the section [default] of AWS's "
+	 "files. "
+	 "Default: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+	 "AWS_SESSION_TOKEN of the environment."},
 	{NULL, "s3-ca", UX_SETTING_TEXT, AT(s3_cafile), NULL, 0, 0, 0, NULL,
-	 "PEM file of the roots that are trusted for the endpoint. Not set: the system's."},
+	 "PEM file with the root certificates trusted for the endpoint. Default: "
+	 "the system's."},
 	{NULL, "s3-style", UX_SETTING_CHOICE, AT(s3_style), "path", 0, 0, 0, s3_styles,
-	 "Where the bucket's name is in URLs. path: https://HOST/BUCKET; host: https://BUCKET.HOST, "
-	 "which some of Amazon's regions demand."},
+	 "Position of the bucket's name in URLs. path: https://HOST/BUCKET; "
+	 "host: https://BUCKET.HOST, which some of Amazon's regions "
+	 "require."},
 	{NULL, "s3-public-endpoint", UX_SETTING_TEXT, AT(s3_public_endpoint), NULL, 0, 0, 0, NULL,
-	 "URL of the bucket's server as clients reach it, for presigned URLs. Not set: "
-	 "s3-endpoint."},
+	 "URL at which clients reach the bucket's server, for presigned URLs. "
+	 "Default: s3-endpoint."},
 	{NULL, "presigned-downloads", UX_SETTING_BYTES, AT(presigned_downloads), "0", 0,
 	 G(UINT64_C(1) << 20), 0, NULL,
-	 "Files of the bucket of this size and more are not sent to clients of debuginfod through "
-	 "the server: they get the status 302 and a presigned URL of the bucket. 0: none."},
+	 "Minimum size of the bucket's files for which debuginfod clients get "
+	 "status 302 and a presigned URL instead of the content. 0: never "
+	 "redirect."},
 	{NULL, "presigned-uploads", UX_SETTING_BYTES, AT(presigned_uploads), "0", 0,
 	 G(UINT64_C(1) << 20), 0, NULL,
-	 "Files of this size and more are sent to presigned URLs of the bucket, by clients that "
-	 "offer it and reach the bucket. The server compares them with the announced hash as "
-	 "always. 0: none."},
+	 "Minimum size of files that capable clients upload directly to a "
+	 "presigned URL of the bucket. The server still checks the "
+	 "announced "
+	 "hash. 0: never."},
 	{NULL, "presigned-expiry", UX_SETTING_TIME, AT(presigned_expiry_ms), "15m", MS(10), 7 * DAY,
-	 0, NULL, "Time for which a presigned URL is valid."},
+	 0, NULL, "Lifetime of a presigned URL."},
 	{NULL, "index-replica", UX_SETTING_TEXT, AT(index_replica), NULL, 0, 0, 0, NULL,
-	 "A physical replica of that database, from which modules are looked up to answer requests. "
-	 "While it cannot be reached, the database is used."},
+	 "Physical replica of the index database, for module lookups. While it "
+	 "is unreachable, the server reads the database itself."},
 	{NULL, "node", UX_SETTING_TEXT, AT(node), NULL, 0, 0, 0, NULL,
-	 "The name of this server among those that share an index: letters, digits, '.', '_' and "
-	 "'-', different for each. Not set: the name of the machine and random digits, which are "
-	 "kept in the file node of the store's folder."},
+	 "Unique name of this server among the servers that share an index: "
+	 "letters, digits, '.', '_' and '-'. Default: the host name and "
+	 "random "
+	 "digits, stored in the file node of the store's folder."},
 	{NULL, "admin-key", UX_SETTING_TEXT, AT(admin_key), NULL, 0, 0, 0, NULL,
-	 "A file with the token of the admin key that the first start of a store creates, for "
-	 "systems that make secrets themselves: ux_ and 52 characters of a-z and 2-7. It may not be "
-	 "readable by others, and is not read once there are keys. Not set: a new one, which goes "
+	 "A file with the token of the admin key that the first start of a store "
+	 "creates, for "
+	 "systems that make secrets themselves: ux_ and 52 characters of a-z and "
+	 "2-7. It may not be "
+	 "readable by others, and is not read once there are keys. Not set: a "
+	 "new one, which goes "
 	 "to admin-key in the store's folder."},
 	{NULL, "session-key", UX_SETTING_TEXT, AT(session_key), NULL, 0, 0, 0, NULL,
-	 "A file with at least 32 secret bytes, the same at every server behind one address, so that "
-	 "who signs in at one is signed in at all. Not set: a secret that this process makes."},
+	 "File with at least 32 secret bytes. Give all servers that share an "
+	 "address the same file, so that a sign-in is valid at each of "
+	 "them. "
+	 "Default: a secret generated by this process."},
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
-	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
-	 "if the server listens on a loopback address only, otherwise no one."},
+	 "Who may read and symbolize without a key. open: everyone; "
+	 "keyed: no one; auto: everyone if the server listens only on "
+	 "a loopback address, otherwise no one."},
 	{NULL, "metrics", UX_SETTING_CHOICE, AT(metrics), "auto", 0, 0, UX_SETTING_LIVE, readings,
-	 "Who may read /metrics and the counters on /status, which are about all namespaces, "
-	 "without a key of scope metrics. open: everyone; keyed: no one; auto: requests of this "
-	 "machine where \"reading\" is auto and the server listens on a loopback address only, "
-	 "otherwise no one."},
+	 "Who may read /metrics and the counters on /status, which cover all "
+	 "namespaces, without a key of scope metrics. open: everyone; "
+	 "keyed: no "
+	 "one; auto: clients on this machine if \"reading\" is auto and the "
+	 "server listens only on a loopback address, otherwise no one."},
 	{NULL, "speedscope", UX_SETTING_TEXT, AT(speedscope), NULL, 0, 0, 0, NULL,
-	 "The folder dist/release of the npm package speedscope, a viewer that pages of kept "
-	 "profiles then lead to. Not set: the one that was installed with unhex, if there is one."},
+	 "Folder dist/release of the npm package speedscope, the viewer to which "
+	 "profile pages link. Default: the speedscope installed with "
+	 "unhex, if "
+	 "any."},
 	/* TLS */
 	{NULL, "tls-certificate", UX_SETTING_TEXT, AT(tls_certificate), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "A PEM file: the server's certificate, followed by the intermediate certificates. If it "
-	 "is set, the server accepts only TLS 1.2 and 1.3. A reload reads the file again."},
+	 "PEM file with the server's certificate, followed by the intermediate "
+	 "certificates. If set, the server accepts only TLS 1.2 and 1.3. A "
+	 "reload reads the file again."},
 	{NULL, "tls-key", UX_SETTING_TEXT, AT(tls_key), NULL, 0, 0, UX_SETTING_LIVE, NULL,
-	 "A PEM file: the certificate's private key."},
+	 "PEM file with the certificate's private key."},
 	/* the log */
 	{NULL, "log-format", UX_SETTING_CHOICE, AT(log_format), "text", 0, 0, UX_SETTING_LIVE,
 	 formats, "Format of a log line: key=value (text) or a JSON object (json)."},
 	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
-	 "The least severe level that is logged. Requests are logged as info, or as error if their "
-	 "status is 500 or more."},
+	 "Minimum level of log lines. Requests are logged as info, or as error "
+	 "if their status is 500 or more."},
 	{NULL, "log-sample", UX_SETTING_COUNT, AT(log_sample), "1", 0, 1000000, UX_SETTING_LIVE,
 	 NULL,
-	 "Of so many requests that succeeded one is logged, chosen at random, with sample=N in its "
-	 "line; 0: none. Requests with a status of 400 or more, and answers that did not reach the "
-	 "client, are always logged."},
+	 "One in N successful requests is logged, chosen at random, with "
+	 "sample=N in its line; 0: none. Requests with a status of 400 or "
+	 "more, "
+	 "and responses that did not reach the client, are always logged."},
 	/* access and rates */
 	{NULL, "trusted-proxies", UX_SETTING_LIST, AT(trusted_proxies), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Proxies whose headers about the client are trusted (X-Forwarded-For, X-Forwarded-Proto, "
-	 "Forwarded): addresses, networks like 10.0.0.0/8, or unix for Unix sockets. The headers "
-	 "of all other peers are ignored."},
+	 "Proxies whose client headers are trusted (X-Forwarded-For, "
+	 "X-Forwarded-Proto, Forwarded): addresses, networks such as "
+	 "10.0.0.0/8, "
+	 "or unix for Unix sockets. Headers of other peers are ignored."},
 	{NULL, "origins", UX_SETTING_LIST, AT(origins), NULL, 0, 0, UX_SETTING_LIVE, NULL,
-	 "Origins, like https://profiler.example.org, whose pages may send requests with a key; * "
-	 "is any origin. Where reading is open to everyone, pages of every origin may read; where "
-	 "it is open to this machine only, those of https://profiler.firefox.com and "
-	 "https://www.speedscope.app."},
+	 "Origins such as https://profiler.example.org whose pages may send "
+	 "requests with a key; *: any origin. If everyone may read, pages "
+	 "of "
+	 "every origin may read; if only this machine may, pages of "
+	 "https://profiler.firefox.com and https://www.speedscope.app may."},
 	{NULL, "rate-key", UX_SETTING_COUNT, AT(rate_key), "0", 0, 1000000000, UX_SETTING_LIVE,
 	 NULL,
-	 "Requests a second of one key, unless the key was created with a rate of its own; 0 means "
-	 "no limit. Requests above the limit are answered with 429; those of debuginfod clients "
-	 "wait."},
+	 "Requests per second of one key, unless the key has its own rate; 0: no "
+	 "limit. Requests above the limit get 429; requests of debuginfod "
+	 "clients wait."},
 	{NULL, "rate-key-burst", UX_SETTING_COUNT, AT(rate_key_burst), "100", 1, 1000000000,
-	 UX_SETTING_LIVE, NULL, "Requests of one key that may arrive at once after a pause."},
+	 UX_SETTING_LIVE, NULL, "Burst of requests of one key after a pause."},
 	{NULL, "rate-address", UX_SETTING_COUNT, AT(rate_address), "0", 0, 1000000000,
 	 UX_SETTING_LIVE, NULL,
-	 "Requests a second of one address (IPv6: one /64 network), with or without a key; 0 means "
-	 "no limit. Loopback addresses have no limit."},
+	 "Requests per second of one address (IPv6: one /64 network), with or "
+	 "without a key; 0: no limit. Loopback addresses have no limit."},
 	{NULL, "rate-address-burst", UX_SETTING_COUNT, AT(rate_address_burst), "100", 1, 1000000000,
-	 UX_SETTING_LIVE, NULL, "Requests of one address that may arrive at once after a pause."},
+	 UX_SETTING_LIVE, NULL, "Burst of requests of one address after a pause."},
 	{NULL, "queue", UX_SETTING_TIME, AT(queue_ms), "30s", 0, MS(80), UX_SETTING_LIVE, NULL,
-	 "The longest time that a request of a debuginfod client waits under a rate limit. If it "
-	 "would have to wait longer, its connection is reset, and such clients retry."},
+	 "Maximum time that a request of a debuginfod client waits under a rate "
+	 "limit. If it would wait longer, the server resets the "
+	 "connection, and "
+	 "the client retries."},
 	{NULL, "uploads-key", UX_SETTING_COUNT, AT(uploads_key), "1000", 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Uploads of one key that may be open at a time, unless the key was created with a number "
-	 "of its own; 0 means no limit. Further ones are answered with 429. Uploads announced more "
-	 "than an hour ago are not counted."},
+	 "Maximum open uploads of one key, unless the key has its own limit; 0: "
+	 "no limit. Further uploads get 429. Uploads announced more than "
+	 "an hour "
+	 "ago do not count."},
 	{NULL, "uploads", UX_SETTING_COUNT, AT(uploads_all), "10000", 0, 0, UX_SETTING_LIVE, NULL,
-	 "The same for all keys together."},
+	 "Maximum open uploads of all keys together; 0: no limit."},
 	{NULL, "uploads-key-bytes", UX_SETTING_BYTES, AT(uploads_bytes_key), "0", 0, 0,
-	 UX_SETTING_LIVE, NULL,
-	 "Bytes that the open uploads of one key may have; 0 means no limit."},
+	 UX_SETTING_LIVE, NULL, "Maximum bytes of the open uploads of one key; 0: no limit."},
 	{NULL, "uploads-bytes", UX_SETTING_BYTES, AT(uploads_bytes_all), "0", 0, 0, UX_SETTING_LIVE,
-	 NULL, "The same of all keys together."},
+	 NULL, "Maximum bytes of the open uploads of all keys together; 0: no limit."},
 	/* retention */
 	{NULL, "keep-days", UX_SETTING_COUNT, AT(keep_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
-	 "Modules that were not used for this many days are removed, unless their namespace has "
-	 "its own limit; 0 keeps them."},
+	 "Days after which unused modules are removed, unless their namespace "
+	 "has its own limit; 0: never."},
 	{NULL, "cache", UX_SETTING_BYTES, AT(cache_bytes), "0", 0, 0, UX_SETTING_LIVE, NULL,
-	 "Bytes kept of data that can be recreated (extracted, or fetched from upstreams); 0 means "
-	 "no limit."},
+	 "Maximum bytes of recreatable data (extracted, or fetched from "
+	 "upstreams); 0: no limit."},
 	{NULL, "crawl-host-jobs", UX_SETTING_COUNT, AT(crawl_host_jobs), "4", 1, 1000,
 	 UX_SETTING_LIVE, NULL,
-	 "Packages of one host, such as a mirror, that all workers of a crawl together may have "
-	 "leased at a time."},
+	 "Maximum packages of one host, such as a mirror, that all workers of a "
+	 "crawl lease at a time."},
 	{NULL, "crawl-packages", UX_SETTING_COUNT, AT(crawl_packages), "4194304", 1, 0,
-	 UX_SETTING_LIVE, NULL, "Packages of crawls that one namespace may have."},
+	 UX_SETTING_LIVE, NULL, "Maximum packages of crawls in one namespace."},
 	{NULL, "crawl-repositories", UX_SETTING_COUNT, AT(crawl_repositories), "10000", 1, 0,
-	 UX_SETTING_LIVE, NULL, "Repositories of packages that one namespace may have."},
+	 UX_SETTING_LIVE, NULL, "Maximum package repositories in one namespace."},
 	{NULL, "keep-profiles", UX_SETTING_TIME, AT(keep_profiles_ms), "0", 0, 3650 * DAY,
 	 UX_SETTING_LIVE, NULL,
-	 "How long profiles are kept that were uploaded or have passed as OpenTelemetry messages; 0 "
-	 "keeps none."},
+	 "How long to keep profiles, uploaded or received as OpenTelemetry "
+	 "messages; 0: keep none."},
 	{NULL, "profile-bytes", UX_SETTING_BYTES, AT(profile_bytes), "4G", 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Bytes of profiles that are kept; when there are more, the oldest ones of the namespace "
-	 "that has most are removed. 0 means no limit."},
+	 "Maximum bytes of kept profiles; above it, the oldest profiles of the "
+	 "largest namespace are removed. 0: no limit."},
 	{NULL, "min-free", UX_SETTING_BYTES, AT(min_free_bytes), "64M", 0, 0, UX_SETTING_LIVE, NULL,
-	 "Bytes that uploads and fetched files leave free on the disk of the store, but at most a "
-	 "twentieth of the disk. Uploads that do not fit are answered with 507 (disk_full)."},
+	 "Bytes that must stay free on the disk of the store, but at most a "
+	 "twentieth of the disk. Uploads that do not fit get 507 "
+	 "(disk_full)."},
 	{NULL, "audit-days", UX_SETTING_COUNT, AT(audit_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
-	 "Days that entries of the audit log are kept; 0 keeps them forever."},
+	 "Days to keep entries of the audit log; 0: forever."},
 	{NULL, "sweep-every", UX_SETTING_TIME, AT(sweep_every_ms), "1h", MS(1), 30 * DAY,
-	 UX_SETTING_LIVE, NULL, "How often unreferenced data is removed from the store."},
+	 UX_SETTING_LIVE, NULL, "Interval between removals of unreferenced data from the store."},
 	{NULL, "sweep-grace", UX_SETTING_TIME, AT(sweep_grace_ms), "1d", MS(60), 365 * DAY,
 	 UX_SETTING_LIVE, NULL,
-	 "The age at which unreferenced data and unfinished uploads may be removed."},
+	 "Minimum age of unreferenced data and unfinished uploads that are "
+	 "removed."},
 	/* limits */
 	{NULL, "connections", UX_SETTING_COUNT, AT(connections), "1024", 1, 1 << 20, 0, NULL,
-	 "Connections that are served at once; fewer if the limit of file descriptors is lower. "
-	 "Others wait."},
+	 "Maximum connections served at a time; fewer if the limit of file "
+	 "descriptors is lower. Others wait."},
 	{NULL, "address-connections", UX_SETTING_COUNT, AT(address_connections), "256", 1, 1 << 20,
 	 0, NULL,
-	 "Connections of one address (IPv6: one network), except loopback addresses and trusted "
-	 "proxies."},
+	 "Maximum connections of one address (IPv6: one network), except "
+	 "loopback addresses and trusted proxies."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
-	 "Threads that answer requests, and as many that only move bytes and answer probes; 0 means "
-	 "two for each processor, at least 4. One client (a key, or an address without a key) holds "
-	 "at most half of the threads that answer."},
+	 "Threads that answer requests, and as many threads that only "
+	 "move bytes and answer probes; 0: two per processor, at "
+	 "least 4. One client (a key, or an address without a key) "
+	 "occupies at most half of the answering threads."},
 	{NULL, "client-queue", UX_SETTING_COUNT, AT(client_queue), "256", 1, 1 << 20, 0, NULL,
-	 "Requests of one client that may wait for a thread; further ones are answered with 429. "
-	 "Clients take turns."},
+	 "Maximum requests of one client that wait for a thread; further "
+	 "requests get 429. Clients take turns."},
 	{NULL, "request-time", UX_SETTING_TIME, AT(request_ms), "30s", MS(1), MS(3600),
 	 UX_SETTING_LIVE, NULL,
-	 "How long a request may take, from its last byte to its answer; then it is answered with "
-	 "503 and the code deadline. Waiting for files of upstreams in debuginfod's protocol, and "
-	 "transfers, are not counted."},
+	 "Deadline of a request, from its last byte to its response; then it "
+	 "gets 503 and the code deadline. Transfers, and waiting for "
+	 "upstream "
+	 "files in debuginfod's protocol, do not count."},
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,
-	 "Memory of one connection for the request line and headers."},
+	 "Memory per connection for the request line and headers."},
 	{NULL, "body-bytes", UX_SETTING_BYTES, AT(body_bytes), "16M", K(1), G(1), UX_SETTING_LIVE,
 	 NULL,
-	 "Largest request body other than an upload, on routes that take large ones; larger ones "
-	 "are answered with 413."},
+	 "Maximum size of a request body other than an upload, on routes that "
+	 "accept large bodies; larger bodies get 413."},
 	{NULL, "otlp-bytes", UX_SETTING_BYTES, AT(otlp_bytes), "64M", K(1), G(1), UX_SETTING_LIVE,
 	 NULL,
-	 "Largest message of OpenTelemetry profiles, after it was decompressed; larger ones are "
-	 "answered with 413."},
+	 "Maximum size of a decompressed message of OpenTelemetry profiles; "
+	 "larger messages get 413."},
 	{NULL, "otlp-forward", UX_SETTING_TEXT, AT(otlp_forward), NULL, 0, 0, 0, NULL,
-	 "URL of the receiver to which OpenTelemetry's profiles are passed on once they are named; "
-	 "without a path, /v1development/profiles is added. Not set: they are not passed on."},
+	 "URL of the receiver to which symbolized OpenTelemetry profiles are "
+	 "forwarded; without a path, /v1development/profiles is added. "
+	 "Default: "
+	 "do not forward."},
 	{NULL, "otlp-forward-headers", UX_SETTING_TEXT, AT(otlp_forward_headers), NULL, 0, 0, 0,
 	 NULL,
-	 "A file with headers for that receiver, a line NAME: VALUE each, such as Authorization."},
+	 "File with headers for that receiver, such as Authorization: one NAME: "
+	 "VALUE per line."},
 	{NULL, "otlp-forward-connections", UX_SETTING_COUNT, AT(otlp_forward_connections), "1", 1,
 	 16, 0, NULL,
-	 "Connections to that receiver. With one, messages are passed on in the order in which "
-	 "they came; with more, those of each sender are."},
+	 "Connections to that receiver. One connection keeps the order of all "
+	 "messages; several keep the order per sender."},
 	{NULL, "otlp-queue", UX_SETTING_TEXT, AT(otlp_queue), NULL, 0, 0, 0, NULL,
-	 "The folder of messages that wait to be passed on. Not set: otlp-queue in the folder of "
-	 "the store."},
+	 "Folder of messages that wait to be forwarded. Default: otlp-queue in "
+	 "the folder of the store."},
 	{NULL, "otlp-queue-bytes", UX_SETTING_BYTES, AT(otlp_queue_bytes), "1G", M(1), 0, 0, NULL,
-	 "What these messages may have on disk, compressed; further ones are answered with 429."},
+	 "Maximum compressed bytes of waiting messages on disk; further messages "
+	 "get 429."},
 	{NULL, "upload-bytes", UX_SETTING_BYTES, AT(upload_bytes), "4G", K(1), 0, UX_SETTING_LIVE,
-	 NULL, "Largest upload; larger ones are answered with 413."},
+	 NULL, "Maximum size of an upload; larger uploads get 413."},
 	{NULL, "drain-bytes", UX_SETTING_BYTES, AT(drain_bytes), "32M", 0, G(1), UX_SETTING_LIVE,
 	 NULL,
-	 "Bytes of a refused body that are read and discarded, so that the client sees the answer."},
+	 "Bytes of a refused body that are read and discarded, so that the "
+	 "client sees the response."},
 	{NULL, "request-memory", UX_SETTING_BYTES, AT(request_memory), "64M", M(1), G(4),
-	 UX_SETTING_LIVE, NULL, "Memory of one request in addition to its body and its answer."},
+	 UX_SETTING_LIVE, NULL, "Memory per request, in addition to its body and response."},
 	{NULL, "memory", UX_SETTING_BYTES, AT(memory_bytes), "1G", M(16), 0, UX_SETTING_LIVE, NULL,
-	 "Memory of the bodies and answers of all requests together; requests above that are "
-	 "answered with 503. One client (a key, or an address without a key) holds at most half of "
-	 "it, and bodies are received while less than half is used. Requests of up to 64 KiB are "
-	 "not counted. Caches of open modules have a quarter of it in addition, 8 MiB to 1 GiB."},
+	 "Memory for the bodies and responses of all requests together; requests "
+	 "above it get 503. One client (a key, or an address without a "
+	 "key) uses "
+	 "at most half of it, and bodies are received while less than "
+	 "half is "
+	 "used. Requests of up to 64 KiB do not count. Caches of open "
+	 "modules "
+	 "use a quarter of it in addition, 8 MiB to 1 GiB."},
 	{NULL, "idle", UX_SETTING_TIME, AT(idle_ms), "30s", MS(1), MS(3600), 0, NULL,
-	 "A connection is closed if no byte was sent or received for this long, or if no complete "
-	 "request header arrived."},
+	 "Time without a byte sent or received, or without a complete request "
+	 "header, after which a connection is closed."},
 	{NULL, "slowest-rate", UX_SETTING_BYTES, AT(slowest_rate), "512", 1, G(1), 0, NULL,
-	 "Bytes a second that bodies and answers have to move in each period of \"idle\"; slower "
-	 "connections are closed. While a quarter of \"memory\" is used, those that hold some of "
-	 "it have to move 32 KiB a second."},
+	 "Minimum bytes per second of bodies and responses in each period of "
+	 "\"idle\"; slower connections are closed. While a quarter of "
+	 "\"memory\" "
+	 "is in use, connections that hold some of it must move 32 KiB per "
+	 "second."},
 	{NULL, "stop", UX_SETTING_TIME, AT(stop_ms), "20s", 0, MS(3600), UX_SETTING_LIVE, NULL,
-	 "How long requests in flight may take when the server stops; then their connections are "
-	 "closed. The process ends at the latest 10 seconds later."},
+	 "How long a stopping server waits for requests in flight before it "
+	 "closes their connections. The process ends at most 10 seconds "
+	 "later."},
 	{NULL, "watchdog", UX_SETTING_TIME, AT(watchdog_ms), "3m", MS(1), MS(3600), UX_SETTING_LIVE,
 	 NULL,
-	 "How long a thread may be busy with one request, or with periodic work. Then /healthz "
-	 "answers 503 and systemd's watchdog is no longer notified, so that the server is "
-	 "restarted."},
+	 "How long a thread may be busy with one request or with periodic work. "
+	 "Above it, /healthz answers 503 and the server stops notifying "
+	 "systemd's watchdog, which restarts it."},
 	{NULL, "open-modules", UX_SETTING_COUNT, AT(open_modules), "256", 1, 100000, 0, NULL,
-	 "Modules that stay mapped for lookups."},
+	 "Maximum modules that stay mapped for lookups."},
 	/* extraction */
 	{NULL, "extract-workers", UX_SETTING_COUNT, AT(extract_workers), "0", 0, 256, 0, NULL,
-	 "Uploaded files that are extracted at a time; 0 means one for each processor, at least 2. "
-	 "Namespaces take turns. With at least 2, one is kept for files that take less than 15 s."},
+	 "Uploaded files that are extracted at a time; 0: one per processor, at "
+	 "least 2. Namespaces take turns. With at least 2, one is "
+	 "reserved for "
+	 "files that take less than 15 s."},
 	{NULL, "extract-memory", UX_SETTING_BYTES, AT(extract_memory), "2G", M(64), 0, 0, NULL,
-	 "Memory for the extraction of one uploaded file, in addition to the file."},
+	 "Memory for the extraction of one uploaded file, in addition to the "
+	 "file."},
 	{NULL, "extract-output", UX_SETTING_BYTES, AT(extract_output), "2G", M(1), 0, 0, NULL,
-	 "Largest output of the extraction of one uploaded file, in bytes."},
+	 "Maximum output in bytes of the extraction of one uploaded file."},
 	{NULL, "extract-time", UX_SETTING_TIME, AT(extract_ms), "10m", MS(1), MS(24 * 3600), 0,
-	 NULL, "Processor time for the extraction of one uploaded file."},
+	 NULL, "CPU time for the extraction of one uploaded file."},
 	/* upstreams */
 	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
-	 "Upstreams that are queried, in this order, for missing modules: unhex+URL, "
-	 "debuginfod+URL, bucket+URL, packages+URL, dir:/PATH or packages:/PATH, each optionally followed by ,name=NAME "
-	 ",token-file=FILE ,private."},
+	 "Upstreams to query, in this order, for missing modules: unhex+URL, "
+	 "debuginfod+URL, bucket+URL, packages+URL, dir:/PATH or "
+	 "packages:/PATH, "
+	 "each optionally followed by ,name=NAME ,token-file=FILE "
+	 ",private."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
-	 UX_SETTING_LIVE, NULL,
-	 "How long an upstream's answer that it does not have a module is cached."},
+	 UX_SETTING_LIVE, NULL, "How long to cache that an upstream lacks a module."},
 	{NULL, "upstream-failed", UX_SETTING_TIME, AT(upstream_failed_ms), "1m", MS(1), 365 * DAY,
-	 UX_SETTING_LIVE, NULL,
-	 "How long a failed answer, or a broken file, of an upstream is cached."},
+	 UX_SETTING_LIVE, NULL, "How long to cache that an upstream failed or sent a broken file."},
 	{NULL, "upstream-bytes", UX_SETTING_BYTES, AT(upstream_bytes), "4G", K(1), 0,
-	 UX_SETTING_LIVE, NULL, "Largest file that is fetched from an upstream."},
+	 UX_SETTING_LIVE, NULL, "Maximum size of a file fetched from an upstream."},
 	{NULL, "upstream-kept", UX_SETTING_BYTES, AT(upstream_kept), "20G", 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Bytes kept of files that upstreams sent, and of what was extracted from them; when more "
-	 "come, the least recently used are removed. In a namespace with a quota, also at most "
-	 "that many. 0 means no limit."},
+	 "Maximum bytes of files fetched from upstreams and of the data "
+	 "extracted from them; above it, the least recently used are "
+	 "removed. In "
+	 "a namespace with a quota, the quota applies too. 0: no limit."},
 	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600),
-	 UX_SETTING_LIVE, NULL, "How long the transfer of one file from an upstream may take."},
+	 UX_SETTING_LIVE, NULL, "Timeout of the transfer of one file from an upstream."},
 };
 static_assert(ux_countof(rows) <= UX_SETTINGS_MOST, "a file's reader remembers each");
 
@@ -347,8 +395,7 @@ static enum ux_code settings_check(const struct ux_settings *s, struct ux_error 
 {
 	if (!s->tls_certificate != !s->tls_key)
 		return ux_error_set(err, UX_EINVAL,
-				    "tls-certificate and tls-key: one without the "
-				    "other; expected both or none");
+				    "set both tls-certificate and tls-key, or neither");
 	return UX_OK;
 }
 

@@ -186,7 +186,8 @@ static enum ux_code lease_read_files(const json_t *doc, struct ux_package *ret,
 	if (n == 0)
 		return UX_OK;
 	if (n > UX_PACKAGE_FILES_MOST)
-		return ux_error_set(err, UX_EUNSUPPORTED, "a package has %zu further files", n);
+		return ux_error_set(err, UX_EUNSUPPORTED, "package has too many further files: %zu",
+				    n);
 	struct ux_package_file *files = calloc(n, sizeof(*files));
 	if (!files)
 		return ux_error_nomem(err);
@@ -221,18 +222,19 @@ static enum ux_code lease_read_package(const json_t *doc, struct ux_package *ret
 		.installed = lease_u64(doc, "installed"),
 	};
 	if (!ux_package_kind_parse(kind, &ret->kind))
-		return ux_error_set(err, UX_EUNSUPPORTED, "a package of the kind \"%.32s\"", kind);
+		return ux_error_set(err, UX_EUNSUPPORTED, "package has the unknown kind \"%.32s\"",
+				    kind);
 	if (!ux_package_role_parse(lease_text(doc, "role"), &ret->role))
 		ret->role = UX_PACKAGE_DEBUG;
 	if (ret->url[0] == '\0')
-		return ux_error_set(err, UX_EUNSUPPORTED, "a package without a URL");
+		return ux_error_set(err, UX_EUNSUPPORTED, "package has no URL");
 	struct ux_package_hash hash = ux_package_hash_of_key(sha256[0] != '\0' ? sha256 : ret->key);
 	memcpy(ret->sha256, hash.sha256, sizeof(ret->sha256));
 	ret->apk = hash.apk;
 	ret->has_sha256 = hash.has_sha256;
 	if (sha256[0] != '\0' && !ret->has_sha256)
-		return ux_error_set(err, UX_EUNSUPPORTED, "a package's SHA-256 is \"%.80s\"",
-				    sha256);
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "package has the invalid SHA-256 \"%.80s\"", sha256);
 	return lease_read_files(doc, ret, ret_files, err);
 }
 
@@ -244,7 +246,7 @@ static enum ux_code lease_read_one(const json_t *doc, struct ux_crawl_lease *ret
 	ret->lease = lease_text(one, "lease");
 	if (ret->id == 0 || ret->lease[0] == '\0' ||
 	    strlen(ret->lease) >= sizeof(((struct crawl_slot *)NULL)->lease))
-		return ux_error_set(err, UX_EUNSUPPORTED, "the server gives a job without a lease");
+		return ux_error_set(err, UX_EUNSUPPORTED, "server sent a job without a lease");
 	return lease_read_package(json_object_get(one, "package"), &ret->package, &ret->files, err);
 }
 
@@ -304,7 +306,8 @@ static enum ux_code lease_use_slot(struct ux_crawl_leases *j, unsigned *ret, str
 		j->slots[i].used = true;
 	pthread_mutex_unlock(&j->lock);
 	*ret = i;
-	return i < j->n_slots ? UX_OK : ux_error_set(err, UX_ELIMIT, "over %u leases", j->n_slots);
+	return i < j->n_slots ? UX_OK
+			      : ux_error_set(err, UX_ELIMIT, "more than %u leases", j->n_slots);
 }
 
 static void lease_free_slot(struct ux_crawl_leases *j, unsigned slot)
@@ -326,7 +329,7 @@ static enum ux_code lease_take(struct ux_crawl_leases *j, struct ux_crawl_lease 
 	UX_TRY(ux_crawl_client_call(&j->slots[ret->slot].client, UX_METHOD_POST,
 				    "/v1/crawl/jobs/take", body, &doc, err));
 	if (!json_is_array(json_object_get(doc, "jobs")))
-		return ux_error_set(err, UX_EUNSUPPORTED, "the server answers without \"jobs\"");
+		return ux_error_set(err, UX_EUNSUPPORTED, "server sent an answer without \"jobs\"");
 	*ret_more = true;
 	if (json_array_size(json_object_get(doc, "jobs")) > 0) {
 		UX_TRY(lease_read_one(doc, ret, err));

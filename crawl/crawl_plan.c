@@ -69,7 +69,7 @@ static enum ux_code plan_add_one(struct ux_crawl_plan *plan, const struct ux_rep
 	if (!one.label)
 		return ux_arena_fail(&plan->arena, err);
 	if (plan->repositories.size == UX_CRAWL_REPOSITORIES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %u repositories",
+		return ux_error_set(err, UX_ELIMIT, "more than %u repositories",
 				    (unsigned)UX_CRAWL_REPOSITORIES_MOST);
 	return ux_crawl_repository_vec_append(&plan->repositories, one) ? UX_OK
 									: ux_error_nomem(err);
@@ -151,7 +151,7 @@ static enum ux_code plan_of_images(struct ux_crawl_plan *plan, const struct ux_c
 	char path[PATH_MAX];
 	struct stat st;
 	if (choice->images.n == 0)
-		return ux_error_set(err, UX_EINVAL, "which image? oci IMAGE names it");
+		return ux_error_set(err, UX_EINVAL, "missing image; use: oci IMAGE");
 	for (size_t i = 0; i < choice->images.n; i++) {
 		const char *image = choice->images.items[i];
 		bool here = stat(image, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) &&
@@ -179,7 +179,7 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 	struct ux_crawl_words components = choice->components;
 	ux_arena_init(&plan->arena, PLAN_MEMORY);
 	if (!d)
-		return ux_error_set(err, UX_EINVAL, "%.60s is no distribution: %s",
+		return ux_error_set(err, UX_EINVAL, "%.60s is not a distribution; expected %s",
 				    choice->distribution, ux_crawl_distributions);
 	struct ux_repository r = {.form = d->form,
 				  .distribution = choice->distribution,
@@ -200,12 +200,12 @@ enum ux_code ux_crawl_plan_choose(struct ux_crawl_plan *plan, const struct ux_cr
 	if (suites.n == 0 && d->suite)
 		UX_TRY(plan_words(&plan->arena, d->suite, &suites, err));
 	if (suites.n == 0)
-		return ux_error_set(err, UX_EINVAL, "which suite? --suite names it");
+		return ux_error_set(err, UX_EINVAL, "missing suite; name one with --suite");
 	if (components.n == 0)
 		UX_TRY(plan_words(&plan->arena, d->usual, &components, err));
 	r.mirror = choice->mirror ? choice->mirror : d->mirror;
 	if (!r.mirror)
-		return ux_error_set(err, UX_EINVAL, "which mirror? --mirror names it");
+		return ux_error_set(err, UX_EINVAL, "missing mirror; name one with --mirror");
 	return plan_add_all(plan, d, r, &suites, &components, &archs, err);
 }
 
@@ -289,7 +289,7 @@ static enum ux_code reading_keep(const struct reading *r, const struct ux_packag
 	if (failed)
 		return ux_arena_fail(a, err);
 	if (plan->packages.size == PLAN_PACKAGES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %u packages in one crawl",
+		return ux_error_set(err, UX_ELIMIT, "more than %u packages in one crawl",
 				    (unsigned)PLAN_PACKAGES_MOST);
 	const struct ux_crawl_package one = {p,
 					     (uint32_t)(r->repository - plan->repositories.data)};

@@ -250,6 +250,6 @@ enum ux_code ux_crawl_work(const struct ux_crawl_work_options *options,
 		code = c.failed.code;
 	}
 	if (code == UX_OK && crawl_is_cancelled(&c))
-		code = ux_error_set(err, UX_EUNAVAILABLE, "the work was ended");
+		code = ux_error_set(err, UX_EUNAVAILABLE, "the work was stopped");
 	return code;
 }

@@ -84,13 +84,12 @@ static enum ux_code feed_take(void *ctx, struct ux_bytes bytes, struct ux_error 
 	uint64_t most = s->o.size > 0 ? s->o.size : SIZE_MOST;
 	size_t known = (size_t)ux_min(s->again, (uint64_t)bytes.size);
 	if (atomic_load(&s->cancelled))
-		return ux_error_set(err, UX_ECONFLICT, "reading the package was ended");
+		return ux_error_set(err, UX_ECONFLICT, "reading the package was stopped");
 	s->again -= known;
 	bytes = ux_bytes(bytes.data + known, bytes.size - known);
 	if (bytes.size > most - s->bytes) {
 		s->feed_cause = UX_CAUSE_SIZE;
-		return ux_error_set(err, UX_ECORRUPT, "the package has over %" PRIu64 " bytes",
-				    most);
+		return ux_error_set(err, UX_ECORRUPT, "package exceeds %" PRIu64 " bytes", most);
 	}
 	s->bytes += bytes.size;
 	sha256_update(&s->sha, bytes.size, bytes.data);
@@ -221,8 +220,7 @@ static enum ux_code stream_check_size(struct ux_package_stream *s, struct ux_err
 		return UX_OK;
 	s->cause = UX_CAUSE_SIZE;
 	return ux_error_set(err, UX_ECORRUPT,
-			    "the package has %" PRIu64 " bytes, and %" PRIu64
-			    " in the index of its repository",
+			    "package has %" PRIu64 " bytes; its repository index says %" PRIu64,
 			    s->bytes, s->o.size);
 }
 
@@ -242,8 +240,7 @@ static enum ux_code stream_check_hash(struct ux_package_stream *s, struct ux_err
 	ux_hex_encode(ux_bytes(s->digest, sizeof(s->digest)), have);
 	ux_hex_encode(ux_bytes(s->o.sha256, sizeof(s->digest)), want);
 	return ux_error_set(err, UX_ECORRUPT,
-			    "the package has the SHA-256 %.16s..., and %.16s... in the index of "
-			    "its repository",
+			    "package has the SHA-256 %.16s...; its repository index says %.16s...",
 			    have, want);
 }
 

@@ -106,7 +106,7 @@ static enum ux_code stripped_check_crc(const struct ux_push_module *stripped, co
 	return ux_debuglink_crc(bytes) == stripped->link_crc
 		       ? UX_OK
 		       : ux_error_set(err, UX_ECONFLICT,
-				      "has another CRC than the .gnu_debuglink of %.100s",
+				      "CRC does not match the .gnu_debuglink of %.100s",
 				      stripped->path);
 }
 
@@ -118,7 +118,7 @@ enum ux_code ux_stripped_files_join(struct ux_stripped_files *s, const char *pat
 	       !(s->list.data[i].path && stripped_has_path(path, s->list.data[i].path)))
 		i++;
 	if (i == s->list.size)
-		return ux_error_set(err, UX_ENOTFOUND, "no stripped file belongs to it");
+		return ux_error_set(err, UX_ENOTFOUND, "no matching stripped file");
 	struct ux_push_module *m = &s->list.data[i];
 	UX_TRY(stripped_check_crc(m, path, debug, err));
 	m->debug = ux_take(&debug->path);

@@ -95,7 +95,8 @@ static enum ux_code debuginfod_add_server(struct ux_debuginfod *d, const char *w
 	if (strncmp(url, "ima:", 4) == 0)
 		return UX_OK;
 	if (d->n_servers == SERVERS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d debuginfod servers", SERVERS_MOST);
+		return ux_error_set(err, UX_ELIMIT, "more than %d debuginfod servers",
+				    SERVERS_MOST);
 	struct ux_http_client_options options = {.url = url, .connect_ms = (unsigned)d->silence_ms};
 	UX_TRY(ux_http_client_create(&d->servers[d->n_servers].client, &options, err));
 	d->n_servers++;
@@ -125,7 +126,7 @@ static enum ux_code debuginfod_read_headers(struct ux_debuginfod *d, const char 
 		return UX_OK;
 	UX_TRY(ux_file_map(path, &file, err));
 	if (file.bytes.size > HEADERS_BYTES)
-		return ux_error_set(err, UX_ELIMIT, "%.80s is over %d bytes", path, HEADERS_BYTES);
+		return ux_error_set(err, UX_ELIMIT, "%.80s exceeds %d bytes", path, HEADERS_BYTES);
 	d->lines = strndup((const char *)file.bytes.data, file.bytes.size);
 	if (!d->lines)
 		return ux_error_nomem(err);
@@ -210,7 +211,7 @@ static enum ux_code debuginfod_find_cached(const struct ux_debuginfod *d, const 
 	int64_t age = ux_clock_wall() - st.st_mtime;
 	if (age >= 0 && age < debuginfod_miss_seconds(d))
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "no debuginfod server had it %" PRId64 " s ago", age);
+				    "no debuginfod server had it %" PRId64 " s ago (cached)", age);
 	unlink(path);
 	return UX_EUNAVAILABLE;
 }
@@ -238,7 +239,8 @@ static enum ux_code debuginfod_accept_file(struct ux_file_new *f, const struct u
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	const char *why = NULL;
 	if (!ux_debug_map_id(f->temp, id, &file, &why))
-		return ux_error_set(err, UX_EUNAVAILABLE, "what a debuginfod server sent %s", why);
+		return ux_error_set(err, UX_EUNAVAILABLE, "the file from a debuginfod server %s",
+				    why);
 	return ux_file_new_commit(f, /* sync= */ false, err);
 }
 
@@ -270,7 +272,7 @@ static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s
 	if (answer.status == 200)
 		return debuginfod_accept_file(&f, id, err);
 	return ux_error_set(err, answer.status == 404 ? UX_ENOTFOUND : UX_EUNAVAILABLE,
-			    "a debuginfod server answers with status %u", answer.status);
+			    "a debuginfod server answered HTTP %u", answer.status);
 }
 
 static enum ux_code debuginfod_request_all(struct ux_debuginfod *d, const char *target,
@@ -301,7 +303,7 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 	const char *word = kind == UX_DEBUGINFOD_DEBUGINFO ? "debuginfo" : "executable";
 	char hex[2 * UX_ID_BYTES_MOST + 1], target[sizeof(hex) + 64], path[PATH_MAX];
 	if (!d || id->type != UX_ID_GNU || id->size < 2)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no GNU build ID to ask for");
+		return ux_error_set(err, UX_ENOTFOUND, "no GNU build ID to query");
 	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
 	snprintf(target, sizeof(target), "/buildid/%s/%s", hex, word);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", d->cache, hex, word) >= PATH_MAX)

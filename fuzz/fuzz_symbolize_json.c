@@ -39,7 +39,7 @@ static enum ux_code model_add_text(struct ux_symbolize_request *a, struct ux_byt
 	    ux_gsym_symbol_parse(text, '+', &name, &pc))
 		return model_add(a, pc, name, err);
 	return ux_error_set(err, UX_EINVAL,
-			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",
+			    "'%.*s' is not an address; expected 0x..., decimal or NAME+OFFSET",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
@@ -52,11 +52,11 @@ static enum ux_code model_add_value(struct ux_symbolize_request *a, const json_t
 	if (json_is_integer(v) && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %" JSON_INTEGER_FORMAT
-				    "; expected a string or an integer from 0 on",
+				    "; expected a string or a non-negative integer",
 				    json_integer_value(v));
 	if (!json_is_integer(v))
 		return ux_error_set(err, UX_EINVAL,
-				    "an address is %s; expected a string or an integer from 0 on",
+				    "an address is %s; expected a string or a non-negative integer",
 				    ux_json_in_type(v));
 	return model_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
 }
@@ -66,8 +66,7 @@ static enum ux_code model_add_module(struct ux_symbolize_request *a, size_t i, c
 {
 	const json_t *id = json_object_get(m, "id"), *list = NULL;
 	if (!json_is_string(id))
-		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"id\" that is a string",
-				    i);
+		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
 	UX_TRY(ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MOST, &list, err));
 	if (!list)
 		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
@@ -89,7 +88,7 @@ static enum ux_code model_read_options(struct ux_symbolize_request *a, const jso
 	UX_TRY(ux_json_in_str(doc, "demangle", 32, &word, err));
 	UX_TRY(ux_json_in_u64(doc, "timeout_ms", &timeout, err));
 	if (timeout > UINT32_MAX)
-		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" is over 32 bits");
+		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" exceeds 32 bits");
 	a->timeout_ms = (uint32_t)timeout;
 	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
 }

@@ -127,7 +127,7 @@ enum ux_code ux_manifest_write(const struct ux_manifest *m, struct ux_out *out,
 	}
 	UX_TRY(ux_out_status(out, err));
 	if (out->size > UX_MANIFEST_SIZE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the manifest is over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "the manifest exceeds %d bytes",
 				    UX_MANIFEST_SIZE_MOST);
 	return UX_OK;
 }
@@ -386,14 +386,14 @@ static enum ux_code manifest_read_head(struct ux_bytes line, struct manifest_hea
 	UX_TRY(ux_cur_status(&r.c, err));
 	if (ret->version == 0)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
-				   "the first line is not that of a manifest");
+				   "the first line is not a manifest header");
 	if (ret->version > UX_MANIFEST_VERSION)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the manifest has version %" PRIu64 "; this unhex reads %d",
 				    ret->version, UX_MANIFEST_VERSION);
 	if (ret->objects > UX_MANIFEST_OBJECTS_MOST)
 		return ux_error_set(err, UX_ELIMIT,
-				    "the manifest has %" PRIu64 " objects; at most %d are read",
+				    "the manifest has %" PRIu64 " objects; the limit is %d",
 				    ret->objects, UX_MANIFEST_OBJECTS_MOST);
 	return UX_OK;
 }
@@ -438,16 +438,16 @@ static enum ux_code manifest_add_line(struct ux_manifest *m, struct ux_bytes lin
 {
 	struct ux_entry o;
 	if (line.size > UX_MANIFEST_LINE_MOST)
-		return ux_error_at(err, UX_ELIMIT, SECTION, off, "a line is over %d bytes",
+		return ux_error_at(err, UX_ELIMIT, SECTION, off, "a line exceeds %d bytes",
 				   UX_MANIFEST_LINE_MOST);
 	UX_TRY(ux_entry_read(line, off, &m->arena, &o, err));
 	if (!object_path_is_right(&o))
 		return ux_error_at(err, UX_ECORRUPT, SECTION, off,
-				   "the path \"%.60s\" is not that of the object", o.path);
+				   "the path \"%.60s\" does not match the object", o.path);
 	size_t n = m->objects.size;
 	if (n > 0 && strcmp(m->objects.data[n - 1].path, o.path) >= 0)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, off,
-				   "the path \"%.60s\" is not in order", o.path);
+				   "the path \"%.60s\" is out of order", o.path);
 	return ux_entries_append(&m->objects, o) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -458,18 +458,18 @@ enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, str
 	struct ux_bytes line;
 	uint64_t bytes = 0;
 	if (text.size > UX_MANIFEST_SIZE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the manifest is over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "the manifest exceeds %d bytes",
 				    UX_MANIFEST_SIZE_MOST);
 	if (!manifest_next_line(&text, &line) || line.size > UX_MANIFEST_LINE_MOST)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, 0,
-				   "the first line is not that of a manifest");
+				   "the first line is not a manifest header");
 	UX_TRY(manifest_read_head(line, &head, err));
 	while (manifest_next_line(&text, &line)) {
 		const uint64_t off = (uint64_t)(line.data - start);
 		if (ret->objects.size == head.objects)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, off,
-					   "there are more than the %" PRIu64
-					   " objects of the first line",
+					   "more objects than the %" PRIu64
+					   " that the first line announces",
 					   head.objects);
 		UX_TRY(manifest_add_line(ret, line, off, err));
 		if (__builtin_add_overflow(bytes, ret->objects.data[ret->objects.size - 1].size,
@@ -479,7 +479,7 @@ enum ux_code ux_manifest_read(struct ux_bytes text, struct ux_manifest *ret, str
 	}
 	if (text.size > 0 || ret->objects.size != head.objects || bytes != head.bytes)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, (uint64_t)(text.data - start),
-				   "the manifest is cut off: %zu of %" PRIu64 " objects, %" PRIu64
+				   "the manifest is truncated: %zu of %" PRIu64 " objects, %" PRIu64
 				   " of %" PRIu64 " bytes",
 				   ret->objects.size, head.objects, bytes, head.bytes);
 	return UX_OK;

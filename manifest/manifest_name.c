@@ -35,7 +35,11 @@ enum ux_code ux_manifest_folder(const char *ns, const char *id, char path[UX_MAN
 	char hex[HEX_MOST + 1], above[UX_MANIFEST_NS_MOST + 8] = "";
 	struct ux_id parsed;
 	if (!namespace_is_folder(ns))
-		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace", ns);
+		return ux_error_set(
+			err, UX_EINVAL,
+			"namespace \"%.64s\": expected 1 to 63 characters of a-z, 0-9, '_', '.', "
+			"'-'",
+			ns);
 	UX_TRY(ux_id_parse(ux_bytes_cstr(id), &parsed, err));
 	struct ux_bytes bytes = ux_bytes(parsed.bytes, parsed.size);
 	if (parsed.type != UX_ID_GNU && bytes.size > OTHER_MOST)
@@ -94,7 +98,7 @@ enum ux_code ux_manifest_add(struct ux_manifest *m, const struct ux_entry *o, st
 	struct ux_entry copy = *o;
 	bool nomem = false;
 	if (m->objects.size >= UX_MANIFEST_OBJECTS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "there are over %d objects",
+		return ux_error_set(err, UX_ELIMIT, "more than %d objects",
 				    UX_MANIFEST_OBJECTS_MOST);
 	const char **ids = ux_arena_array(&m->arena, const char *, o->n_ids + 1);
 	if (!ids)

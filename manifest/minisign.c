@@ -26,8 +26,9 @@ static const char trusted[] = "trusted comment: ";
 
 static enum ux_code minisign_begin(struct ux_error *err)
 {
-	return sodium_init() >= 0 ? UX_OK
-				  : ux_error_set(err, UX_EUNSUPPORTED, "libsodium does not start");
+	return sodium_init() >= 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_EUNSUPPORTED, "cannot initialize libsodium");
 }
 
 /* The next line, without its end; false when there is none. */
@@ -76,7 +77,7 @@ enum ux_code ux_minisign_public_read(struct ux_bytes text, struct ux_minisign_pu
 	uint8_t blob[PUBLIC_BLOB];
 	if (!minisign_decode(minisign_body(&text), blob, sizeof(blob)) ||
 	    memcmp(blob, "Ed", ALGORITHM) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "it is no public key of minisign");
+		return ux_error_set(err, UX_ECORRUPT, "not a minisign public key");
 	memcpy(ret->id, blob + ALGORITHM, sizeof(ret->id));
 	memcpy(ret->key, blob + ALGORITHM + UX_MINISIGN_ID, sizeof(ret->key));
 	return UX_OK;
@@ -107,10 +108,12 @@ static enum ux_code minisign_unlock(const uint8_t *salt, const char *password, u
 	uint8_t stream[HIDDEN];
 	const uint64_t work = minisign_u64(salt + SALT), memory = minisign_u64(salt + SALT + 8);
 	if (!password)
-		return ux_error_set(err, UX_EDENIED, "the key has a password");
+		return ux_error_set(err, UX_EDENIED,
+				    "the secret key is encrypted, and no password was given");
 	if (memory > MEMORY_MOST || work > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT,
-				    "the key was made to need %" PRIu64 " bytes of memory", memory);
+				    "decrypting the key needs too much memory: %" PRIu64 " bytes",
+				    memory);
 	if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof(stream), password, strlen(password),
 					       salt, work, (size_t)memory) != 0)
 		return ux_error_nomem(err);
@@ -130,7 +133,7 @@ static enum ux_code minisign_open_secret(uint8_t *blob, const char *password,
 	if (memcmp(blob, "Ed", ALGORITHM) != 0 ||
 	    memcmp(blob + 2 * ALGORITHM, "B2", ALGORITHM) != 0 ||
 	    (!locked && memcmp(blob + ALGORITHM, no_password, ALGORITHM) != 0))
-		return ux_error_set(err, UX_ECORRUPT, "it is no secret key of minisign");
+		return ux_error_set(err, UX_ECORRUPT, "not a minisign secret key");
 	if (locked)
 		UX_TRY(minisign_unlock(salt, password, hidden, err));
 	minisign_checksum(hidden, checksum);
@@ -148,7 +151,7 @@ enum ux_code ux_minisign_secret_read(struct ux_bytes text, const char *password,
 	uint8_t blob[SECRET_BLOB];
 	UX_TRY(minisign_begin(err));
 	if (!minisign_decode(minisign_body(&text), blob, sizeof(blob)))
-		return ux_error_set(err, UX_ECORRUPT, "it is no secret key of minisign");
+		return ux_error_set(err, UX_ECORRUPT, "not a minisign secret key");
 	enum ux_code code = minisign_open_secret(blob, password, ret, err);
 	sodium_memzero(blob, sizeof(blob));
 	return code;
@@ -174,12 +177,12 @@ enum ux_code ux_minisign_verify(const struct ux_minisign_public *key, struct ux_
 	    !minisign_line(&signature, &comment) || !ux_bytes_starts(comment, prefix) ||
 	    comment.size - prefix.size > COMMENT_MOST || !minisign_line(&signature, &line) ||
 	    !minisign_decode(line, whole, sizeof(whole)))
-		return ux_error_set(err, UX_ECORRUPT, "it is no signature of minisign");
+		return ux_error_set(err, UX_ECORRUPT, "not a minisign signature");
 	bool hashed = memcmp(blob, "ED", ALGORITHM) == 0;
 	if (!hashed && memcmp(blob, "Ed", ALGORITHM) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "the signature is of an unknown kind");
+		return ux_error_set(err, UX_ECORRUPT, "the signature has an unknown algorithm");
 	if (memcmp(blob + ALGORITHM, key->id, sizeof(key->id)) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "the signature is by another key");
+		return ux_error_set(err, UX_ECORRUPT, "the signature was made with another key");
 	if (hashed) {
 		minisign_hash(message, hash);
 		message = ux_bytes(hash, sizeof(hash));

@@ -2,8 +2,9 @@
 /* Signatures in a build without libsodium: each function says so. */
 #include "minisign.h"
 
-#define ABSENT(err) \
-	ux_error_set(err, UX_EUNSUPPORTED, "this build has no libsodium, and no signatures")
+#define ABSENT(err)                        \
+	ux_error_set(err, UX_EUNSUPPORTED, \
+		     "this build has no signatures: it was built without libsodium")
 
 enum ux_code ux_minisign_public_read(struct ux_bytes text, struct ux_minisign_public *ret,
 				     struct ux_error *err)

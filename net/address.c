@@ -137,9 +137,9 @@ enum ux_code ux_networks_add(struct ux_networks *list, const char *text, struct 
 	if (list->n == UX_NETWORKS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "more than %d networks", UX_NETWORKS_MOST);
 	if (!network_parse(ux_bytes_cstr(text), &list->items[list->n]))
-		return ux_error_set(err, UX_EINVAL,
-				    "'%.60s' is no network; expected ADDRESS, ADDRESS/BITS or unix",
-				    text);
+		return ux_error_set(
+			err, UX_EINVAL,
+			"'%.60s' is not a network; expected ADDRESS, ADDRESS/BITS or unix", text);
 	list->n++;
 	return UX_OK;
 }

@@ -24,7 +24,7 @@ static const char *const curl_names[] = {
 static_assert(sizeof(curl_library) == sizeof(curl_names), "a name for each call");
 
 static struct ux_library curl_loaded = UX_LIBRARY(
-	UX_CURL_SONAME, "no connections without libcurl (Debian: apt install libcurl3-gnutls)",
+	UX_CURL_SONAME, "network connections need libcurl (Debian: apt install libcurl3-gnutls)",
 	curl_names, &curl_library);
 
 enum ux_code ux_curl_load(struct ux_error *err)

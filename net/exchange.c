@@ -23,7 +23,7 @@ static enum ux_code exchange_parse_query(struct ux_request *req, struct ux_bytes
 			continue;
 		if (req->n_query == UX_QUERY_FIELDS_MOST)
 			return ux_error_set(&req->err, UX_ELIMIT,
-					    "more than %d parameters in the query",
+					    "the query has more than %d parameters",
 					    UX_QUERY_FIELDS_MOST);
 		const uint8_t *eq = memchr(pair.data, '=', n);
 		size_t key = eq ? (size_t)(eq - pair.data) : n;
@@ -152,7 +152,7 @@ void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_b
 	if (req->n_headers == UX_REQUEST_HEADERS_MOST) {
 		x->res.status = 431;
 		exchange_answer_error(x, ux_error_set(&req->err, UX_ELIMIT,
-						      "more than %d header lines",
+						      "the request has more than %d header lines",
 						      UX_REQUEST_HEADERS_MOST));
 		return;
 	}
@@ -169,7 +169,7 @@ static enum ux_code exchange_read_content_length(struct ux_request *req)
 	for (size_t i = 0; i < text.size; i++) {
 		uint8_t digit = (uint8_t)(text.data[i] - '0');
 		if (digit > 9 || n > (UINT64_MAX - 10) / 10)
-			return ux_error_set(&req->err, UX_EINVAL, "Content-Length is no number");
+			return ux_error_set(&req->err, UX_EINVAL, "Content-Length is not a number");
 		n = n * 10 + digit;
 	}
 	req->content_length = n;
@@ -201,7 +201,7 @@ static enum ux_code exchange_find_route(struct ux_exchange *x)
 		x->res.status = 405;
 		x->res.word = "method_not_allowed";
 		exchange_add_allow(x, allow);
-		return ux_error_set(&req->err, code, "this route does not take %s",
+		return ux_error_set(&req->err, code, "this route does not accept %s",
 				    ux_method_name(req->method));
 	}
 	for (size_t i = 0; i < req->n_params; i++)
@@ -247,7 +247,7 @@ static uint64_t exchange_body_limit(const struct ux_exchange *x)
 static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 {
 	return ux_error_set(&x->req.err, UX_ELIMIT,
-			    "the body is over the limit of %" PRIu64 " bytes", x->body_most);
+			    "the body exceeds the limit of %" PRIu64 " bytes", x->body_most);
 }
 
 /* Bodies are read as they are: packed ones could be endless, and few handlers unpack them. */
@@ -388,9 +388,11 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
 	x->res.status = by_client ? 429 : 503;
 	x->res.word = by_client ? "too_many_requests" : NULL;
 	x->res.reset = x->req.route->waits;
-	exchange_answer_error(x, ux_error_set(&x->req.err, UX_EUNAVAILABLE,
-					      by_client ? "too many requests of this client wait"
-							: "too many requests wait"));
+	exchange_answer_error(
+		x,
+		ux_error_set(&x->req.err, UX_EUNAVAILABLE,
+			     by_client ? "too many requests of this client are waiting; retry later"
+				       : "too many requests are waiting; retry later"));
 }
 
 /* A handler that had to end its work has failed for that reason, whatever it reports. */

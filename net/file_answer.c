@@ -110,7 +110,8 @@ static enum ux_code range_answer(struct ux_request *req, struct ux_response *res
 	if (range == UX_RANGE_PART)
 		return UX_OK;
 	res->word = "range_not_satisfiable";
-	return ux_error_set(&req->err, UX_EINVAL, "there are %" PRIu64 " bytes", size);
+	return ux_error_set(&req->err, UX_EINVAL,
+			    "requested range is outside the file of %" PRIu64 " bytes", size);
 }
 
 enum ux_code ux_answer_file(struct ux_request *req, struct ux_response *res, int fd, uint64_t size,

@@ -15,10 +15,10 @@ static const char *const gnutls_names[] = {
 };
 static_assert(sizeof(ux_gnutls) == sizeof(gnutls_names), "a name for each call");
 
-static struct ux_library gnutls_loaded = UX_LIBRARY(
-	UX_GNUTLS_SONAME,
-	"no signatures and certificates without GnuTLS (Debian: apt install libgnutls30)",
-	gnutls_names, &ux_gnutls);
+static struct ux_library gnutls_loaded =
+	UX_LIBRARY(UX_GNUTLS_SONAME,
+		   "signatures and TLS certificates need GnuTLS (Debian: apt install libgnutls30)",
+		   gnutls_names, &ux_gnutls);
 
 enum ux_code ux_gnutls_load(struct ux_error *err)
 {

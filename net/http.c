@@ -88,15 +88,15 @@ static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t mos
 	size_t share = atomic_load_explicit(&m->most, memory_order_relaxed) / 2;
 	if (bytes > share)
 		return ux_error_set(&req->err, UX_ELIMIT,
-				    "the request needs over %zu bytes of memory; ask for less",
+				    "the request needs more than %zu bytes of memory; request less",
 				    share);
 	if (!memory_add(memory_of_client(m, req), more, share))
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
-				    "too much of this client is going on at once; ask again later");
+				    "this client's requests use too much memory; retry later");
 	if (!memory_add(&m->used, more, most)) {
 		atomic_fetch_sub_explicit(memory_of_client(m, req), more, memory_order_relaxed);
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
-				    "too much is going on at once; ask again later");
+				    "all requests together use too much memory; retry later");
 	}
 	req->held = bytes;
 	return UX_OK;
@@ -129,7 +129,7 @@ static enum ux_code answer_take_room(struct ux_request *req, size_t bytes)
 	}
 	if (all > most)
 		return ux_error_set(&req->err, UX_ELIMIT,
-				    "the answer is over the limit of %zu bytes; ask for less",
+				    "the response exceeds the limit of %zu bytes; request less",
 				    most);
 	return all > req->held ? ux_request_hold(req, all) : UX_OK;
 }
@@ -237,7 +237,7 @@ static void response_hide_system(struct ux_error *err, struct ux_response *res)
 		res->word = "disk_full";
 	}
 	snprintf(err->text, sizeof(err->text), "%s",
-		 full ? "the server's disk is full" : "the server could not read or write");
+		 full ? "the server's disk is full" : "the server had an I/O error; see its log");
 	err->os_errno = 0;
 }
 
@@ -322,7 +322,7 @@ enum ux_code ux_request_check(struct ux_request *req)
 	if (req->end_ms != 0 && ux_clock_ms() >= req->end_ms) {
 		req->over = UX_REQUEST_LATE;
 		return ux_error_set(&req->err, UX_EUNAVAILABLE,
-				    "the request took too long; ask for less at once");
+				    "deadline exceeded; request less at a time");
 	}
 	if (req->waits && req->waits->left(req->waits_ctx)) {
 		req->over = UX_REQUEST_LEFT;

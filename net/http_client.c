@@ -155,13 +155,14 @@ enum ux_code ux_http_url_check(const char *url, struct ux_error *err)
 								  : NULL;
 	if (!host)
 		return ux_error_set(err, UX_EINVAL,
-				    "'%.80s' is no URL; expected http:// or https://", url);
+				    "'%.80s' is not a URL; expected http:// or https://", url);
 	if (!client_fits_header(url) || strpbrk(url, " ?#"))
-		return ux_error_set(err, UX_EINVAL, "the URL has a query, a space or a control");
-	if (!client_is_authority(host))
 		return ux_error_set(err, UX_EINVAL,
-				    "'%.80s' is no URL; expected http://HOST or http://HOST:PORT",
-				    url);
+				    "the URL has a query, a space or a control character");
+	if (!client_is_authority(host))
+		return ux_error_set(
+			err, UX_EINVAL,
+			"'%.80s' is not a URL; expected http://HOST or http://HOST:PORT", url);
 	return UX_OK;
 }
 
@@ -171,7 +172,7 @@ static enum ux_code client_check_options(const struct ux_http_client_options *o,
 	UX_TRY(ux_http_url_check(o->url ? o->url : "", err));
 	if (o->token && !client_fits_header(o->token))
 		return ux_error_set(err, UX_EINVAL,
-				    "the token holds a byte that no header can carry");
+				    "the token has a byte that is not allowed in a header");
 	return UX_OK;
 }
 
@@ -536,12 +537,11 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 				   CURLcode code, const char *words, struct ux_error *err)
 {
 	if (t->too_big)
-		return ux_error_set(err, UX_ELIMIT, "the answer of %.60s is over %zu bytes", c->url,
-				    t->answer_most);
+		return ux_error_set(err, UX_ELIMIT, "the response of %.60s exceeds %zu bytes",
+				    c->url, t->answer_most);
 	if (t->encoded)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the answer of %.60s has a Content-Encoding, which was not "
-				    "requested",
+				    "the response of %.60s has an unrequested Content-Encoding",
 				    c->url);
 	if (t->sink_code != UX_OK) {
 		if (err && err->code == UX_OK)
@@ -553,17 +553,18 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 	if (code == CURLE_OUT_OF_MEMORY || t->answer->body.failed)
 		return ux_error_nomem(err);
 	if (t->refused && code == CURLE_COULDNT_CONNECT)
-		return ux_error_set(err, UX_EDENIED, "%.60s leads to an address that is not public",
-				    c->url);
+		return ux_error_set(err, UX_EDENIED,
+				    "%.60s resolves to an address that is not public", c->url);
 	if (t->cancelled)
-		return ux_error_set(err, UX_EUNAVAILABLE, "no request waits for %.80s now", c->url);
-	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
-		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
-	if (client_lacks_roots(c, code))
-		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "cannot trust %.60s: no trusted roots are found; install "
-				    "ca-certificates, or name a file by SSL_CERT_FILE",
+		return ux_error_set(err, UX_EUNAVAILABLE, "the request to %.80s was cancelled",
 				    c->url);
+	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
+		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s: deadline exceeded", c->url);
+	if (client_lacks_roots(c, code))
+		return ux_error_set(
+			err, UX_EUNAVAILABLE,
+			"cannot verify %.60s: no root certificates; install ca-certificates, or set SSL_CERT_FILE",
+			c->url);
 	if (code == CURLE_PEER_FAILED_VERIFICATION && !c->cafile)
 		return ux_error_set(err, UX_EUNAVAILABLE,
 				    "cannot trust %.50s: %.50s; --cacert FILE names other roots",

@@ -162,9 +162,9 @@ int64_t ux_http_server_busy_ms(struct ux_http_server *s, const char **ret_what)
 		int64_t ms;
 		const char *what;
 	} all[] = {
-		{ux_work_queue_busy_ms(s->work), "a request on a thread that works"},
-		{ux_connections_busy_ms(s->connections), "a request on a thread with connections"},
-		{ux_connections_unchecked_ms(s->connections), "the thread for deadlines"},
+		{ux_work_queue_busy_ms(s->work), "a request on a worker thread"},
+		{ux_connections_busy_ms(s->connections), "a request on a connection thread"},
+		{ux_connections_unchecked_ms(s->connections), "the deadline thread"},
 	};
 	size_t longest = 0;
 	for (size_t i = 1; i < ux_countof(all); i++)

@@ -20,7 +20,7 @@ static enum ux_code listen_resolve(const char *text, struct addrinfo **ret, stru
 	const char *colon = strrchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
 	if (!colon || colon[1] == '\0' || n >= sizeof(host))
-		return ux_error_set(err, UX_EINVAL, "'%.80s' is no address; expected HOST:PORT",
+		return ux_error_set(err, UX_EINVAL, "'%.80s' is not an address; expected HOST:PORT",
 				    text);
 	bool bracket = n >= 2 && text[0] == '[' && text[n - 1] == ']';
 	snprintf(host, sizeof(host), "%.*s", (int)(bracket ? n - 2 : n), text + bracket);
@@ -28,7 +28,7 @@ static enum ux_code listen_resolve(const char *text, struct addrinfo **ret, stru
 		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
 	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
 	    strtoul(colon + 1, NULL, 10) > UINT16_MAX)
-		return ux_error_set(err, UX_EINVAL, "'%.40s' is no port; expected 0 to 65535",
+		return ux_error_set(err, UX_EINVAL, "'%.40s' is not a port; expected 0 to 65535",
 				    colon + 1);
 	int r = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, ret);
 	if (r != 0)
@@ -76,7 +76,7 @@ static enum ux_code listen_address(int fd, char *address, size_t size, struct ux
 	socklen_t n = sizeof(ss);
 	char host[64], port[8];
 	if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0)
-		return ux_error_os(err, errno, "cannot tell the socket's address");
+		return ux_error_os(err, errno, "cannot read the socket's address");
 	if (ss.ss_family == AF_UNIX) {
 		struct sockaddr_un un = {0};
 		memcpy(&un, &ss, ux_min((size_t)n, sizeof(un)));
@@ -85,7 +85,7 @@ static enum ux_code listen_address(int fd, char *address, size_t size, struct ux
 	}
 	if (getnameinfo((struct sockaddr *)&ss, n, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return ux_error_os(err, errno, "cannot tell the socket's address");
+		return ux_error_os(err, errno, "cannot read the socket's address");
 	snprintf(address, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
 	return UX_OK;
 }
@@ -105,7 +105,7 @@ enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, cha
 		socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int on = 1;
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot make a socket");
+		return ux_error_os(err, errno, "cannot create a socket");
 	/*
 	 * Without SO_REUSEADDR a restarted server would have to wait for connections in TIME_WAIT.
 	 */
@@ -129,7 +129,7 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &m) != 0 || !listening ||
 	    type != SOCK_STREAM)
 		return ux_error_set(err, UX_EINVAL,
-				    "descriptor %d is no stream socket that listens", fd);
+				    "descriptor %d is not a listening stream socket", fd);
 	int flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)

@@ -17,7 +17,7 @@ static_assert(sizeof(ux_microhttpd) == sizeof(microhttpd_names), "a name for eac
 
 static struct ux_library microhttpd_loaded =
 	UX_LIBRARY(UX_MICROHTTPD_SONAME,
-		   "no server without libmicrohttpd (Debian: apt install libmicrohttpd12)",
+		   "the server needs libmicrohttpd (Debian: apt install libmicrohttpd12)",
 		   microhttpd_names, &ux_microhttpd);
 
 enum ux_code ux_microhttpd_load(struct ux_error *err)

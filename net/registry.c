@@ -212,16 +212,14 @@ static enum ux_code registry_token_url(const struct ux_registry *r, const char *
 	char realm[URL_MOST / 2], service[256];
 	UX_ARENA(arena, 64 << 10);
 	if (!ux_challenge_parameter(challenge, "realm", realm, sizeof(realm)))
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the registry does not say where to get a token");
+		return ux_error_set(err, UX_EUNSUPPORTED, "the registry names no token server");
 	bool has_service = ux_challenge_parameter(challenge, "service", service, sizeof(service));
 	const char *host = strstr(realm, "://");
 	size_t n = host ? (size_t)(host + 3 - realm) + strcspn(host + 3, "/?#") : 0;
 	if (!host || strcspn(realm, "@#") != strlen(realm) ||
 	    (strncmp(realm, "https://", 8) != 0 && !registry_host_is_loopback(host + 3)))
 		return ux_error_set(err, UX_EDENIED,
-				    "the registry wants a key to be sent to %.80s, unencrypted",
-				    realm);
+				    "refusing to send credentials unencrypted to %.80s", realm);
 	char scope[320];
 	snprintf(scope, sizeof(scope), "repository:%s:pull", r->reference.name);
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(service));
@@ -248,7 +246,7 @@ static enum ux_code registry_take_token(struct ux_registry *r, const struct ux_o
 	json_decref(doc);
 	return good ? UX_OK
 		    : ux_error_set(err, UX_EUNSUPPORTED,
-				   "what gives tokens for the registry has given none");
+				   "the registry's token server sent no token");
 }
 
 static enum ux_code registry_get_token(struct ux_registry *r, const char *challenge,
@@ -281,10 +279,11 @@ static enum ux_code registry_authenticate(struct ux_registry *r, const char *cha
 	if (strncasecmp(challenge, "Bearer ", 7) == 0)
 		return registry_get_token(r, challenge, err);
 	if (strncasecmp(challenge, "Basic", 5) != 0 || r->basic[0] == '\0')
-		return ux_error_set(err, UX_EDENIED,
-				    "%.100s wants a key: docker login, or podman login "
-				    "--authfile ~/.docker/config.json",
-				    r->reference.host);
+		return ux_error_set(
+			err, UX_EDENIED,
+			"%.100s needs credentials: docker login, or podman login --authfile "
+			"~/.docker/config.json",
+			r->reference.host);
 	snprintf(r->line, sizeof(r->line), "Authorization: Basic %s", r->basic);
 	return UX_OK;
 }
@@ -341,7 +340,7 @@ static enum ux_code fetch_take(void *ctx, struct ux_bytes bytes, struct ux_error
 {
 	struct fetch *f = ctx;
 	if (bytes.size > f->most - f->got)
-		return ux_error_set(err, UX_ELIMIT, "the registry sends over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "the registry sent more than %" PRIu64 " bytes",
 				    f->most);
 	f->got += bytes.size;
 	sha256_update(&f->sha, bytes.size, bytes.data);
@@ -364,8 +363,8 @@ static enum ux_code registry_status(const struct ux_registry *r, const char *pat
 			    : status == 401 || status == 403     ? UX_EDENIED
 			    : status == 429 || status / 100 == 5 ? UX_EUNAVAILABLE
 								 : UX_EUNSUPPORTED;
-	return ux_error_set(err, code, "%.80s answers %u for %.120s", r->reference.host, status,
-			    path);
+	return ux_error_set(err, code, "%.80s answered HTTP %u for %.120s", r->reference.host,
+			    status, path);
 }
 
 static enum ux_code registry_try(struct ux_registry *r, const char *path, struct fetch *f,
@@ -378,7 +377,7 @@ static enum ux_code registry_try(struct ux_registry *r, const char *path, struct
 	const char *const headers[] = {accept, r->line[0] != '\0' ? r->line : NULL, NULL};
 	int64_t left = r->deadline_ms - ux_clock_ms();
 	if (left <= 0)
-		return ux_error_set(err, UX_ELIMIT, "the time for the whole push is over");
+		return ux_error_set(err, UX_ELIMIT, "the push exceeded its deadline");
 	UX_TRY(fetch_begin(f, err));
 	const struct ux_http_call call = {
 		.path = path,
@@ -431,8 +430,8 @@ static enum ux_code digest_check(struct sha256_ctx *sha, const char *want, struc
 	ux_hex_encode(ux_bytes(digest, sizeof(digest)), hex);
 	if (strcmp(hex, want + strlen("sha256:")) == 0)
 		return UX_OK;
-	return ux_error_set(err, UX_ECORRUPT, "its digest is sha256:%.12s..., expected %.19s...",
-			    hex, want);
+	return ux_error_set(err, UX_ECORRUPT,
+			    "content has the digest sha256:%.12s..., expected %.19s...", hex, want);
 }
 
 enum ux_code ux_digest_check(struct ux_bytes bytes, const char *want, struct ux_error *err)

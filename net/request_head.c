@@ -101,7 +101,8 @@ static enum ux_code head_check_target(const struct ux_request_head *head, struct
 					    "the target has the byte 0x%02x at position %zu",
 					    t.data[i], i);
 	if (authority.size > 0 && !head_words_equal(authority, host))
-		return ux_error_set(err, UX_EINVAL, "the target names another host than Host");
+		return ux_error_set(err, UX_EINVAL,
+				    "the request target and the Host header name different hosts");
 	if (authority.size == 0 && (t.size == 0 || t.data[0] != '/') &&
 	    !(ux_bytes_eq(t, UX_STR("*")) && ux_bytes_eq(head->method, UX_STR("OPTIONS"))))
 		return ux_error_set(err, UX_EINVAL, "the target does not begin with '/'");
@@ -111,7 +112,7 @@ static enum ux_code head_check_target(const struct ux_request_head *head, struct
 static enum ux_code head_check_line(const struct ux_request_head *head, struct ux_error *err)
 {
 	if (!head_is_token(head->method))
-		return ux_error_set(err, UX_EINVAL, "the method is not a word");
+		return ux_error_set(err, UX_EINVAL, "the method is not a token");
 	if (!ux_bytes_eq(head->version, UX_STR("HTTP/1.1")) &&
 	    !ux_bytes_eq(head->version, UX_STR("HTTP/1.0")))
 		return ux_error_set(err, UX_EINVAL, "expected HTTP/1.1 or HTTP/1.0");
@@ -122,7 +123,7 @@ static enum ux_code head_check_fields(const struct ux_request_head *head, struct
 {
 	for (size_t i = 0; i < head->n_fields; i++) {
 		if (!head_is_token(head->fields[i].name))
-			return ux_error_set(err, UX_EINVAL, "the name of header %zu is not a word",
+			return ux_error_set(err, UX_EINVAL, "the name of header %zu is not a token",
 					    i + 1);
 		if (!head_is_value(head->fields[i].value))
 			return ux_error_set(err, UX_EINVAL,
@@ -138,7 +139,7 @@ static enum ux_code head_check_host(const struct ux_request_head *head, struct u
 	const struct ux_http_field *host = NULL;
 	UX_TRY(head_find_one(head, "Host", &host, err));
 	if (!host && ux_bytes_eq(head->version, UX_STR("HTTP/1.1")))
-		return ux_error_set(err, UX_EINVAL, "there is no Host header");
+		return ux_error_set(err, UX_EINVAL, "the Host header is missing");
 	if (host && !head_is_authority(ux_trim(host->value)))
 		return ux_error_set(err, UX_EINVAL, "Host is not a host with an optional port");
 	*ret = host ? ux_trim(host->value) : UX_BYTES_NONE;
@@ -168,7 +169,8 @@ static enum ux_code head_check_framing(const struct ux_request_head *head, bool 
 	if (length)
 		UX_TRY(head_check_length(ux_trim(length->value), err));
 	if (coding && length)
-		return ux_error_set(err, UX_EINVAL, "Content-Length beside Transfer-Encoding");
+		return ux_error_set(err, UX_EINVAL,
+				    "Content-Length and Transfer-Encoding in one request");
 	if (coding && !ux_bytes_eq(head->version, UX_STR("HTTP/1.1")))
 		return ux_error_set(err, UX_EINVAL, "Transfer-Encoding in HTTP/1.0");
 	if (coding && !head_words_equal(ux_trim(coding->value), UX_STR("chunked")))

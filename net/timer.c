@@ -95,7 +95,7 @@ enum ux_code ux_timers_open(struct ux_timers **ret, struct ux_error *err)
 	int failed = pthread_create(&ts->thread, NULL, timers_run, ts);
 	if (failed) {
 		timers_release(ts);
-		return ux_error_os(err, failed, "cannot start the thread for deadlines");
+		return ux_error_os(err, failed, "cannot start the deadline thread");
 	}
 	*ret = ts;
 	return UX_OK;

@@ -115,7 +115,7 @@ static enum ux_code tls_read_certificates(struct chain *c, const char *path, str
 		gnutls_x509_crt_deinit(certs[i]);
 	if (r != 0 || n == 0)
 		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tls_path_tail(path),
-				    r != 0 ? gnutls_strerror(r) : "no certificate in it");
+				    r != 0 ? gnutls_strerror(r) : "has no certificate");
 	return UX_OK;
 }
 
@@ -143,7 +143,7 @@ static enum ux_code tls_check_pair(const struct chain *c, const char *key, struc
 	gnutls_certificate_free_credentials(both);
 	if (r < 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "%.80s is not the key of the certificate: %.60s", key,
+				    "%.80s does not belong to the certificate: %.60s", key,
 				    gnutls_strerror(r));
 	return UX_OK;
 }

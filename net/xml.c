@@ -72,7 +72,7 @@ static void xml_on_text(void *ctx, const char *text, int size)
 	if (!x->wants_text || size <= 0)
 		return;
 	if ((size_t)size >= sizeof(x->text) - x->text_size) {
-		ux_xml_bad(x, "a text is over 2 KiB");
+		ux_xml_bad(x, "a text exceeds 2 KiB");
 		return;
 	}
 	memcpy(x->text + x->text_size, text, (size_t)size);
@@ -83,7 +83,7 @@ static void xml_on_doctype(void *ctx, const char *name, const char *system, cons
 			   int internal)
 {
 	(void)name, (void)system, (void)public, (void)internal;
-	ux_xml_bad(ctx, "there is a document type, which metadata do not have");
+	ux_xml_bad(ctx, "document type declarations are not allowed");
 }
 
 /* A document in memory, as what is read. */
@@ -120,7 +120,7 @@ static void xml_parse_piece(struct ux_xml *x, ux_xml_read_fn *read, void *from, 
 	x->given += n;
 	const uint64_t off = xml_position(x);
 	if (status == XML_STATUS_OK && x->code == UX_OK && x->given - off > TAG_MOST)
-		x->code = ux_error_at(x->err, UX_ELIMIT, "XML", off, "a tag is over %d bytes",
+		x->code = ux_error_at(x->err, UX_ELIMIT, "XML", off, "a tag exceeds %d bytes",
 				      TAG_MOST);
 	*ret_more = n > 0 && status == XML_STATUS_OK && x->code == UX_OK;
 	if (status == XML_STATUS_OK || x->code != UX_OK)

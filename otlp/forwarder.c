@@ -82,13 +82,14 @@ static enum ux_code forward_headers_split(struct forward_headers *h, const char 
 		const char *colon = strchr(line, ':');
 		if (!colon || colon == line || strcspn(line, " \t") < (size_t)(colon - line))
 			return ux_error_set(err, UX_EINVAL,
-					    "%s: a line is no header; expected NAME: VALUE", path);
+					    "%s: a line is not a header; expected NAME: VALUE",
+					    path);
 		for (size_t i = 0; i < size; i++)
 			if ((uint8_t)line[i] < 0x20 || line[i] == 0x7f)
 				return ux_error_set(err, UX_EINVAL,
 						    "%s: a header has a control character", path);
 		if (n > HEADERS_MOST)
-			return ux_error_set(err, UX_ELIMIT, "%s has over %d headers", path,
+			return ux_error_set(err, UX_ELIMIT, "%s has more than %d headers", path,
 					    HEADERS_MOST);
 		h->lines[n++] = line;
 	}
@@ -103,7 +104,7 @@ static enum ux_code forward_headers_read(struct forward_headers *h, const char *
 	if (path)
 		UX_TRY(ux_file_map(path, &file, err));
 	if (file.bytes.size > HEADER_FILE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%s has over %d bytes", path, HEADER_FILE_MOST);
+		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", path, HEADER_FILE_MOST);
 	if (file.bytes.size > 0 && memchr(file.bytes.data, '\0', file.bytes.size))
 		return ux_error_set(err, UX_EINVAL, "%s has a NUL", path);
 	h->text = strndup((const char *)(file.bytes.data ? file.bytes.data : (const uint8_t *)""),
@@ -350,23 +351,25 @@ void ux_forwarder_metrics(struct ux_forwarder *f, struct ux_out *out)
 		const char *name, *type, *help;
 		uint64_t value;
 	} rows[] = {
-		{"unhex_otlp_queue_messages", "gauge", "Messages that wait to be passed on.",
+		{"unhex_otlp_queue_messages", "gauge", "Messages that wait to be forwarded.",
 		 s.messages},
-		{"unhex_otlp_queue_bytes", "gauge", "Their size on disk.", s.bytes},
-		{"unhex_otlp_queue_limit_bytes", "gauge", "What they may have.", s.bytes_most},
-		{"unhex_otlp_queue_oldest_seconds", "gauge", "How long the oldest one waits.",
-		 s.oldest_s},
+		{"unhex_otlp_queue_bytes", "gauge", "Size of waiting messages on disk in bytes.",
+		 s.bytes},
+		{"unhex_otlp_queue_limit_bytes", "gauge",
+		 "Maximum size of waiting messages in bytes.", s.bytes_most},
+		{"unhex_otlp_queue_oldest_seconds", "gauge",
+		 "Age of the oldest waiting message in seconds.", s.oldest_s},
 		{"unhex_otlp_queue_lost_total", "counter",
 		 "Messages whose files could not be read.", s.lost},
-		{"unhex_otlp_forwarded_total", "counter", "Messages that the receiver has taken.",
+		{"unhex_otlp_forwarded_total", "counter", "Messages that the receiver accepted.",
 		 atomic_load_explicit(&f->sums.sent, memory_order_relaxed)},
-		{"unhex_otlp_forward_retries_total", "counter", "Attempts that are repeated.",
+		{"unhex_otlp_forward_retries_total", "counter", "Attempts to be retried.",
 		 atomic_load_explicit(&f->sums.retries, memory_order_relaxed)},
 		{"unhex_otlp_forward_refused_total", "counter",
-		 "Messages that the receiver refuses.",
+		 "Messages that the receiver refused.",
 		 atomic_load_explicit(&f->sums.refused, memory_order_relaxed)},
 		{"unhex_otlp_forward_rejected_profiles_total", "counter",
-		 "Profiles that the receiver left out of messages that it took.",
+		 "Profiles that the receiver rejected from accepted messages.",
 		 atomic_load_explicit(&f->sums.rejected, memory_order_relaxed)},
 	};
 	for (size_t i = 0; i < ux_countof(rows); i++)

@@ -113,7 +113,8 @@ enum ux_code ux_otlp_body_read(struct ux_request *req, struct ux_response *res,
 	if (otlp_type_is(coding, "gzip") || otlp_type_is(coding, "zstd"))
 		UX_TRY(otlp_body_inflate(req, ret));
 	else if (!otlp_type_is(coding, "identity"))
-		return otlp_unsupported(req, res, "expected gzip, zstd or no coding, not", coding);
+		return otlp_unsupported(req, res, "expected gzip, zstd or no encoding, not",
+					coding);
 	return otlp_is_json(req) ? otlp_body_convert(req, ret) : UX_OK;
 }
 

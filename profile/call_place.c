@@ -42,7 +42,7 @@ enum ux_code ux_call_placer_add(struct ux_call_placer *c, const struct ux_profil
 		if (!ux_call_place_pc(p, (uint32_t)i, &place.pc) || place.id == 0)
 			continue;
 		if (c->list.size >= UINT32_MAX - 1)
-			return ux_error_set(err, UX_ELIMIT, "there are more than %u places",
+			return ux_error_set(err, UX_ELIMIT, "more than %u call sites",
 					    UINT32_MAX - 1);
 		if (!ux_call_places_append(&c->list, place))
 			return ux_error_nomem(err);

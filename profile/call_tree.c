@@ -68,7 +68,7 @@ static int64_t call_add(int64_t a, int64_t b)
 static enum ux_code call_grow(struct call_maker *m, struct call_grown node, struct ux_error *err)
 {
 	if (m->nodes.size >= m->grown_most)
-		return ux_error_set(err, UX_ELIMIT, "the tree of calls has more than %zu nodes",
+		return ux_error_set(err, UX_ELIMIT, "the call tree has more than %zu nodes",
 				    m->grown_most);
 	for (size_t i = 0; i < m->tree->n_columns; i++)
 		if (!ux_profile_values_append(&m->self, 0))

@@ -306,7 +306,7 @@ static enum ux_code core_put_thread(struct core_report *r, const struct ux_core_
 	for (size_t i = 0; i < n; i++)
 		core_put_frame(r, i, r->frames[i].address, r->frames[i].returns, out);
 	if (out->size > UX_CORE_REPORT_MOST)
-		return ux_error_set(err, UX_ELIMIT, "its stacks are over %d bytes of text",
+		return ux_error_set(err, UX_ELIMIT, "the text of its stacks exceeds %d bytes",
 				    UX_CORE_REPORT_MOST);
 	return ux_out_status(out, err);
 }

@@ -29,10 +29,10 @@ const char *ux_crash_how_name(enum ux_crash_how how)
 	static const char *const names[] = {
 		[UX_CRASH_HOW_NONE] = "not found",
 		[UX_CRASH_BY_ID] = "by the ID in the text",
-		[UX_CRASH_BY_PATH] = "by its path: the text has no ID of it",
-		[UX_CRASH_BY_NAME] = "by its name: the text has neither path nor ID of it",
+		[UX_CRASH_BY_PATH] = "by its path: the text has no ID",
+		[UX_CRASH_BY_NAME] = "by its name: the text has neither path nor ID",
 		[UX_CRASH_BY_RELEASE] = "by its name and the release of the kernel in the text",
-		[UX_CRASH_BY_SERVER] = "by its name, which only one build at the server has",
+		[UX_CRASH_BY_SERVER] = "by its name, which only one build on the server has",
 		[UX_CRASH_BY_CHOICE] = "by --module",
 	};
 	return (unsigned)how < ux_countof(names) ? names[how] : "unknown";
@@ -151,14 +151,14 @@ static enum ux_code crash_search_settle(struct crash_search *s, const char *name
 		return UX_OK;
 	}
 	m->why = (struct ux_error)UX_ERROR_INIT;
-	(void)ux_error_set(&m->why, UX_ENOTFOUND, "no file of that name is here");
+	(void)ux_error_set(&m->why, UX_ENOTFOUND, "no file of that name was found");
 	if (s->n == 0)
 		return UX_OK;
 	ux_out_fmt(&m->list, "%zu files have that name: ", s->n);
 	for (size_t i = 0; i < s->n; i++)
 		ux_out_fmt(&m->list, "%s%s (%s)", i > 0 ? ", " : "", s->paths[i],
 			   s->symbols[i]->id);
-	ux_out_fmt(&m->list, "; say which by --module %s=FILE or =ID", name);
+	ux_out_fmt(&m->list, "; choose one with --module %s=FILE or =ID", name);
 	UX_TRY(ux_out_status(&m->list, s->err));
 	return UX_OK;
 }
@@ -185,11 +185,11 @@ static enum ux_code crash_search_server(struct crash_search *s, const char *name
 		m->how = UX_CRASH_BY_SERVER;
 		return UX_OK;
 	}
-	ux_out_fmt(&m->list, "%zu%s builds at the server have that name: ", n,
+	ux_out_fmt(&m->list, "%zu%s builds on the server have that name: ", n,
 		   n == UX_CRASH_IDS_MOST ? " or more" : "");
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(&m->list, "%s%s", i > 0 ? ", " : "", ux_id_format(&ids[i], text));
-	ux_out_fmt(&m->list, "; say which by --module %s=ID", name);
+	ux_out_fmt(&m->list, "; choose one with --module %s=ID", name);
 	return ux_out_status(&m->list, s->err);
 }
 
@@ -340,13 +340,13 @@ static enum ux_code crash_search_here(struct crash_search *s, const struct ux_cr
 	if (has_id)
 		return crash_search_path(s, name, UX_CRASH_BY_ID);
 	if (m->name.size == 0)
-		return crash_search_none(m, "the text does not say in which module that is");
+		return crash_search_none(m, "the text does not name the module");
 	if (is_kernel)
 		return crash_search_kernel(s, release);
 	if (*name == '/')
 		return crash_search_path(s, name, UX_CRASH_BY_PATH);
 	if (*name == '[')
-		return crash_search_none(m, "it is no file");
+		return crash_search_none(m, "not a file");
 	if (strchr(name, '/') && !s->sources->profile->no_local) { /* from the working folder */
 		ux_cleanup(ux_free_ptr) char *path = realpath(name, NULL);
 		if (path)
@@ -581,9 +581,9 @@ enum ux_code ux_crash_file_pc(struct ux_crash_file *m, const struct ux_crash_fra
 	if (m->why.code != UX_OK)
 		return ux_error_set(err, UX_ENOTFOUND, "%s", m->why.text);
 	if (!m->symbols)
-		return ux_error_set(err, UX_ENOTFOUND, "its file is not here");
+		return ux_error_set(err, UX_ENOTFOUND, "its file was not found");
 	return ux_error_set(err, UX_ENOTFOUND,
-			    "the text does not say where %.80s was in memory: add /proc/PID/maps",
+			    "the text lacks the load address of %.80s; add /proc/PID/maps",
 			    m->path);
 }
 

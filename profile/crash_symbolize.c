@@ -77,7 +77,7 @@ static enum ux_code crash_symbolizer_file(struct ux_crash_symbolizer *s,
 		return UX_OK;
 	}
 	if (s->files.size >= UX_CRASH_FILES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the text has over %d modules",
+		return ux_error_set(err, UX_ELIMIT, "the text has more than %d modules",
 				    UX_CRASH_FILES_MOST);
 	struct ux_crash_file file;
 	enum ux_code code = ux_crash_file_open(&file, f, s->report.release, s->sources, err);
@@ -139,7 +139,8 @@ static enum ux_code crash_part_add(struct crash_part *p, struct ux_crash_frame *
 {
 	struct crash_item item = {.located = f->located};
 	if (p->items.size >= UX_CRASH_FRAMES_IN_PART_MOST)
-		return ux_error_set(p->err, UX_ELIMIT, "over %d frames in one part of the text",
+		return ux_error_set(p->err, UX_ELIMIT,
+				    "one part of the text has more than %d frames",
 				    UX_CRASH_FRAMES_IN_PART_MOST);
 	ux_crash_report_settle(&p->s->report, f);
 	if (*behind_signal)
@@ -259,10 +260,10 @@ static struct ux_bytes crash_part_reason(const struct crash_part *p, const struc
 		if (why != 0)
 			return ux_profile_text(&p->profile, why);
 		if (m->symbols)
-			return UX_STR("no function is known there");
+			return UX_STR("no function at this address");
 	}
 	struct ux_bytes why = ux_crash_file_why(m);
-	return why.size > 0 ? why : UX_STR("there are no symbols");
+	return why.size > 0 ? why : UX_STR("no symbols");
 }
 
 /* Keeps a text for the report about all parts. */

@@ -384,8 +384,7 @@ static enum ux_code firefox_read_stacks(struct firefox_reader *r, struct ux_cur 
 		uint32_t prefix = t->prefix.data[i], frame = t->frame.data[i];
 		if (prefix != UX_FIREFOX_NONE && prefix >= i)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(&table),
-					   "stack %zu is in front of its prefix %" PRIu32, i,
-					   prefix);
+					   "stack %zu precedes its prefix %" PRIu32, i, prefix);
 		if (frame == UX_FIREFOX_NONE)
 			return firefox_bad(table, "a stack has no frame", err);
 		UX_TRY(ux_profile_push(r->profile,
@@ -429,7 +428,7 @@ static enum ux_code firefox_read_tables(struct firefox_reader *r, struct ux_cur 
 	tables.strings = r->shared_strings - 1;
 	if (r->file->tables.size >= FIREFOX_SETS_MOST)
 		return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(&object),
-				   "a profile of more than %d threads", FIREFOX_SETS_MOST);
+				   "the profile has more than %d threads", FIREFOX_SETS_MOST);
 	if (!ux_firefox_table_sets_append(&r->file->tables, tables))
 		return ux_error_nomem(err);
 	*ret = r->file->tables.size;

@@ -120,8 +120,8 @@ static enum ux_code folded_stack(struct folded_reader *r, struct ux_bytes stack,
 		last = !end;
 		if (depth == UX_PROFILE_DEPTH_MOST)
 			return ux_error_set(err, UX_ELIMIT,
-					    "line %" PRIu64 ": a stack of more than %d frames",
-					    line, UX_PROFILE_DEPTH_MOST);
+					    "line %" PRIu64 ": stack has more than %d frames", line,
+					    UX_PROFILE_DEPTH_MOST);
 		UX_TRY(folded_location(r, ux_bytes(stack.data, n), last, &location, err));
 		UX_TRY(ux_profile_push(r->profile, number, location, &number, err));
 		if (end)

@@ -189,7 +189,7 @@ enum ux_code ux_function_table_prepare(struct ux_function_table *t, size_t first
 	}
 	t->line_of[n] = (uint32_t)t->lines.size;
 	if (t->lines.size > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "the lines of the locations have over %u bytes",
+		return ux_error_set(err, UX_ELIMIT, "the lines of the locations exceed %u bytes",
 				    UINT32_MAX);
 	return ux_out_status(&t->lines, err);
 }

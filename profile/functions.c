@@ -37,8 +37,7 @@ static enum ux_code functions_add(struct ux_functions *fs, const struct ux_funct
 		return ux_error_nomem(err);
 	if (fresh) {
 		if (fs->list.size >= UINT32_MAX)
-			return ux_error_set(err, UX_ELIMIT, "there are more than %u functions",
-					    UINT32_MAX);
+			return ux_error_set(err, UX_ELIMIT, "more than %u functions", UINT32_MAX);
 		*number = (uint32_t)fs->list.size;
 		*ret = *number;
 		return ux_function_list_append(&fs->list, *function) ? UX_OK : ux_error_nomem(err);

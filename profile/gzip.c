@@ -24,7 +24,7 @@ enum ux_code ux_gzip_write(struct ux_bytes bytes, struct ux_out *out, struct ux_
 	libdeflate_free_compressor(c);
 	UX_TRY(ux_out_status(out, err));
 	if (n == 0)
-		return ux_error_set(err, UX_EIO, "%zu bytes could not be packed", bytes.size);
+		return ux_error_set(err, UX_EIO, "cannot compress %zu bytes", bytes.size);
 	out->size = start + n;
 	return UX_OK;
 }
@@ -59,8 +59,9 @@ static enum ux_code gzip_pack(struct ux_gzip *z, struct ux_bytes bytes, bool las
 		int code = isal_deflate(s);
 		z->to->out.size -= s->avail_out;
 		if (code != COMP_OK)
-			return ux_error_set(err, UX_EIO, "%zu bytes could not be packed: %d",
-					    bytes.size, code);
+			return ux_error_set(err, UX_EIO,
+					    "cannot compress %zu bytes: ISA-L error %d", bytes.size,
+					    code);
 		UX_TRY(ux_stream_pass(z->to, err));
 	} while (s->avail_out == 0);
 	return UX_OK;

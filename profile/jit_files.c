@@ -99,7 +99,7 @@ static enum ux_code jitdump_find(const struct ux_profile_sources *sources, uint3
 	if (code != UX_ENOTFOUND)
 		return code;
 	if (sources->no_local)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no %s", name);
+		return ux_error_set(err, UX_ENOTFOUND, "%s does not exist", name);
 	code = jit_files_map_own(here, pid, ret, ret_path, NULL);
 	if (code != UX_OK && code != UX_ENOMEM)
 		code = jit_files_map_agent(name, pid, ret, ret_path, NULL);
@@ -119,7 +119,7 @@ enum ux_code ux_jitdump_open(const struct ux_profile_sources *sources, const cha
 	if (code != UX_ENOTFOUND)
 		return code;
 	if (sources->no_local)
-		return ux_error_set(err, UX_ENOTFOUND, "the jitdump is not here");
+		return ux_error_set(err, UX_ENOTFOUND, "the jitdump was not found");
 	UX_TRY(ux_file_map(path, ret, err));
 	*ret_path = strdup(path);
 	return *ret_path ? UX_OK : ux_error_nomem(err);
@@ -141,6 +141,6 @@ enum ux_code ux_perf_map_open(const struct ux_profile_sources *sources, uint32_t
 	if (code == UX_OK || code == UX_ENOMEM)
 		return code == UX_OK ? UX_OK : ux_error_nomem(err);
 	if (code == UX_EINVAL)
-		return ux_error_set(err, code, "code made at run time; %s %s", path, why.text);
-	return ux_error_set(err, UX_ENOTFOUND, "code made at run time; there is no %s", path);
+		return ux_error_set(err, code, "run-time code; %s %s", path, why.text);
+	return ux_error_set(err, UX_ENOTFOUND, "run-time code; %s does not exist", path);
 }

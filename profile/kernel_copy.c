@@ -28,7 +28,7 @@ enum ux_code ux_kernel_copy_read(const struct ux_id *id, struct ux_kernel_copy *
 	}
 	UX_TRY(ux_file_map(c.path, &file, err));
 	if (file.bytes.size > UX_KALLSYMS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%s is over %d bytes long", c.path,
+		return ux_error_set(err, UX_ELIMIT, "%s exceeds %d bytes", c.path,
 				    UX_KALLSYMS_MOST);
 	UX_TRY(ux_kallsyms_parse(file.bytes, /* modules= */ NULL, &c.symbols, err));
 	*ret = c;

@@ -103,7 +103,7 @@ enum ux_code ux_module_tree_find(struct ux_bytes root, struct ux_bytes release, 
 			found = module_tree_walk(folder, name);
 	}
 	if (!found)
-		return ux_error_set(err, UX_ENOTFOUND, "no such module of that kernel is here");
+		return ux_error_set(err, UX_ENOTFOUND, "no such module of that kernel was found");
 	*ret = found;
 	return UX_OK;
 }

@@ -101,7 +101,7 @@ static bool otlp_json_integer(struct otlp_json *j, enum ux_otlp_type type, uint6
 	if (!good) {
 		(void)ux_json_peek(&at);
 		j->c = at;
-		ux_json_expected(&j->c, "expected an integer of its type's range");
+		ux_json_expected(&j->c, "expected an integer in the range of its type");
 	}
 	return good;
 }
@@ -274,7 +274,7 @@ static void otlp_json_message(struct otlp_json *j, enum ux_otlp_message message)
 			continue;
 		}
 		if (had & 1u << f->number)
-			ux_json_expected(&j->c, "an object has a key twice");
+			ux_json_expected(&j->c, "an object has a duplicate key");
 		had |= 1u << f->number;
 		otlp_json_field(j, f);
 		if (j->out->failed)

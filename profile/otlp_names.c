@@ -224,7 +224,7 @@ ux_inline enum ux_code otlp_add_location(struct ux_otlp_names *n, const struct o
 		return UX_OK;
 	if (ux_unlikely(locations->size == UX_OTLP_LOCATIONS_MOST))
 		return ux_error_at(err, UX_ELIMIT, SECTION, otlp_offset(n, content.data),
-				   "over %d locations without lines", UX_OTLP_LOCATIONS_MOST);
+				   "more than %d locations without lines", UX_OTLP_LOCATIONS_MOST);
 	if ((ux_unlikely(locations->size == locations->cap) &&
 	     !ux_otlp_locations_reserve(locations, locations->size + 1)) ||
 	    !otlp_begin_run(n, locations->size, s->mapping))
@@ -497,7 +497,7 @@ static enum ux_code otlp_scan_modules(struct otlp_scan *s, struct ux_error *err)
 		if (!number || (fresh && !ux_otlp_modules_append(modules, module)))
 			return ux_error_nomem(err);
 		if (modules->size > UX_OTLP_MODULES_MOST)
-			return ux_error_set(err, UX_ELIMIT, "mappings of more than %d modules",
+			return ux_error_set(err, UX_ELIMIT, "mappings have more than %d modules",
 					    UX_OTLP_MODULES_MOST);
 		if (fresh)
 			*number = (uint32_t)modules->size;
@@ -574,7 +574,8 @@ enum ux_code ux_otlp_names_read(struct ux_otlp_names *n, struct ux_error *err)
 	};
 	n->line_bytes.quota = n->functions.quota = n->strings.fields.quota = n->quota;
 	if (n->bytes.size > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "a message of %zu bytes", n->bytes.size);
+		return ux_error_set(err, UX_ELIMIT, "message is too large: %zu bytes",
+				    n->bytes.size);
 	UX_TRY(otlp_scan_message(&s, err));
 	n->strings.first = (uint32_t)otlp_table_size(&s.strings);
 	UX_TRY(otlp_scan_modules(&s, err));

@@ -240,7 +240,7 @@ static enum ux_code otlp_read_stack(struct otlp_reader *r, struct ux_cur c, stru
 							err);
 			if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
 				return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, ux_cur_off(&c),
-						   "a stack of more than %d locations",
+						   "stack has more than %d locations",
 						   UX_PROFILE_DEPTH_MOST);
 			if (!otlp_numbers_append(&r->stack, r->file->first_location + (uint32_t)l))
 				return ux_error_nomem(err);

@@ -29,7 +29,7 @@ static enum ux_code otlp_read_type(struct otlp_reader *r, struct ux_cur c, size_
 		}
 	if (p->samples.size > 0 || p->n_types == UX_PROFILE_VALUES_MOST)
 		return ux_error_at(err, UX_ELIMIT, OTLP_SECTION, ux_cur_off(&c),
-				   "profiles of more than %d types", UX_PROFILE_VALUES_MOST);
+				   "profiles have more than %d types", UX_PROFILE_VALUES_MOST);
 	*ret = p->n_types;
 	p->types[p->n_types++] = type;
 	return UX_OK;

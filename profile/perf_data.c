@@ -167,7 +167,7 @@ static enum ux_code perf_data_kernel_record(struct perf_data *d,
 	} else if (record->type == UX_PERF_SAMPLE) {
 		struct ux_error found = UX_ERROR_INIT;
 		enum ux_code code =
-			ux_error_set(&found, UX_ECORRUPT, "a sample of an unknown event");
+			ux_error_set(&found, UX_ECORRUPT, "sample has an unknown event");
 		return perf_data_survive(d, off, code, &found, err);
 	}
 	if (w.time == 0 || w.time == UINT64_MAX)
@@ -186,7 +186,7 @@ static enum ux_code perf_read_attr(struct perf_data *d, const struct ux_perf_rec
 	struct ux_bytes rest = ux_bytes(c.pos, ux_cur_left(&c));
 	UX_TRY(ux_perf_attr_parse(rest, d->reader.swap, &attr, err));
 	if (d->reader.has_types)
-		return ux_error_set(err, UX_ECORRUPT, "an event is added behind the first sample");
+		return ux_error_set(err, UX_ECORRUPT, "an event is added after the first sample");
 	ux_cur_skip(&c, attr.size);
 	UX_TRY(ux_cur_status(&c, err));
 	UX_TRY(ux_perf_events_add(&d->reader.events, &attr, err));
@@ -279,7 +279,7 @@ static enum ux_code perf_data_compressed(struct perf_data *d, const struct ux_pe
 	d->zstd.in = ux_cur_take(&c, size);
 	enum ux_code code = ux_cur_status(&c, &found);
 	if (code == UX_OK && d->unpackable)
-		code = ux_error_set(&found, UX_ECORRUPT, "zstd: what came before is damaged");
+		code = ux_error_set(&found, UX_ECORRUPT, "zstd: earlier data is damaged");
 	if (code == UX_OK)
 		code = perf_data_drain(d, off, &found);
 	d->zstd.in = UX_BYTES_NONE;
@@ -322,7 +322,7 @@ static enum ux_code perf_data_records(struct perf_data *d, uint64_t end, bool wh
 	while (off < end && (code = ux_perf_stream_next(&d->outer, &record, &found)) == UX_OK) {
 		if (d->outer.off > end) {
 			code = ux_error_set(&found, UX_ECORRUPT,
-					    "a record goes on behind the end of the records");
+					    "a record extends past the end of the records");
 			break;
 		}
 		UX_TRY(perf_data_record(d, &record, off, err));
@@ -330,16 +330,15 @@ static enum ux_code perf_data_records(struct perf_data *d, uint64_t end, bool wh
 	}
 	if (code == UX_ENOTFOUND) {
 		if (ux_perf_stream_left(&d->outer) > 0)
-			perf_data_truncated(d, off, "the file ends inside of a record");
+			perf_data_truncated(d, off, "the file ends inside a record");
 		else if (whole)
-			perf_data_truncated(d, off,
-					    "the file ends in front of the end of its records");
+			perf_data_truncated(d, off, "the file ends before the end of its records");
 	} else if (code != UX_OK) {
 		UX_TRY(perf_data_survive(d, off, code, &found, err));
 		d->reader.summary->truncated = true;
 	}
 	if (ux_perf_stream_left(&d->inner) > 0)
-		perf_data_truncated(d, off, "the compressed records end inside of a record");
+		perf_data_truncated(d, off, "the compressed records end inside a record");
 	return ux_perf_order_finish(&d->order, err);
 }
 
@@ -372,7 +371,7 @@ static enum ux_code perf_read_ids(struct perf_data *d, struct ux_bytes front,
 	if (!ux_bytes_sub(front, range.off, range.size, &ids))
 		return ux_error_set(err, UX_ECORRUPT,
 				    "the IDs of an event are at %" PRIu64
-				    ", not in front of the records",
+				    ", not before the records",
 				    range.off);
 	struct ux_cur c = ux_cur_make(ids, "IDs", d->reader.swap);
 	while (ux_cur_left(&c) >= sizeof(uint64_t))
@@ -388,11 +387,11 @@ static enum ux_code perf_read_attrs(struct perf_data *d, const struct perf_heade
 	const size_t range_bytes = 2 * sizeof(uint64_t);
 	if (h->attr_size < UX_PERF_ATTR_LEAST + range_bytes)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "attrs of %" PRIu64 " bytes, not at least %zu", h->attr_size,
-				    UX_PERF_ATTR_LEAST + range_bytes);
+				    "attrs have %" PRIu64 " bytes; expected at least %zu",
+				    h->attr_size, UX_PERF_ATTR_LEAST + range_bytes);
 	if (!ux_bytes_sub(front, h->attrs.off, h->attrs.size, &bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the attrs are at %" PRIu64 ", not in front of the records",
+				    "the attrs are at %" PRIu64 ", not before the records",
 				    h->attrs.off);
 	struct ux_cur c = ux_cur_make(bytes, "attrs", d->reader.swap);
 	while (ux_cur_left(&c) >= h->attr_size) {
@@ -431,12 +430,14 @@ static enum ux_code perf_read_section(struct perf_data *d, const struct perf_sec
 	uint64_t passed = 0;
 	if (s->range.off < d->outer.off || s->range.size > SECTION_MOST)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "feature %" PRIu64 " has %" PRIu64 " bytes at %" PRIu64,
+				    "feature %" PRIu64 " is out of bounds: %" PRIu64
+				    " bytes at %" PRIu64,
 				    s->feature, s->range.size, s->range.off);
 	UX_TRY(ux_perf_stream_take(&d->outer, NULL, s->range.off - d->outer.off, &passed, err));
 	UX_TRY(perf_data_take(d, s->range.size, &bytes, err));
 	if (bytes.size < s->range.size)
-		return ux_error_set(err, UX_ECORRUPT, "feature %" PRIu64 " is cut off", s->feature);
+		return ux_error_set(err, UX_ECORRUPT, "feature %" PRIu64 " is truncated",
+				    s->feature);
 	return ux_perf_reader_feature(&d->reader, s->feature, ux_out_bytes(&bytes), err);
 }
 
@@ -508,7 +509,8 @@ static enum ux_code perf_header_parse(struct ux_bytes bytes, bool swap, struct p
 	if (ret->data.off < FILE_HEADER || ret->data.off > FRONT_MOST ||
 	    ret->data.size > UINT64_MAX - ret->data.off)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "records of %" PRIu64 " bytes at %" PRIu64 ", not at %d to %d",
+				    "records are out of bounds: %" PRIu64 " bytes at %" PRIu64
+				    "; expected an offset of %d to %d",
 				    ret->data.size, ret->data.off, FILE_HEADER, FRONT_MOST);
 	return UX_OK;
 }
@@ -589,7 +591,8 @@ static enum ux_code perf_data_read(struct perf_data *d, struct ux_error *err)
 	struct ux_perf_reader *r = &d->reader;
 	UX_TRY(perf_data_take(d, PIPE_HEADER, &front, err));
 	if (perf_magic(ux_out_bytes(&front), &r->swap) != UX_OK)
-		return ux_error_at(err, UX_ECORRUPT, NULL, 0, "no PERFILE2 at the start");
+		return ux_error_at(err, UX_ECORRUPT, NULL, 0,
+				   "the file does not start with PERFILE2");
 	struct ux_cur c = ux_cur_make(ux_out_bytes(&front), NULL, r->swap);
 	ux_cur_skip(&c, MAGIC_BYTES);
 	uint64_t size = ux_cur_u64(&c);

@@ -572,7 +572,7 @@ enum ux_code ux_perf_reader_sample(struct ux_perf_reader *r, const struct ux_per
 	if (!r->has_types)
 		perf_reader_begin_types(r);
 	if (perf_event_is_dummy(event))
-		return ux_error_set(err, UX_ECORRUPT, "a sample of an event that has none");
+		return ux_error_set(err, UX_ECORRUPT, "sample has an event without samples");
 	UX_TRY(ux_perf_sample_parse(event, record, r->swap, &sample, err));
 	UX_TRY(ux_perf_processes_thread(&r->processes, sample.pid, sample.tid, &thread, err));
 	uint32_t number = thread->number;

@@ -82,7 +82,7 @@ enum ux_code ux_perf_stream_next(struct ux_perf_stream *s, struct ux_perf_record
 	size_t size = ux_cur_u16(&c);
 	if (size < UX_PERF_RECORD_HEAD)
 		return ux_error_at(err, UX_ECORRUPT, NULL, s->off,
-				   "a record of %zu bytes, which is less than its header", size);
+				   "record has %zu bytes, fewer than its header", size);
 	UX_TRY(perf_stream_want(s, size, err));
 	ret->bytes = ux_bytes(s->block->bytes + s->pos, size);
 	s->pos += size;
@@ -178,7 +178,7 @@ enum ux_code ux_perf_zstd_fill(void *ctx, uint8_t *room, size_t n, size_t *ret_n
 	z->written += out.pos;
 	if (z->written > EXPANSION_BYTES && z->written / EXPANSION_RATIO > z->read)
 		return ux_error_set(err, UX_ELIMIT,
-				    "compressed records are more than %d times as large inside",
+				    "compressed records inflate to more than %d times their size",
 				    EXPANSION_RATIO);
 	*ret_n = out.pos;
 	return UX_OK;

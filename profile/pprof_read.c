@@ -228,7 +228,7 @@ static enum ux_code pprof_read_line(struct pprof_reader *r, struct ux_cur c, str
 	const uint32_t *index = ux_profile_numbers_find(&r->function_of, id);
 	if (!index)
 		return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(&c),
-				   "function %" PRIu64 ", which the profile does not have", id);
+				   "unknown function %" PRIu64, id);
 	const struct pprof_function *function = &r->functions.data[*index];
 	struct ux_profile_frame frame = {
 		.line = (uint32_t)line,
@@ -342,11 +342,10 @@ static enum ux_code pprof_read_stack(struct pprof_reader *r, struct ux_cur *c,
 		uint32_t location = pprof_location(r, id);
 		if (location == 0)
 			return ux_error_at(err, UX_ECORRUPT, SECTION, ux_cur_off(c),
-					   "location %" PRIu64 ", which the profile does not have",
-					   id);
+					   "unknown location %" PRIu64, id);
 		if (r->stack.size >= UX_PROFILE_DEPTH_MOST)
 			return ux_error_at(err, UX_ELIMIT, SECTION, ux_cur_off(c),
-					   "a stack of more than %d locations",
+					   "stack has more than %d locations",
 					   UX_PROFILE_DEPTH_MOST);
 		if (!pprof_numbers_append(&r->stack, location))
 			return ux_error_nomem(err);
@@ -399,7 +398,7 @@ static enum ux_code pprof_read_head(struct pprof_reader *r, const struct ux_prot
 	switch (f->number) {
 	case PPROF_SAMPLE_TYPE:
 		if (p->n_types == UX_PROFILE_VALUES_MOST)
-			return ux_error_set(err, UX_ELIMIT, "more than %d values in a sample",
+			return ux_error_set(err, UX_ELIMIT, "sample has more than %d values",
 					    UX_PROFILE_VALUES_MOST);
 		return pprof_read_type(r, f->bytes, &p->types[p->n_types++], err);
 	case PPROF_PERIOD_TYPE:

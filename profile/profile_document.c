@@ -62,9 +62,10 @@ enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_b
 	case UX_PROFILE_FORMAT_NONE:
 		break;
 	}
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "not a profile: expected pprof, OTLP, perf.data, the text of "
-			    "perf script, folded stacks, or one of the Firefox Profiler");
+	return ux_error_set(
+		err, UX_EUNSUPPORTED,
+		"not a profile: expected pprof, OTLP, perf.data, text of perf script, folded "
+		"stacks or a Firefox profile");
 }
 
 void ux_profile_document_close(struct ux_profile_document *d)

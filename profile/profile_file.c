@@ -48,7 +48,7 @@ static bool profile_file_is(struct profile_file_search *s, int fd, const struct 
 			return true;
 		s->why = (struct ux_error)UX_ERROR_INIT;
 		(void)ux_error_set(&s->why, UX_ENOTFOUND, "%s has the debug ID %s", path,
-				   has ? debug_id : "of nothing");
+				   has ? debug_id : "none");
 		return false;
 	}
 	if (s->id->size == 0 || strcmp(expected, f->build_id) == 0 || strcmp(expected, f->id) == 0)
@@ -274,7 +274,7 @@ static enum ux_code profile_file_open(struct profile_file_search *s, const char 
 	if (code == UX_OK && !s->symbols)
 		code = s->why.code != UX_OK
 			       ? ux_error_set(err, UX_ENOTFOUND, "%s", s->why.text)
-			       : ux_error_set(err, UX_ENOTFOUND, "no such file is here");
+			       : ux_error_set(err, UX_ENOTFOUND, "no such file was found");
 	if (code != UX_OK) {
 		ux_file_symbols_drop(s->symbols);
 		free(s->path);
@@ -308,7 +308,7 @@ enum ux_code ux_profile_ko_find(const struct ux_profile_sources *sources, struct
 					.release = release,
 					.why = UX_ERROR_INIT};
 	if (snprintf(path, sizeof(path), "[%s]", name) >= (int)sizeof(path))
-		return ux_error_set(err, UX_ENOTFOUND, "no module has a name of that length");
+		return ux_error_set(err, UX_ENOTFOUND, "module name is too long");
 	return profile_file_open(&s, path, ret_path, ret, err);
 }
 

@@ -57,9 +57,10 @@ static enum ux_code profile_kernel_find_module(const struct ux_profile *p,
 	if (ux_module_name(ux_profile_text(p, m->path), name))
 		part = ux_kernel_part_find(k->kernel, name);
 	if (!part || strcmp(part->name, name) != 0)
-		return ux_error_set(err, UX_ENOTFOUND, "the kernel here has no such module loaded");
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "the running kernel has no such module loaded");
 	if (profile_ids_differ(&m->id, part->build_id))
-		return ux_error_set(err, UX_ENOTFOUND, "another build of it is loaded here: %s",
+		return ux_error_set(err, UX_ENOTFOUND, "another build of it is loaded: %s",
 				    part->build_id);
 	k->label = part->label;
 	if (m->start != 0 && part->start != 0)
@@ -78,7 +79,7 @@ enum ux_code ux_profile_kernel_find(const struct ux_profile *p, uint32_t module,
 	UX_TRY(profile_kernel_read(sources, &k.kernel, err));
 	const char *own = k.kernel->parts.data[0].build_id;
 	if (recorded && profile_ids_differ(&recorded->id, own))
-		return ux_error_set(err, UX_ENOTFOUND, "another kernel runs here: %s", own);
+		return ux_error_set(err, UX_ENOTFOUND, "another kernel is running: %s", own);
 	if (!is_kernel && k.kernel->why.code == UX_OK)
 		UX_TRY(profile_kernel_find_module(p, m, &k, err));
 	/* The kernel is at another address after each boot. perf measures from _text, or from
@@ -134,14 +135,15 @@ enum ux_code ux_profile_own_vdso(const struct ux_profile *p, uint32_t module,
 	UX_TRY(ux_symbols_cache_image(ux_process_cache_symbols(sources->cache), image,
 				      UX_SYMBOLS_ALL, &s, err));
 	if (m->id.size > 0 && strcmp(ux_id_format(&m->id, id), s->build_id) != 0)
-		return ux_error_set(err, UX_ENOTFOUND, "another vDSO is here: %s",
+		return ux_error_set(err, UX_ENOTFOUND, "this machine has another vDSO: %s",
 				    *s->build_id ? s->build_id : "one without an ID");
 	/* Positions in different ones have different names. */
 	if (m->id.size == 0)
 		UX_TRY(profile_kernel_is_recorded(p, sources, &is_own, err));
 	if (m->id.size == 0 && !is_own)
-		return ux_error_set(err, UX_ENOTFOUND,
-				    "the recording has no ID of it, nor that of the kernel here");
+		return ux_error_set(
+			err, UX_ENOTFOUND,
+			"the recording has neither its ID nor the ID of the running kernel");
 	*ret = ux_take(&s);
 	return UX_OK;
 }

@@ -155,8 +155,7 @@ enum ux_code ux_symbolize_file(struct ux_symbolize_batch *b, uint32_t module,
 		m->id = id;
 	if (ux_symbolize_offsets(b, module, head) > 0 && !ux_file_symbols_has_content(head)) {
 		(void)ux_error_set(&why, UX_ENOTFOUND,
-				   "a position in the file needs the executable itself, not %s",
-				   path);
+				   "file offsets need the executable itself, not %s", path);
 		UX_TRY(ux_symbolize_reason(b, module, &why));
 	}
 	UX_TRY(symbolize_sort(b));

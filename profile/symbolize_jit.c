@@ -83,7 +83,7 @@ enum ux_code ux_symbolize_perf_map(struct ux_symbolize_batch *b, uint32_t module
 			UX_TRY(ux_symbolize_name(b, b->locations[i], &frame, 1));
 	}
 	ux_out_reset(&b->path);
-	ux_out_fmt(&b->path, "%s as it ended: it has no times", path);
+	ux_out_fmt(&b->path, "final state of %s, which has no timestamps", path);
 	UX_TRY(ux_out_status(&b->path, b->err));
 	return ux_profile_string(b->profile, ux_out_bytes(&b->path), &m->source, b->err);
 }

@@ -41,7 +41,7 @@ static enum ux_code symbolize_running_kernel(struct ux_symbolize_batch *b, uint3
 			continue;
 		}
 		if (a->n > 0)
-			reason = "the module has no code there by now";
+			reason = "the module no longer has code there";
 		if (m->why == 0)
 			UX_TRY(ux_profile_string(b->profile, ux_bytes_cstr(reason), &m->why,
 						 b->err));

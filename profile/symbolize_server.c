@@ -66,9 +66,9 @@ static enum ux_code symbolize_server_positions(struct ux_symbolize_batch *b, uin
 	}
 	if (!sources->server_segments && !sources->server_head)
 		return UX_OK;
-	(void)snprintf(text, sizeof(text), "its segments at the server: %s; its executable: %s",
-		       *no_segments.text ? no_segments.text : "there are none",
-		       *why.text ? why.text : "there is none");
+	(void)snprintf(text, sizeof(text), "segments on the server: %s; executable: %s",
+		       *no_segments.text ? no_segments.text : "none",
+		       *why.text ? why.text : "none");
 	return ux_symbolize_reason_add(b, module, text);
 }
 
@@ -91,9 +91,9 @@ static enum ux_code symbolize_server_base(struct ux_symbolize_batch *b, uint32_t
 	if (code != UX_OK) {
 		(void)snprintf(
 			text, sizeof(text),
-			"addresses relative to the file's start need its executable, or that "
-			"start from the server: %s",
-			*why.text ? why.text : "it has none");
+			"file-relative addresses need the executable, or its base address from "
+			"the server: %s",
+			*why.text ? why.text : "the server has none");
 		return ux_symbolize_reason_add(b, module, text);
 	}
 	b->profile->modules.data[module].base = base;
@@ -136,11 +136,11 @@ static enum ux_code symbolize_unsent(struct ux_symbolize_batch *b, uint32_t modu
 		return UX_OK;
 	if (m->id.size == 0)
 		return ux_symbolize_reason_add(
-			b, module, "the server is queried by build ID, which the recording lacks");
+			b, module, "the recording has no build ID to query the server with");
 	if (symbolize_left(b, UX_PROFILE_OFFSET) > 0)
 		return ux_symbolize_reason_add(
 			b, module,
-			"positions in a file need its executable, so the server is not queried");
+			"file offsets need the executable, so the server is not queried");
 	return UX_OK;
 }
 

@@ -147,9 +147,10 @@ static enum ux_code archive_read_nested(struct ux_archive_walk *w, const char *n
 {
 	struct ux_error why = UX_ERROR_INIT;
 	if (depth == DEPTH_MOST)
-		ux_error_set(&why, UX_ELIMIT, "over %d archives inside each other", DEPTH_MOST);
+		ux_error_set(&why, UX_ELIMIT, "archives are nested more than %d deep", DEPTH_MOST);
 	else if (w->nested == NESTED_MOST)
-		ux_error_set(&why, UX_ELIMIT, "over %d archives inside of one", NESTED_MOST);
+		ux_error_set(&why, UX_ELIMIT, "one archive contains more than %d archives",
+			     NESTED_MOST);
 	if (why.code != UX_OK)
 		return ux_archive_leave_out(w, name, /* named= */ true, &why, err);
 	w->nested++;
@@ -255,7 +256,7 @@ static enum ux_code archive_read_fd(struct ux_archive_walk *w, const char *path,
 	struct stat st;
 	struct ux_error why = UX_ERROR_INIT;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		ux_error_set(&why, UX_EINVAL, "is no regular file");
+		ux_error_set(&why, UX_EINVAL, "not a regular file");
 		return ux_archive_leave_out(w, path, w->named, &why, err);
 	}
 	if (ux_archive_begin(w->p, &why) != UX_OK)
@@ -393,7 +394,7 @@ enum ux_code ux_push_archive_extract(const struct ux_push_work *p, struct ux_pus
 		limits.spill = &p->reused->spill;
 	enum ux_code code = archive_run_extraction(p, m, &what, &limits, &own, &out, &found, &why);
 	if (code == UX_ELIMIT && p->o->names_at_least && !what.no_dwarf) {
-		snprintf(m->lost, sizeof(m->lost), "names alone: %.100s", why.text);
+		snprintf(m->lost, sizeof(m->lost), "names only: %.100s", why.text);
 		what.no_dwarf = true;
 		why = (struct ux_error)UX_ERROR_INIT;
 		code = archive_run_extraction(p, m, &what, &limits, &own, &out, &found, &why);

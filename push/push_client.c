@@ -67,7 +67,7 @@ static struct ux_retry client_retry(const struct ux_push_client *c)
 static enum ux_code client_timed_out(const struct ux_push_client *c, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNAVAILABLE,
-			    "the time for the whole push, %" PRId64 " s, is over (--timeout)",
+			    "push exceeded its timeout of %" PRId64 " s; raise it with --timeout",
 			    c->timeout_ms / 1000);
 }
 
@@ -193,7 +193,7 @@ static enum ux_code answer_read_verdict(json_t *answer, struct ux_push_answer *r
 		ret->has_quality = answer_quality(query_text(answer, "quality"), &ret->quality);
 		return UX_OK;
 	}
-	return ux_error_set(err, UX_EUNSUPPORTED, "server answers with the status \"%.32s\"",
+	return ux_error_set(err, UX_EUNSUPPORTED, "server sent the unknown status \"%.32s\"",
 			    status);
 }
 
@@ -224,7 +224,7 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 	json_t *list = json_object_get(doc, "answers");
 	if (json_array_size(list) != n)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "server gives %zu answers to a query of %zu modules",
+				    "server sent %zu answers to a query for %zu modules",
 				    json_array_size(list), n);
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(answer_read_verdict(json_array_get(list, i), &answers[i], err));
@@ -266,7 +266,7 @@ static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux
 	if (offset < 0 || (uint64_t)offset > t->upload->bytes.size || strlen(uid) != UID_SIZE - 1 ||
 	    strspn(uid, "0123456789abcdef") != UID_SIZE - 1)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "server's state of an upload makes no sense");
+				    "server sent an inconsistent upload state");
 	memcpy(t->uid, uid, UID_SIZE);
 	t->offset = (uint64_t)offset;
 	json_decref(t->direct);
@@ -398,7 +398,7 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 		enum ux_code code = upload_send_piece(t, &why);
 		if (code == UX_OK && t->offset <= before)
 			code = ux_error_set(&why, UX_EUNSUPPORTED,
-					    "server took a piece and has no more than before");
+					    "server accepted a piece, but its upload did not grow");
 		if (code == UX_OK) {
 			ux_retry_reset(&retry);
 			continue;

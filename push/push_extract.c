@@ -106,7 +106,7 @@ static void push_note_split(struct ux_push_module *m, const struct ux_extract_st
 	if (lost > 0 && m->lost[0] == '\0')
 		snprintf(m->lost, sizeof(m->lost),
 			 "%" PRIu64 " of %" PRIu64
-			 " .dwo files are not here, or are of another build; inlined calls in them "
+			 " .dwo files are missing or from another build; inlined calls in them "
 			 "stay unknown",
 			 lost, stats->split_units);
 }

@@ -104,7 +104,7 @@ static enum ux_code image_open_blob(struct image *im, const char *digest,
 		return ux_error_nomem(err);
 	}
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-		return ux_error_set(err, UX_EINVAL, "%s is no regular file", path);
+		return ux_error_set(err, UX_EINVAL, "%s is not a regular file", path);
 	*ret = (struct ux_sandbox_part){fd, 0, (uint64_t)st.st_size};
 	return UX_OK;
 }
@@ -143,12 +143,12 @@ static enum ux_code image_parse(struct ux_bytes text, json_t **ret, struct ux_er
 {
 	json_error_t why;
 	if (text.size > UX_MANIFEST_BYTES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "a manifest of over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "manifest exceeds %d bytes",
 				    UX_MANIFEST_BYTES_MOST);
 	*ret = json_loadb((const char *)text.data, text.size, 0, &why);
 	return *ret ? UX_OK
 		    : ux_error_at(err, UX_ECORRUPT, "manifest", (uint64_t)ux_max(why.position, 0),
-				  "is no JSON: %.80s", why.text);
+				  "not JSON: %.80s", why.text);
 }
 
 static enum ux_code image_parse_part(const struct ux_sandbox_part *part, json_t **ret,
@@ -235,10 +235,10 @@ static enum ux_code image_add_manifest(struct image *im, json_t *manifest, struc
 	size_t n = 0;
 	if (!json_is_array(layers) || json_array_size(layers) > LAYERS_MOST)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "a manifest with %zu layers; expected 1 to %d",
+				    "manifest has %zu layers; expected 1 to %d",
 				    json_array_size(layers), LAYERS_MOST);
 	if (im->n_images++ == IMAGES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d images", IMAGES_MOST);
+		return ux_error_set(err, UX_ELIMIT, "more than %d images", IMAGES_MOST);
 	for (size_t i = 0; i < json_array_size(layers); i++) {
 		json_t *one = json_array_get(layers, i);
 		json_int_t size = json_integer_value(json_object_get(one, "size"));
@@ -276,7 +276,7 @@ static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, str
 	if (!list)
 		return image_add_manifest(im, doc, err);
 	if (depth == INDEX_DEPTH_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d indexes inside each other",
+		return ux_error_set(err, UX_ELIMIT, "indexes are nested more than %d deep",
 				    INDEX_DEPTH_MOST);
 	for (size_t i = 0; i < json_array_size(list) && i < IMAGES_MOST; i++) {
 		ux_cleanup(json_decrefp) json_t *inner = NULL;
@@ -287,10 +287,12 @@ static enum ux_code image_add(struct image *im, json_t *doc, unsigned depth, str
 		UX_TRY(image_manifest(im, image_text(one, "digest"), &inner, err));
 		UX_TRY(image_add(im, inner, depth + 1, err));
 	}
-	return selected > 0 ? UX_OK
-			    : ux_error_set(err, UX_ENOTFOUND,
-					   "has no image for %.60s; --platform OS/ARCH or all",
-					   im->platform);
+	return selected > 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_ENOTFOUND,
+				      "has no image for %.60s; choose with --platform OS/ARCH or "
+				      "--platform all",
+				      im->platform);
 }
 
 /* --- the three forms -------------------------------------------------------------------------- */
@@ -302,7 +304,7 @@ static enum ux_code image_add_folder(struct image *im, struct ux_error *err)
 	ux_cleanup(json_decrefp) json_t *index = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open index.json, which an OCI layout has");
+		return ux_error_os(err, errno, "cannot open index.json of the OCI layout");
 	UX_TRY(ux_file_map_fd(fd, &file, err));
 	UX_TRY(image_parse(file.bytes, &index, err));
 	return image_add(im, index, 0, err);
@@ -317,7 +319,7 @@ static enum ux_code image_add_saved(struct image *im, json_t *list, struct ux_er
 		size_t n = json_array_size(layers);
 		struct ux_image_layers none = {0};
 		if (n > LAYERS_MOST)
-			return ux_error_set(err, UX_ELIMIT, "over %d layers", LAYERS_MOST);
+			return ux_error_set(err, UX_ELIMIT, "more than %d layers", LAYERS_MOST);
 		for (size_t k = 0; k < n; k++) {
 			const char *name = json_string_value(json_array_get(layers, k));
 			if (!name || ux_digest_is(name))
@@ -342,7 +344,7 @@ static enum ux_code image_add_tar(struct image *im, int fd, uint64_t size, struc
 	bool saved = image_find_member(im, "manifest.json", &part);
 	if (!saved && !image_find_member(im, "index.json", &part))
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is no image: neither manifest.json nor index.json is in it");
+				    "not an image: it has neither manifest.json nor index.json");
 	UX_TRY(image_parse_part(&part, &doc, err));
 	return saved ? image_add_saved(im, doc, err) : image_add(im, doc, 0, err);
 }

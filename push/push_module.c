@@ -166,9 +166,8 @@ const char *ux_push_module_warning(const struct ux_push_module *m)
 {
 	bool file_id_only = m->ids.size == 1 && m->ids.ids[0].type == UX_ID_FILE;
 	return file_id_only && m->strippable
-		       ? "its only ID is a File ID, and it is not stripped: when it is, it has "
-			 "another one; link it with -Wl,--build-id, or push it after strip with -e "
-			 "and -d"
+		       ? "it has no build ID, and stripping changes its File ID; link with "
+			 "-Wl,--build-id, or strip it first and push both with -e and -d"
 		       : NULL;
 }
 

@@ -117,7 +117,7 @@ enum ux_code ux_push_process_read(struct ux_push_work *p, pid_t pid, struct ux_p
 	UX_TRY(ux_proc_maps_parse(text.bytes, &maps, err));
 	if (maps.list.size == 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "has no memory: it is a thread of the kernel, or has ended");
+				    "has no memory: it is a kernel thread or has ended");
 	for (size_t i = 0; i < maps.list.size; i++)
 		UX_TRY(process_add_mapping(&w, &maps.list.data[i], err));
 	return UX_OK;

@@ -530,8 +530,8 @@ static void push_drop_empty(struct ux_push_work *p)
 		}
 		push_report_module(p, m, m->named ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
 				   m->supplementary
-					   ? "has only what other files refer to; --with-debuginfo "
-					     "uploads it"
+					   ? "only other files refer to it (dwz); upload it with "
+					     "--with-debuginfo"
 					   : "has no symbols; expected DWARF or a symbol table");
 		ux_push_module_deinit(m);
 	}

@@ -92,7 +92,7 @@ static enum ux_code scan_folder(struct ux_scan *s, const char *path, unsigned de
 	ux_cleanup(scan_names_free) struct names names = {0};
 	if (depth == UX_SCAN_DEPTH_MOST) {
 		struct ux_error why = UX_ERROR_INIT;
-		ux_error_set(&why, UX_ELIMIT, "more than %d folders inside each other",
+		ux_error_set(&why, UX_ELIMIT, "folders are nested more than %d deep",
 			     UX_SCAN_DEPTH_MOST);
 		scan_leave_out(s, path, false, &why);
 		return UX_OK;
@@ -114,7 +114,7 @@ static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned dep
 		/* A dangling link is reported only if it was named on the command line. */
 		bool dangling = !named && lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
 		if (dangling)
-			ux_error_set(&why, UX_EINVAL, "is a link that leads nowhere");
+			ux_error_set(&why, UX_EINVAL, "is a broken symbolic link");
 		else
 			ux_error_os(&why, errno, "cannot open");
 		scan_leave_out(s, path, named, &why);

@@ -59,7 +59,7 @@ enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err)
 	while (prefix_next(&list, &from, &to))
 		if (from.size == 0 || to.size == 0)
 			return ux_error_set(err, UX_EINVAL,
-					    "a source prefix is FROM=TO, neither of them empty");
+					    "expected a source prefix FROM=TO, both non-empty");
 	return UX_OK;
 }
 
@@ -255,6 +255,6 @@ enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_
 	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MOST, err));
 	UX_TRY(sources_add_all(&c, list, n, err));
 	if (ret->files == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files is here", n);
+		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files was found", n);
 	return ux_bundle_writer_end(&c.writer, err);
 }

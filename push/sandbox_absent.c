@@ -5,7 +5,7 @@
 static enum ux_code sandbox_absent(struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "this build (static) reads no archives; unpack it first");
+			    "this static build cannot read archives; unpack it first");
 }
 
 enum ux_code ux_fork_server_start(struct ux_fork_server **ret, const char *program,

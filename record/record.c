@@ -106,7 +106,8 @@ static enum ux_code recording_open_threads(struct recording *r, struct ux_record
 	pid_t tid = 0;
 	*ret_more = false;
 	if (!folder)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no process %d", r->options->pid);
+		return ux_error_set(err, UX_ENOTFOUND, "process %d does not exist",
+				    r->options->pid);
 	while (code == UX_OK && (tid = ux_record_next_number(folder)) > 0) {
 		bool is_known = false;
 		for (size_t i = 0; i < known->size; i++)
@@ -135,9 +136,9 @@ static enum ux_code recording_open_process(struct recording *r, struct ux_error 
 	bool more = true;
 	for (unsigned i = 0; more && i < SCANS_MOST; i++)
 		UX_TRY(recording_open_threads(r, &known, &more, err));
-	return r->events.fds.size > 0
-		       ? UX_OK
-		       : ux_error_set(err, UX_ENOTFOUND, "there is no process %d", r->options->pid);
+	return r->events.fds.size > 0 ? UX_OK
+				      : ux_error_set(err, UX_ENOTFOUND, "process %d does not exist",
+						     r->options->pid);
 }
 
 static enum ux_code recording_open(struct recording *r, struct ux_error *err)

@@ -46,12 +46,12 @@ enum ux_code ux_record_command_fork(struct ux_record_command *c, char *const *ar
 {
 	int go[2], failed[2];
 	if (pipe2(go, O_CLOEXEC) != 0)
-		return ux_error_os(err, errno, "cannot make a pipe");
+		return ux_error_os(err, errno, "cannot create a pipe");
 	if (pipe2(failed, O_CLOEXEC) != 0) {
 		int why = errno;
 		(void)close(go[0]);
 		(void)close(go[1]);
-		return ux_error_os(err, why, "cannot make a pipe");
+		return ux_error_os(err, why, "cannot create a pipe");
 	}
 	pid_t pid = fork();
 	int why = errno;

@@ -120,7 +120,7 @@ enum ux_code ux_record_events_init(struct ux_record_events *e, const struct ux_r
 {
 	if (o->calls == UX_RECORD_DWARF && record_registers == 0)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "stacks are not unwound on this architecture");
+				    "stack unwinding is not supported on this architecture");
 	record_attr_init(&e->attr, o, result);
 	e->ring_size = o->calls == UX_RECORD_DWARF ? RING_DWARF_BYTES : RING_BYTES;
 	e->attr.wakeup_watermark = (uint32_t)(e->ring_size / 4);
@@ -160,7 +160,7 @@ static enum ux_code record_refused(int why, pid_t tid, const struct ux_record_re
 		if (result->paranoid > most)
 			return ux_error_set(
 				err, UX_EDENIED,
-				"not permitted: kernel.perf_event_paranoid is %d; it takes "
+				"not permitted: kernel.perf_event_paranoid is %d; use "
 				"CAP_PERFMON, root, or: sysctl kernel.perf_event_paranoid=%d",
 				result->paranoid,
 				tid < 0                ? 0
@@ -171,19 +171,21 @@ static enum ux_code record_refused(int why, pid_t tid, const struct ux_record_re
 					    "the container's seccomp filter forbids "
 					    "perf_event_open; docker: --cap-add PERFMON, or "
 					    "--security-opt seccomp=FILE that allows it");
-		return ux_error_set(err, UX_EDENIED,
-				    "not permitted: the process is another user's, or has more "
-				    "rights; it takes CAP_PERFMON or root");
+		return ux_error_set(
+			err, UX_EDENIED,
+			"not permitted: the process belongs to another user or has more "
+			"privileges; use CAP_PERFMON or root");
 	case ENOSYS:
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the kernel has no perf_event_open, or a filter hides it");
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"the kernel lacks perf_event_open, or a seccomp filter blocks it");
 	case ESRCH:
-		return ux_error_set(err, UX_ENOTFOUND, "there is no such process");
+		return ux_error_set(err, UX_ENOTFOUND, "no such process");
 	case EMFILE:
 	case ENFILE:
-		return ux_error_set(err, UX_ELIMIT,
-				    "too many threads and processors for the limit of open files "
-				    "(ulimit -n)");
+		return ux_error_set(
+			err, UX_ELIMIT,
+			"too many threads and CPUs for the limit of open files; raise ulimit -n");
 	default:
 		return ux_error_os(err, why, "perf_event_open");
 	}
@@ -249,9 +251,10 @@ static enum ux_code record_add_ring(struct ux_record_events *e, int fd,
 		}
 	}
 	if (code == UX_EDENIED)
-		return ux_error_set(err, UX_EDENIED,
-				    "no memory may be locked for records: raise "
-				    "kernel.perf_event_mlock_kb or ulimit -l");
+		return ux_error_set(
+			err, UX_EDENIED,
+			"cannot lock memory for records; raise kernel.perf_event_mlock_kb or "
+			"ulimit -l");
 	if (code != UX_OK) {
 		if (err && err->code == UX_OK)
 			*err = why;
@@ -274,7 +277,7 @@ static enum ux_code record_add_event(struct ux_record_events *e, int fd, size_t 
 		return ux_error_nomem(err);
 	}
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
-		return ux_error_os(err, errno, "cannot read the number of an event");
+		return ux_error_os(err, errno, "cannot read the ID of an event");
 	if (!ux_record_ids_append(&e->ids, id))
 		return ux_error_nomem(err);
 	if (cpu == e->rings.size)

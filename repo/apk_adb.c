@@ -34,7 +34,7 @@ static enum ux_code adb_take_block(struct ux_bytes *file, struct ux_adb_block *r
 				   struct ux_bytes *ret, struct ux_error *err)
 {
 	if (file->size < 4 || file->size < ux_adb_block_head_size(file->data))
-		return ux_error_set(err, UX_ECORRUPT, "the index ends in the head of a block");
+		return ux_error_set(err, UX_ECORRUPT, "the index ends in a block header");
 	UX_TRY(ux_adb_block_read(file->data, ret_block, err));
 	if (ret_block->size > file->size - ret_block->head)
 		return ux_error_set(err, UX_ECORRUPT,
@@ -53,7 +53,7 @@ enum ux_code ux_apk_adb_open(struct ux_bytes file, struct ux_apk_adb *ret, struc
 	struct ux_bytes content;
 	*ret = (struct ux_apk_adb){0};
 	if (!ux_bytes_starts(file, UX_STR("ADB.indx")))
-		return ux_error_set(err, UX_ECORRUPT, "is no index of apk-tools 3");
+		return ux_error_set(err, UX_ECORRUPT, "not an index of apk-tools 3");
 	file = ux_bytes(file.data + UX_ADB_FILE_HEAD, file.size - UX_ADB_FILE_HEAD);
 	UX_TRY(adb_take_block(&file, &block, &ret->values, err));
 	if (block.type != UX_ADB_BLOCK_VALUES)
@@ -62,7 +62,7 @@ enum ux_code ux_apk_adb_open(struct ux_bytes file, struct ux_apk_adb *ret, struc
 		UX_TRY(adb_take_block(&file, &block, &content, err));
 		if (block.type != UX_ADB_BLOCK_SIGNATURE)
 			return ux_error_set(err, UX_ECORRUPT,
-					    "a block of the index is no signature");
+					    "a block of the index is not a signature");
 		if (content.size > UX_APK_ADB_HEAD && content.data[0] == SIGNATURE_VERSION &&
 		    content.data[1] == HASH_SHA512)
 			ret->signatures[ret->n_signatures++] = (struct ux_apk_adb_signature){
@@ -162,7 +162,7 @@ enum ux_code ux_apk_adb_read(struct ux_bytes values, struct ux_index_target *to,
 	UX_TRY(ux_adb_bytes_get(&root, INDEX_NAMES, &names, err));
 	if (names.size > 0 && !ux_bytes_eq(names, UX_STR("${name}-${version}.apk")))
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the files of the index are named by a rule of its own: %.*s",
+				    "the index has an unsupported naming rule for files: %.*s",
 				    (int)ux_min(names.size, (size_t)80), (const char *)names.data);
 	if (p.list.n > PACKAGES_MOST)
 		return ux_error_set(err, UX_ELIMIT,

@@ -128,10 +128,11 @@ static enum ux_code apk_read_head(struct ux_apk_check *c, struct ux_error *err)
 		control = &second;
 	}
 	if (!apk_is_identity(&c->identity, ux_bytes(file.data + at, control->packed)))
-		return ux_error_set(err, UX_ECORRUPT,
-				    "the %s of the package's control segment is another one "
-				    "than in the index of its repository",
-				    c->identity.sha256 ? "SHA-256" : "SHA-1");
+		return ux_error_set(
+			err, UX_ECORRUPT,
+			"the %s of the package's control segment does not match its repository "
+			"index",
+			c->identity.sha256 ? "SHA-256" : "SHA-1");
 	UX_TRY(apk_read_control(c, control, err));
 	at += control->packed;
 	sha256_init(&c->data);
@@ -194,8 +195,7 @@ enum ux_code ux_apk_check_end(struct ux_apk_check *c, struct ux_error *err)
 	sha256_digest(&c->data, sizeof(have), have);
 	if (memcmp(c->datahash, have, sizeof(have)) != 0)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "the SHA-256 of the package's data is another one than its "
-				    "datahash");
+				    "the package's data does not match its datahash (SHA-256)");
 	return UX_OK;
 }
 

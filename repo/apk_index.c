@@ -370,5 +370,5 @@ enum ux_code ux_apk_signature_read(struct ux_bytes tar, struct ux_apk_signature 
 			return UX_OK;
 		}
 	UX_TRY(ux_cur_status(&c, err));
-	return ux_error_set(err, UX_EDENIED, "bad signature: there is none");
+	return ux_error_set(err, UX_EDENIED, "bad signature: missing");
 }

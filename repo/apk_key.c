@@ -32,8 +32,8 @@ static enum ux_code apk_find_key(const struct ux_keyrings *keys, const char *nam
 		if (n > 0 && (size_t)n < sizeof(path) && ux_file_map(path, ret, NULL) == UX_OK)
 			return UX_OK;
 	}
-	return ux_error_set(err, UX_EDENIED,
-			    "bad signature: by a key that is not in the keyrings: %.80s", name);
+	return ux_error_set(err, UX_EDENIED, "bad signature: key %.80s is not in the keyrings",
+			    name);
 }
 
 static enum ux_code apk_verify(struct ux_bytes pem, const struct ux_apk_signature *s,
@@ -48,7 +48,7 @@ static enum ux_code apk_verify(struct ux_bytes pem, const struct ux_apk_signatur
 					    : s->hash_bits == 256 ? GNUTLS_SIGN_RSA_SHA256
 								  : GNUTLS_SIGN_RSA_SHA1;
 	if (pem.size > KEY_MOST || gnutls_pubkey_init(&key) != 0)
-		return ux_error_set(err, UX_EDENIED, "bad signature: the key %.80s is none",
+		return ux_error_set(err, UX_EDENIED, "bad signature: key %.80s is not a valid key",
 				    s->key);
 	int r = gnutls_pubkey_import(key, &text, GNUTLS_X509_FMT_PEM);
 	if (r == 0)
@@ -57,7 +57,7 @@ static enum ux_code apk_verify(struct ux_bytes pem, const struct ux_apk_signatur
 	gnutls_pubkey_deinit(key);
 	return r >= 0 ? UX_OK
 		      : ux_error_set(err, UX_EDENIED,
-				     "bad signature: the index is not what was signed by the key "
+				     "bad signature: the index does not match its signature by key "
 				     "%.80s",
 				     s->key);
 }
@@ -142,7 +142,7 @@ enum ux_code ux_apk_adb_verify(const struct ux_keyrings *keys, const struct ux_a
 {
 	UX_TRY(ux_gnutls_load(err));
 	if (adb->n_signatures == 0)
-		return ux_error_set(err, UX_EDENIED, "bad signature: there is none");
+		return ux_error_set(err, UX_EDENIED, "bad signature: missing");
 	for (size_t i = 0; i < keys->n; i++) {
 		struct stat st;
 		bool folder = stat(keys->paths[i], &st) == 0 && S_ISDIR(st.st_mode);
@@ -151,6 +151,5 @@ enum ux_code ux_apk_adb_verify(const struct ux_keyrings *keys, const struct ux_a
 			return UX_OK;
 	}
 	return ux_error_set(err, UX_EDENIED,
-			    "bad signature: the index is not what was signed by a key in the "
-			    "keyrings");
+			    "bad signature: no key in the keyrings verifies the index");
 }

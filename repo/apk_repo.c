@@ -37,8 +37,7 @@ static enum ux_code apk_unpack_first(struct ux_bytes file, uint8_t *to, size_t *
 	return r == LIBDEFLATE_SUCCESS
 		       ? UX_OK
 		       : ux_error_set(err, UX_EDENIED,
-				      "bad signature: no signed index: its first part is no small "
-				      "gzip member");
+				      "bad signature: the index does not begin with a signature");
 }
 
 /* Checks the signature; sets *ret_signed to the bytes that it is for. */
@@ -89,8 +88,8 @@ static enum ux_code apk_unpack_adb(struct ux_bytes file, struct ux_out *ret, str
 	UX_TRY(ux_unpack_open(&u, form, ux_unpack_from_bytes, &file, err));
 	do {
 		if (ret->size > ADB_MOST)
-			return ux_error_set(err, UX_ELIMIT, "the index unpacks to over %d bytes",
-					    ADB_MOST);
+			return ux_error_set(err, UX_ELIMIT,
+					    "the index unpacks to more than %d bytes", ADB_MOST);
 		uint8_t *to = ux_out_room(ret, UNPACK_PIECE);
 		if (!to)
 			return ux_out_status(ret, err);

@@ -51,7 +51,7 @@ static enum ux_code apt_add(struct ux_apt_source_vec *to, struct ux_arena *arena
 				     : "",
 	};
 	if (to->size == UX_APT_SOURCES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %u sources of apt",
+		return ux_error_set(err, UX_ELIMIT, "more than %u apt sources",
 				    (unsigned)UX_APT_SOURCES_MOST);
 	if (!source.uri || !source.suites || !source.components || !source.archs ||
 	    !source.signed_by)

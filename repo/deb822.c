@@ -92,14 +92,14 @@ bool ux_deb822_next_field(struct ux_deb822 *d, struct ux_deb822_field *ret)
 	struct ux_bytes name = ux_bytes(line.data, colon ? (size_t)(colon - line.data) : 0);
 	if (!colon || !deb822_is_name(name)) {
 		d->c.prev = line.data;
-		ux_cur_bad(&d->c, "a line is no field: \"Name: value\" was expected");
+		ux_cur_bad(&d->c, "a line is not a field; expected \"Name: value\"");
 		return false;
 	}
 	const uint8_t *end = deb822_take_rest(&d->c, line.data + line.size);
 	struct ux_bytes value = ux_bytes(colon + 1, (size_t)(end - (colon + 1)));
 	if (value.size > UX_DEB822_FIELD_MOST) {
 		d->c.prev = line.data;
-		ux_cur_bad(&d->c, "a value is over 64 MiB");
+		ux_cur_bad(&d->c, "a value exceeds 64 MiB");
 		return false;
 	}
 	if (value.size > 0 && value.data[value.size - 1] == '\r')

@@ -9,7 +9,7 @@ static enum ux_code release_date(struct ux_bytes text, int64_t *ret, struct ux_e
 {
 	if (!text.data || ux_deb822_date(text, ret))
 		return UX_OK;
-	return ux_error_set(err, UX_ECORRUPT, "Release: the date \"%.*s\" is none",
+	return ux_error_set(err, UX_ECORRUPT, "Release: invalid date \"%.*s\"",
 			    (int)ux_min(text.size, (size_t)60), (const char *)text.data);
 }
 
@@ -65,8 +65,9 @@ enum ux_code ux_debian_release_find(const struct ux_debian_release *r, const cha
 			    ux_hex_decode(hash, index.sha256, sizeof(index.sha256), &n) &&
 			    ux_decimal_parse(size, &index.size);
 		if (!good)
-			return ux_error_set(err, UX_ECORRUPT,
-					    "Release: a line of SHA256 is not hash, size and path");
+			return ux_error_set(
+				err, UX_ECORRUPT,
+				"Release: expected hash, size and path in a line of SHA256");
 		int rank = index_rank(name, path);
 		if (rank <= best || rank >= *form)
 			continue;

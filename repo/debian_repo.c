@@ -119,18 +119,19 @@ static enum ux_code debian_check_release(struct debian *d, const struct ux_debia
 	if (!ux_bytes_eq(suite, release->suite) && !ux_bytes_eq(suite, release->codename))
 		return debian_failed(d, "suite",
 				     ux_error_set(d->err, UX_EDENIED,
-						  "Release is that of the suite %.*s (%.*s)",
+						  "Release belongs to another suite: %.*s (%.*s)",
 						  (int)ux_min(release->suite.size, (size_t)40),
 						  (const char *)release->suite.data,
 						  (int)ux_min(release->codename.size, (size_t)40),
 						  (const char *)release->codename.data));
 	if (release->valid_until > 0 && over > 0 && !d->r->allow_expired)
-		return debian_failed(d, "expired",
-				     ux_error_set(d->err, UX_EDENIED,
-						  "Release has expired %" PRId64
-						  " days ago: the mirror is no longer updated "
-						  "(--allow-expired)",
-						  over / 86400));
+		return debian_failed(
+			d, "expired",
+			ux_error_set(d->err, UX_EDENIED,
+				     "Release expired %" PRId64
+				     " days ago; the mirror is outdated (accept it with "
+				     "--allow-expired)",
+				     over / 86400));
 	return UX_OK;
 }
 

@@ -71,7 +71,7 @@ static enum ux_code image_find_file(const struct image_reader *im, const char *n
 		return ux_tar_find(im->tar.bytes, name, ret, im->err);
 	int n = snprintf(path, sizeof(path), "%s/%s", im->folder, name);
 	if (n < 0 || (size_t)n >= sizeof(path))
-		return ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+		return ux_error_set(im->err, UX_EINVAL, "the image path is too long");
 	UX_TRY(ux_file_map(path, map, im->err));
 	*ret = map->bytes;
 	return UX_OK;
@@ -93,7 +93,7 @@ static enum ux_code image_fetch(struct image_reader *im, const char *digest, str
 		snprintf(name, sizeof(name), "blobs/sha256/%.64s", digest + DIGEST_PREFIX);
 	UX_TRY(image_find_file(im, name, &file, &bytes));
 	if (bytes.size > UX_MANIFEST_BYTES_MOST)
-		return ux_error_set(im->err, UX_ELIMIT, "a manifest of over %d bytes",
+		return ux_error_set(im->err, UX_ELIMIT, "manifest exceeds %d bytes",
 				    UX_MANIFEST_BYTES_MOST);
 	if (digest)
 		UX_TRY(ux_digest_check(bytes, digest, im->err));
@@ -107,7 +107,7 @@ static enum ux_code image_parse_manifest(struct ux_bytes text, json_t **ret, str
 	*ret = json_loadb((const char *)text.data, text.size, 0, &why);
 	return *ret ? UX_OK
 		    : ux_error_at(err, UX_ECORRUPT, "manifest", (uint64_t)ux_max(why.position, 0),
-				  "is no JSON: %.80s", why.text);
+				  "not JSON: %.80s", why.text);
 }
 
 /* The address of a file in the archive: ux_repo_url_part(). */
@@ -117,7 +117,7 @@ static enum ux_code image_part_url(const struct image_reader *im, struct ux_byte
 			 (size_t)(file.data - im->tar.bytes.data), file.size);
 	return n > 0 && n < PATH_BYTES
 		       ? UX_OK
-		       : ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+		       : ux_error_set(im->err, UX_EINVAL, "the image path is too long");
 }
 
 /* Where a layer is. */
@@ -135,7 +135,7 @@ static enum ux_code image_layer_url(const struct image_reader *im, const char *d
 	int n = snprintf(url, PATH_BYTES, "%s/%s", im->folder, name);
 	return n > 0 && n < PATH_BYTES
 		       ? UX_OK
-		       : ux_error_set(im->err, UX_EINVAL, "the path of the image is too long");
+		       : ux_error_set(im->err, UX_EINVAL, "the image path is too long");
 }
 
 /* Passes a layer on. */
@@ -177,7 +177,7 @@ static enum ux_code image_layer(struct image_reader *im, const json_t *layer)
 	json_int_t size = json_integer_value(json_object_get(layer, "size"));
 	if (!ux_digest_is(digest) || size <= 0)
 		return ux_error_set(im->err, UX_ECORRUPT,
-				    "a layer has no digest by SHA-256, or no size");
+				    "a layer lacks its SHA-256 digest or its size");
 	if (image_is_foreign(image_field(layer, "mediaType")))
 		return UX_OK;
 	UX_TRY(image_layer_url(im, digest, url));
@@ -205,8 +205,7 @@ static enum ux_code image_document(struct image_reader *im, const json_t *doc, u
 	unsigned selected = 0;
 	if (depth > INDEX_DEPTH_MOST || im->n_images > IMAGES_MOST)
 		return ux_error_set(im->err, UX_ELIMIT,
-				    "over %d images, or %d indexes inside of "
-				    "each other",
+				    "more than %d images, or indexes nested more than %d deep",
 				    IMAGES_MOST, INDEX_DEPTH_MOST);
 	if (!list) {
 		im->n_images++;
@@ -267,7 +266,7 @@ static enum ux_code image_saved_layer(struct image_reader *im, const char *name,
 	image_digest(bytes, digest);
 	if (!ux_packed_is(bytes) && strcmp(digest, diff) != 0)
 		return ux_error_set(im->err, UX_ECORRUPT,
-				    "layer %.90s is not what the configuration says", name);
+				    "layer %.90s does not match the configuration", name);
 	UX_TRY(image_part_url(im, bytes, url));
 	return image_take_layer(im, digest, bytes.size, url);
 }
@@ -279,16 +278,17 @@ static enum ux_code image_saved(struct image_reader *im, const json_t *one, unsi
 	struct ux_bytes bytes;
 	UX_TRY(ux_tar_find(im->tar.bytes, image_field(one, "Config"), &bytes, im->err));
 	if (bytes.size > UX_MANIFEST_BYTES_MOST)
-		return ux_error_set(im->err, UX_ELIMIT, "a configuration of over %d bytes",
+		return ux_error_set(im->err, UX_ELIMIT, "configuration exceeds %d bytes",
 				    UX_MANIFEST_BYTES_MOST);
 	UX_TRY(image_parse_manifest(bytes, &config, im->err));
 	const json_t *diffs = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
 	size_t n = json_array_size(names);
 	if (n > LAYERS_MOST || n != json_array_size(diffs))
-		return ux_error_set(im->err, UX_ECORRUPT,
-				    "an image has %zu layers and %zu digests of them; expected as "
-				    "many, and at most %d",
-				    n, json_array_size(diffs), LAYERS_MOST);
+		return ux_error_set(
+			im->err, UX_ECORRUPT,
+			"image has %zu layers and %zu layer digests; expected equal numbers, at "
+			"most %d",
+			n, json_array_size(diffs), LAYERS_MOST);
 	if (strcmp(im->r->arch, "all") != 0 &&
 	    strcmp(image_field(config, "architecture"), im->r->arch) != 0)
 		return UX_OK;
@@ -308,7 +308,7 @@ static enum ux_code image_all_saved(struct image_reader *im, const json_t *list)
 {
 	unsigned selected = 0;
 	if (!json_is_array(list) || json_array_size(list) > IMAGES_MOST)
-		return ux_error_set(im->err, UX_ECORRUPT, "manifest.json is no list of images");
+		return ux_error_set(im->err, UX_ECORRUPT, "manifest.json is not a list of images");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		UX_TRY(image_saved(im, json_array_get(list, i), &selected));
 	return selected > 0
@@ -322,9 +322,9 @@ static enum ux_code image_open_tar(struct image_reader *im)
 {
 	UX_TRY(ux_file_map(im->r->mirror, &im->tar, im->err));
 	if (ux_packed_is(im->tar.bytes))
-		return ux_error_set(im->err, UX_EUNSUPPORTED,
-				    "the archive of the image is compressed; its layers can be "
-				    "read from a tar file");
+		return ux_error_set(
+			im->err, UX_EUNSUPPORTED,
+			"the image archive is compressed; decompress it to a tar file first");
 	im->is_tar = true;
 	return UX_OK;
 }
@@ -355,7 +355,7 @@ static enum ux_code image_fetch_root(struct image_reader *im, struct ux_out *ret
 		return image_fetch(im, NULL, ret);
 	UX_TRY(ux_tar_find(im->tar.bytes, "manifest.json", &bytes, im->err));
 	if (bytes.size > UX_MANIFEST_BYTES_MOST)
-		return ux_error_set(im->err, UX_ELIMIT, "a manifest of over %d bytes",
+		return ux_error_set(im->err, UX_ELIMIT, "manifest exceeds %d bytes",
 				    UX_MANIFEST_BYTES_MOST);
 	ux_out_put(ret, bytes.data, bytes.size);
 	return ux_out_status(ret, im->err);

@@ -47,7 +47,7 @@ bool ux_tar_next(struct ux_cur *c, struct ux_tar_file *ret)
 		if (c->failed || tar_is_zero(header))
 			return false;
 		if (!tar_size(header, &size)) {
-			ux_cur_bad(c, "the size of a member of the tar is no number");
+			ux_cur_bad(c, "the size of a tar member is not a number");
 			return false;
 		}
 		struct ux_bytes content = ux_cur_take(c, size);
@@ -81,6 +81,7 @@ enum ux_code ux_tar_find(struct ux_bytes tar, const char *name, struct ux_bytes 
 	}
 	UX_TRY(ux_cur_status(&c, err));
 	return n == FILES_MOST
-		       ? ux_error_set(err, UX_ELIMIT, "the archive has over %d files", FILES_MOST)
+		       ? ux_error_set(err, UX_ELIMIT, "the archive has more than %d files",
+				      FILES_MOST)
 		       : ux_error_set(err, UX_ENOTFOUND, "%.100s is not in the archive", name);
 }

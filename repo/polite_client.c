@@ -159,7 +159,7 @@ static bool polite_sleep(const struct ux_polite *p, int64_t ms)
 
 static enum ux_code polite_cancelled(struct ux_error *err)
 {
-	return ux_error_set(err, UX_EUNAVAILABLE, "the crawl was ended");
+	return ux_error_set(err, UX_EUNAVAILABLE, "the crawl was stopped");
 }
 
 /* Takes a connection of the host, and reserves the time of its request: sets *ret_wait_ms. */
@@ -175,7 +175,7 @@ static enum ux_code polite_take(struct ux_polite *p, const char *origin, struct 
 		(void)pthread_cond_timedwait(&p->freed, &p->lock, &until);
 	}
 	if (!h)
-		code = ux_error_set(err, UX_ELIMIT, "packages are on over %u hosts",
+		code = ux_error_set(err, UX_ELIMIT, "packages are on more than %u hosts",
 				    (unsigned)UX_POLITE_HOSTS_MOST);
 	else if (h->n_used >= p->options.parallel)
 		code = polite_cancelled(err);
@@ -253,7 +253,7 @@ static enum ux_code polite_on_begins(void *ctx, const struct ux_http_answer *ans
 	if (t->begun && answer->part_off == t->bytes)
 		return UX_OK;
 	t->begun = false;
-	return ux_error_set(err, UX_EUNAVAILABLE, "another part than requested of %.80s",
+	return ux_error_set(err, UX_EUNAVAILABLE, "server sent the wrong range of %.80s",
 			    t->request->url);
 }
 
@@ -261,7 +261,7 @@ static enum ux_code polite_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_
 {
 	struct polite_transfer *t = ctx;
 	if (bytes.size > t->request->most - t->bytes)
-		return ux_error_set(err, UX_ELIMIT, "%.80s is over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "%.80s exceeds %" PRIu64 " bytes",
 				    t->request->url, t->request->most);
 	t->bytes += bytes.size;
 	t->received += bytes.size;
@@ -316,7 +316,8 @@ static enum ux_code polite_answered(struct polite_transfer *t, const struct poli
 	bool unchanged = answer->status == 304 && h->conditional;
 	if (answer->status == 416 && h->resumes) { /* it has become shorter */
 		t->begun = false;
-		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s has changed", r->url);
+		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s changed during the transfer",
+				    r->url);
 	}
 	if (answer->status != STATUS_OK && !unchanged && !(answer->status == 206 && h->resumes))
 		return polite_status(r->url, answer->status, err);
@@ -452,7 +453,7 @@ static enum ux_code polite_get_remote(struct ux_polite *p, const struct ux_polit
 	struct ux_retry retry = {.most = p->options.tries,
 				 .deadline_ms = ux_clock_ms() + p->options.wait_most_ms};
 	if (n >= sizeof(origin))
-		return ux_error_set(err, UX_EINVAL, "the name of the host is too long");
+		return ux_error_set(err, UX_EINVAL, "host name is too long");
 	memcpy(origin, request->url, n);
 	origin[n] = '\0';
 	for (bool again = false;; again = true) {
@@ -488,7 +489,8 @@ static enum ux_code polite_map_local(const char *path, struct ux_mapping *ret,
 	UX_TRY(ux_file_map(whole, ret, err));
 	return ux_bytes_sub(ret->bytes, off, size, ret_bytes)
 		       ? UX_OK
-		       : ux_error_set(err, UX_ECORRUPT, "%.100s is shorter than it was", whole);
+		       : ux_error_set(err, UX_ECORRUPT, "%.100s became shorter during the transfer",
+				      whole);
 }
 
 /* The validator of a file of this machine is its size and time. */

@@ -39,16 +39,17 @@ enum ux_code ux_repo_url_check(const char *url, struct ux_error *err)
 {
 	const char *path = NULL;
 	if (strlen(url) > UX_REPO_URL_MOST)
-		return ux_error_set(err, UX_EINVAL, "the URL of the mirror is over %u bytes",
+		return ux_error_set(err, UX_EINVAL, "the mirror URL exceeds %u bytes",
 				    (unsigned)UX_REPO_URL_MOST);
 	if (ux_repo_url_is_file(url, &path))
 		return UX_OK;
 	UX_TRY(ux_http_url_check(url, err));
 	const char *host = strstr(url, "://") + 3;
 	if (memchr(host, '@', strcspn(host, "/")))
-		return ux_error_set(err, UX_EINVAL,
-				    "the URL of the mirror has a user name, which would be kept "
-				    "with each package");
+		return ux_error_set(
+			err, UX_EINVAL,
+			"the mirror URL has a user name, which would be stored with each "
+			"package; remove it");
 	return UX_OK;
 }
 
@@ -82,12 +83,12 @@ enum ux_code ux_repo_url_join(struct ux_arena *arena, const char *base, struct u
 		path = ux_bytes(path.data + 2, path.size - 2);
 	if (!repo_path_is_inside(path))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "\"%.*s\" is no path inside of the repository",
+				    "\"%.*s\" is not a path inside the repository",
 				    (int)ux_min(path.size, (size_t)80), (const char *)path.data);
 	while (n > 0 && base[n - 1] == '/')
 		n--;
 	if (n + 1 + 3 * path.size > UX_REPO_URL_MOST)
-		return ux_error_set(err, UX_ELIMIT, "a path in the repository has %zu bytes",
+		return ux_error_set(err, UX_ELIMIT, "a repository path is too long: %zu bytes",
 				    path.size);
 	char *url = ux_arena_array(arena, char, n + 1 + 3 * path.size + 1);
 	if (!url)

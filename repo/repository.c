@@ -66,9 +66,10 @@ static enum ux_code repository_check_unsigned(const struct ux_repository *r, str
 	if (r->allow_unsigned || ux_repo_url_is_file(r->mirror, &path) ||
 	    strncasecmp(r->mirror, "https://", 8) == 0)
 		return UX_OK;
-	return ux_error_set(err, UX_EDENIED,
-			    "bad signature: there is none, and the mirror is not reached by https "
-			    "(--keyring, --allow-unsigned)");
+	return ux_error_set(
+		err, UX_EDENIED,
+		"bad signature: missing, and the mirror does not use https; use --keyring or "
+		"--allow-unsigned");
 }
 
 static enum ux_code repository_check_root(const struct ux_repository *r, struct ux_polite *client,
@@ -85,7 +86,7 @@ static enum ux_code repository_check_root(const struct ux_repository *r, struct 
 	snprintf(name, sizeof(name), "%s%s", url, ending);
 	enum ux_code code = ux_polite_fetch(client, name, &what, NULL, &f, &why);
 	if (code == UX_ENOTFOUND)
-		return ux_error_set(err, UX_EDENIED, "bad signature: there is none: %.100s", name);
+		return ux_error_set(err, UX_EDENIED, "bad signature: missing: %.100s", name);
 	if (code != UX_OK) {
 		if (err && err->code == UX_OK)
 			*err = why;

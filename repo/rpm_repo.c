@@ -43,7 +43,8 @@ static enum ux_code rpm_read_unpacked(void *ctx, void *to, size_t n, size_t *ret
 	return u->out <= u->most
 		       ? UX_OK
 		       : ux_error_set(err, UX_ELIMIT,
-				      "primary.xml unpacks to over %" PRIu64 " bytes", u->most);
+				      "primary.xml unpacks to more than %" PRIu64 " bytes",
+				      u->most);
 }
 
 /* Neither the unpacked file nor its elements are ever in memory as a whole. */

@@ -52,7 +52,7 @@ static void rpm_repomd_on_end(void *ctx, const char *name)
 			text.size == 2 * sizeof(r->primary.sha256) &&
 			ux_hex_decode(text, r->primary.sha256, sizeof(r->primary.sha256), &n);
 	else if (r->xml.wants_text && !ux_decimal_parse(text, &r->primary.size))
-		ux_xml_bad(&r->xml, "the size of primary is no number");
+		ux_xml_bad(&r->xml, "the size of primary is not a number");
 	if (strcmp(name, "data") == 0)
 		r->inside = false;
 }

@@ -98,25 +98,26 @@ enum ux_code ux_signature_status(struct ux_bytes status, struct ux_error *err)
 			signature_take_status(&v, ux_bytes(line.data + strlen(STATUS_PREFIX),
 							   line.size - strlen(STATUS_PREFIX)));
 	if (v.bad.size > 0)
-		return signature_refuse("bad signature: the text is not what was signed by the key",
-					v.bad, err);
+		return signature_refuse(
+			"bad signature: the text does not match its signature by the key", v.bad,
+			err);
 	if (v.plain > 1 || v.unexpected)
 		return ux_error_set(err, UX_EDENIED,
-				    "bad signature: the file is not one text that is signed");
+				    "bad signature: the file is not a single signed text");
 	if (v.good > 0 && v.valid > 0)
 		return UX_OK;
 	if (v.weak)
 		return ux_error_set(err, UX_EDENIED,
-				    "bad signature: it is of a weak hash (MD5, SHA-1, RIPEMD-160)");
+				    "bad signature: it uses a weak hash (MD5, SHA-1, RIPEMD-160)");
 	if (v.revoked.size > 0)
 		return signature_refuse("bad signature: by a revoked key", v.revoked, err);
 	if (v.expired.size > 0)
 		return signature_refuse("bad signature: it, or its key, has expired:", v.expired,
 					err);
 	if (v.missing.size > 0)
-		return signature_refuse(
-			"bad signature: by a key that is not in the keyrings:", v.missing, err);
-	return ux_error_set(err, UX_EDENIED, "bad signature: there is none");
+		return signature_refuse("bad signature: key is not in the keyrings:", v.missing,
+					err);
+	return ux_error_set(err, UX_EDENIED, "bad signature: missing");
 }
 
 /* --- keys in ASCII armour --------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ enum ux_code ux_armour_decode(struct ux_bytes text, struct ux_out *ret, struct u
 	if (!bytes && ret->failed)
 		return ux_error_nomem(err);
 	if (!bytes || !ux_base64_decode(ux_out_bytes(&digits), bytes, &n) || n == 0)
-		return ux_error_set(err, UX_ECORRUPT, "no block in ASCII armour, or a damaged one");
+		return ux_error_set(err, UX_ECORRUPT, "ASCII armour is missing or damaged");
 	ret->size -= most - n;
 	return UX_OK;
 }
@@ -209,12 +210,12 @@ static enum ux_code gpgv_set_up(struct gpgv *g, const struct ux_keyrings *keys,
 {
 	if (keys->n == 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "no keyring: whose signature is to be trusted?");
+				    "no trusted keys; name a keyring with --keyring");
 	if (keys->n > UX_KEYRINGS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%zu keyrings, at most %u", keys->n,
+		return ux_error_set(err, UX_ELIMIT, "%zu keyrings; the limit is %u", keys->n,
 				    (unsigned)UX_KEYRINGS_MOST);
 	if (text.size > UX_SIGNED_BYTES_MOST || signature.size > UX_SIGNED_BYTES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the signed file is over 32 MiB");
+		return ux_error_set(err, UX_ELIMIT, "the signed file exceeds 32 MiB");
 	for (size_t i = 0; i < keys->n; i++)
 		UX_TRY(gpgv_add_keyring(g, keys->paths[i], err));
 	UX_TRY(gpgv_file(&g->status, UX_BYTES_NONE, err));
@@ -311,10 +312,11 @@ static enum ux_code gpgv_run(const struct gpgv *g, struct ux_error *err)
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start gpgv");
 	if (!gpgv_wait(pid))
-		return ux_error_set(err, UX_EUNAVAILABLE, "gpgv did not end in %d s", GPGV_S);
+		return ux_error_set(err, UX_EUNAVAILABLE, "gpgv exceeded its timeout of %d s",
+				    GPGV_S);
 	UX_TRY(ux_file_map_fd(g->status, &status, err));
 	if (status.bytes.size > STATUS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the status of gpgv is over 1 MiB");
+		return ux_error_set(err, UX_ELIMIT, "the status output of gpgv exceeds 1 MiB");
 	return ux_signature_status(status.bytes, err);
 }
 
@@ -329,9 +331,9 @@ enum ux_code ux_signature_clear(const struct ux_keyrings *keys, struct ux_bytes 
 	ux_cleanup(gpgv_deinit) struct gpgv g = GPGV_INIT;
 	ux_cleanup(ux_file_unmap) struct ux_mapping output = {0};
 	if (!ux_bytes_starts(text, UX_STR("-----BEGIN PGP SIGNED MESSAGE-----")))
-		return ux_error_set(err, UX_ECORRUPT,
-				    "no signed text: \"-----BEGIN PGP SIGNED "
-				    "MESSAGE-----\" was expected");
+		return ux_error_set(
+			err, UX_ECORRUPT,
+			"not a signed text; expected \"-----BEGIN PGP SIGNED MESSAGE-----\"");
 	UX_TRY(gpgv_set_up(&g, keys, text, UX_BYTES_NONE, err));
 	UX_TRY(gpgv_run(&g, err));
 	UX_TRY(ux_file_map_fd(g.output, &output, err));
@@ -344,7 +346,7 @@ enum ux_code ux_signature_detached(const struct ux_keyrings *keys, struct ux_byt
 {
 	ux_cleanup(gpgv_deinit) struct gpgv g = GPGV_INIT;
 	if (signature.size == 0)
-		return ux_error_set(err, UX_EDENIED, "bad signature: there is none");
+		return ux_error_set(err, UX_EDENIED, "bad signature: missing");
 	UX_TRY(gpgv_set_up(&g, keys, text, signature, err));
 	return gpgv_run(&g, err);
 }

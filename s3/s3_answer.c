@@ -95,10 +95,10 @@ static void s3_take_entry(struct s3_reading *r, const char *name)
 	else if (strcmp(name, "UploadId") == 0)
 		s3_keep(r, r->upload, sizeof(r->upload));
 	else if (strcmp(name, "Size") == 0 && !ux_decimal_parse(text, &r->object.size))
-		ux_xml_bad(&r->xml, "the size of an object is no number");
+		ux_xml_bad(&r->xml, "the size of an object is not a number");
 	else if ((strcmp(name, "LastModified") == 0 || strcmp(name, "Initiated") == 0) &&
 		 !s3_time_parse(text, &r->object.time))
-		ux_xml_bad(&r->xml, "the time of an object is no time");
+		ux_xml_bad(&r->xml, "the time of an object is malformed");
 }
 
 static void s3_end_entry(struct s3_reading *r)

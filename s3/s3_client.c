@@ -103,13 +103,13 @@ static enum ux_code s3_place_parse(const char *place, struct ux_bytes *ret_bucke
 				   char **ret_prefix, struct ux_error *err)
 {
 	if (!ux_s3_is_place(place))
-		return ux_error_set(err, UX_EINVAL, "'%.80s' is no bucket; expected s3://BUCKET",
+		return ux_error_set(err, UX_EINVAL, "'%.80s' is not a bucket; expected s3://BUCKET",
 				    place);
 	const char *bucket = place + 5;
 	size_t n = strcspn(bucket, "/");
 	*ret_bucket = ux_bytes(bucket, n);
 	if (!s3_bucket_is_valid(*ret_bucket))
-		return ux_error_set(err, UX_EINVAL, "'%.80s' has no valid name of a bucket", place);
+		return ux_error_set(err, UX_EINVAL, "'%.80s' has an invalid bucket name", place);
 	char *prefix = strdup(bucket[n] == '/' ? bucket + n + 1 : "");
 	if (!prefix)
 		return ux_error_nomem(err);
@@ -118,7 +118,7 @@ static enum ux_code s3_place_parse(const char *place, struct ux_bytes *ret_bucke
 	*ret_prefix = prefix;
 	return prefix[0] == '\0' || s3_prefix_is_valid(prefix)
 		       ? UX_OK
-		       : ux_error_set(err, UX_EINVAL, "'%.80s' has no valid prefix", place);
+		       : ux_error_set(err, UX_EINVAL, "'%.80s' has an invalid prefix", place);
 }
 
 static const char *s3_region_of(const struct ux_s3_options *o)
@@ -210,7 +210,7 @@ static enum ux_code s3_set_options(struct ux_s3 *s3, const struct ux_s3_options 
 	UX_TRY(s3_place_parse(o->place, &bucket, &s3->prefix, err));
 	const char *region = s3_region_of(o);
 	if (!s3_region_is_valid(region))
-		return ux_error_set(err, UX_EINVAL, "'%.80s' is no region", region);
+		return ux_error_set(err, UX_EINVAL, "'%.80s' is not a region", region);
 	s3->region = strdup(region);
 	if (!s3->region)
 		return ux_error_nomem(err);
@@ -501,8 +501,7 @@ enum ux_code ux_s3_call(struct ux_s3 *s3, const struct ux_s3_request *r, struct 
 	struct ux_retry retry = {.most = ATTEMPTS_MOST,
 				 .deadline_ms = ux_clock_ms() + s3->patience_ms};
 	if (!s3_may_try(s3))
-		return ux_error_set(err, UX_EUNAVAILABLE, "%.100s cannot be reached now",
-				    s3->place);
+		return ux_error_set(err, UX_EUNAVAILABLE, "%.100s is unreachable", s3->place);
 	/* Whoever tries while the server is away tries once. */
 	if (atomic_load(&s3->away_until_ms) != 0)
 		retry.most = 1;
@@ -547,7 +546,7 @@ enum ux_code ux_s3_presigned(const struct ux_s3 *s3, const struct ux_s3_presign 
 	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
 	ux_cleanup(ux_out_deinit) struct ux_out url = {0};
 	if (!s3->keys.id)
-		return ux_error_set(err, UX_EUNSUPPORTED, "there are no keys to sign URLs with");
+		return ux_error_set(err, UX_EUNSUPPORTED, "no access key to sign URLs");
 	UX_TRY(s3_write_path(s3, what->key, &path, err));
 	snprintf(length, sizeof(length), "content-length:%" PRIu64, what->length);
 	const struct ux_s3_signed request = {.method = ux_method_name(what->method),

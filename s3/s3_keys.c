@@ -24,8 +24,7 @@ static enum ux_code s3_key_keep(char **to, struct ux_bytes value, struct ux_erro
 {
 	for (size_t i = 0; i < value.size; i++)
 		if (value.data[i] <= ' ' || value.data[i] >= 0x7f)
-			return ux_error_set(err, UX_EINVAL,
-					    "an access key has a byte that no key has");
+			return ux_error_set(err, UX_EINVAL, "an access key has an invalid byte");
 	s3_key_forget(to);
 	if (value.size == 0)
 		return UX_OK;
@@ -92,7 +91,7 @@ enum ux_code ux_s3_keys_parse(struct ux_bytes text, struct ux_s3_keys *ret, stru
 	UX_TRY(s3_keys_check(&keys, err));
 	if (!keys.id)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "there is no aws_access_key_id in the section [default]");
+				    "the section [default] has no aws_access_key_id");
 	*ret = keys;
 	keys = (struct ux_s3_keys){0};
 	return UX_OK;
@@ -107,8 +106,8 @@ enum ux_code ux_s3_keys_load(const char *file, struct ux_s3_keys *ret, struct ux
 	} else {
 		UX_TRY(ux_file_map(file, &text, err));
 		if (text.bytes.size > UX_S3_KEYS_FILE_MOST)
-			return ux_error_set(err, UX_ELIMIT, "%.80s is too large for a file of keys",
-					    file);
+			return ux_error_set(err, UX_ELIMIT,
+					    "%.80s is too large for an access key file", file);
 		UX_TRY(ux_s3_keys_parse(text.bytes, &keys, err));
 	}
 	*ret = keys;

@@ -57,8 +57,7 @@ static enum ux_code s3_reader_begins(void *ctx, const struct ux_http_answer *ans
 	uint64_t from = answer->status == 206 ? answer->part_off : 0;
 	return from == r->off + r->done
 		       ? UX_OK
-		       : ux_error_set(err, UX_EIO,
-				      "the server sends another part than was requested");
+		       : ux_error_set(err, UX_EIO, "the server sent the wrong range");
 }
 
 /* Each attempt requests what has not arrived. */
@@ -97,7 +96,7 @@ enum ux_code ux_s3_get(struct ux_s3 *s3, const char *key, uint64_t off, uint64_t
 	UX_TRY(ux_s3_call(s3, &request, &answer, err));
 	if (n != UINT64_MAX && reader.done != n)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "%.60s has %" PRIu64 " of %" PRIu64 " expected bytes", key,
+				    "%.60s has %" PRIu64 " bytes; expected %" PRIu64, key,
 				    reader.done, n);
 	return UX_OK;
 }
@@ -116,7 +115,7 @@ enum ux_code ux_s3_get_tail(struct ux_s3 *s3, const char *key, uint64_t n, struc
 	snprintf(range, sizeof(range), "Range: bytes=-%" PRIu64, n);
 	UX_TRY(ux_s3_call(s3, &request, &answer, err));
 	if (answer.status == 206 && answer.part_off == UINT64_MAX)
-		return ux_error_set(err, UX_EIO, "the server does not say what part it sends");
+		return ux_error_set(err, UX_EIO, "the server sent no Content-Range");
 	*ret_size = (answer.status == 206 ? answer.part_off : 0) + answer.body.size;
 	ux_out_put(ret, answer.body.data, answer.body.size);
 	return ux_out_status(ret, err);
@@ -143,7 +142,7 @@ static enum ux_code s3_listing_object(void *ctx, const struct ux_s3_object *obje
 	const struct s3_listing *l = ctx;
 	struct ux_s3_object found = *object;
 	if (strncmp(object->key, l->full, strlen(l->full)) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "the listing has a key of another prefix");
+		return ux_error_set(err, UX_ECORRUPT, "the listing has a key outside its prefix");
 	found.key += l->prefix;
 	return l->fn(l->ctx, &found, err);
 }
@@ -183,7 +182,8 @@ static enum ux_code s3_listing_page(struct s3_listing *l, bool *ret_more, struct
 	if (l->page.truncated &&
 	    (l->page.next[0] == '\0' || (strcmp(l->page.next, l->next) == 0 &&
 					 strcmp(l->page.next_upload, l->next_upload) == 0)))
-		return ux_error_set(err, UX_ECORRUPT, "the listing does not say where it goes on");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "the truncated listing has no continuation token");
 	memcpy(l->next, l->page.next, sizeof(l->next));
 	memcpy(l->next_upload, l->page.next_upload, sizeof(l->next_upload));
 	return UX_OK;

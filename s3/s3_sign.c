@@ -214,7 +214,7 @@ enum ux_code ux_s3_presign(const struct ux_s3_signed *request, const struct ux_s
 	if (!host)
 		return ux_error_nomem(err);
 	if (expires_s == 0 || expires_s > UX_S3_EXPIRES_MOST)
-		return ux_error_set(err, UX_EINVAL, "a URL cannot be valid for %u seconds",
+		return ux_error_set(err, UX_EINVAL, "lifetime of a URL is out of range: %u seconds",
 				    expires_s);
 	const char *own[] = {host};
 	UX_TRY(s3_signing_begin(&s, own, 1, err));

@@ -102,7 +102,7 @@ static enum ux_code s3_parts_begin(struct s3_parts *p, struct ux_error *err)
 	UX_TRY(ux_s3_call(p->s3, &request, &answer, err));
 	UX_TRY(ux_s3_answer_read(ux_out_bytes(&answer.body), said, NULL, NULL, err));
 	if (said->upload[0] == '\0')
-		return ux_error_set(err, UX_ECORRUPT, "an upload in parts has no ID");
+		return ux_error_set(err, UX_ECORRUPT, "the multipart upload has no ID");
 	memcpy(p->upload, said->upload, sizeof(p->upload));
 	return UX_OK;
 }
@@ -132,7 +132,7 @@ static enum ux_code s3_parts_add(struct s3_parts *p, unsigned number, const char
 				 struct ux_error *err)
 {
 	if (etag[0] == '\0' || !s3_etag_is_plain(etag))
-		return ux_error_set(err, UX_ECORRUPT, "a part of an upload has no ETag");
+		return ux_error_set(err, UX_ECORRUPT, "a part of the multipart upload has no ETag");
 	ux_out_fmt(&p->list, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", number,
 		   etag);
 	return ux_out_status(&p->list, err);
@@ -343,7 +343,7 @@ enum ux_code ux_s3_copy(struct ux_s3 *s3, const struct ux_s3_from *from, size_t 
 			struct ux_error *err)
 {
 	if (n > UX_S3_PARTS_MOST)
-		return ux_error_set(err, UX_EUNSUPPORTED, "%zu objects are too many for a copy", n);
+		return ux_error_set(err, UX_EUNSUPPORTED, "too many objects for one copy: %zu", n);
 	ux_cleanup(ux_free_ptr) struct ux_s3_answer *said = calloc(1, sizeof(*said));
 	ux_cleanup(ux_free_ptr) struct s3_parts *p = calloc(1, sizeof(*p));
 	if (!said || !p)

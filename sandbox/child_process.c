@@ -40,7 +40,7 @@ static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct ux_
 	if (r == 0)
 		r = posix_spawn_file_actions_addclosefrom_np(a, UX_SANDBOX_FILES +
 									UX_SANDBOX_FILE_COUNT);
-	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot set up a confined child");
+	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot set up a sandboxed process");
 }
 
 /* Resets signal handling to the default, whatever the caller blocked or ignored. */
@@ -91,7 +91,7 @@ enum ux_code ux_child_move_files(struct ux_child *c, const int *files, struct ux
 		c->moved[i] =
 			fcntl(files[i], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
 		if (c->moved[i] < 0)
-			return ux_error_os(err, errno, "cannot hand file %d to a child", i);
+			return ux_error_os(err, errno, "cannot pass file %d to the sandbox", i);
 	}
 	return UX_OK;
 }
@@ -101,11 +101,12 @@ static enum ux_code child_make_socket(struct ux_child *c, int *ret, struct ux_er
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return ux_error_os(err, errno, "cannot make a socket for a child");
+		return ux_error_os(err, errno, "cannot create a socket for the sandbox");
 	c->talk = pair[0];
 	*ret = fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
 	close(pair[1]);
-	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a socket for a child");
+	return *ret >= 0 ? UX_OK
+			 : ux_error_os(err, errno, "cannot create a socket for the sandbox");
 }
 
 /* Executes a program for the child and sends it the request. */
@@ -205,8 +206,8 @@ enum ux_code ux_child_fork(struct ux_child *c, struct ux_fork_server *f,
 	close(child_socket);
 	UX_TRY(code);
 	if (pid <= 0)
-		return ux_error_set(err, UX_EUNAVAILABLE, "cannot fork a child: %s",
-				    pid < 0 ? strerror((int)-pid) : "its server has died");
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot fork the sandbox: %s",
+				    pid < 0 ? strerror((int)-pid) : "the fork server died");
 	c->pid = (pid_t)pid;
 	return UX_OK;
 }
@@ -220,13 +221,15 @@ enum ux_code ux_child_end_error(struct ux_child *c, const struct ux_sandbox_limi
 		;
 	c->pid = 0;
 	if (!WIFSIGNALED(status))
-		return ux_error_set(err, UX_ECORRUPT, "reading it ended with status %d",
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox exited with status %d",
 				    WEXITSTATUS(status));
 	/* The kernel ends it by SIGKILL for the limit of processor time, and for lack of memory. */
 	*ret_out_of_time = WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL;
 	if (*ret_out_of_time)
-		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s or too much memory",
+		return ux_error_set(err, UX_ELIMIT, "reading it exceeded %u s or the memory limit",
 				    l->seconds);
-	return ux_error_set(err, UX_ECORRUPT, "reading it ended by signal %d (%s)",
+	return ux_error_set(err, UX_ECORRUPT,
+			    "reading it failed: the sandbox was killed by signal %d (%s)",
 			    WTERMSIG(status), strsignal(WTERMSIG(status)));
 }

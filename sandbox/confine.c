@@ -118,7 +118,7 @@ static int confine_allow_all(scmp_filter_ctx filter)
 
 static enum ux_code confine_fail(int negative_errno, struct ux_error *err)
 {
-	return ux_error_set(err, UX_EUNAVAILABLE, "the kernel takes no filter of system calls: %s",
+	return ux_error_set(err, UX_EUNAVAILABLE, "the kernel rejects the system call filter: %s",
 			    strerror(-negative_errno));
 }
 
@@ -175,7 +175,7 @@ enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return ux_error_os(err, errno, "cannot give up privileges");
+		return ux_error_os(err, errno, "cannot drop privileges");
 	UX_TRY(confine_limit_all(limits, err));
 	return confine_filter_calls(err);
 }

@@ -21,7 +21,8 @@ enum ux_code ux_capstone_load(struct ux_capstone_calls *ret, struct ux_error *er
 	};
 	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
 	return ux_library_calls(
-		SONAME, "no disassembler here (Debian: apt install libcapstone4 or libcapstone5)",
+		SONAME,
+		"disassembly needs Capstone (Debian: apt install libcapstone4 or libcapstone5)",
 		names, ux_countof(names), ret, err);
 }
 
@@ -74,12 +75,13 @@ static enum ux_code disassembler_open(const struct ux_capstone_calls *c, const s
 {
 	const struct machine *m = machine_of(elf->machine);
 	if (!m)
-		return ux_error_set(err, UX_EUNSUPPORTED, "code for machine %u", elf->machine);
+		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler for machine %u",
+				    elf->machine);
 	unsigned mode = thumb ? (unsigned)CS_MODE_THUMB : m->mode;
 	if (machine_is_big_endian(elf))
 		mode |= (unsigned)CS_MODE_BIG_ENDIAN;
 	if (c->cs_open(m->arch, (cs_mode)mode, ret) != CS_ERR_OK)
-		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler of %s", m->name);
+		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler for %s", m->name);
 	(void)c->cs_option(*ret, CS_OPT_SKIPDATA, CS_OPT_ON);
 	return UX_OK;
 }

@@ -144,16 +144,17 @@ enum ux_code ux_sandbox_reply_take(struct ux_sandbox_reply *got, int exe,
 				   struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	if (!reply_clean(got, exe))
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	*ret = got->found;
 	ret->out_of_time = false;
 	if (got->err.code == UX_OK)
 		return UX_OK;
 	if (got->err.code == UX_ENOMEM)
-		return ux_error_set(err, UX_ELIMIT, "reading it needs over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "reading it needs more than %" PRIu64 " bytes",
 				    limits->memory);
 	if (got->err.os_errno == EFBIG)
-		return ux_error_set(err, UX_ELIMIT, "what comes out is over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "the output exceeds %" PRIu64 " bytes",
 				    limits->output);
 	if (err && err->code == UX_OK)
 		*err = got->err;
@@ -168,7 +169,8 @@ static enum ux_code child_read_reply(struct ux_child *c, const struct ux_sandbox
 	if (n <= 0)
 		return ux_child_end_error(c, limits, &ret->out_of_time, err);
 	if (n != (ssize_t)sizeof(got))
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	return ux_sandbox_reply_take(&got, c->moved[UX_SANDBOX_EXE], limits, ret, err);
 }
 
@@ -215,7 +217,7 @@ static enum ux_code sandbox_open_spill(const struct ux_sandbox_limits *limits, i
 	}
 	*ret = *limits->spill;
 	if (ftruncate(*ret, 0) != 0 || ftruncate(*ret, (off_t)limits->disk) != 0)
-		return ux_error_os(err, errno, "cannot make a file of %" PRIu64 " bytes",
+		return ux_error_os(err, errno, "cannot create a file of %" PRIu64 " bytes",
 				   limits->disk);
 	return UX_OK;
 }
@@ -243,7 +245,8 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
 	ret->out_of_time = waited == WAITED_TIME;
 	if (waited == WAITED_TIME)
-		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
+		return ux_error_set(err, UX_ELIMIT, "reading it exceeded its timeout of %u s",
+				    limits->seconds);
 	return child_read_reply(&c, limits, ret, err);
 }
 
@@ -273,7 +276,7 @@ enum ux_code ux_sandbox_check_source(int elf, const char *path, const uint8_t md
 	struct ux_sandbox_found found;
 	if (snprintf(request.source, sizeof(request.source), "%s", path) >=
 	    (int)sizeof(request.source))
-		return ux_error_set(err, UX_EINVAL, "path of a source of over %d bytes",
+		return ux_error_set(err, UX_EINVAL, "path of a source file exceeds %d bytes",
 				    UX_PATH_BYTES - 1);
 	memcpy(request.md5, md5, sizeof(request.md5));
 	return sandbox_run_task(files, limits, program, &request, &found, err);
@@ -358,17 +361,21 @@ static enum ux_code facts_take(struct ux_bytes bytes, struct ux_bytes part,
 {
 	struct ux_module_facts f;
 	if (bytes.size % sizeof(f) != 0 || bytes.size / sizeof(f) > UX_SANDBOX_FACTS_MOST)
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	for (size_t at = 0; at < bytes.size; at += sizeof(f)) {
 		/* a bool that is neither 0 nor 1 must not be read as one */
 		for (size_t i = offsetof(struct ux_module_facts, macho);
 		     i <= offsetof(struct ux_module_facts, linked); i++)
 			if (bytes.data[at + i] > 1)
-				return ux_error_set(err, UX_ECORRUPT,
-						    "reading it gave no sensible answer");
+				return ux_error_set(
+					err, UX_ECORRUPT,
+					"reading it failed: the sandbox sent an invalid answer");
 		memcpy(&f, bytes.data + at, sizeof(f));
 		if (!facts_clean(&f, part))
-			return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+			return ux_error_set(
+				err, UX_ECORRUPT,
+				"reading it failed: the sandbox sent an invalid answer");
 		if (!ux_module_facts_vec_append(ret, f))
 			return ux_error_nomem(err);
 	}

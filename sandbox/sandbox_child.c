@@ -262,7 +262,7 @@ static enum ux_code task_facts(struct task *t, struct ux_error *err)
 		return code;
 	}
 	if (facts.size + gpu.size > UX_SANDBOX_FACTS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d modules in one file",
+		return ux_error_set(err, UX_ELIMIT, "one file has more than %d modules",
 				    UX_SANDBOX_FACTS_MOST);
 	UX_TRY(task_sink(t, ux_bytes(facts.data, facts.size * sizeof(*facts.data)), err));
 	return task_sink(t, ux_bytes(gpu.data, gpu.size * sizeof(*gpu.data)), err);

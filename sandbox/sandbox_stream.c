@@ -46,7 +46,7 @@ static enum ux_code stream_begin(struct ux_sandbox_stream *s, struct ux_bytes id
 		memcpy(task.identity, identity.data, task.identity_size);
 	UX_TRY(ux_file_temporary(&s->pack, err));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return ux_error_os(err, errno, "cannot make a socket for a child");
+		return ux_error_os(err, errno, "cannot create a socket for the sandbox");
 	s->input = pair[0];
 	files[UX_SANDBOX_EXE] = pair[1];
 	files[UX_SANDBOX_GSYM] = s->pack;
@@ -118,10 +118,12 @@ static enum ux_code stream_take_member(struct ux_sandbox_stream *s,
 	if (!kind || n == sizeof(got->name) || got->off < s->end ||
 	    got->off % UX_STREAM_ALIGN != 0 || got->off > (uint64_t)st.st_size ||
 	    got->bytes > (uint64_t)st.st_size - got->off)
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	UX_TRY(ux_path_canonical(ux_bytes(got->name, n), &arena, &path, err));
 	if (strcmp(path, got->name) != 0)
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	ret->kind = (enum ux_member_kind)got->kind;
 	ret->part = (struct ux_sandbox_part){s->pack, got->off, got->bytes};
 	memcpy(ret->name, got->name, n + 1);
@@ -166,7 +168,8 @@ enum ux_code ux_sandbox_stream_next(struct ux_sandbox_stream *s, struct ux_strea
 		return stream_take_member(s, &got.member, ret, err);
 	}
 	if (n != (ssize_t)sizeof(got.reply))
-		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "reading it failed: the sandbox sent an invalid answer");
 	return ux_sandbox_reply_take(&got.reply, -1, &s->limits, &found, err);
 }
 

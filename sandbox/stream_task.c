@@ -44,7 +44,7 @@ static enum ux_code stream_task_wait(struct stream_task *t, uint64_t size, struc
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n != (ssize_t)sizeof(taken) || taken > t->ahead)
-			return ux_error_set(err, UX_EUNAVAILABLE, "nothing takes the members");
+			return ux_error_set(err, UX_EUNAVAILABLE, "no receiver for the members");
 		t->ahead -= taken;
 		t->ahead_members--;
 	}
@@ -57,7 +57,7 @@ static enum ux_code stream_task_begin(void *ctx, enum ux_member_kind kind, const
 	struct stream_task *t = ctx;
 	uint64_t end = t->current.off + t->current.bytes;
 	if (strlen(name) >= sizeof(t->current.name))
-		return ux_error_set(err, UX_ELIMIT, "a name in the package has %zu bytes",
+		return ux_error_set(err, UX_ELIMIT, "a name in the package is too long: %zu bytes",
 				    strlen(name));
 	UX_TRY(stream_task_wait(t, size, err));
 	t->current = (struct ux_sandbox_member){.kind = (uint32_t)kind,

@@ -182,7 +182,7 @@ enum ux_code ux_elf_image_finish(struct ux_elf_image *image, const struct ux_elf
 	UX_TRY(ux_elf_image_own(image, &table, &bytes, err));
 	UX_TRY(ux_elf_image_put(image, off, bytes, err));
 	if (!elf->is64 && image->size > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "more than 4 GiB in a file of 32 bits");
+		return ux_error_set(err, UX_ELIMIT, "a 32-bit file would exceed 4 GiB");
 	image_put_header(&head, elf, tables, off, records->size);
 	UX_TRY(ux_out_status(&head, err));
 	memcpy(header, head.data, head.size);

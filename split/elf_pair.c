@@ -183,15 +183,15 @@ static enum ux_code pair_check_kind(const struct ux_elf_pair *p, struct ux_error
 				    "library or kernel module");
 	if (elf->machine == EM_CUDA)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is GPU code (a cubin), which is not split");
+				    "is GPU code (a cubin), which unhex split does not support");
 	if (elf->n_sections == 0)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "has no section headers: nothing is left to split off");
+				    "has no section headers, so there is nothing to split off");
 	if (p->tables.names == SHN_UNDEF || p->tables.names >= elf->n_sections ||
 	    elf->sections[p->tables.names].type != SHT_STRTAB)
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
-			"its sections have no names, by which debug information is found");
+			"its sections have no names, so debug information cannot be found");
 	if (ux_pair_is_relocatable(p) && p->options.strip == UX_STRIP_ALL)
 		return ux_error_set(
 			err, UX_EINVAL,
@@ -248,14 +248,12 @@ static enum ux_code pair_check_tail(const struct ux_elf_pair *p, struct ux_error
 	if (tail.size >= n && memcmp(tail.data + tail.size - n, signature, n) == 0)
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
-			"is signed, which splitting would make invalid; split it before "
-			"it is signed");
+			"is signed; splitting invalidates the signature, so split before signing");
 	for (size_t i = 0; i < tail.size; i++)
 		if (tail.data[i] != 0)
 			return ux_error_at(
 				err, UX_EUNSUPPORTED, NULL, end,
-				"%zu bytes behind the sections belong to none, and would "
-				"be lost",
+				"%zu bytes after the last section belong to none and would be lost",
 				tail.size);
 	return UX_OK;
 }
@@ -270,9 +268,8 @@ static enum ux_code pair_check_sizes(const struct ux_elf_pair *p, struct ux_erro
 		UX_TRY(ux_elf_section_raw(&p->elf, s, &bytes, err));
 		sum += bytes.size;
 		if (sum > p->elf.file.size)
-			return ux_error_at(
-				err, UX_ECORRUPT, s->name, UX_ERROR_NO_OFF,
-				"its content and that of the sections before it overlap");
+			return ux_error_at(err, UX_ECORRUPT, s->name, UX_ERROR_NO_OFF,
+					   "its content overlaps the sections before it");
 	}
 	for (size_t i = 0; i < p->elf.n_segments; i++) {
 		const struct ux_elf_segment *s = &p->elf.segments[i];
@@ -280,7 +277,7 @@ static enum ux_code pair_check_sizes(const struct ux_elf_pair *p, struct ux_erro
 		if (!ux_bytes_sub(p->elf.file, s->off, s->filesz, &bytes))
 			return ux_error_set(err, UX_ECORRUPT,
 					    "segment %zu (%" PRIu64 " bytes at 0x%" PRIx64
-					    ") leaves the file of %zu bytes",
+					    ") exceeds the file of %zu bytes",
 					    i, s->filesz, s->off, p->elf.file.size);
 	}
 	return UX_OK;
@@ -301,7 +298,7 @@ static enum ux_code pair_check_gain(const struct ux_elf_pair *p, struct ux_error
 	if (link)
 		return ux_error_set(
 			err, UX_ENOTFOUND,
-			"was split before: it has no debug information, and a link to it");
+			"was already split: it has a link to debug information, but none itself");
 	if (symbols)
 		return ux_error_set(
 			err, UX_ENOTFOUND,
@@ -409,7 +406,8 @@ static enum ux_code pair_check_id(const struct ux_elf_pair *p, const struct ux_e
 	UX_TRY(ux_elf_ids(stripped, &ids, err));
 	const struct ux_id *id = ux_id_set_find(&ids, UX_ID_GNU);
 	if (p->id.size > 0 ? !id || !ux_id_eq(id, &p->id) : id != NULL)
-		return ux_error_set(err, UX_ECONFLICT, "the stripped file has another build ID");
+		return ux_error_set(err, UX_ECONFLICT,
+				    "the stripped file has a different build ID");
 	return UX_OK;
 }
 
@@ -437,7 +435,7 @@ enum ux_code ux_elf_pair_check(const struct ux_elf_pair *pair, struct ux_bytes s
 	UX_TRY(ux_elf_open(&elf, stripped, err));
 	UX_TRY(pair_check_id(pair, &elf, err));
 	if (elf.n_segments != pair->elf.n_segments)
-		return ux_error_set(err, UX_ECONFLICT, "the stripped file has other segments");
+		return ux_error_set(err, UX_ECONFLICT, "the stripped file has different segments");
 	for (size_t i = 1; i < pair->elf.n_sections; i++) {
 		if (!pair_is_loaded(&pair->elf.sections[i]))
 			continue;

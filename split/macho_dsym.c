@@ -109,8 +109,8 @@ static enum ux_code dsym_check(struct ux_bytes file, struct ux_error *err)
 	if (ux_debug_sections_exist(object))
 		return UX_OK;
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "the object files that it was linked from are not here, or have no "
-			    "debug information, so that dsymutil makes no dSYM; it stays as it is");
+			    "dsymutil makes no dSYM: its object files are missing or have no debug "
+			    "information; the file is unchanged");
 }
 
 static enum ux_code dsym_run(const char *input, const char *output, struct ux_out *ret,
@@ -120,14 +120,14 @@ static enum ux_code dsym_run(const char *input, const char *output, struct ux_ou
 	pid_t pid = 0;
 	int failed = dsym_start(input, output, &pid);
 	if (failed == ENOENT)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is Mach-O, whose symbols dsymutil takes out; it is not "
-				    "installed (Debian: llvm), so this stays as it is");
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"is Mach-O: splitting it needs dsymutil (Debian: apt install llvm); the "
+			"file is unchanged");
 	if (failed != 0)
 		return ux_error_os(err, failed, "cannot run dsymutil");
 	if (!dsym_wait(pid))
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "dsymutil fails with it; it stays as it is");
+		return ux_error_set(err, UX_EUNSUPPORTED, "dsymutil fails; the file is unchanged");
 	UX_TRY(ux_file_map(output, &made, err));
 	UX_TRY(dsym_check(made.bytes, err));
 	ux_out_put(ret, made.bytes.data, made.bytes.size);
@@ -180,7 +180,7 @@ static enum ux_code dsym_make_fat(const struct ux_macho_slices *slices, const ch
 		const uint64_t at = body.size;
 		UX_TRY(dsym_make_slice(s->bytes, name, &body, err));
 		if (body.size > UINT32_MAX - align)
-			return ux_error_set(err, UX_ELIMIT, "its dSYM has over 4 GiB");
+			return ux_error_set(err, UX_ELIMIT, "its dSYM exceeds 4 GiB");
 		dsym_put_be32(ret, s->cpu);
 		dsym_put_be32(ret, s->subtype);
 		dsym_put_be32(ret, align + at);

@@ -70,14 +70,14 @@ static enum ux_code archive_check(struct archive_work *w, struct ux_error *err)
 		struct ux_bytes name = w->zip.members.data[i].name;
 		if (ux_wheel_is_signature(name) || archive_is_jar_signature(name))
 			return ux_error_set(err, UX_EUNSUPPORTED,
-					    "is signed (%.*s), which splitting would make invalid",
+					    "is signed (%.*s); splitting invalidates the signature",
 					    (int)ux_min(name.size, (size_t)64),
 					    (const char *)name.data);
 		if (ux_bytes_eq(name, UX_STR("AndroidManifest.xml")))
 			return ux_error_set(
 				err, UX_EUNSUPPORTED,
-				"is an Android package, whose libraries are aligned and "
-				"signed; split them before it is made");
+				"is an Android package with aligned, signed libraries; split "
+				"them before packaging");
 		if (ux_wheel_is_record(name))
 			w->record = i;
 	}

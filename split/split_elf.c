@@ -42,8 +42,8 @@ static enum ux_code split_debug_path(const struct split_work *w, char **ret, str
 	if (w->pair.id.size == 0)
 		return ux_error_set(
 			err, UX_EINVAL,
-			"has no build ID, by which the debug file would be found; expected "
-			"--add-build-id, or a link with -Wl,--build-id");
+			"has no build ID to find the debug file by; use --add-build-id, or link "
+			"with -Wl,--build-id");
 	if (!ux_debug_id_path(path, dir, strlen(dir), &w->pair.id))
 		return ux_error_set(err, UX_EINVAL, "the path of its debug file is too long");
 	*ret = strdup(path);

@@ -24,10 +24,9 @@ enum ux_code ux_split_input_open(struct ux_split_input *in, const char *path, st
 enum ux_code ux_split_input_check_links(const struct ux_split_input *in, struct ux_error *err)
 {
 	if (in->st.st_nlink > 1)
-		return ux_error_set(
-			err, UX_EINVAL,
-			"has %ju names (hard links), of which only one would be replaced",
-			(uintmax_t)in->st.st_nlink);
+		return ux_error_set(err, UX_EINVAL,
+				    "has %ju hard links, and only one of them would be replaced",
+				    (uintmax_t)in->st.st_nlink);
 	return UX_OK;
 }
 
@@ -49,6 +48,6 @@ enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, str
 	if (now.st_dev != in->st.st_dev || now.st_ino != in->st.st_ino ||
 	    now.st_size != in->st.st_size || now.st_mtim.tv_sec != in->st.st_mtim.tv_sec ||
 	    now.st_mtim.tv_nsec != in->st.st_mtim.tv_nsec)
-		return ux_error_set(err, UX_ECONFLICT, "was changed while it was split");
+		return ux_error_set(err, UX_ECONFLICT, "changed during the split");
 	return UX_OK;
 }

@@ -78,7 +78,7 @@ static enum ux_code stripped_symbols(struct stripped_part *s, size_t i, struct u
 	}
 	if (s->cut_table != 0)
 		return ux_error_at(err, UX_EUNSUPPORTED, table->name, UX_ERROR_NO_OFF,
-				   "is a second table of symbols");
+				   "is a second symbol table");
 	UX_TRY(ux_symbol_cut_make(s->pair, table, &s->cut, err));
 	s->cut_table = i;
 	if (s->cut.strings.size > 0)
@@ -188,11 +188,10 @@ static enum ux_code stripped_names(struct stripped_part *s, struct ux_error *err
 		if (!p->sections[i].stripped)
 			continue;
 		if (strcmp(name, LINK_NAME) == 0)
-			return ux_error_set(
-				err, UX_EUNSUPPORTED,
-				"section %zu, which has to stay, has the name " LINK_NAME
-				" of the one to be added",
-				i);
+			return ux_error_set(err, UX_EUNSUPPORTED,
+					    "section %zu must stay, but has the name " LINK_NAME
+					    ", which the new section needs",
+					    i);
 		uint32_t *to = &s->records.data[p->sections[i].index].name;
 		if (!name[0])
 			*to = empty;

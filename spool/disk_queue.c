@@ -201,8 +201,8 @@ static enum ux_code disk_queue_lock(struct ux_disk_queue *q, struct ux_error *er
 	if (q->lock_fd < 0)
 		return ux_error_os(err, errno, "cannot open %s", path);
 	if (flock(q->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return ux_error_set(err, UX_ECONFLICT, "another process uses the queue in %s",
-				    q->dir);
+		return ux_error_set(err, UX_ECONFLICT,
+				    "the queue in %s is in use by another process", q->dir);
 	return UX_OK;
 }
 
@@ -312,9 +312,8 @@ static enum ux_code disk_queue_begin(struct ux_disk_queue *q, struct disk_entry 
 		disk_queue_append(q, e);
 	} else {
 		code = ux_error_set(err, UX_ELIMIT,
-				    "%" PRIu64 " messages of %" PRIu64
-				    " bytes wait to be passed on, and there is room for %" PRIu64
-				    " bytes",
+				    "the queue is full: %" PRIu64 " messages, %" PRIu64
+				    " bytes; maximum %" PRIu64 " bytes",
 				    q->messages, q->bytes, q->bytes_most);
 	}
 	pthread_mutex_unlock(&q->lock);
@@ -423,7 +422,7 @@ enum ux_code ux_disk_queue_next(struct ux_disk_queue *q, unsigned lane, uint64_t
 		bool named = e && disk_queue_path(q, e, path);
 		pthread_mutex_unlock(&q->lock);
 		if (!e)
-			return ux_error_set(err, UX_ENOTFOUND, "no message waits");
+			return ux_error_set(err, UX_ENOTFOUND, "the queue is empty");
 		if (named && ux_file_map(path, &ret->file, NULL) == UX_OK)
 			return UX_OK;
 	}

@@ -135,7 +135,7 @@ enum ux_code ux_blob_cache_find(struct ux_blob_cache *c, const struct ux_blob_ha
 	pthread_mutex_lock(&c->lock);
 	bool known = ux_cache_find(&c->entries, blob_cache_key(hash), 0) != NULL;
 	enum ux_code code = known ? c->files->open(c->files, hash, ret_fd, ret_size, err)
-				  : ux_error_set(err, UX_ENOTFOUND, "there is no copy of the blob");
+				  : ux_error_set(err, UX_ENOTFOUND, "no copy of the blob exists");
 	pthread_mutex_unlock(&c->lock);
 	return code;
 }

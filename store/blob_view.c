@@ -39,7 +39,7 @@ static enum ux_code view_open_file(struct ux_blob_view *v, struct ux_error *err)
 {
 	UX_TRY(ux_file_temporary_in(v->o.dir, &v->fd, err));
 	if (ftruncate(v->fd, (off_t)v->o.size) != 0)
-		return ux_error_os(err, errno, "cannot make a file of %" PRIu64 " bytes",
+		return ux_error_os(err, errno, "cannot create a file of %" PRIu64 " bytes",
 				   v->o.size);
 	void *at = mmap(NULL, (size_t)v->o.size, PROT_READ, MAP_SHARED, v->fd, 0);
 	if (at == MAP_FAILED)
@@ -52,7 +52,7 @@ static enum ux_code view_open(struct ux_blob_view *v, struct ux_error *err)
 {
 	if (v->o.size == 0 || v->table.content[v->table.n] != v->o.size)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "the frames hold %" PRIu64 " bytes, %" PRIu64 " expected",
+				    "the frames have %" PRIu64 " bytes; expected %" PRIu64,
 				    v->table.content[v->table.n], v->o.size);
 	v->here = calloc(v->table.n, sizeof(*v->here));
 	return v->here ? view_open_file(v, err) : ux_error_nomem(err);

@@ -122,7 +122,8 @@ static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *h
 		return ux_error_os(err, errno, "cannot read a blob");
 	UX_TRY(ux_blob_hash_fd(fd, &found, err));
 	if (memcmp(&found, hash, sizeof(found)) != 0)
-		return ux_error_set(err, UX_EIO, "the blob is damaged: it has another hash");
+		return ux_error_set(err, UX_EIO,
+				    "the blob is damaged: content does not match its SHA-256");
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot rewind a blob");
 	atomic_store_explicit(slot, mine, memory_order_relaxed);
@@ -190,7 +191,7 @@ enum ux_code ux_blob_hash_check(const struct ux_blob_hash *found,
 {
 	return memcmp(found, expected, sizeof(*found)) == 0
 		       ? UX_OK
-		       : ux_error_set(err, UX_ECORRUPT, "the bytes have another hash");
+		       : ux_error_set(err, UX_ECORRUPT, "content does not match its SHA-256");
 }
 
 enum ux_code ux_blobs_put(struct ux_blobs *to, int fd, const struct ux_blob_hash *hash,

@@ -60,7 +60,7 @@ static enum ux_code part_check_uid(const char *uid, struct ux_error *err)
 {
 	return ux_upload_uid_valid(ux_bytes_cstr(uid))
 		       ? UX_OK
-		       : ux_error_set(err, UX_EINVAL, "that is no upload's UID");
+		       : ux_error_set(err, UX_EINVAL, "not an upload ID");
 }
 
 static void part_close(struct ux_blob_part *part)
@@ -133,7 +133,7 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
 {
 	if (ftruncate(part->fd, 0) != 0)
-		return ux_error_os(err, errno, "cannot empty upload %s", part->uid);
+		return ux_error_os(err, errno, "cannot truncate upload %s", part->uid);
 	part->size = 0;
 	part->synced = false;
 	return UX_OK;
@@ -185,7 +185,7 @@ static enum ux_code blobs_fs_make_folder(int dir, const char *name, bool lasting
 {
 	bool made = mkdirat(dir, name, 0700) == 0;
 	if (!made && errno != EEXIST)
-		return ux_error_os(err, errno, "cannot make folder %s", name);
+		return ux_error_os(err, errno, "cannot create folder %s", name);
 	if (made && lasting && fsync(dir) != 0)
 		return ux_error_os(err, errno, "cannot sync the folder of %s", name);
 	*ret = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

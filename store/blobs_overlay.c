@@ -52,7 +52,7 @@ static enum ux_code overlay_open(struct ux_blobs *b, const struct ux_blob_hash *
 		return o->upper->open(o->upper, hash, ret_fd, ret_size, err);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return ux_error_set(err, UX_EIO, "an object of the folder is no regular file");
+		return ux_error_set(err, UX_EIO, "an object in the folder is not a regular file");
 	}
 	*ret_fd = fd;
 	*ret_size = (uint64_t)st.st_size;

@@ -140,7 +140,7 @@ static enum ux_code blob_url(struct ux_blobs *base, const struct ux_blob_hash *h
 	ux_blobs_s3_key(b, hash, key);
 	enum ux_code code = ux_s3_head(b->s3, key, &found, &why);
 	if (code == UX_ENOTFOUND || (code == UX_OK && found != size))
-		return ux_error_set(err, UX_EIO, "the blob is missing or has another size");
+		return ux_error_set(err, UX_EIO, "the blob is missing or has a different size");
 	const struct ux_s3_presign what = {.method = head ? UX_METHOD_HEAD : UX_METHOD_GET,
 					   .key = key,
 					   .expires_s = expires_s};

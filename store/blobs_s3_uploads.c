@@ -69,8 +69,8 @@ static enum ux_code part_bring(struct ux_blob_part *part, bool as_whole, struct 
 		*err = why;
 	if (code == UX_OK && part->here != part->kept)
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "the upload has changed meanwhile: %" PRIu64
-				    " bytes, not %" PRIu64,
+				    "another request changed the upload: it has %" PRIu64
+				    " bytes; expected %" PRIu64,
 				    part->here, part->kept);
 	return code;
 }
@@ -93,7 +93,7 @@ static enum ux_code part_keep(struct ux_blob_part *part, struct ux_error *err)
 	UX_TRY(part_map(part, &all, err));
 	struct ux_s3_body body = {0};
 	if (!ux_bytes_sub(all.bytes, part->kept, part->here - part->kept, &body.bytes))
-		return ux_error_set(err, UX_EIO, "the file of an upload was cut");
+		return ux_error_set(err, UX_EIO, "the file of an upload was truncated");
 	ux_blobs_s3_segment_key(part->uid, part->kept, key);
 	enum ux_code code = ux_s3_put(part->b->s3, key, &body, &why);
 	if (code != UX_OK)
@@ -224,7 +224,7 @@ static enum ux_code part_get_size(struct ux_blobs *b, const char *uid, uint64_t 
 {
 	bool any = false;
 	if (!ux_upload_uid_valid(ux_bytes_cstr(uid)))
-		return ux_error_set(err, UX_EINVAL, "that is no upload's UID");
+		return ux_error_set(err, UX_EINVAL, "not an upload ID");
 	return ux_blobs_s3_segments_size(ux_blobs_s3_of(b), uid, ret, &any, err);
 }
 

@@ -152,10 +152,11 @@ void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality min
 			      size_t size)
 {
 	if (r->best == mine)
-		snprintf(text, size, "what is there covers more code, of the same quality (%s)",
+		snprintf(text, size,
+			 "the server's symbols cover more code with the same quality (%s)",
 			 ux_quality_name(mine));
 	else
-		snprintf(text, size, "what is there (%s) is better than this (%s)",
+		snprintf(text, size, "the server has better symbols (%s) than this file (%s)",
 			 ux_quality_name(r->best), ux_quality_name(mine));
 }
 
@@ -248,7 +249,8 @@ enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, siz
 		one = one ? one : ids[i];
 		if (strcmp(one, ids[i]) != 0)
 			return ux_error_set(err, UX_ECONFLICT,
-					    "one module cannot be %.60s and %.60s", one, ids[i]);
+					    "one module cannot have both IDs %.60s and %.60s", one,
+					    ids[i]);
 	}
 	return ids_agree_go(m, ids, n, err);
 }

@@ -237,7 +237,7 @@ static enum ux_code candidate_delete(struct ux_db *db, int64_t number, struct ux
 	UX_STMT(st, db, &sql_candidate_delete);
 	ux_stmt_bind_int(&st, ":number", number);
 	UX_TRY(ux_stmt_run(&st, &n, err));
-	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "no such candidate");
 }
 
 /*
@@ -307,7 +307,8 @@ static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival
 			return ux_error_nomem(err);
 		if (*ret != 0 && ux_stmt_get_int(&st, 0) != *ret)
 			return ux_error_set(err, UX_ECONFLICT,
-					    "%.60s and %.60s belong to different modules", by, id);
+					    "IDs %.60s and %.60s belong to different modules", by,
+					    id);
 		*ret = ux_stmt_get_int(&st, 0);
 		snprintf(by, sizeof(by), "%s", id);
 		UX_TRY(ux_stmt_step(&st, &row, err));
@@ -353,7 +354,8 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 	const struct ux_candidate *same = ux_candidate_same(m, c);
 	if (!same && r->add == UX_ADD_NEW) {
 		if (m->n_candidates >= UX_INDEX_CANDIDATES_MOST)
-			return ux_error_set(err, UX_ELIMIT, "the module has %zu candidates",
+			return ux_error_set(err, UX_ELIMIT,
+					    "the module already has %zu candidates, the maximum",
 					    m->n_candidates);
 		if (!candidate_is_cached(c))
 			UX_TRY(ux_namespace_check_quota(db, what->ns, 0, c->size, err));
@@ -397,7 +399,7 @@ enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *wha
 	UX_ARENA(arena, MODULE_BUDGET);
 	struct ux_module m = {0};
 	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MOST || cand->size > INT64_MAX)
-		return ux_error_set(err, UX_EINVAL, "a candidate comes with 1 to %d IDs",
+		return ux_error_set(err, UX_EINVAL, "a candidate needs 1 to %d IDs",
 				    UX_INDEX_IDS_MOST);
 	UX_TRY(module_find_target(db, what, &m.number, err));
 	if (m.number == 0) /* one that has no IDs and no candidates yet */
@@ -451,7 +453,7 @@ static enum ux_code candidate_row_find(struct ux_db *db, int64_t number, struct 
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+		return ux_error_set(err, UX_ENOTFOUND, "no such candidate");
 	UX_TRY(ux_candidate_row_read(&st, arena, &ret->candidate, err));
 	const int at = UX_CANDIDATE_COLUMN_COUNT;
 	ret->of = (struct ux_idle){.module = ux_stmt_get_int(&st, at),

@@ -54,8 +54,7 @@ enum ux_code ux_db_check_limit(struct ux_db *db, struct ux_error *err)
 	return db->deadline_ns == 0 || ux_clock_ns() <= db->deadline_ns
 		       ? UX_OK
 		       : ux_error_set(err, UX_EUNAVAILABLE,
-				      "the query of the index took longer than %u ms",
-				      db->limit_ms);
+				      "index query exceeded its timeout of %u ms", db->limit_ms);
 }
 
 enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
@@ -90,7 +89,7 @@ bool ux_db_is_behind(struct ux_db *db)
 
 static enum ux_code db_no_server(struct ux_error *err)
 {
-	return ux_error_set(err, UX_EUNSUPPORTED, "an index in a file has no nodes");
+	return ux_error_set(err, UX_EUNSUPPORTED, "a file index cannot be shared by nodes");
 }
 
 enum ux_code ux_db_wait(struct ux_db *db, int wake_fd, uint32_t timeout_ms, bool *ret,

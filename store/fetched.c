@@ -118,7 +118,8 @@ static enum ux_code fetched_find(struct ux_index *ix, const char *ns, const char
 	ux_stmt_bind_text(&st, ":upstream", upstream);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? fetched_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "%.60s was not queried for that", upstream);
+		   : ux_error_set(err, UX_ENOTFOUND, "no cached answer of upstream %.60s",
+				  upstream);
 }
 
 UX_SQL(sql_fetched_list,

@@ -262,7 +262,7 @@ static enum ux_code fleet_begin(struct ux_fleet *f, struct ux_error *err)
 	f->started = ux_store_now(f->store);
 	f->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (f->stop_fd < 0)
-		return ux_error_os(err, errno, "cannot make an eventfd");
+		return ux_error_os(err, errno, "cannot create an eventfd");
 	f->polled_ms = ux_clock_ms();
 	UX_TRY(fleet_poll(f, /* notified= */ false, err));
 	UX_TRY(fleet_heartbeat(f, err));

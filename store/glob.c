@@ -29,7 +29,7 @@ static uint32_t glob_next(const char **p)
 
 static enum ux_code glob_too_much(struct ux_error *err, int most, const char *what)
 {
-	return ux_error_set(err, UX_EINVAL, "the pattern has more than %d %s", most, what);
+	return ux_error_set(err, UX_EINVAL, "pattern has more than %d %s", most, what);
 }
 
 /* Parses the set after its '['. A ']' that comes first is a member of the set. */
@@ -44,7 +44,7 @@ static enum ux_code glob_parse_set(const char *pattern, const char **p, struct u
 	for (bool first = true; first || *at != ']'; first = false) {
 		if (*at == '\0')
 			return ux_error_set(err, UX_EINVAL,
-					    "the '[' at byte %td of the pattern has no ']'",
+					    "pattern: the '[' at byte %td has no ']'",
 					    *p - pattern - 1);
 		if (g->n_ranges == UX_GLOB_RANGES_MOST)
 			return glob_too_much(err, UX_GLOB_RANGES_MOST, "characters in brackets");

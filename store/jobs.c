@@ -114,7 +114,7 @@ static enum ux_code job_find_due(struct ux_db *db, const char *kind, ux_time now
 	ux_stmt_bind_int(&st, ":now", now);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? job_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "no job %.30s is due", kind);
+		   : ux_error_set(err, UX_ENOTFOUND, "no %.30s job is due", kind);
 }
 
 UX_SQL(sql_job_lease,
@@ -155,7 +155,8 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 
 UX_SQL(sql_job_turn,
        "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 AND lane = :lane "
-       "AND ns > :after AND next <= :now AND lease_until <= :now AND NOT EXISTS (SELECT 1 FROM jobs l "
+       "AND ns > :after AND next <= :now AND lease_until <= :now AND NOT EXISTS (SELECT 1 FROM "
+       "jobs l "
        "WHERE l.kind = :kind AND l.lease_until > 0 AND l.lease_until > :now "
        "AND " JOB_SQL_MODULE("l") " = " JOB_SQL_MODULE(
 	       "jobs") ") "
@@ -188,7 +189,7 @@ static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn 
 	if (!found && turn->after[0] != '\0') /* from the first namespace on */
 		UX_TRY(job_find_turn(db, turn, "", now, arena, &found, &job, err));
 	if (!found)
-		return ux_error_set(err, UX_ENOTFOUND, "no job %.30s is due", turn->kind);
+		return ux_error_set(err, UX_ENOTFOUND, "no %.30s job is due", turn->kind);
 	UX_TRY(job_lease(db, &job, turn->owner, now + lease_s, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = job;
@@ -219,8 +220,8 @@ static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *w
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	return n > 0 ? UX_OK
-		     : ux_error_set(err, UX_ECONFLICT, "job %" PRId64 " is not %.60s's", number,
-				    owner);
+		     : ux_error_set(err, UX_ECONFLICT, "job %" PRId64 " is not leased by %.60s",
+				    number, owner);
 }
 
 UX_SQL(sql_job_renew,

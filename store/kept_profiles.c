@@ -67,7 +67,8 @@ static enum ux_code kept_drop(struct ux_db *db, int64_t number, uint64_t *ret, s
 }
 
 UX_SQL(sql_profile_add,
-       "INSERT INTO profiles (ns, service, host, build, started, ended, samples, level, blob, size, "
+       "INSERT INTO profiles (ns, service, host, build, started, ended, samples, level, blob, "
+       "size, "
        "key_id, created) VALUES (:ns, :service, :host, :build, :started, :ended, :samples, :level, "
        ":blob, :size, :key, :created) RETURNING number");
 
@@ -106,8 +107,8 @@ static enum ux_code kept_add(struct ux_index *ix, const struct ux_kept_profile *
 		uint64_t changed = 0;
 		UX_TRY(kept_drop(db, replaced[i], &changed, err));
 		if (changed == 0)
-			return ux_error_set(err, UX_ECONFLICT, "profile %" PRId64 " is gone",
-					    replaced[i]);
+			return ux_error_set(err, UX_ECONFLICT,
+					    "profile %" PRId64 " no longer exists", replaced[i]);
 	}
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = number;
@@ -133,7 +134,8 @@ static enum ux_code kept_remove(struct ux_index *ix, const char *ns, int64_t num
 		UX_TRY(ux_stmt_run(&st, &changed, err));
 	}
 	if (changed == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no profile %" PRId64, number);
+		return ux_error_set(err, UX_ENOTFOUND, "profile %" PRId64 " does not exist",
+				    number);
 	UX_TRY(ux_audit_write(db, who, now, ns, "profile-removed", subject, NULL, 0, err));
 	return ux_tx_commit(&tx, err);
 }
@@ -222,7 +224,7 @@ static enum ux_code kept_find(struct ux_index *ix, const char *ns, int64_t numbe
 	ux_stmt_bind_text(&st, ":ns", ns);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? kept_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "there is no profile %" PRId64, number);
+		   : ux_error_set(err, UX_ENOTFOUND, "profile %" PRId64 " does not exist", number);
 }
 
 #define KEPT_FILTER                                                                   \
@@ -302,7 +304,7 @@ static enum ux_code kept_service(struct ux_index *ix, const char *ns, const char
 	ux_stmt_bind_text(&st, ":service", name);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? service_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "there are no profiles of %.80s", name);
+		   : ux_error_set(err, UX_ENOTFOUND, "no profiles of service %.80s", name);
 }
 
 UX_SQL(sql_services, "SELECT service, profiles, bytes, ended FROM services WHERE ns = :ns "

@@ -57,7 +57,8 @@ enum ux_code ux_key_expiry_parse(const char *text, const char *name, ux_time now
 		return ux_error_set(err, UX_EINVAL,
 				    "%s is \"%.40s\"; expected 90d, 12h, 30m or 2027-12-31", name,
 				    text);
-	return *ret > now ? UX_OK : ux_error_set(err, UX_EINVAL, "%s %.40s is over", name, text);
+	return *ret > now ? UX_OK
+			  : ux_error_set(err, UX_EINVAL, "%s %.40s is in the past", name, text);
 }
 
 enum ux_code ux_key_overlap_parse(const char *text, const char *name, int64_t *ret,

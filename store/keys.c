@@ -41,7 +41,7 @@ static enum ux_code key_insert(struct ux_db *db, const struct ux_key *key, struc
 	ux_stmt_bind_int(&st, ":uploads", (int64_t)ux_min(key->uploads, (uint64_t)INT64_MAX));
 	uint64_t n = 0;
 	UX_TRY(ux_stmt_run(&st, &n, err));
-	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "key %s is there already", key->id);
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "key %s already exists", key->id);
 }
 
 UX_SQL(sql_token_add, "INSERT INTO tokens (id, hash, key, created, expires) "
@@ -59,7 +59,7 @@ static enum ux_code token_insert(struct ux_db *db, const char *key_id,
 	uint64_t n = 0;
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	return n > 0 ? UX_OK
-		     : ux_error_set(err, UX_ECONFLICT, "token %s is there already", token->id);
+		     : ux_error_set(err, UX_ECONFLICT, "token %s already exists", token->id);
 }
 
 static enum ux_code key_add(struct ux_index *ix, const struct ux_key *key,
@@ -120,7 +120,7 @@ static enum ux_code token_read(struct ux_stmt *st, struct ux_arena *arena, struc
 
 static enum ux_code key_not_found(const char *id, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ENOTFOUND, "there is no key %.20s", id);
+	return ux_error_set(err, UX_ENOTFOUND, "key %.20s does not exist", id);
 }
 
 UX_SQL(sql_key_of_token, "SELECT " KEY_COLUMNS ", t.id, t.hash, t.created, t.expires FROM tokens t "
@@ -376,8 +376,11 @@ static enum ux_code key_check_spec(struct ux_key *spec, struct ux_error *err)
 		return ux_error_set(err, UX_EINVAL, "a key needs a scope");
 	spec->ns = spec->ns ? spec->ns : UX_NAMESPACE_DEFAULT;
 	if (!ux_namespace_valid(spec->ns))
-		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace",
-				    spec->ns);
+		return ux_error_set(
+			err, UX_EINVAL,
+			"namespace \"%.64s\": expected 1 to 63 characters of a-z, 0-9, '_', '.', "
+			"'-'",
+			spec->ns);
 	return UX_OK;
 }
 
@@ -442,7 +445,7 @@ static enum ux_code token_find(struct ux_index *ix, const char *token_id, struct
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ix->keys.find(ix, token_id, arena, ret, ret_row, &why);
 	if (code == UX_ENOTFOUND)
-		return ux_error_set(err, UX_EDENIED, "the token is not known here");
+		return ux_error_set(err, UX_EDENIED, "unknown token");
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;
@@ -457,7 +460,7 @@ static enum ux_code token_check_times(const struct ux_key *key, const struct ux_
 		return ux_error_set(err, UX_EDENIED, "key %s has expired", key->id);
 	if (row->expires != 0 && row->expires <= now)
 		return ux_error_set(err, UX_EDENIED,
-				    "token %s was replaced by a newer one of key %s", row->id,
+				    "token %s was replaced by a newer token of key %s", row->id,
 				    key->id);
 	return UX_OK;
 }
@@ -482,7 +485,7 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	if (!token_is_well_formed(token))
 		return ux_error_set(
 			err, UX_EDENIED,
-			"that is no token; expected ux_ and 52 letters and digits, not %zu bytes",
+			"not a token: expected ux_ and 52 letters and digits, found %zu bytes",
 			token.size);
 	struct ux_blob_hash hash = ux_blob_hash_of(token);
 	key_id_of(&hash, id);
@@ -492,7 +495,7 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	 * nothing.
 	 */
 	if (!memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))
-		return ux_error_set(err, UX_EDENIED, "the token is not known here");
+		return ux_error_set(err, UX_EDENIED, "unknown token");
 	UX_TRY(token_check_times(&key, &row, now, err));
 	*ret = key;
 	ret->token_expires = row.expires;

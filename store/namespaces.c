@@ -62,7 +62,7 @@ static enum ux_code namespace_find_row(struct ux_db *db, const char *name, struc
 	ux_stmt_bind_text(&st, ":name", name);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? namespace_read(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "there is no namespace %.64s", name);
+		   : ux_error_set(err, UX_ENOTFOUND, "namespace %.64s does not exist", name);
 }
 
 UX_SQL(sql_usage, "SELECT modules, bytes, cache_bytes FROM usage WHERE ns = :ns");
@@ -105,13 +105,14 @@ enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t
 				     .bytes = (uint64_t)ux_stmt_get_int(&st, 3)};
 	if (row.quota_modules != 0 && modules > 0 && use.modules + modules > row.quota_modules)
 		return ux_error_set(err, UX_ELIMIT,
-				    "namespace %.64s has %" PRIu64 " of %" PRIu64 " modules", ns,
-				    use.modules, row.quota_modules);
+				    "namespace %.64s is full: it has %" PRIu64 " of %" PRIu64
+				    " modules",
+				    ns, use.modules, row.quota_modules);
 	if (row.quota_bytes != 0 && bytes > 0 &&
 	    (use.bytes > row.quota_bytes || bytes > row.quota_bytes - use.bytes))
 		return ux_error_set(err, UX_ELIMIT,
-				    "namespace %.64s holds %" PRIu64 " of %" PRIu64
-				    " bytes; this has %" PRIu64,
+				    "namespace %.64s has %" PRIu64 " of %" PRIu64
+				    " bytes; no room for %" PRIu64 " more",
 				    ns, use.bytes, row.quota_bytes, bytes);
 	return UX_OK;
 }
@@ -175,7 +176,7 @@ static enum ux_code namespace_put(struct ux_index *ix, const struct ux_namespace
 	struct ux_db *db = ux_index_writer(ix);
 	if (!ux_namespace_valid(ns->name))
 		return ux_error_set(err, UX_EINVAL,
-				    "a namespace has 1 to %d of a-z, 0-9, '-', '_' and '.'",
+				    "namespace: 1 to %d characters of a-z, 0-9, '_', '.', '-'",
 				    UX_INDEX_NS_BYTES - 1);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
@@ -216,7 +217,7 @@ static enum ux_code namespace_remove(struct ux_index *ix, const char *name,
 	ux_stmt_bind_text(&st, ":name", name);
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	if (n == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no namespace %.64s", name);
+		return ux_error_set(err, UX_ENOTFOUND, "namespace %.64s does not exist", name);
 	UX_TRY(ux_audit_write(db, who, now, name, "namespace-delete", name, NULL, 0, err));
 	return ux_tx_commit(&tx, err);
 }
@@ -232,7 +233,8 @@ UX_SQL(sql_usage_wrong,
        "SELECT ns, sum(m), sum(b), sum(c) "
        "FROM (SELECT ns, modules AS m, bytes AS b, cache_bytes AS c FROM usage UNION ALL "
        "SELECT ns, -count(*), 0, 0 FROM modules GROUP BY ns UNION ALL "
-       "SELECT ns, 0, -sum(size * (1 - cached)), -sum(size * cached) FROM candidates GROUP BY ns) AS counted GROUP BY ns HAVING sum(m) <> 0 OR sum(b) <> 0 OR sum(c) <> 0 "
+       "SELECT ns, 0, -sum(size * (1 - cached)), -sum(size * cached) FROM candidates GROUP BY "
+       "ns) AS counted GROUP BY ns HAVING sum(m) <> 0 OR sum(b) <> 0 OR sum(c) <> 0 "
        "ORDER BY ns");
 
 static enum ux_code usage_read_wrong(struct ux_db *db, struct ux_arena *arena,

@@ -51,7 +51,7 @@ static enum ux_code repository_ensure(struct ux_index *ix, const char *ns, const
 		if ((uint64_t)ux_stmt_get_int(&st, 0) >= most && ux_stmt_get_int(&st, 1) == 0)
 			return ux_error_set(err, UX_ELIMIT,
 					    "namespace %.64s has %" PRIu64
-					    " repositories, which is the limit",
+					    " repositories, the limit",
 					    ns, most);
 	}
 	UX_STMT(st, db, &sql_repository_ensure);
@@ -75,8 +75,8 @@ static enum ux_code packages_check_limit(struct ux_index *ix, const char *ns, si
 	uint64_t there = (uint64_t)ux_stmt_get_int(&st, 0);
 	if (there + n > most)
 		return ux_error_set(err, UX_ELIMIT,
-				    "namespace %.64s has %" PRIu64 " packages; at most %" PRIu64
-				    " are kept",
+				    "namespace %.64s has %" PRIu64
+				    " packages; the limit is %" PRIu64,
 				    ns, there, most);
 	return UX_OK;
 }
@@ -109,10 +109,14 @@ static enum ux_code package_find_known(struct ux_db *db, const char *ns, const c
 }
 
 UX_SQL(sql_package_add,
-       "INSERT INTO packages (ns, key, repository, name, version, arch, source, source_version, distribution, "
-       "suite, component, kind, role, url, host, sha256, files, size, installed, state, next, created) "
-       "VALUES (:ns, :key, :repository, :name, :version, :arch, :source, :source_version, :distribution, :suite, "
-       ":component, :kind, :role, :url, :host, :sha256, :files, :size, :installed, :state, :now, :now) "
+       "INSERT INTO packages (ns, key, repository, name, version, arch, source, source_version, "
+       "distribution, "
+       "suite, component, kind, role, url, host, sha256, files, size, installed, state, next, "
+       "created) "
+       "VALUES (:ns, :key, :repository, :name, :version, :arch, :source, :source_version, "
+       ":distribution, :suite, "
+       ":component, :kind, :role, :url, :host, :sha256, :files, :size, :installed, :state, :now, "
+       ":now) "
        "RETURNING number");
 
 static enum ux_code package_insert(struct ux_db *db, const char *ns, int64_t repository,
@@ -133,7 +137,8 @@ UX_SQL(sql_package_moved,
        "source_version = :source_version WHERE number = :number "
        "AND (url <> :url OR files <> :files OR source_version <> :source_version)");
 UX_SQL(sql_package_again,
-       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = '', "
+       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = "
+       "'', "
        "extractor = :extractor WHERE number = :number");
 
 /* The same bytes are announced again, perhaps by another repository or from another mirror. */
@@ -379,7 +384,8 @@ static enum ux_code host_has_room(struct ux_db *db, const char *host, unsigned m
 }
 
 UX_SQL(sql_package_lease,
-       "UPDATE packages SET state = 1, lease = :lease, answered = 0, received = 0, lease_until = :until, "
+       "UPDATE packages SET state = 1, lease = :lease, answered = 0, received = 0, lease_until = "
+       ":until, "
        "worker = :worker WHERE number = :number");
 
 static enum ux_code package_lease(struct ux_db *db, struct ux_package_job *job, const char *worker,
@@ -526,7 +532,8 @@ static enum ux_code package_find_held(struct ux_db *db, const char *ns, int64_t 
 	ux_stmt_bind_text(&st, ":lease", lease);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no package %" PRId64, number);
+		return ux_error_set(err, UX_ENOTFOUND, "package %" PRId64 " does not exist",
+				    number);
 	if (ux_stmt_get_int(&st, 3) == 0)
 		return ux_error_set(err, UX_ECONFLICT, "the lease of package %" PRId64 " was lost",
 				    number);
@@ -590,7 +597,8 @@ static enum ux_package_state package_state_after(const struct ux_package_end *ho
 UX_SQL(sql_package_end,
        "UPDATE packages SET state = :state, answered = 1, lease_until = 0, tries = :tries, "
        "next = :next, cause = :cause, reason = :reason, modules = :modules, fetched = :fetched, "
-       "stored = :stored, extractor = CASE WHEN extractor > :extractor THEN extractor ELSE :extractor END, ended = :now "
+       "stored = :stored, extractor = CASE WHEN extractor > :extractor THEN extractor ELSE "
+       ":extractor END, ended = :now "
        "WHERE number = :number");
 
 static enum ux_code package_end_row(struct ux_db *db, int64_t number,
@@ -635,7 +643,8 @@ static enum ux_code packages_end(struct ux_index *ix, const char *ns, int64_t nu
 }
 
 UX_SQL(sql_packages_retry,
-       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = '', "
+       "UPDATE packages SET state = 0, tries = 0, losses = 0, next = :now, cause = '', reason = "
+       "'', "
        "extractor = :extractor WHERE state = 4 AND extractor < :extractor");
 
 static enum ux_code packages_retry(struct ux_index *ix, unsigned extractor, ux_time now,

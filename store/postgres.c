@@ -116,8 +116,8 @@ static enum ux_code postgres_sync(struct ux_db *db, struct ux_error *err)
 		synced = postgres_try_sync(p);
 	}
 	return synced ? UX_OK
-		      : ux_error_set(err, UX_EUNAVAILABLE, "the index cannot be synced: %.200s",
-				     p->sync ? p->calls.PQerrorMessage(p->sync) : "no memory");
+		      : ux_error_set(err, UX_EUNAVAILABLE, "cannot sync the index: %.200s",
+				     p->sync ? p->calls.PQerrorMessage(p->sync) : "out of memory");
 }
 
 /* The step that brought what follows. */
@@ -159,10 +159,11 @@ static enum ux_code postgres_check_nodes(struct ux_db *db, struct ux_error *err)
 	bool row = false;
 	ux_stmt_bind_int(&st, ":dead_s", UX_NODE_DEAD_S);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	return row ? ux_error_set(err, UX_EUNAVAILABLE,
-				  "the node %.100s of unhex %.40s could not use the index any "
-				  "more; stop it first",
-				  ux_stmt_peek_text(&st, 0), ux_stmt_peek_text(&st, 1))
+	return row ? ux_error_set(
+			     err, UX_EUNAVAILABLE,
+			     "stop node %.100s (unhex %.40s) first: it cannot read the upgraded "
+			     "index",
+			     ux_stmt_peek_text(&st, 0), ux_stmt_peek_text(&st, 1))
 		   : UX_OK;
 }
 
@@ -174,10 +175,11 @@ static enum ux_code postgres_check_version(struct ux_db *db, int version, struct
 		UX_TRY(postgres_oldest(db, &oldest, err));
 	return oldest <= ux_postgres_schema_count
 		       ? UX_OK
-		       : ux_error_set(err, UX_EUNSUPPORTED,
-				      "the index is of schema %d, for those that know %d; this "
-				      "unhex knows %d",
-				      version, oldest, ux_postgres_schema_count);
+		       : ux_error_set(
+				 err, UX_EUNSUPPORTED,
+				 "the index was written by a newer unhex (schema %d, needs %d; "
+				 "this one reads %d): upgrade",
+				 version, oldest, ux_postgres_schema_count);
 }
 
 static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)
@@ -215,7 +217,7 @@ static enum ux_code postgres_copy(struct ux_db *db, const char *path, struct ux_
 {
 	(void)db;
 	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "an index in PostgreSQL is not copied to %.100s; use pg_dump", path);
+			    "cannot copy a PostgreSQL index to %.100s; use pg_dump", path);
 }
 
 /* PostgreSQL verifies its pages itself, where it is set up to (initdb --data-checksums). */
@@ -234,7 +236,8 @@ static enum ux_code postgres_bulk_begin(struct ux_db *db, struct ux_error *err)
 		db,
 		"CREATE TEMP TABLE ux_references ON COMMIT DROP AS SELECT conrelid::regclass::text "
 		"AS place, conname::text AS name, pg_get_constraintdef(oid) AS definition FROM "
-		"pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace; "
+		"pg_constraint WHERE contype = 'f' AND connamespace = "
+		"current_schema()::regnamespace; "
 		"DO $$ DECLARE r RECORD; BEGIN FOR r IN SELECT * FROM ux_references LOOP EXECUTE "
 		"format('ALTER TABLE %s DROP CONSTRAINT %I', r.place, r.name); END LOOP; FOR r IN "
 		"SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP EXECUTE "
@@ -249,7 +252,8 @@ static enum ux_code postgres_bulk_end(struct ux_db *db, struct ux_error *err)
 		"CLOSE ALL; "
 		"DO $$ DECLARE r RECORD; BEGIN FOR r IN SELECT * FROM ux_references LOOP EXECUTE "
 		"format('ALTER TABLE %s ADD CONSTRAINT %I %s', r.place, r.name, r.definition); END "
-		"LOOP; FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() "
+		"LOOP; FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = "
+		"current_schema() "
 		"LOOP EXECUTE format('ALTER TABLE %I ENABLE TRIGGER USER', r.tablename); END LOOP; "
 		"END $$",
 		err);

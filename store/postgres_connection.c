@@ -25,7 +25,7 @@ static enum ux_code postgres_load(struct ux_postgres_calls *ret, struct ux_error
 #undef NAME
 	};
 	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
-	return ux_library_calls("libpq.so.5", "no PostgreSQL here (Debian: apt install libpq5)",
+	return ux_library_calls("libpq.so.5", "PostgreSQL needs libpq (Debian: apt install libpq5)",
 				names, ux_countof(names), ret, err);
 }
 
@@ -66,14 +66,14 @@ enum ux_code ux_postgres_fail(struct ux_db *db, struct ux_error *err)
 	if (p->message[0] == '\0')
 		return ux_error_nomem(err);
 	if (p->state[0] == '\0' || postgres_state_is(p, "08") || postgres_state_is(p, "57P"))
-		return ux_error_set(err, UX_EUNAVAILABLE, "the database of the index is away: %s",
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach the index database: %s",
 				    p->message);
 	if (postgres_state_is(p, "25006"))
-		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "the database of the index only reads: %s", p->message);
+		return ux_error_set(err, UX_EUNAVAILABLE, "the index database is read-only: %s",
+				    p->message);
 	if (postgres_state_is(p, "57014"))
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "the query of the index took longer than %u ms", db->limit_ms);
+				    "index query exceeded its timeout of %u ms", db->limit_ms);
 	if (postgres_state_is(p, "40") || postgres_state_is(p, "55P03") ||
 	    postgres_state_is(p, "53300"))
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", p->message);

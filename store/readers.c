@@ -131,10 +131,10 @@ enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db 
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (!db && use == UX_READ_REPLICA)
-		return ux_error_set(err, UX_EUNAVAILABLE, "the replica is away");
+		return ux_error_set(err, UX_EUNAVAILABLE, "the index replica is unreachable");
 	if (!db)
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "%d other searches are running; try again later",
+				    "%d searches are already running; try again later",
 				    UX_SCANS_MOST);
 	ux_db_limit(db, limits_ms[use]);
 	*ret = db;

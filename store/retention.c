@@ -61,7 +61,7 @@ static enum ux_code module_unpin(struct ux_index *ix, const char *ns, const char
 	ux_stmt_bind_text(&st, ":label", label);
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	if (n == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "no pin is called %.100s", label);
+		return ux_error_set(err, UX_ENOTFOUND, "pin %.100s does not exist", label);
 	UX_TRY(ux_audit_write(db, who, now, ns, "unpin", id, label, m.number, err));
 	return ux_tx_commit(&tx, err);
 }
@@ -152,7 +152,8 @@ static enum ux_code module_caches(struct ux_index *ix, uint64_t bytes, struct ux
 
 UX_SQL(sql_fetched_caches,
        "SELECT c.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.marked, c.size "
-       "FROM candidates c JOIN modules m ON m.number = c.module WHERE c.cached = 1 AND c.origin = 1 "
+       "FROM candidates c JOIN modules m ON m.number = c.module WHERE c.cached = 1 AND c.origin "
+       "= 1 "
        "AND (:ns = '' OR m.ns = :ns) ORDER BY m.last_used, c.number");
 
 static enum ux_code fetched_caches(struct ux_index *ix, const char *ns, uint64_t bytes,
@@ -413,8 +414,8 @@ static enum ux_code retention_make_room(struct retention_run *r, const char *ns,
 	uint64_t now = 0;
 	if (more > most)
 		return ux_error_set(err, UX_ELIMIT,
-				    "a file of %" PRIu64 " bytes; at most %" PRIu64
-				    " are kept of what upstreams send",
+				    "file of %" PRIu64 " bytes exceeds the limit of %" PRIu64
+				    " for fetched files",
 				    more, most);
 	UX_TRY(ix->fetched.bytes(ix, ns, &now, err));
 	if (now <= most - more)

@@ -52,7 +52,7 @@ enum ux_code ux_room_get(struct ux_room *r, struct ux_room_state *ret, struct ux
 	if (r->dir < 0)
 		return UX_OK;
 	if (fstatvfs(r->dir, &fs) != 0)
-		return ux_error_os(err, errno, "cannot find out how much room is left");
+		return ux_error_os(err, errno, "cannot read the free space of the file system");
 	ret->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	ret->total_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
 	ret->least_bytes =
@@ -68,8 +68,8 @@ enum ux_code ux_room_check(struct ux_room *r, uint64_t bytes, struct ux_error *e
 	if (now.accepts && bytes <= now.free_bytes - now.least_bytes)
 		return UX_OK;
 	return ux_error_os(err, ENOSPC,
-			   "%" PRIu64 " bytes are free; %" PRIu64
-			   " have to stay free besides %" PRIu64 " new ones",
+			   "disk full: %" PRIu64 " bytes free; %" PRIu64
+			   " must stay free after writing %" PRIu64,
 			   now.free_bytes, now.least_bytes, bytes);
 }
 

@@ -136,7 +136,7 @@ static enum ux_code seek_entries_read(struct ux_cur *c, const struct seek_tail *
 	}
 	ret->n = t->n;
 	if (ret->packed[t->n] != packed_size)
-		ux_cur_bad(c, "there are other bytes than frames");
+		ux_cur_bad(c, "unexpected bytes between frames");
 	return ux_cur_status(c, err);
 }
 
@@ -156,9 +156,9 @@ enum ux_code ux_seek_table_read(struct ux_bytes tail, uint64_t file_size, struct
 	struct ux_cur c =
 		ux_cur_make(ux_bytes(tail.data + tail.size - size, (size_t)size), NULL, false);
 	if (ux_cur_u32(&c) != TABLE_MAGIC)
-		ux_cur_bad(&c, "the table is in no skippable frame");
+		ux_cur_bad(&c, "the table is not in a skippable frame");
 	if (ux_cur_u32(&c) != size - TABLE_HEAD)
-		ux_cur_bad(&c, "the skippable frame has another size than the table");
+		ux_cur_bad(&c, "the skippable frame and its table differ in size");
 	UX_TRY(ux_cur_status(&c, err));
 	ret->packed = calloc((size_t)t.n + 1, sizeof(*ret->packed));
 	ret->content = calloc((size_t)t.n + 1, sizeof(*ret->content));
@@ -197,5 +197,5 @@ enum ux_code ux_seek_frame_unpack(struct ux_bytes frame, uint8_t *to, size_t siz
 	if (!ZSTD_isError(n) && n == size)
 		return UX_OK;
 	return ux_error_set(err, UX_ECORRUPT, "a frame cannot be decompressed: %s",
-			    ZSTD_isError(n) ? ZSTD_getErrorName(n) : "it has another size");
+			    ZSTD_isError(n) ? ZSTD_getErrorName(n) : "size does not match");
 }

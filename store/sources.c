@@ -22,7 +22,7 @@ static enum ux_code source_insert(struct ux_db *db, int64_t candidate, const str
 	ux_stmt_bind_int(&st, ":off", (int64_t)s->off);
 	ux_stmt_bind_int(&st, ":size", (int64_t)s->size);
 	UX_TRY(ux_stmt_run(&st, &n, err));
-	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "no such candidate");
 }
 
 UX_SQL(sql_sources_clear, "DELETE FROM sources WHERE candidate = :candidate");
@@ -32,7 +32,7 @@ static enum ux_code sources_put(struct ux_index *ix, int64_t candidate,
 {
 	struct ux_db *db = ux_index_writer(ix);
 	if (n > UX_SOURCES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%zu source files; at most %d are kept", n,
+		return ux_error_set(err, UX_ELIMIT, "%zu source files exceed the limit of %d", n,
 				    UX_SOURCES_MOST);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
@@ -78,8 +78,7 @@ static enum ux_code source_find(struct ux_index *ix, const char *ns, const char 
 	ux_stmt_bind_text(&st, ":path", path);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	if (!row)
-		return ux_error_set(err, UX_ENOTFOUND, "no source file of %.60s is %.90s", id,
-				    path);
+		return ux_error_set(err, UX_ENOTFOUND, "%.60s has no source file %.90s", id, path);
 	UX_TRY(source_read(&st, arena, ret, err));
 	ret->bundle = ux_stmt_get_text(&st, 5, arena);
 	ret->created = ux_stmt_get_int(&st, 6);

@@ -63,7 +63,7 @@ static enum ux_code sqlite_fail(struct ux_db *db, struct ux_error *err)
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", words);
 	case SQLITE_INTERRUPT:
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "the query of the index took longer than %u ms", db->limit_ms);
+				    "index query exceeded its timeout of %u ms", db->limit_ms);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB: /* not UX_ECORRUPT, which is about files from clients */
 		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
@@ -205,9 +205,11 @@ static enum ux_code sqlite_migrate(struct ux_db *db, struct ux_error *err)
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(sqlite_pragma(db, "PRAGMA user_version", &version, text, sizeof(text), err));
 	if (version > ux_schema_count)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the index is of schema %d; this unhex knows %d", version,
-				    ux_schema_count);
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"the index was written by a newer unhex (schema %d, this one reads up to "
+			"%d); install that version or restore a backup",
+			version, ux_schema_count);
 	for (int i = version; i < ux_schema_count; i++)
 		UX_TRY(sqlite_exec(db, ux_schema_steps[i].sql, err));
 	snprintf(text, sizeof(text), "PRAGMA user_version = %d", ux_schema_count);
@@ -249,7 +251,7 @@ static enum ux_code sqlite_copy(struct ux_db *db, const char *path, struct ux_er
 	UX_TRY(sqlite_remove(path, err));
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot make %s", path);
+		return ux_error_os(err, errno, "cannot create %s", path);
 	close(fd);
 	sqlite3 *sqlite = NULL;
 	int rc = sqlite3_open_v2(path, &sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);

@@ -114,13 +114,13 @@ static enum ux_code checkpointer_connect(struct ux_checkpointer *c, struct ux_er
 	const char *path = sqlite3_db_filename(c->writer->connection, "main");
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(path, &c->connection, flags, NULL) != SQLITE_OK)
-		return ux_error_set(err, UX_EIO, "the index cannot be opened for checkpoints");
+		return ux_error_set(err, UX_EIO, "cannot open the index for checkpoints");
 	/* The log is on the disk before its pages go to the database, and these before it begins
 	 * anew. */
 	return sqlite3_exec(c->connection, "PRAGMA synchronous = FULL; PRAGMA cache_size = 1", NULL,
 			    NULL, NULL) == SQLITE_OK
 		       ? UX_OK
-		       : ux_error_set(err, UX_EIO, "the index cannot be set up for checkpoints");
+		       : ux_error_set(err, UX_EIO, "cannot set up the index for checkpoints");
 }
 
 enum ux_code ux_checkpointer_open(struct ux_checkpointer **ret, struct ux_db *writer,

@@ -25,7 +25,7 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 		n = asprintf(ret, "%s/.local/share/unhex", home);
 	else
 		return ux_error_set(err, UX_EINVAL,
-				    "neither XDG_DATA_HOME nor HOME says where the data goes");
+				    "no data folder: neither XDG_DATA_HOME nor HOME is set");
 	return n >= 0 ? UX_OK : ux_error_nomem(err);
 }
 
@@ -76,7 +76,7 @@ static enum ux_code store_lock_folder(struct ux_store *s, const char *dir, struc
 	if (s->lock_fd < 0)
 		return ux_error_os(err, errno, "cannot open %s", path);
 	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return ux_error_set(err, UX_ECONFLICT, "another server is using the folder %.100s",
+		return ux_error_set(err, UX_ECONFLICT, "another server uses the folder %.100s",
 				    dir);
 	return UX_OK;
 }
@@ -169,7 +169,7 @@ static enum ux_code store_check_blobs(struct ux_store *s, const char *blobs, str
 		return UX_OK;
 	if (stored == 0)
 		return s->index->number_put(s->index, UX_STORE_BLOBS_PLACE, mine, err);
-	return ux_error_set(err, UX_ECONFLICT, "the blobs of this index are in another %s",
+	return ux_error_set(err, UX_ECONFLICT, "the blobs of this index are in a different %s",
 			    blobs ? "bucket, or under another prefix"
 				  : "place: a bucket, which the setting blobs names");
 }
@@ -313,7 +313,7 @@ static enum ux_code store_open_target(struct ux_store *s, const char *dir, bool 
 	UX_TRY(store_lock_folder(s, dir, err));
 	UX_TRY(store_has_file(dir, index_name, &index, err));
 	if (index && fresh)
-		return ux_error_set(err, UX_ECONFLICT, "%.100s has a store already", dir);
+		return ux_error_set(err, UX_ECONFLICT, "%.100s already has a store", dir);
 	return ux_blobs_fs_open(&s->blobs, dir, err);
 }
 
@@ -332,9 +332,9 @@ static enum ux_code store_check_folder(const char *dir, struct ux_error *err)
 	bool index = false;
 	UX_TRY(store_has_file(dir, index_name, &index, err));
 	if (!index)
-		return ux_error_set(err, UX_ENOTFOUND,
-				    "no index.sqlite in %.100s; expected a folder of unhex serve",
-				    dir);
+		return ux_error_set(
+			err, UX_ENOTFOUND,
+			"%.100s has no index.sqlite; expected a data folder of unhex serve", dir);
 	return UX_OK;
 }
 

@@ -130,8 +130,9 @@ static enum ux_code backup_lose(struct backup *b, const struct ux_blob_row *row,
 	char text[2 * UX_BLOB_HASH_SIZE + 1];
 	bool used = false;
 	UX_TRY(b->from_index->blobs.used(b->from_index, &row->hash, &used, err));
-	UX_TRY(b->copy->blobs.lose(b->copy, &row->hash, used ? why->text : "deleted meanwhile",
-				   b->how->now, &loss, err));
+	UX_TRY(b->copy->blobs.lose(b->copy, &row->hash,
+				   used ? why->text : "deleted during the copy", b->how->now, &loss,
+				   err));
 	if (!used) {
 		b->sum->deleted++;
 		return UX_OK;
@@ -191,7 +192,8 @@ static enum ux_code backup_close_earlier(const struct backup *b, struct ux_error
 	UX_TRY(backup_path(b, "index.sqlite-wal", path, err));
 	return access(path, F_OK) != 0
 		       ? UX_OK
-		       : ux_error_set(err, UX_ECONFLICT, "another process has the index of %s open",
+		       : ux_error_set(err, UX_ECONFLICT,
+				      "the index of %s is open in another process; stop it first",
 				      b->dir);
 }
 
@@ -207,7 +209,7 @@ static enum ux_code backup_publish(struct backup *b, struct ux_error *err)
 	ux_cleanup(backup_close_fd) int dir = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ux_cleanup(backup_close_fd) int fd = open(from, O_RDWR | O_CLOEXEC);
 	if (dir < 0 || fd < 0 || fsync(fd) != 0 || rename(from, to) != 0 || fsync(dir) != 0)
-		return ux_error_os(err, errno, "cannot put %s in its place", to);
+		return ux_error_os(err, errno, "cannot move %s into place", to);
 	return UX_OK;
 }
 
@@ -271,8 +273,8 @@ enum ux_code ux_store_copy(struct ux_store *from, const char *from_dir, const ch
 {
 	*ret = (struct ux_backup_sum){0};
 	if (backup_is_same(from_dir, dir))
-		return ux_error_set(err, UX_EINVAL, "%.100s is the folder of the store itself",
-				    dir);
+		return ux_error_set(err, UX_EINVAL,
+				    "%.100s is the store's own folder; name another one", dir);
 	ux_cleanup(backup_end) struct backup b = {
 		.from_index = from->index, .from = from->blobs, .dir = dir, .how = how, .sum = ret};
 	UX_TRY(ux_store_open_target(&b.to, dir, /* fresh= */ how->fresh, err));

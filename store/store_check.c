@@ -70,7 +70,7 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	}
 	if (memcmp(&hash, &row->hash, sizeof(hash)) == 0)
 		return true;
-	(void)!ux_error_set(why, UX_EIO, "the bytes have another hash");
+	(void)!ux_error_set(why, UX_EIO, "content does not match its SHA-256");
 	*ret = UX_CHECK_DAMAGED;
 	return false;
 }
@@ -180,7 +180,7 @@ static enum ux_code check_usage(struct check *c, struct ux_error *err)
 		const struct ux_usage_error *e = &wrong.items[i];
 		snprintf(words, sizeof(words),
 			 "the counts of namespace %.64s are off by %" PRId64 " modules, %" PRId64
-			 " bytes and %" PRId64 " that can be had again",
+			 " bytes and %" PRId64 " bytes of recreatable data",
 			 e->ns, e->modules, e->bytes, e->cache_bytes);
 		const struct ux_check_one one = {.problem = UX_CHECK_USAGE,
 						 .hash = "",

@@ -48,7 +48,7 @@ static enum ux_code commit_check_stored(struct commit *c, struct ux_error *err)
 			code = b->confirm(b, c->hash, &why);
 	}
 	if (code == UX_ENOTFOUND)
-		return ux_error_set(err, UX_ENOTFOUND, "the blob has been removed meanwhile");
+		return ux_error_set(err, UX_ENOTFOUND, "the blob was removed by another process");
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
 	return code;
@@ -132,7 +132,8 @@ static enum ux_code commit_drop_claimed(struct ux_store *s, const struct ux_blob
 		return UX_OK;
 	UX_TRY(ix->sync(ix, UX_SYNC_ALL, err));
 	if (ux_clock_ms() - begun_ms > REMOVAL_MOST_MS)
-		return ux_error_set(err, UX_EUNAVAILABLE, "a removal was held up; it comes again");
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "removing a blob took too long; it is retried later");
 	UX_TRY(s->blobs->remove(s->blobs, hash, err));
 	UX_TRY(ix->blobs.removed(ix, hash, now, err));
 	*ret = true;

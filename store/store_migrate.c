@@ -130,8 +130,8 @@ static enum ux_code migrate_lose(struct migration *m, const struct ux_blob_row *
 	char text[2 * UX_BLOB_HASH_SIZE + 1];
 	bool used = false;
 	UX_TRY(from->blobs.used(from, &row->hash, &used, err));
-	UX_TRY(to->blobs.lose(to, &row->hash, used ? why->text : "deleted meanwhile", m->how->now,
-			      &loss, err));
+	UX_TRY(to->blobs.lose(to, &row->hash, used ? why->text : "deleted during the copy",
+			      m->how->now, &loss, err));
 	if (!used) {
 		m->sum->deleted++;
 		return UX_OK;
@@ -153,8 +153,7 @@ static enum ux_code migrate_check_empty(struct ux_db *to, struct ux_error *err)
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row && ux_stmt_get_int(&st, 0) == 0
 		       ? UX_OK
-		       : ux_error_set(err, UX_ECONFLICT,
-				      "there is a store at the new place already");
+		       : ux_error_set(err, UX_ECONFLICT, "the new place already has a store");
 }
 
 /* The old place may have one, of the migration that it came by. */

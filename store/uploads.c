@@ -44,8 +44,8 @@ static enum ux_code upload_limit_reached(struct ux_upload_limits *l, struct ux_e
 {
 	l->reached = true;
 	return ux_error_set(err, UX_EUNAVAILABLE,
-			    "%s: %" PRIu64 " of %" PRIu64 "; finish some, or come again later",
-			    what, have, most);
+			    "%s: %" PRIu64 " of %" PRIu64 "; finish some or retry later", what,
+			    have, most);
 }
 
 UX_SQL(sql_upload_fresh,
@@ -68,15 +68,15 @@ static enum ux_code upload_check_limits(struct ux_db *db, const struct ux_upload
 	const uint64_t bytes_of_key = (uint64_t)ux_stmt_get_int(&st, 2);
 	const uint64_t bytes_all = (uint64_t)ux_stmt_get_int(&st, 3);
 	if (l->of_key != 0 && of_key >= l->of_key)
-		return upload_limit_reached(l, err, "uploads of this key are open", of_key,
+		return upload_limit_reached(l, err, "too many open uploads of this key", of_key,
 					    l->of_key);
 	if (l->all != 0 && all >= l->all)
-		return upload_limit_reached(l, err, "uploads are open", all, l->all);
+		return upload_limit_reached(l, err, "too many open uploads", all, l->all);
 	if (l->bytes_of_key != 0 && bytes_of_key + up->size > l->bytes_of_key)
-		return upload_limit_reached(l, err, "bytes of this key's open uploads",
+		return upload_limit_reached(l, err, "open uploads of this key have too many bytes",
 					    bytes_of_key, l->bytes_of_key);
 	if (l->bytes_all != 0 && bytes_all + up->size > l->bytes_all)
-		return upload_limit_reached(l, err, "bytes of open uploads", bytes_all,
+		return upload_limit_reached(l, err, "open uploads have too many bytes", bytes_all,
 					    l->bytes_all);
 	return UX_OK;
 }
@@ -89,7 +89,8 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 {
 	struct ux_db *db = ux_index_writer(ix);
 	if (up->n_ids == 0 || up->n_ids > UX_INDEX_IDS_MOST || up->size > INT64_MAX)
-		return ux_error_set(err, UX_EINVAL, "an upload has 1 to %d IDs", UX_INDEX_IDS_MOST);
+		return ux_error_set(err, UX_EINVAL, "an upload needs 1 to %d IDs",
+				    UX_INDEX_IDS_MOST);
 	struct ux_stage_clock clock = ux_stage_begin(ix->stages);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
@@ -207,7 +208,7 @@ static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	return row ? upload_read_rows(&st, arena, ret, &row, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
+		   : ux_error_set(err, UX_ENOTFOUND, "no such upload");
 }
 
 static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
@@ -310,7 +311,7 @@ static enum ux_code upload_end(struct ux_db *db, const char *uid, enum ux_upload
 	ux_stmt_bind_int(&st, ":candidate", candidate);
 	uint64_t n = 0;
 	UX_TRY(ux_stmt_run(&st, &n, err));
-	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "the upload has ended already");
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "the upload has already ended");
 }
 
 static enum ux_code upload_give_up(struct ux_index *ix, const char *uid, const char *status,
@@ -363,7 +364,7 @@ static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up
 		return upload_end(db, up->uid, UX_UPLOAD_DONE, "uploaded", reason, r->candidate,
 				  now, err);
 	case UX_ADD_SAME:
-		snprintf(reason, sizeof(reason), "the same bytes were there already");
+		snprintf(reason, sizeof(reason), "the server already had the same bytes");
 		return upload_end(db, up->uid, UX_UPLOAD_DONE, "already-there", reason,
 				  r->candidate, now, err);
 	case UX_ADD_POORER:

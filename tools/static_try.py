@@ -189,7 +189,7 @@ def main():
             try_push(root, "http://127.0.0.1:%d" % plain_port, plain_key, "/sample")
             lacking = root.run("push", "/sample", "--sources", "--url", "http://127.0.0.1:%d" % plain_port,
                                "--token", plain_key, status=1)
-            expect(lacking, "this build, which is static, has no libarchive")
+            expect(lacking, "this static build cannot load libarchive")
             print("static: an empty root: files, http")
 
             url = "https://%s:%d" % (NAME, port)

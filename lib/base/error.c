@@ -158,9 +158,11 @@ enum ux_code ux_sized_read(void *to, size_t known, size_t least, const void *fro
 	size_t size = from ? sized_size(from) : 0;
 	for (size_t i = known; i < size; i++)
 		if (((const uint8_t *)from)[i] != 0)
-			return ux_error_set(err, UX_EINVAL,
-					    "option at byte %zu is set; this version knows %zu", i,
-					    known);
+			return ux_error_set(
+				err, UX_EINVAL,
+				"option at byte %zu is set; this version reads only %zu bytes of "
+				"options",
+				i, known);
 	memset(to, 0, known);
 	if (size > 0)
 		memcpy(to, from, ux_min(size, known));

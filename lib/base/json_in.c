@@ -43,7 +43,7 @@ enum ux_json_kind ux_json_peek(struct ux_cur *c)
 	default:
 		if (byte == '-' || ux_is_digit(byte))
 			return UX_JSON_NUMBER;
-		ux_json_expected(c, "expected a value of JSON");
+		ux_json_expected(c, "expected a JSON value");
 		return UX_JSON_NONE;
 	}
 }
@@ -74,7 +74,7 @@ static void json_pass_escape(struct ux_cur *c)
 			return;
 		for (size_t i = 0; i < HEX; i++)
 			if (ux_hex_digit((char)c->pos[2 + i]) < 0) {
-				ux_json_expected(c, "expected four hexadecimal digits behind \\u");
+				ux_json_expected(c, "expected four hexadecimal digits after \\u");
 				return;
 			}
 		c->pos += 2 + HEX;
@@ -319,8 +319,8 @@ static bool json_next_entry(struct ux_cur *c, size_t n, uint8_t open)
 	if (byte == close)
 		c->pos++;
 	else
-		ux_json_expected(c, open == '{' ? "expected ',' or '}' behind a member"
-						: "expected ',' or ']' behind an element");
+		ux_json_expected(c, open == '{' ? "expected ',' or '}' after a member"
+						: "expected ',' or ']' after an element");
 	return false;
 }
 
@@ -330,7 +330,7 @@ static bool json_pass_colon(struct ux_cur *c)
 	if (json_next(c) == ':')
 		c->pos++;
 	else
-		ux_json_expected(c, "expected ':' behind a key");
+		ux_json_expected(c, "expected ':' after a key");
 	return !c->failed;
 }
 
@@ -403,5 +403,5 @@ void ux_json_read_end(struct ux_cur *c)
 {
 	json_pass_space(c);
 	if (ux_cur_more(c))
-		ux_json_expected(c, "expected nothing behind the document");
+		ux_json_expected(c, "unexpected text after the document");
 }

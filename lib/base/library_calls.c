@@ -9,8 +9,7 @@ enum ux_code ux_library_calls(const char *soname, const char *missing, const cha
 			      size_t n, void *calls, struct ux_error *err)
 {
 	(void)missing, (void)names, (void)n, (void)calls;
-	return ux_error_set(err, UX_EUNSUPPORTED, "this build, which is static, has no %.40s",
-			    soname);
+	return ux_error_set(err, UX_EUNSUPPORTED, "this static build cannot load %.40s", soname);
 }
 
 #else

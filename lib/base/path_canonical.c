@@ -20,11 +20,9 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 			       struct ux_error *err)
 {
 	if (path.size == 0 || path.data[0] != '/')
-		return ux_error_set(err, UX_EINVAL, "a source path begins with /");
+		return ux_error_set(err, UX_EINVAL, "source path does not begin with /");
 	if (path.size >= UX_PATH_BYTES || memchr(path.data, 0, path.size))
-		return ux_error_set(err, UX_EINVAL,
-				    "a source path has at most %d bytes, none of "
-				    "them NUL",
+		return ux_error_set(err, UX_EINVAL, "source path has a NUL or more than %d bytes",
 				    UX_PATH_BYTES - 1);
 	char *out = ux_arena_array(arena, char, path.size + 1);
 	size_t n = 0; /* bytes of out: nothing, or "/" and components without a '/' behind */
@@ -36,7 +34,8 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 		size_t len = end ? (size_t)(end - from) : path.size - i - 1;
 		if (len == 2 && memcmp(from, "..", 2) == 0) {
 			if (!path_cut_last(out, &n))
-				return ux_error_set(err, UX_EINVAL, "a path above its root: %.*s",
+				return ux_error_set(err, UX_EINVAL,
+						    "path leads above its root: %.*s",
 						    (int)ux_min(path.size, (size_t)SHOWN),
 						    (const char *)path.data);
 		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
@@ -47,7 +46,7 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 		i += len + 1;
 	}
 	if (n == 0)
-		return ux_error_set(err, UX_EINVAL, "the root is no source file");
+		return ux_error_set(err, UX_EINVAL, "source path names the root, not a file");
 	out[n] = '\0';
 	*ret = out;
 	return UX_OK;
@@ -59,7 +58,7 @@ enum ux_code ux_path_of_source(struct ux_bytes name, struct ux_arena *arena, con
 	if (name.size > 0 && name.data[0] == '/')
 		return ux_path_canonical(name, arena, ret, err);
 	if (name.size >= UX_PATH_BYTES)
-		return ux_error_set(err, UX_EINVAL, "a source path has at most %d bytes",
+		return ux_error_set(err, UX_EINVAL, "source path has more than %d bytes",
 				    UX_PATH_BYTES - 1);
 	char *rooted = ux_arena_array(arena, char, name.size + 1);
 	if (!rooted)

@@ -49,8 +49,8 @@ enum ux_code ux_spill_open(const char *folder, uint64_t size, int *ret, struct u
 	if (ftruncate(fd, (off_t)size) != 0) {
 		int why = errno;
 		close(fd);
-		return ux_error_os(err, why, "cannot make a file of %" PRIu64 " bytes in %s", size,
-				   folder);
+		return ux_error_os(err, why, "cannot create a file of %" PRIu64 " bytes in %s",
+				   size, folder);
 	}
 	*ret = fd;
 	return UX_OK;
@@ -97,7 +97,7 @@ static enum ux_code spill_map_next(struct ux_spill *spill, size_t size, void **r
 	do {
 		if (all < size || all > spill->size || off > spill->size - all)
 			return ux_error_set(err, UX_ELIMIT,
-					    "over %" PRIu64 " bytes of temporary files",
+					    "temporary files exceed %" PRIu64 " bytes",
 					    spill->size);
 	} while (!atomic_compare_exchange_weak_explicit(
 		&spill->end, &off, off + all, memory_order_relaxed, memory_order_relaxed));

@@ -67,7 +67,8 @@ enum ux_code ux_cubin_pc(const struct ux_elf *cubin, uint32_t index, uint64_t of
 	const struct ux_elf_symbol *s = ux_elf_symbols_at(&it, index);
 	if (!s || s->type != STT_FUNC || !s->home || off >= s->size)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "symbol %" PRIu32 " is no function of over %" PRIu64 " bytes",
+				    "symbol %" PRIu32 " is not a function of more than %" PRIu64
+				    " bytes",
 				    index, off);
 	*ret = ux_elf_symbol_pc(cubin, s) + off;
 	return UX_OK;

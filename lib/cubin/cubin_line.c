@@ -101,7 +101,7 @@ static bool read_header(struct ux_cur *c, bool is64, struct header *h, struct ux
 	h->opcode_base = ux_cur_u8(&head);
 	h->lengths = ux_cur_take(&head, h->opcode_base > 0 ? h->opcode_base - 1u : 0);
 	if (!head.failed && (h->line_range == 0 || h->opcode_base == 0))
-		ux_cur_bad(&head, "line table header with a zero that divides or counts");
+		ux_cur_bad(&head, "line table header has a divisor or a count of zero");
 	bool ok = read_files(&head, lines);
 	if (!head.failed && ux_cur_left(&head) >= 4)
 		h->names = ux_cur_u32(&head);
@@ -244,7 +244,7 @@ static enum ux_code read_line_table(struct ux_cur *c, bool is64, struct ux_cubin
 	UX_TRY(ux_cur_status(&at, err));
 	if (version < 2 || version > 4)
 		return ux_error_at(err, UX_EUNSUPPORTED, c->section, ux_cur_off(c),
-				   "line table of version %u, expected 2 to 4", version);
+				   "line table has version %u; expected 2 to 4", version);
 	lines->version = version;
 	if (!read_header(c, is64, &h, lines))
 		return ux_error_nomem(err);
@@ -282,6 +282,6 @@ enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 	UX_TRY(ux_cur_status(c, err));
 	if (lines->size > TABLE_MOST)
 		return ux_error_at(err, UX_ELIMIT, table.section, ux_cur_off(&table),
-				   "line table of over 256 MiB");
+				   "line table exceeds 256 MiB");
 	return read_line_table(&table, is64, lines, err);
 }

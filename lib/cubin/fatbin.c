@@ -98,7 +98,7 @@ static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, stru
 	ux_cur_skip(c, 8);
 	e->size = ux_cur_u64(c);
 	if (!c->failed && header < ENTRY_HEADER)
-		ux_cur_bad(c, "entry of a fat binary with a header of less than 64 bytes");
+		ux_cur_bad(c, "header of a fat binary entry is shorter than 64 bytes");
 	UX_TRY(ux_cur_status(c, err));
 	struct ux_bytes head = ux_cur_take(&body, header), payload = ux_cur_take(&body, padded);
 	UX_TRY(ux_cur_status(&body, err));
@@ -106,7 +106,8 @@ static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, stru
 	bool is_packed = (e->flags & (UX_FATBIN_LZ4 | UX_FATBIN_ZSTD)) != 0;
 	if (!ux_bytes_sub(payload, 0, is_packed ? packed : padded, &e->payload))
 		return ux_error_at(err, UX_ECORRUPT, c->section, e->off,
-				   "entry of %" PRIu32 " packed bytes in %" PRIu64, packed, padded);
+				   "entry has %" PRIu32 " packed bytes in a payload of %" PRIu64,
+				   packed, padded);
 	if (!is_packed)
 		e->size = padded;
 	if (name == 0 || !ux_bytes_sub(head, name, name_size, &e->name))

@@ -86,9 +86,9 @@ static enum ux_code choose_arch(const struct ux_fatbin_list *list, const char *a
 	}
 	ux_fatbin_archs(list, archs, sizeof(archs));
 	if (n == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "no GPU code%s%.32s; there is %s",
+		return ux_error_set(err, UX_ENOTFOUND, "no GPU code%s%.32s; the file has %s",
 				    arch ? " for " : "", arch ? arch : "",
-				    archs[0] ? archs : "none at all");
+				    archs[0] ? archs : "none");
 	return ux_error_set(err, UX_ECONFLICT,
 			    "%zu pieces of GPU code%s%.32s, %s; choose one by its number", n,
 			    arch ? " for " : "", arch ? arch : "", archs);

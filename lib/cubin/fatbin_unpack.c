@@ -9,7 +9,7 @@ static enum ux_code refuse(const struct ux_fatbin_entry *e, enum ux_code code, c
 			   struct ux_error *err)
 {
 	return ux_error_at(err, code, NULL, e->off,
-			   "entry of %zu packed bytes %s, expected %" PRIu64 " bytes",
+			   "entry of %zu packed bytes %s; unpacked it has %" PRIu64 " bytes",
 			   e->payload.size, what, e->size);
 }
 
@@ -34,20 +34,21 @@ enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fat
 	bool lz4 = (entry->flags & UX_FATBIN_LZ4) != 0, zstd = (entry->flags & UX_FATBIN_ZSTD) != 0;
 	*ret = (struct ux_fatbin_content){0};
 	if ((entry->flags & UX_FATBIN_OBSCURED) != 0)
-		return refuse(entry, UX_EUNSUPPORTED, "is obscured by its maker", err);
+		return refuse(entry, UX_EUNSUPPORTED, "is obfuscated by its compiler", err);
 	ret->bytes = entry->payload;
 	if (!lz4 && !zstd)
 		return UX_OK;
 	ret->bytes = UX_BYTES_NONE;
 	if (lz4 && zstd)
-		return refuse(entry, UX_EUNSUPPORTED, "is both LZ4 and zstd", err);
+		return refuse(entry, UX_EUNSUPPORTED, "is marked as both LZ4 and zstd", err);
 	if (entry->size > UX_FATBIN_FREE + UX_FATBIN_RATIO * (uint64_t)entry->payload.size)
-		return refuse(entry, UX_ELIMIT, "claims to be more than anything real", err);
+		return refuse(entry, UX_ELIMIT, "states an impossible size", err);
 	ux_cleanup(ux_free_ptr) uint8_t *out = malloc(entry->size > 0 ? entry->size : 1);
 	if (!out)
 		return ux_error_nomem(err);
 	if (!(lz4 ? unpack_lz4(entry, out) : unpack_zstd(entry, out)))
-		return refuse(entry, UX_ECORRUPT, lz4 ? "is damaged LZ4" : "is damaged zstd", err);
+		return refuse(entry, UX_ECORRUPT,
+			      lz4 ? "has damaged LZ4 data" : "has damaged zstd data", err);
 	ret->bytes = ux_bytes(out, entry->size);
 	ret->owned = ux_take(&out);
 	return UX_OK;

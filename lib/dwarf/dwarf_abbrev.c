@@ -216,7 +216,7 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 		if (attr == 0 && form == 0)
 			return;
 		if (n == ATTRS_MOST)
-			ux_cur_bad(&p->cur, "abbreviation with over 1024 attributes");
+			ux_cur_bad(&p->cur, "abbreviation has more than 1024 attributes");
 		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(selection, attr));
 		if (form == DW_FORM_implicit_const) {
 			int64_t value = ux_cur_sleb(&p->cur);

@@ -75,7 +75,7 @@ static struct ux_cfi_rule cfi_expression(struct ux_cur *c, enum ux_cfi_how how)
 static void cfi_restore(struct cfi_machine *m, struct ux_cur *c, uint64_t column)
 {
 	if (!m->initial)
-		ux_cur_bad(c, "a rule is restored before there is one");
+		ux_cur_bad(c, "a rule is restored before one is set");
 	else if (column < UX_CFI_REGISTERS)
 		m->row->rules[column] = m->initial->rules[column];
 }
@@ -83,7 +83,7 @@ static void cfi_restore(struct cfi_machine *m, struct ux_cur *c, uint64_t column
 static void cfi_remember(struct cfi_machine *m, struct ux_cur *c)
 {
 	if (m->n_remembered == UX_CFI_REMEMBERED_MOST)
-		ux_cur_bad(c, "too many states are remembered");
+		ux_cur_bad(c, "too many nested remember_state instructions");
 	else
 		m->remembered[m->n_remembered++] = *m->row;
 }
@@ -91,7 +91,7 @@ static void cfi_remember(struct cfi_machine *m, struct ux_cur *c)
 static void cfi_recall(struct cfi_machine *m, struct ux_cur *c)
 {
 	if (m->n_remembered == 0)
-		ux_cur_bad(c, "no state is remembered");
+		ux_cur_bad(c, "restore_state without remember_state");
 	else
 		*m->row = m->remembered[--m->n_remembered];
 }
@@ -115,7 +115,7 @@ static void cfi_define(struct cfi_machine *m, uint64_t column, int64_t offset)
 static void cfi_redefine(struct cfi_machine *m, struct ux_cur *c, uint64_t column, int64_t offset)
 {
 	if (m->row->cfa.how != UX_CFI_OFFSET)
-		ux_cur_bad(c, "the CFA is no register and offset");
+		ux_cur_bad(c, "the CFA is not a register and an offset");
 	else
 		cfi_define(m, column, offset);
 }

@@ -73,7 +73,7 @@ static unsigned cfi_bits(const struct cfi_stack *s)
 static void cfi_push(struct cfi_stack *s, struct ux_cur *c, uint64_t v)
 {
 	if (s->n == UX_CFI_VALUES_MOST)
-		ux_cur_bad(c, "the stack of an expression is full");
+		ux_cur_bad(c, "expression stack overflows");
 	else
 		s->values[s->n++] = v & UINT64_MAX >> (64 - cfi_bits(s));
 }
@@ -88,7 +88,7 @@ static uint64_t cfi_pop(struct cfi_stack *s, struct ux_cur *c)
 {
 	if (s->n > 0)
 		return s->values[--s->n];
-	ux_cur_bad(c, "the stack of an expression is empty");
+	ux_cur_bad(c, "expression stack is empty");
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static uint64_t cfi_pick(struct cfi_stack *s, struct ux_cur *c, size_t depth)
 {
 	if (depth < s->n)
 		return s->values[s->n - 1 - depth];
-	ux_cur_bad(c, "the stack of an expression is too short");
+	ux_cur_bad(c, "expression stack is too short");
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static void cfi_dereference(struct cfi_stack *s, struct ux_cur *c, unsigned size
 {
 	uint64_t address = cfi_pop(s, c), v = 0;
 	if (size == 0 || size > WORD_MOST)
-		ux_cur_bad(c, "memory is read with an impossible size");
+		ux_cur_bad(c, "memory read has an invalid size");
 	else if (!s->context->memory(s->context->memory_ctx, address, size, &v))
 		s->absent = true;
 	cfi_push(s, c, v);
@@ -333,7 +333,7 @@ static void cfi_jump(struct ux_cur *c, int16_t distance)
 {
 	int64_t at = (int64_t)(c->pos - c->start) + distance;
 	if (at < 0)
-		ux_cur_bad(c, "a branch leads in front of the expression");
+		ux_cur_bad(c, "a branch leads to before the expression");
 	else
 		ux_cur_seek(c, (uint64_t)at);
 }
@@ -377,7 +377,6 @@ enum ux_code ux_dwarf_cfi_expression(const struct ux_dwarf_frames *frames,
 	*ret = cfi_pop(&s, &c);
 	UX_TRY(ux_cur_status(&all, err));
 	UX_TRY(ux_cur_status(&c, err));
-	return s.absent ? ux_error_set(err, UX_ENOTFOUND,
-				       "an expression refers to memory that is not known")
+	return s.absent ? ux_error_set(err, UX_ENOTFOUND, "an expression reads unknown memory")
 			: UX_OK;
 }

@@ -382,7 +382,7 @@ static enum ux_code die_walk_one(struct die_walk *w, struct ux_cur *c)
 	}
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&w->ctx->abbrevs, code);
 	if (ux_unlikely(!abbrev)) {
-		ux_cur_bad(c, "abbreviation code that its table does not have");
+		ux_cur_bad(c, "abbreviation code is not in its table");
 		return UX_OK;
 	}
 	enum ux_dwarf_kind kind = die_walk_kind(w, abbrev);

@@ -14,7 +14,7 @@ const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *c
 		return NULL;
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
 	if (!abbrev) {
-		ux_cur_bad(c, "abbreviation code that its table does not have");
+		ux_cur_bad(c, "abbreviation code is not in its table");
 		return NULL;
 	}
 	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, die);
@@ -31,8 +31,7 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_die_read(ctx, &c, ret);
 	if (cut && c.failed && !c.what)
 		return ux_error_at(err, UX_ELIMIT, c.section, off,
-				   "entry of over %d bytes that others refer to",
-				   (int)UX_DWARF_DIE_MOST);
+				   "referenced entry exceeds %d bytes", (int)UX_DWARF_DIE_MOST);
 	UX_TRY(ux_cur_status(&c, err));
 	if (!abbrev)
 		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");
@@ -219,7 +218,7 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
 		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
 		uint64_t sibling = 0;
 		if (!abbrev) {
-			ux_cur_bad(c, "abbreviation code that its table does not have");
+			ux_cur_bad(c, "abbreviation code is not in its table");
 			break;
 		}
 		bool known = ux_dwarf_step_over(ctx, c, abbrev, &sibling);

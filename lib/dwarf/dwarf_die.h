@@ -119,7 +119,7 @@ ux_inline void ux_dwarf_indirect(struct ux_cur *c, enum ux_dwarf_slot slot,
 {
 	uint64_t form = ux_cur_uleb(c);
 	if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX) {
-		ux_cur_bad(c, "indirect form names no plain form");
+		ux_cur_bad(c, "indirect form does not name a direct form");
 		return;
 	}
 	uint64_t value = ux_dwarf_read(c, form, layout);

@@ -66,7 +66,7 @@ static uint64_t frame_read_form(struct ux_cur *c, unsigned form, unsigned addres
 	case PE_SDATA4:
 		return (uint64_t)(int32_t)ux_cur_u32(c);
 	default:
-		ux_cur_bad(c, "unknown form of address");
+		ux_cur_bad(c, "unknown pointer encoding");
 		return 0;
 	}
 }
@@ -232,7 +232,7 @@ static enum ux_code frame_read_entry(struct frame_reader *r, struct ux_cur *all,
 		return UX_OK;
 	if (f->eh && id > field)
 		return ux_error_at(r->err, UX_ECORRUPT, all->section, field,
-				   "CIE is %" PRIu64 " bytes in front of the section", id - field);
+				   "CIE is %" PRIu64 " bytes before the section", id - field);
 	*ret_found = fde_read(r, &c, f->eh ? field - id : id, ret);
 	UX_TRY(ux_cur_status(&c, r->err));
 	if (*ret_found && r->cie->augmented)
@@ -268,7 +268,7 @@ enum ux_code ux_dwarf_fde_read(const struct ux_dwarf_frames *f, uint64_t off,
 	UX_TRY(frame_read_entry(&r, &all, ret, &found));
 	UX_TRY(ux_cur_status(&all, err));
 	return found ? UX_OK
-		     : ux_error_at(err, UX_ECORRUPT, all.section, off, "no function is described");
+		     : ux_error_at(err, UX_ECORRUPT, all.section, off, "describes no function");
 }
 
 /* A ux_dwarf_fde_fn with a struct ux_range_vec. */

@@ -34,7 +34,7 @@ static void lines_read_formats(struct ux_cur *c, struct formats *f)
 		f->form[i] = ux_cur_uleb(c);
 		/* Hundreds of such fields for each file would cost time but take no bytes. */
 		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
-			ux_cur_bad(c, "directory or file with a form of no bytes");
+			ux_cur_bad(c, "directory or file entry has a form without data");
 	}
 }
 
@@ -87,7 +87,7 @@ static bool lines_read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_c
 			 * time and memory.
 			 */
 			if (c->pos == before)
-				ux_cur_bad(c, "directory or file of no bytes");
+				ux_cur_bad(c, "directory or file entry is empty");
 			if (c->failed)
 				break;
 			if (files ? !ux_dwarf_line_file_vec_append(&lines->files, e)
@@ -127,7 +127,7 @@ static bool lines_read_header(const struct ux_dwarf_context *ctx, struct ux_cur 
 {
 	lines->version = ux_cur_u16(c);
 	if (!c->failed && (lines->version < 2 || lines->version > 5))
-		ux_cur_bad(c, "line table of a version other than 2 to 5");
+		ux_cur_bad(c, "line table version is not 2 to 5");
 	if (lines->version >= 5) {
 		h->layout.addr_size = ux_cur_u8(c);
 		(void)ux_cur_u8(c); /* segment selector size */
@@ -142,7 +142,7 @@ static bool lines_read_header(const struct ux_dwarf_context *ctx, struct ux_cur 
 	h->opcode_base = ux_cur_u8(&head);
 	h->lengths = ux_cur_take(&head, h->opcode_base > 0 ? h->opcode_base - 1u : 0);
 	if (!head.failed && (h->line_range == 0 || h->opcode_base == 0 || h->max_ops == 0))
-		ux_cur_bad(&head, "line table header with a zero that divides or counts");
+		ux_cur_bad(&head, "line table header has a divisor or a count of zero");
 	bool ok = lines->version >= 5 ? lines_read_tables_v5(ctx, &head, h->layout, lines)
 				      : lines_read_tables_v4(&head, lines);
 	if (head.failed)
@@ -232,7 +232,7 @@ static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct 
 	UX_TRY(ux_cur_status(&all, err));
 	if (length > TABLE_MOST)
 		return ux_error_at(err, UX_ELIMIT, ret->section, ctx->lines_off,
-				   "line table of over 256 MiB");
+				   "line table exceeds 256 MiB");
 	return UX_OK;
 }
 

@@ -29,7 +29,7 @@ static void md5_read_fields(struct ux_cur *c, struct md5_fields *f)
 		f->type[i] = ux_cur_uleb(c);
 		f->form[i] = ux_cur_uleb(c);
 		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
-			ux_cur_bad(c, "directory or file with a form of no bytes");
+			ux_cur_bad(c, "directory or file entry has a form without data");
 	}
 }
 
@@ -88,7 +88,7 @@ static bool md5_read_table(struct md5_walk *w, struct ux_cur *c)
 			uint64_t dir = 0;
 			struct ux_dwarf_source s = md5_read_entry(w, c, &f, &dir);
 			if (c->pos == before)
-				ux_cur_bad(c, "directory or file of no bytes");
+				ux_cur_bad(c, "directory or file entry is empty");
 			if (c->failed)
 				break;
 			if (!files && !ux_dwarf_text_vec_append(&w->dirs, s.name))

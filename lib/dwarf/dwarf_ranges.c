@@ -80,7 +80,7 @@ static uint64_t range_list_address(struct range_list *r, struct ux_cur *c)
 	uint64_t index = ux_cur_uleb(c);
 	uint64_t pc = 0;
 	if (!c->failed && !ux_dwarf_addr_at(r->ctx, index, &pc))
-		ux_cur_bad(c, "range list names an entry that .debug_addr does not have");
+		ux_cur_bad(c, "range list refers past the end of .debug_addr");
 	return pc;
 }
 
@@ -148,7 +148,7 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 		if (__builtin_add_overflow(ctx->rnglists_base, list, &off))
 			ux_cur_bad(&c, "range list offset too large");
 	} else if (!ux_dwarf_die_off(die, UX_SLOT_RANGES, &off)) {
-		ux_cur_bad(&c, "form that leads to no range list");
+		ux_cur_bad(&c, "form does not refer to a range list");
 	} else if (!v5 && __builtin_add_overflow(ctx->ranges_base, off, &off)) {
 		ux_cur_bad(&c, "range list offset too large");
 	}
@@ -208,8 +208,7 @@ static enum ux_code range_list_read(struct range_list *r, struct ux_cur c, struc
 			break;
 		if (reader->entries == 0)
 			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
-					   "range lists with over %d entries for each byte of "
-					   "their unit",
+					   "range lists exceed %d entries per byte of their unit",
 					   (int)UX_DWARF_RANGES_PER_BYTE);
 		reader->entries--;
 		more = v5 ? range_list_read_entry(r, &c) : range_list_read_pair(r, &c);

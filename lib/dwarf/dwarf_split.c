@@ -100,7 +100,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 	}
 	const struct ux_dwarf_split_id *found = lo < ids->count ? &ids->list[lo] : NULL;
 	if (!found || found->id != key.id || (found->version < 5) != (key.version < 5))
-		return ux_error_set(err, UX_ENOTFOUND, "no unit of the ID %016" PRIx64 " in it",
+		return ux_error_set(err, UX_ENOTFOUND, "no unit has the ID %016" PRIx64,
 				    skeleton->dwo_id);
 	return ux_dwarf_context_open_split(sections, &units->list[found->unit], skeleton, ret, err);
 }
@@ -214,12 +214,11 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	p.n_slots = ux_cur_u32(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	if (version == 0)
-		return ux_error_at(err, UX_EUNSUPPORTED, INDEX, 0,
-				   "index of a version other than 2 or 5");
+		return ux_error_at(err, UX_EUNSUPPORTED, INDEX, 0, "index version is not 2 or 5");
 	if (p.n_columns > COLUMNS_MOST)
-		ux_cur_bad(&c, "over 16 columns");
+		ux_cur_bad(&c, "more than 16 columns");
 	if ((p.n_slots & (p.n_slots - 1)) != 0)
-		ux_cur_bad(&c, "size of the hash table is no power of two");
+		ux_cur_bad(&c, "hash table size is not a power of two");
 	uint64_t cells = (uint64_t)p.n_units * p.n_columns;
 	p.ids = ux_cur_sub(&c, (uint64_t)p.n_slots * sizeof(uint64_t));
 	p.rows = ux_cur_sub(&c, (uint64_t)p.n_slots * sizeof(uint32_t));
@@ -230,7 +229,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	UX_TRY(ux_cur_status(&c, err));
 	if (!package_parts_fit(&p))
 		return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
-				   "units take more than the %zu bytes of .debug_info.dwo",
+				   "units exceed the %zu bytes of .debug_info.dwo",
 				   whole->data[UX_DWARF_INFO].size);
 	*package = p;
 	return UX_OK;
@@ -257,8 +256,7 @@ enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint6
 {
 	uint32_t row = package_find_row(package, id);
 	if (row == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "no unit of the ID %016" PRIx64 " in it",
-				    id);
+		return ux_error_set(err, UX_ENOTFOUND, "no unit has the ID %016" PRIx64, id);
 	if (row > package->n_units)
 		return ux_error_at(err, UX_ECORRUPT, INDEX, 0, "row %u of %u", row,
 				   package->n_units);
@@ -272,7 +270,7 @@ enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint6
 			 size = package_cell(package->sizes, at);
 		if (!ux_bytes_sub(package->whole->data[i], off, size, &cut.data[i]))
 			return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
-					   "unit's part of %s leaves it: %u bytes at %u",
+					   "the unit's part of %s is out of bounds: %u bytes at %u",
 					   ux_dwarf_section_name(i), size, off);
 	}
 	*ret = cut;

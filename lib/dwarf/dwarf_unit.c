@@ -90,7 +90,7 @@ static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 	uint16_t version = ux_cur_u16(c);
 	/* The header of version 6 is that of 5 (working draft of July 2025, 7.5.1; clang 23). */
 	if (!c->failed && (version < 2 || version > 6)) {
-		ux_cur_bad(c, "unit of a DWARF version other than 2 to 6");
+		ux_cur_bad(c, "DWARF version of a unit is not 2 to 6");
 		return;
 	}
 	unit->version = (uint8_t)version;
@@ -98,7 +98,7 @@ static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 	if (version >= 5) {
 		unit->type = ux_cur_u8(c);
 		if (!c->failed && (unit->type < DW_UT_compile || unit->type > DW_UT_split_type))
-			ux_cur_bad(c, "unit of an unknown type");
+			ux_cur_bad(c, "unknown unit type");
 		unit->layout.addr_size = unit_read_addr_size(c);
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
@@ -289,7 +289,7 @@ struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off
 		.start = start,
 		.prev = start + unit->die_off,
 		.section = ux_dwarf_section_name(UX_DWARF_INFO),
-		.what = inside ? NULL : "reference leaves its unit",
+		.what = inside ? NULL : "reference points outside its unit",
 		.swap = ctx->sections->swap,
 		.failed = !inside,
 	};
@@ -365,7 +365,7 @@ static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 	UX_TRY(ux_cur_status(&c, err));
 	if (!abbrev || abbrev->kind != UX_KIND_ROOT)
 		return ux_error_at(err, UX_ECORRUPT, c.section, unit->die_off,
-				   "unit does not begin with a unit's entry");
+				   "unit does not begin with a unit entry");
 	ctx.first_child = ux_cur_off(&c);
 	ctx.has_children = abbrev->has_children;
 	context_read_root(&ctx, &root, skeleton);

@@ -148,7 +148,7 @@ enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 		}
 		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
 		if (!abbrev) {
-			ux_cur_bad(&c, "abbreviation code that its table does not have");
+			ux_cur_bad(&c, "abbreviation code is not in its table");
 			break;
 		}
 		if (abbrev->tag != DW_TAG_variable) {

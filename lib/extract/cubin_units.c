@@ -522,9 +522,10 @@ static enum ux_code cubin_reader_read(void *ctx, const struct ux_code_request *r
 	(void)err;
 	if (m->calls.steps.exceeded || m->calls.room.exceeded) {
 		struct ux_error reason = UX_ERROR_INIT;
-		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_line", m->off,
-				  "inlined calls of the table are too deep, or its paths too long; "
-				  "some is left out");
+		(void)ux_error_at(
+			&reason, UX_ELIMIT, ".debug_line", m->off,
+			"inlined calls are nested too deeply, or paths are too long; some are "
+			"left out");
 		ux_code_damage_add(request->damage, &reason);
 	}
 	*ret = (struct ux_code_unit){

@@ -43,7 +43,7 @@ enum ux_code ux_debuglink_read(const struct ux_elf *elf, struct ux_debuglink *re
 	uint32_t crc = ux_cur_u32(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	if (name.size == 0 || memchr(name.data, '/', name.size))
-		return ux_error_at(err, UX_ECORRUPT, s->name, 0, "is no name of a file");
+		return ux_error_at(err, UX_ECORRUPT, s->name, 0, "not a file name");
 	*ret = (struct ux_debuglink){(const char *)name.data, crc};
 	return UX_OK;
 }
@@ -82,7 +82,7 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 {
 	struct ux_mapping file = {0};
 	struct ux_id room;
-	*ret_why = "is not there";
+	*ret_why = "does not exist";
 	if (ux_file_map(path, &file, NULL) != UX_OK)
 		return false;
 	const struct ux_id *its = debug_file_gnu_id(file.bytes, &room);
@@ -90,7 +90,7 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 		*ret = file;
 		return true;
 	}
-	*ret_why = its ? "has another build ID" : "is no ELF file";
+	*ret_why = its ? "has a different build ID" : "is not an ELF file";
 	ux_file_unmap(&file);
 	return false;
 }
@@ -191,17 +191,17 @@ static const char *debug_link_check(const struct debug_search *h, const struct u
 		return "is the file itself";
 	const struct ux_id *its = debug_file_gnu_id(file->bytes, &room);
 	if (!its)
-		return "is no ELF file";
+		return "is not an ELF file";
 	if (its->size > 0 && h->id.size > 0 && !ux_id_eq(its, &h->id))
-		return "has another build ID";
-	return ux_debuglink_crc(file->bytes) == h->link.crc ? NULL : "has another CRC";
+		return "has a different build ID";
+	return ux_debuglink_crc(file->bytes) == h->link.crc ? NULL : "has a different CRC";
 }
 
 static bool debug_search_link(struct debug_search *h, const char *path)
 {
 	struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK)
-		return debug_search_report(h, path, NULL, "is not there", UX_DEBUG_BY_LINK);
+		return debug_search_report(h, path, NULL, "does not exist", UX_DEBUG_BY_LINK);
 	const char *why = debug_link_check(h, &file);
 	if (debug_search_report(h, path, &file, why, UX_DEBUG_BY_LINK))
 		return true;
@@ -399,7 +399,7 @@ enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug
 		dir += n + (dir[n] == ':');
 	}
 	return ux_error_set(err, UX_ENOTFOUND,
-			    "supplementary file %.96s is not there, or of another build ID",
+			    "supplementary file %.96s is missing or has a different build ID",
 			    h.link.path);
 }
 

@@ -188,7 +188,7 @@ static enum ux_code map_object_open(struct ux_map_object *o, struct ux_error *er
 	UX_TRY(map_object_map(o, &bytes, &mtime, err));
 	/* An object that was compiled again may have other code under the same names. */
 	if (o->mtime != 0 && mtime != o->mtime)
-		return ux_error_set(err, UX_ECONFLICT, "%.96s was written after it was linked",
+		return ux_error_set(err, UX_ECONFLICT, "%.96s changed after it was linked",
 				    o->path);
 	ux_macho_arch_name(o->exe->cpu, o->exe->subtype, arch);
 	return ux_object_macho.open(bytes, &choice, &o->object, err);

@@ -116,7 +116,7 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 	if (sum > most)
 		return ux_error_set(err, UX_ELIMIT,
 				    "debug sections inflate to %" PRIu64
-				    " bytes, of a file of %zu: over %d times as much",
+				    " bytes; the file has %zu, and the limit is %d times that",
 				    sum, object->file.size, (int)INFLATED_RATIO);
 	return UX_OK;
 }

@@ -41,7 +41,7 @@ static enum ux_code declaration_read(struct ux_declarations *d,
 	struct ux_code_last_dir last = {0};
 	struct ux_budget budget = {.left = PATH_MAX};
 	if (!declared->unit || declared->line == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "the variable says no file or line");
+		return ux_error_set(err, UX_ENOTFOUND, "the variable has no file or line");
 	UX_TRY(ux_dwarf_context_open(&d->sections.dwarf, declared->unit, NULL, &ctx, err));
 	UX_TRY(ux_dwarf_lines_parse(&ctx, &none, &d->lines, err));
 	ret->line = declared->line;

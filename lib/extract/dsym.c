@@ -109,8 +109,8 @@ static enum ux_code dsym_map_bundle(const char *path, struct ux_bytes exe, struc
 	if (names.size == 1)
 		return ux_file_map(names.data[0], ret, err);
 	return ux_error_set(err, names.size == 0 ? UX_ENOTFOUND : UX_EINVAL,
-			    names.size == 0 ? "is a bundle of no files"
-					    : "is a bundle of several files, none of this UUID");
+			    names.size == 0 ? "the bundle has no files"
+					    : "no file of the bundle has this UUID");
 }
 
 enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mapping *ret,

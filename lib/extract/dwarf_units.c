@@ -110,7 +110,7 @@ static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker
 	if (r->repeated[request->unit]) {
 		*ret_outcome = UX_SPLIT_DAMAGED;
 		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", w->ctx.unit->off,
-				  "over %d units have its split unit's ID",
+				  "more than %d units have the ID of its split unit",
 				  (int)UX_SPLIT_DUPLICATES_MOST);
 	} else {
 		UX_TRY(ux_split_unit_open(&w->split, r->in->split, &w->ctx, ret, ret_outcome,
@@ -204,7 +204,7 @@ static enum ux_code dwarf_read_lines(struct dwarf_reader *r, struct dwarf_worker
 	if (w->ctx.has_lines && request->no_rows) {
 		ux_dwarf_lines_clear(&w->lines);
 		(void)ux_error_at(&reason, UX_ELIMIT, ux_dwarf_section_name(UX_DWARF_LINE), 0,
-				  "units share their line tables over %d times", (int)TIMES_MOST);
+				  "units share line tables more than %d times", (int)TIMES_MOST);
 	} else {
 		code = ux_dwarf_lines_parse(&w->ctx, r->in->text, &w->lines, &reason);
 	}

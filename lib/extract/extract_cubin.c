@@ -173,8 +173,7 @@ enum ux_code ux_extract_cubin(struct ux_bytes exe, struct ux_bytes debug,
 	ux_module_build_init(&j.build, options);
 	if (debug.size > 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "a cubin has its symbols in itself: expected "
-				    "no debug file");
+				    "a cubin contains its symbols; omit the debug file");
 	UX_TRY(ux_object_elf.open(exe, &any, &j.object, err));
 	j.cubin = ux_elf_of(j.object);
 	j.build.swap = j.object->swap;

@@ -101,7 +101,7 @@ static enum ux_code facts_read_uuid(struct ux_bytes uuid, struct ux_id_set *ret,
 	struct ux_id id;
 	if (uuid.size == 0)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the GSYM has no UUID: which module it is of is not known");
+				    "the GSYM has no UUID, so its module is unknown");
 	UX_TRY(ux_id_make(UX_ID_GNU, uuid, &id, err));
 	UX_TRY(ux_id_set_add(ret, &id, err));
 	if (uuid.size != UX_ID_FILE_SIZE)

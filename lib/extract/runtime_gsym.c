@@ -197,7 +197,7 @@ static enum ux_code runtime_text(struct runtime_writer *w, const char *text, uin
 	if (!*text)
 		return UX_OK;
 	if (w->strings.size > UINT32_MAX / 2)
-		return ux_error_set(err, UX_ELIMIT, "over 2 GiB of names of run-time code");
+		return ux_error_set(err, UX_ELIMIT, "names of run-time code exceed 2 GiB");
 	uint32_t *slot = ux_runtime_texts_insert(&w->texts, ux_bytes_cstr(text), &fresh);
 	if (!slot)
 		return ux_error_nomem(err);

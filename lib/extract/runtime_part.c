@@ -78,7 +78,7 @@ bool ux_runtime_part_next(struct ux_bytes *left, struct ux_runtime_part *ret,
 	struct ux_bytes head = ux_cur_take(&c, sizeof(*ret));
 	/* a bool that is neither 0 nor 1 must not be read as one */
 	if (!c.failed && head.data[offsetof(struct ux_runtime_part, lines)] > 1)
-		ux_cur_bad(&c, "a flag that is neither set nor not");
+		ux_cur_bad(&c, "flag is neither 0 nor 1");
 	if (!c.failed)
 		memcpy(ret, head.data, sizeof(*ret));
 	*ret_gsym = ux_cur_take(&c, c.failed ? 0 : ret->size);

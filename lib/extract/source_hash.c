@@ -35,6 +35,7 @@ enum ux_code ux_source_hash_check(struct ux_bytes elf, const uint8_t md5[UX_MD5_
 		return ux_error_nomem(err);
 	if (h.same)
 		return UX_OK;
-	return h.other ? ux_error_set(err, UX_ECONFLICT, "its MD5 is not that of the line table")
+	return h.other ? ux_error_set(err, UX_ECONFLICT,
+				      "content does not match the MD5 in the line table")
 		       : ux_error_set(err, UX_ENOTFOUND, "no line table has its MD5");
 }

@@ -59,7 +59,7 @@ static enum ux_code split_paths_add(struct split_walk *w, const char *path,
 	if (!fresh)
 		return UX_OK;
 	if (ret->list.size == UX_SPLIT_PATHS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d .dwo files", UX_SPLIT_PATHS_MOST);
+		return ux_error_set(err, UX_ELIMIT, "more than %d .dwo files", UX_SPLIT_PATHS_MOST);
 	const char *copy = ux_arena_strndup(&ret->arena, path, strlen(path));
 	if (!copy)
 		return ux_arena_fail(&ret->arena, err);

@@ -174,8 +174,7 @@ enum ux_code ux_string_table_status(const struct ux_string_table *table, struct 
 	if (table->no_memory)
 		return ux_error_nomem(err);
 	if (table->too_large)
-		return ux_error_set(err, UX_ELIMIT,
-				    "names and paths add up to over %" PRIu64 " bytes",
+		return ux_error_set(err, UX_ELIMIT, "names and paths exceed %" PRIu64 " bytes",
 				    table->limit);
 	return UX_OK;
 }

@@ -281,9 +281,10 @@ enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t number, const struct
 	if (!cutter_any_exceeded(&c->left))
 		return UX_OK;
 	struct ux_error reason = UX_ERROR_INIT;
-	(void)ux_error_at(&reason, UX_ELIMIT, unit->section, unit->off,
-			  "functions of the unit overlap too often, or its paths are too long; "
-			  "some is left out");
+	(void)ux_error_at(
+		&reason, UX_ELIMIT, unit->section, unit->off,
+		"functions of the unit overlap too often, or paths are too long; some are left "
+		"out");
 	ux_code_damage_add(&ret->damage, &reason);
 	return UX_OK;
 }

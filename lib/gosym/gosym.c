@@ -26,7 +26,7 @@ static enum ux_code find_text(struct ux_gosym *g, const struct ux_gosym_hints *h
 	if (g->module.text != 0)
 		return UX_OK;
 	return ux_error_at(err, UX_ECORRUPT, ".gopclntab", 0,
-			   "no moduledata of Go says where the text begins");
+			   "no Go moduledata has the start of the text");
 }
 
 /* The linker writes an ascending index. Entries behind the first one that does not ascend are

@@ -89,7 +89,7 @@ static bool read_steps(const struct ux_gosym *g, struct ux_gosym_code *c, uint32
 	enum ux_gosym_steps_outcome outcome =
 		ux_gosym_steps_read(g->table.programs, program, g->table.quantum, size, ret);
 	if (outcome == UX_GOSYM_STEPS_DAMAGED)
-		damage(c, "a program of lines, files or calls leaves its table or stands still");
+		damage(c, "a table of lines, files or calls is damaged");
 	return outcome != UX_GOSYM_STEPS_NOMEM;
 }
 
@@ -368,7 +368,7 @@ static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function 
 	if (c->nodes.size == 0)
 		return true;
 	if (!read_nodes(g, f, c) || !link_nodes(c)) {
-		drop_calls(c, "an inline tree has calls outside of the function or in circles");
+		drop_calls(c, "an inline tree has calls outside the function or in a cycle");
 		return true;
 	}
 	if (!make_parts(c, &root, &fits))

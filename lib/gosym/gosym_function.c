@@ -53,7 +53,7 @@ static struct ux_cur record_of(const struct ux_gosym_image *image, const struct 
 	c.base = t->functions_off;
 	*ret_off = 0;
 	if (!index_field(image, t, 2 * (uint64_t)i + 1, ret_off))
-		ux_cur_bad(&c, "index of functions leaves the table");
+		ux_cur_bad(&c, "function index exceeds the table");
 	ux_cur_seek(&c, *ret_off);
 	return c;
 }
@@ -166,8 +166,8 @@ static enum ux_code read_range(const struct ux_gosym *g, uint32_t i, uint64_t ow
 	}
 	if (lo >= hi || hi - lo > UINT32_MAX || !ux_gosym_image_is_code(g->image, lo, hi))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "Go function %" PRIu32 " is at 0x%" PRIx64 " to 0x%" PRIx64
-				    ", which is no code",
+				    "Go function %" PRIu32 " at 0x%" PRIx64 " to 0x%" PRIx64
+				    " is not in code",
 				    i, lo, hi);
 	f->lo = lo;
 	f->hi = hi;

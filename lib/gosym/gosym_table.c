@@ -72,7 +72,7 @@ static enum ux_code read_go12(struct ux_cur *c, struct ux_gosym_table *t, struct
 	t->names = t->files = t->programs = t->functions = t->bytes;
 	t->index_off = UX_GOSYM_HEAD + t->word;
 	if (c->failed || !index_fits(t, n, &behind))
-		return corrupt(UX_GOSYM_HEAD, "number of functions does not fit the table", err);
+		return corrupt(UX_GOSYM_HEAD, "function count exceeds the table", err);
 	t->n_functions = (uint32_t)n;
 	uint32_t off = ux_cur_u32(&behind);
 	struct ux_cur files = ux_cur_make(t->bytes, ".gopclntab", t->swap);
@@ -80,7 +80,7 @@ static enum ux_code read_go12(struct ux_cur *c, struct ux_gosym_table *t, struct
 	t->n_files = ux_cur_u32(&files);
 	if (behind.failed || files.failed ||
 	    !ux_bytes_sub(t->bytes, off, 4 * t->n_files, &t->units))
-		return corrupt(off, "table of files leaves the table", err);
+		return corrupt(off, "file table is out of bounds", err);
 	return UX_OK;
 }
 
@@ -105,11 +105,11 @@ static enum ux_code read_go116(struct ux_cur *c, struct ux_gosym_table *t, struc
 	for (size_t i = 0; i < ux_countof(parts); i++)
 		if (offs[i] < behind_head || offs[i] > offs[i + 1] ||
 		    !ux_bytes_sub(t->bytes, offs[i], offs[i + 1] - offs[i], parts[i]))
-			return corrupt(behind_head, "tables are in no order or leave the table",
+			return corrupt(behind_head, "tables are out of order or out of bounds",
 				       err);
 	t->functions_off = offs[ux_countof(parts) - 1];
 	if (!index_fits(t, n, &behind))
-		return corrupt(UX_GOSYM_HEAD, "number of functions does not fit the table", err);
+		return corrupt(UX_GOSYM_HEAD, "function count exceeds the table", err);
 	t->n_functions = (uint32_t)n;
 	return UX_OK;
 }
@@ -124,7 +124,7 @@ enum ux_code ux_gosym_table_read(const struct ux_gosym_image *image, uint64_t pc
 	struct ux_cur c = ux_cur_make(t.bytes, ".gopclntab", t.swap);
 	if (!read_head(&c, &t))
 		return ux_error_at(err, UX_EUNSUPPORTED, ".gopclntab", 0,
-				   "no header of a Go version that is known");
+				   "no header of a known Go version");
 	UX_TRY(t.layout == UX_GOSYM_GO12 ? read_go12(&c, &t, err) : read_go116(&c, &t, err));
 	*ret = t;
 	return UX_OK;

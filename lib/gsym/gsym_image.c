@@ -71,7 +71,7 @@ static void widen_block(struct ux_out *out, struct ux_cur *c, uint32_t type, uns
 	else if (type == GSYM_INFO_LINES)
 		widen_copy(out, ux_cur_take(c, ux_cur_left(c)));
 	else
-		ux_cur_bad(c, "block of a type that is not written here");
+		ux_cur_bad(c, "block has an unsupported type");
 }
 
 static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift, bool nested)
@@ -191,11 +191,11 @@ static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t r
 				    image->uuid.size, UX_GSYM_UUID_MOST);
 	if (image->string_shift > 0)
 		return ux_error_set(err, UX_ELIMIT,
-				    "strings are numbered in steps, which GSYM 1 is not");
+				    "strings are numbered in steps, which GSYM 1 does not support");
 	uint64_t end = layout_make(image, 1, records).end;
 	if (end > most)
 		return ux_error_set(err, UX_ELIMIT,
-				    "GSYM 1 ends at 4 GiB, %" PRIu64 " bytes needed", end);
+				    "GSYM 1 is limited to 4 GiB; %" PRIu64 " bytes needed", end);
 	return UX_OK;
 }
 
@@ -225,7 +225,7 @@ static enum ux_code image_check(const struct ux_gsym_image *image, struct ux_err
 		return ux_error_set(err, UX_EINVAL, "string table lacks its NULs");
 	/* Counts are checked first, so that sums cannot wrap. */
 	if (image->n_functions > UINT32_MAX || image->n_files > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "more functions or files than GSYM counts");
+		return ux_error_set(err, UX_ELIMIT, "too many functions or files for a GSYM");
 	if (image->version > GSYM_VERSION_MOST)
 		return ux_error_set(err, UX_EINVAL,
 				    "GSYM version %u is requested; %d is the latest",

@@ -52,8 +52,7 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 		struct ux_bytes name = ux_bytes_cstr(function_name(g, i));
 		if (name.size > left)
 			return ux_error_set(err, UX_ELIMIT,
-					    "names of functions are over %d times as long as the "
-					    "strings they are in",
+					    "function names exceed %d times the string table",
 					    UX_GSYM_NAMES_RATIO);
 		left -= name.size;
 		if (!ux_work_charge(work, NAME_COST + name.size))

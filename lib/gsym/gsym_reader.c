@@ -29,7 +29,7 @@ bool gsym_directory_next(struct gsym_directory *d, struct gsym_section *ret)
 	if (size == 0)
 		ux_cur_bad(c, "section is empty");
 	else if (!ux_bytes_sub(d->file, ret->off, size, &ret->content))
-		ux_cur_bad(c, "section leaves the file");
+		ux_cur_bad(c, "section exceeds the file");
 	else if (++d->n > GSYM_SECTIONS_MOST)
 		ux_cur_bad(c, "directory has more than 1024 sections");
 	return !c->failed;
@@ -92,7 +92,7 @@ static enum ux_code reader_open_header1(struct ux_gsym *g, struct ux_cur *c, str
 	if (!ux_bytes_sub(g->file, strings, strings_size, &g->strings))
 		return ux_error_at(err, UX_ECORRUPT, NULL, 20,
 				   "string table at 0x%" PRIx32 " with 0x%" PRIx32
-				   " bytes leaves the file of 0x%zx",
+				   " bytes exceeds the file of 0x%zx",
 				   strings, strings_size, g->file.size);
 	return UX_OK;
 }
@@ -200,7 +200,7 @@ enum ux_code ux_gsym_image_base(struct ux_bytes head, uint64_t *ret, struct ux_e
 	}
 	if (!known)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "its symbols do not say where the file's image begins");
+				    "its symbols do not record where the file's image begins");
 	*ret = base;
 	return UX_OK;
 }

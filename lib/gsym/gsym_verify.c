@@ -70,7 +70,7 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 		else if (l.off < before)
 			ux_cur_bad(&l.c, "row lies before the row before it");
 		else if (size > 0 && l.off >= size)
-			ux_cur_bad(&l.c, "row lies behind its function");
+			ux_cur_bad(&l.c, "row lies after its function");
 		else if (l.file >= check->g->n_files)
 			ux_cur_bad(&l.c, "row's file is past the file table");
 		check->notes.count[UX_GSYM_NOTE_SHADOWED_ROW] += n > 0 && l.off == before;
@@ -180,7 +180,7 @@ static enum ux_code path_read(struct path_node *path, struct gsym_inlines *it, s
 		else if (i > 0 && r.lo < before.hi)
 			*ret_bad = "ranges of an inlined call do not ascend";
 		else if (!path_walk_find(&parent, *c, r))
-			*ret_bad = "range of an inlined call lies outside of its caller's";
+			*ret_bad = "range of an inlined call lies outside its caller";
 		before = r;
 	}
 	return UX_OK;
@@ -240,7 +240,7 @@ static enum ux_code verify_calls(struct gsym_check *check, struct ux_cur block, 
 	uint32_t n = ux_cur_u32(&block);
 	for (uint32_t i = 0; i < n && !block.failed; i++) {
 		if (ux_cur_u64(&block) > size)
-			ux_cur_bad(&block, "call site returns behind its function");
+			ux_cur_bad(&block, "call site returns after its function");
 		if (ux_cur_u8(&block) > CALL_FLAGS)
 			ux_cur_bad(&block, "call site has unknown flags");
 		uint32_t patterns = ux_cur_u32(&block);
@@ -349,7 +349,7 @@ static enum ux_code verify_header1(const struct ux_gsym *g, struct ux_error *err
 	for (size_t i = 0; i < rest.size; i++)
 		if (rest.data[i] != 0)
 			return ux_error_at(err, UX_ECORRUPT, NULL, verify_off(g, rest.data + i),
-					   "byte behind the build ID is not 0");
+					   "byte after the build ID is not 0");
 	return UX_OK;
 }
 
@@ -553,7 +553,7 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 	    ux_gsym_segments_are_cut(ux_bytes(g->file.data + end, (size_t)(g->file.size - end)),
 				     g->swap, ux_gsym_start(g, 0)))
 		return ux_error_at(err, UX_ECORRUPT, NULL, end,
-				   "the table of segments is cut: it has %" PRIu64 " bytes",
+				   "the segment table is truncated: it has %" PRIu64 " bytes",
 				   g->file.size - end);
 	if (ret)
 		*ret = check.notes;

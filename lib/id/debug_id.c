@@ -16,7 +16,7 @@ static void debug_id_swap(const uint8_t *in, uint8_t *out)
 static enum ux_code debug_id_bad(struct ux_bytes text, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EINVAL,
-			    "'%.*s' is no debug ID; expected 32 hexadecimal digits and an age",
+			    "'%.*s' is not a debug ID; expected 32 hexadecimal digits and an age",
 			    (int)ux_min(text.size, (size_t)48), (const char *)text.data);
 }
 

@@ -46,7 +46,7 @@ static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_e
 {
 	size_t most = type == UX_ID_GNU ? UX_ID_GNU_MOST : UX_ID_GO_MOST;
 	if ((unsigned)type > UX_ID_CUBIN_CRC)
-		return ux_error_set(err, UX_EINVAL, "an identity has type %u, expected at most %u",
+		return ux_error_set(err, UX_EINVAL, "ID has type %u; expected at most %u",
 				    (unsigned)type, UX_ID_CUBIN_CRC);
 	if ((type == UX_ID_FILE || type == UX_ID_UUID) && size != UX_ID_FILE_SIZE)
 		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d",
@@ -119,7 +119,7 @@ static bool id_base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 
 static enum ux_code id_bad(struct ux_bytes text, const char *expected, struct ux_error *err)
 {
-	return ux_error_set(err, UX_EINVAL, "\"%.*s%s\" is no identity: expected %s",
+	return ux_error_set(err, UX_EINVAL, "\"%.*s%s\" is not an ID; expected %s",
 			    (int)ux_min(text.size, (size_t)60), (const char *)text.data,
 			    text.size > 60 ? "..." : "", expected);
 }
@@ -173,7 +173,7 @@ enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_erro
 		return id_parse_16(UX_ID_UUID, value, text, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("cubin-crc")))
 		return id_parse_cubin_crc(value, text, ret, err);
-	return id_bad(text, "gnu:, go:, file:, uuid: or cubin-crc: in front", err);
+	return id_bad(text, "the prefix gnu:, go:, file:, uuid: or cubin-crc:", err);
 }
 
 const char *ux_id_format(const struct ux_id *id, char *text)
@@ -253,7 +253,7 @@ enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct
 	if (id->size == 0 || ux_id_set_has(set, id))
 		return UX_OK;
 	if (set->size == UX_ID_SET_MOST)
-		return ux_error_set(err, UX_ELIMIT, "more than %d identities of one module",
+		return ux_error_set(err, UX_ELIMIT, "more than %d IDs for one module",
 				    UX_ID_SET_MOST);
 	set->ids[set->size++] = *id;
 	return UX_OK;

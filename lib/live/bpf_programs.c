@@ -59,7 +59,7 @@ static enum ux_code bpf_info_read(int fd, void *info, uint32_t size, struct ux_e
 	attr.info.info_len = size;
 	attr.info.info = (uintptr_t)info;
 	if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &attr) != 0)
-		return ux_error_os(err, errno, "bpf(2) gives no information about a program");
+		return ux_error_os(err, errno, "cannot read the information of a BPF program");
 	return UX_OK;
 }
 
@@ -68,7 +68,8 @@ static enum ux_code bpf_array_alloc(void *ret, uint64_t n, uint64_t size, struct
 {
 	void *p = NULL;
 	if (size > ARRAY_MOST || n > ARRAY_MOST / ux_max(size, (uint64_t)1))
-		return ux_error_set(err, UX_ELIMIT, "a BPF program has %" PRIu64 " records", n);
+		return ux_error_set(err, UX_ELIMIT, "a BPF program has too many records: %" PRIu64,
+				    n);
 	if (n * size > 0 && !(p = calloc((size_t)n, (size_t)size)))
 		return ux_error_nomem(err);
 	memcpy(ret, &p, sizeof(p));
@@ -84,7 +85,7 @@ static enum ux_code bpf_btf_read(uint32_t id, struct bpf_arrays *a, struct ux_er
 	attr.btf_id = id;
 	fd = bpf_call(BPF_BTF_GET_FD_BY_ID, &attr);
 	if (fd < 0)
-		return ux_error_os(err, errno, "bpf(2) does not give the BTF of a program");
+		return ux_error_os(err, errno, "cannot read the BTF of a BPF program");
 	UX_TRY(bpf_info_read(fd, &info, sizeof(info), err));
 	UX_TRY(bpf_array_alloc(&a->btf, info.btf_size, 1, err));
 	a->btf_size = info.btf_size;
@@ -135,8 +136,8 @@ static enum ux_code bpf_program_add(struct ux_bpf_code *code, int fd, struct ux_
 	UX_TRY(bpf_info_read(fd, &info, sizeof(info), err));
 	if (sizes.nr_jited_ksyms > 0 && info.jited_ksyms == 0)
 		return ux_error_set(err, UX_EDENIED,
-				    "kptr_restrict hides where BPF programs are "
-				    "(sysctl kernel.kptr_restrict)");
+				    "kptr_restrict hides the addresses of BPF programs (sysctl "
+				    "kernel.kptr_restrict)");
 	if (sizes.btf_id != 0)
 		UX_TRY(bpf_btf_read(sizes.btf_id, &a, err));
 	struct ux_bpf_info parts = {
@@ -172,8 +173,7 @@ static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_e
 		if (bpf_call(BPF_PROG_GET_NEXT_ID, &attr) != 0) {
 			if (errno != ENOENT) /* ENOENT: no more programs */
 				ux_error_os(&p->lost, errno,
-					    "bpf(2) does not list BPF programs "
-					    "(CAP_SYS_ADMIN)");
+					    "cannot list BPF programs; that needs CAP_SYS_ADMIN");
 			return UX_OK;
 		}
 		id = attr.next_id;
@@ -182,9 +182,8 @@ static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_e
 		fd = bpf_call(BPF_PROG_GET_FD_BY_ID, &attr);
 		if (fd < 0 && errno == ENOENT) /* the program was unloaded meanwhile */
 			continue;
-		enum ux_code code =
-			fd < 0 ? ux_error_os(&why, errno, "bpf(2) does not open BPF programs")
-			       : bpf_program_add(&p->code, fd, &why);
+		enum ux_code code = fd < 0 ? ux_error_os(&why, errno, "cannot open a BPF program")
+					   : bpf_program_add(&p->code, fd, &why);
 		if (code == UX_ENOMEM)
 			return ux_error_nomem(err);
 		if (code != UX_OK && p->lost.code == UX_OK)

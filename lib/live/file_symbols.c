@@ -194,8 +194,8 @@ static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
 	enum ux_code code = search->find(search->ctx, s->build_id, &path, &why);
 	if (code == UX_OK && (ux_id_parse(ux_bytes_cstr(s->build_id), &id, &why) != UX_OK ||
 			      !path || !ux_debug_map_id(path, &id, &ret->file, &bad)))
-		code = ux_error_set(&why, UX_ECORRUPT, "what was found for %.50s %s", s->build_id,
-				    bad ? bad : "is no file");
+		code = ux_error_set(&why, UX_ECORRUPT, "the file found for %.50s %s", s->build_id,
+				    bad ? bad : "is not a file");
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_OK)

@@ -33,7 +33,7 @@ static enum ux_code process_memory_open(struct process_memory *m, pid_t pid, str
 {
 	char path[64];
 	if (pid <= 0)
-		return ux_error_set(err, UX_EINVAL, "process %d; expected 1 or more", (int)pid);
+		return ux_error_set(err, UX_EINVAL, "process ID %d; expected 1 or more", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)

@@ -48,8 +48,8 @@ static enum ux_code mapped_elf_find_bias(struct mapped_elf *e, const struct ux_p
 		e->bias = map->start - (s->vaddr + (map->off - s->off));
 		return UX_OK;
 	}
-	return ux_error_set(err, UX_EUNSUPPORTED, "%.100s is not mapped as its segments say",
-			    map->path);
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "the mapping of %.100s does not match its segments", map->path);
 }
 
 /*
@@ -64,7 +64,7 @@ static enum ux_code mapped_elf_open(struct mapped_elf *e, const struct ux_proc *
 	UX_TRY(mapped_elf_map(e, proc, map, err));
 	UX_TRY(ux_elf_open(&e->elf, e->file.bytes, err));
 	if (!e->elf.is64 || e->elf.swap)
-		return ux_error_set(err, UX_EUNSUPPORTED, "%.100s is of another kind of machine",
+		return ux_error_set(err, UX_EUNSUPPORTED, "%.100s is for another architecture",
 				    map->path);
 	return mapped_elf_find_bias(e, map, err);
 }
@@ -137,7 +137,8 @@ static enum ux_code php_root_find(const struct mapped_elf *e, const struct ux_me
 	struct ux_php php;
 	uint64_t pc = 0;
 	if (root->addr == 0 && mapped_elf_find_symbol(e, "executor_globals_offset", &pc))
-		return ux_error_set(err, UX_EUNSUPPORTED, "a PHP with threads");
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "PHP with threads (ZTS) is not supported");
 	if (root->addr == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no executor_globals in %.100s", e->path);
 	root->version = php_version_find(e);

@@ -89,7 +89,7 @@ static void kernel_search_accept(struct kernel_search *h, const char *path, stru
 static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, const char *name,
 			      struct ux_bytes tail)
 {
-	char path[PATH_MAX], text[UX_ID_TEXT] = "of no build ID";
+	char path[PATH_MAX], text[UX_ID_TEXT] = "none";
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
@@ -109,7 +109,8 @@ static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, con
 	if (id && ux_id_eq(id, &h->id))
 		kernel_search_accept(h, path, &file, ux_elf_has_dwarf(&elf));
 	else
-		ux_error_set(&h->ret->lost, UX_ECONFLICT, "%s is %.46s; loaded is %.46s",
+		ux_error_set(&h->ret->lost, UX_ECONFLICT,
+			     "%s has build ID %.46s; the loaded one has %.46s",
 			     path + strlen(path) - ux_min(strlen(path), (size_t)PATH_TAIL), text,
 			     h->build_id);
 }
@@ -192,7 +193,7 @@ enum ux_code ux_kernel_files_find(const struct ux_kernel_dirs *dirs, const char 
 	struct kernel_search h = {.dirs = dirs, .build_id = build_id, .ret = ret};
 	*ret = (struct ux_kernel_files){.lost = UX_ERROR_INIT};
 	if (*build_id == 0 || ux_id_parse(ux_bytes_cstr(build_id), &h.id, NULL) != UX_OK) {
-		ux_error_set(&ret->lost, UX_ENOTFOUND, "the kernel gives no build ID for it");
+		ux_error_set(&ret->lost, UX_ENOTFOUND, "the kernel reports no build ID for it");
 		return UX_OK;
 	}
 	if (*module)

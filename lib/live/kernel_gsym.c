@@ -54,7 +54,7 @@ enum ux_code ux_kernel_gsym_write(const struct ux_kernel *k, const struct ux_ker
 	if (*part->name == '\0')
 		(void)ux_kernel_link_base(text, &base);
 	if (start == 0 || !part->is_file)
-		return ux_error_set(err, UX_ENOTFOUND, "the address of %.64s is not known",
+		return ux_error_set(err, UX_ENOTFOUND, "the address of %.64s is unknown",
 				    part->label);
 	if (ux_id_parse(ux_bytes_cstr(part->build_id), &id, NULL) != UX_OK)
 		return ux_error_set(err, UX_ENOTFOUND, "%.64s has no build ID", part->label);

@@ -77,8 +77,8 @@ enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read
 			cap = cap ? cap * 2 : FIRST_READ;
 			char *more = size < most ? realloc(data, cap) : NULL;
 			if (size >= most)
-				return ux_error_set(err, UX_ELIMIT, "%s is over %zu bytes long",
-						    name, most);
+				return ux_error_set(err, UX_ELIMIT, "%s exceeds %zu bytes", name,
+						    most);
 			if (!more)
 				return ux_error_nomem(err);
 			data = more;
@@ -96,7 +96,7 @@ static enum ux_code proc_read_alloc(struct ux_read *r, uint64_t size, struct ux_
 {
 	void *region = NULL;
 	if (size > FILE_MOST || size > SIZE_MAX)
-		return ux_error_set(err, UX_ELIMIT, "is %" PRIu64 " bytes long; at most %" PRIu64,
+		return ux_error_set(err, UX_ELIMIT, "has %" PRIu64 " bytes; the limit is %" PRIu64,
 				    size, FILE_MOST);
 	if (size > IN_MEMORY) {
 		struct ux_spill spill = {.folder = UX_SPILL_FOLDER};
@@ -175,7 +175,7 @@ static void proc_fill_notes(int fd, struct ux_bytes region)
 enum ux_code ux_proc_read_head(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 {
 	if (size > FILE_MOST || size > SIZE_MAX)
-		return ux_error_set(err, UX_ELIMIT, "is %" PRIu64 " bytes long; at most %" PRIu64,
+		return ux_error_set(err, UX_ELIMIT, "has %" PRIu64 " bytes; the limit is %" PRIu64,
 				    size, FILE_MOST);
 	*ret = (struct ux_read){0};
 	if (size == 0)
@@ -197,7 +197,7 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 {
 	UX_FD(fd);
 	if (end < start || end - start > MEMORY_MOST)
-		return ux_error_set(err, UX_ELIMIT, "is over %d bytes long", MEMORY_MOST);
+		return ux_error_set(err, UX_ELIMIT, "exceeds %d bytes", MEMORY_MOST);
 	fd = openat(p->dir, "mem", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open memory of process %d", (int)p->pid);
@@ -306,7 +306,7 @@ static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 	for (unsigned field = 3; field <= FIELD_START; field++)
 		word = proc_next_word(&stat);
 	if (!proc_next_number(&word, &ticks) || ticks > INT64_MAX / SECOND)
-		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no start",
+		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no start time",
 				    (int)p->pid);
 	int64_t hz = ux_max(sysconf(_SC_CLK_TCK), 1L);
 	p->started_boot_ns = (int64_t)ticks * (SECOND / hz);
@@ -320,7 +320,7 @@ enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err)
 	char path[64];
 	ux_cleanup(ux_proc_close) struct ux_proc made = {.dir = -1, .stat = -1, .pid = pid};
 	if (pid <= 0)
-		return ux_error_set(err, UX_EINVAL, "%d is no process number", (int)pid);
+		return ux_error_set(err, UX_EINVAL, "%d is not a process ID", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	made.dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (made.dir < 0 && errno == ENOENT)
@@ -421,7 +421,7 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 		return ux_error_os(err, errno, "cannot open %.100s", path);
 	int fd = proc_reopen_regular(at);
 	if (fd < 0 && errno == 0)
-		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", path);
+		return ux_error_set(err, UX_EINVAL, "%.100s is not a regular file", path);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open %.100s", path);
 	*ret = fd;
@@ -476,8 +476,9 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 		return code;
 	}
 	if (fd < 0)
-		return ux_error_set(err, UX_ENOTFOUND, "%.80s is %s (CAP_SYS_ADMIN opens it)",
-				    map->path, map->deleted ? "deleted" : "another file by now");
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "%.80s is %s; opening it needs CAP_SYS_ADMIN", map->path,
+				    map->deleted ? "deleted" : "replaced by another file");
 	*ret = fd;
 	fd = -1;
 	return UX_OK;

@@ -164,7 +164,8 @@ static enum ux_code process_answer_file(struct process_query *q, struct ux_proce
 	a->kind = m->kind == UX_PROC_MAP_VDSO ? UX_PROCESS_VDSO : UX_PROCESS_FILE;
 	a->module = m->path;
 	if (s->n_loads == 0) {
-		struct ux_error none = {.code = UX_ENOTFOUND, .text = "no loaded part has it"};
+		struct ux_error none = {.code = UX_ENOTFOUND,
+					.text = "no loaded segment contains it"};
 		return process_answer_failed(q, a, s->why.code != UX_OK ? &s->why : &none,
 					     /* unreadable= */ s->why.code != UX_OK, err);
 	}
@@ -307,7 +308,7 @@ static enum ux_code process_answer_kernel(struct process_query *q, struct ux_pro
 		a->kind = UX_PROCESS_KERNEL;
 		a->module = "[kernel]";
 		return process_answer_none(a, UX_PROCESS_REASON_KERNEL,
-					   "an address of the kernel is of the running system");
+					   "kernel address; it belongs to the running system");
 	}
 	if (!to->kernel)
 		UX_TRY(ux_symbols_cache_kernel(q->p->cache, (uint64_t)ux_clock_ns(),
@@ -351,10 +352,10 @@ static enum ux_code process_answer_mapped(struct process_query *q, struct ux_pro
 	case UX_PROC_MAP_SPECIAL:
 		a->module = m->path;
 		return process_answer_none(a, UX_PROCESS_REASON_NOT_CODE,
-					   "no code that has a name");
+					   "no symbols cover this mapping");
 	case UX_PROC_MAP_ANON:
 		(void)process_answer_none(a, UX_PROCESS_REASON_RUNTIME_CODE,
-					  "anonymous memory that no perf map or jitdump names");
+					  "anonymous memory without a perf map or jitdump");
 		break;
 	}
 	if (a->n > 0 || (q->depth == UX_SYMBOLS_HEAD && *a->id))

@@ -308,7 +308,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
-		return ux_error_os(err, errno, "cannot look at a mapped file");
+		return ux_error_os(err, errno, "cannot stat a mapped file");
 	struct symbols_key key = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
 				  symbols_key_time(&st.st_mtim), symbols_key_time(&st.st_ctim)};
 	struct stat ours;

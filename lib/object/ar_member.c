@@ -53,11 +53,11 @@ static struct member ar_read_member(struct ux_cur *c)
 	struct ux_bytes digits = ux_cur_take(c, 10);
 	ux_cur_skip(c, 2);
 	if (!ar_number(date, &m.mtime) || !ar_number(digits, &size))
-		ux_cur_bad(c, "header of a member without its numbers");
+		ux_cur_bad(c, "member header lacks its numbers");
 	if (ux_bytes_starts(name, UX_STR("#1/"))) {
 		if (!ar_number(ux_bytes(name.data + 3, name.size - 3), &long_name) ||
 		    long_name > size)
-			ux_cur_bad(c, "name of a member that is longer than the member");
+			ux_cur_bad(c, "member name is longer than the member");
 		name = ar_trim(ux_cur_take(c, long_name), '\0');
 	} else {
 		name = ar_trim(name, ' ');

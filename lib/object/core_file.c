@@ -38,7 +38,7 @@ static enum ux_code core_find_files(const struct ux_elf *core, struct ux_bytes *
 		}
 		UX_TRY(ux_elf_notes_status(&it, err));
 	}
-	return ux_error_set(err, UX_ENOTFOUND, "core dump without a list of its mapped files");
+	return ux_error_set(err, UX_ENOTFOUND, "core dump has no list of mapped files");
 }
 
 /* The files of a core dump while they are read. */
@@ -94,7 +94,7 @@ static enum ux_code core_add_mapping(struct core_reader *r, struct ux_core_modul
 		return UX_OK;
 	}
 	if (list->size == UX_CORE_MODULES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "core dump of more than %d mapped files",
+		return ux_error_set(err, UX_ELIMIT, "core dump has more than %d mapped files",
 				    UX_CORE_MODULES_MOST);
 	if (page_offset == 0)
 		core_read_id(r, m.start, &m.gnu);
@@ -232,7 +232,7 @@ enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_thre
 	const struct core_status *layout = core_status_of(core);
 	if (!layout)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "no core dump of x86-64, i386, arm64 or arm");
+				    "not a core dump of x86-64, i386, arm64 or arm");
 	for (size_t i = 0; i < core->n_segments; i++) {
 		struct ux_elf_notes it;
 		if (core->segments[i].type != PT_NOTE)
@@ -244,6 +244,6 @@ enum ux_code ux_core_read_threads(const struct ux_elf *core, struct ux_core_thre
 		UX_TRY(ux_elf_notes_status(&it, err));
 	}
 	if (ret->size == 0)
-		return ux_error_set(err, UX_ENOTFOUND, "core dump without registers of threads");
+		return ux_error_set(err, UX_ENOTFOUND, "core dump has no thread registers");
 	return UX_OK;
 }

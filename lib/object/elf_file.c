@@ -107,7 +107,7 @@ static enum ux_code elf_check_table(const struct ux_elf *elf, const struct table
 				    t->entsize, record);
 	if (t->off > elf->file.size || t->count > (elf->file.size - t->off) / t->entsize)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "%" PRIu64 " %s at 0x%" PRIx64 " leave the file of %zu bytes",
+				    "%" PRIu64 " %s at 0x%" PRIx64 " exceed the file of %zu bytes",
 				    t->count, t->what, t->off, elf->file.size);
 	return UX_OK;
 }
@@ -336,7 +336,7 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 	if (!ux_bytes_sub(elf->file, section->off, section->size, ret))
 		return ux_error_at(err, UX_ECORRUPT, section->name, UX_ERROR_NO_OFF,
 				   "its %" PRIu64 " bytes at 0x%" PRIx64
-				   " leave the file of %zu bytes",
+				   " exceed the file of %zu bytes",
 				   section->size, section->off, elf->file.size);
 	return UX_OK;
 }

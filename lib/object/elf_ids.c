@@ -66,7 +66,7 @@ enum ux_code ux_elf_notes_of_segment(const struct ux_elf *elf, const struct ux_e
 	if (!ux_bytes_sub(elf->file, segment->off, segment->filesz, &raw))
 		return ux_error_set(err, UX_ECORRUPT,
 				    "segment of %" PRIu64 " bytes at 0x%" PRIx64
-				    " leaves the file of %zu bytes",
+				    " exceeds the file of %zu bytes",
 				    segment->filesz, segment->off, elf->file.size);
 	ux_elf_notes_init(ret, raw, segment->align, elf->swap, "PT_NOTE");
 	return UX_OK;

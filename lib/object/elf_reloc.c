@@ -305,7 +305,7 @@ static void reloc_apply(struct reloc *r, const struct entry *e)
 	bool fits = kind->bits == UX_RELOC_ULEB128 ? reloc_apply_uleb(r, kind, e, value)
 						   : reloc_apply_fixed(r, kind, e, value);
 	if (!fits)
-		reloc_lose(r, UX_ECORRUPT, "no place at", e->off);
+		reloc_lose(r, UX_ECORRUPT, "no bytes at", e->off);
 }
 
 /*
@@ -394,7 +394,7 @@ static enum ux_code reloc_open_symbols(struct reloc *r, struct ux_error *err)
 	    (r->symtab != 0 && r->symtab != link))
 		return ux_error_at(err, UX_ECORRUPT, r->table->name, UX_ERROR_NO_OFF,
 				   "its symbol table, section %" PRIu32 ", is %s", link,
-				   r->symtab != 0 ? "another than before" : "none");
+				   r->symtab != 0 ? "not the one used before" : "none");
 	if (r->symtab == link)
 		return UX_OK;
 	r->symtab = link;

@@ -49,7 +49,7 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 {
 	if (table->type != SHT_SYMTAB && table->type != SHT_DYNSYM)
 		return ux_error_at(err, UX_EINVAL, table->name, UX_ERROR_NO_OFF,
-				   "has type %" PRIu32 ", no symbol table", table->type);
+				   "has type %" PRIu32 ", not a symbol table", table->type);
 	uint64_t record = elf->is64 ? ELF64_SYM_SIZE : ELF32_SYM_SIZE;
 	if (table->entsize != record)
 		return ux_error_at(err, UX_ECORRUPT, table->name, UX_ERROR_NO_OFF,
@@ -277,8 +277,9 @@ enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symb
 	it.table = ux_elf_bytes_at(elf, d.symbols);
 	it.strings = ux_elf_bytes_at(elf, d.strings);
 	if (it.table.size == 0 || it.strings.size == 0)
-		return ux_error_set(err, UX_ECORRUPT,
-				    "PT_DYNAMIC names symbols or strings that are in no segment");
+		return ux_error_set(
+			err, UX_ECORRUPT,
+			"PT_DYNAMIC refers to symbols or strings outside every segment");
 	it.strings.size = (size_t)ux_min((uint64_t)it.strings.size, d.strings_size);
 	const uint8_t *nul = ux_bytes_find_last(it.strings, 0);
 	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;

@@ -29,11 +29,12 @@ static const struct file_kind {
 	{0, MAGIC("7z\274\257\047\034"), "a 7z archive" UNPACK},
 	{0, MAGIC("070701"), "a cpio archive" UNPACK},
 	{0, MAGIC("hsqs"), "a squashfs image" UNPACK},
-	{0, MAGIC("MZ"), "a Windows program (PE), which is not read"},
-	{0, MAGIC("Microsoft C/C++ MSF 7.00"), "a Windows symbol file (PDB), which is not read"},
-	{0, MAGIC("\0asm"), "a WebAssembly module, which is not read"},
+	{0, MAGIC("MZ"), "a Windows program (PE), which unhex does not read"},
+	{0, MAGIC("Microsoft C/C++ MSF 7.00"),
+	 "a Windows symbol file (PDB), which unhex does not read"},
+	{0, MAGIC("\0asm"), "a WebAssembly module, which unhex does not read"},
 	{0, MAGIC("BC\xc0\xde"), "LLVM bitcode, which has no addresses yet"},
-	{0, MAGIC("PERFILE2"), "a recording of perf"},
+	{0, MAGIC("PERFILE2"), "a perf recording"},
 	{0, MAGIC("#!"), "a script"},
 };
 
@@ -62,6 +63,6 @@ const char *ux_file_kind(struct ux_bytes file)
 			return k->what;
 	}
 	if (file_is_text(file))
-		return "text; the frames of a crash report get names from unhex symbolize";
+		return "text; for a crash report use unhex symbolize";
 	return NULL;
 }

@@ -133,7 +133,7 @@ static enum ux_code fat_read_entry(struct ux_bytes file, struct ux_cur *c, bool 
 	if (!ux_bytes_sub(file, off, size, &ret->bytes))
 		return ux_error_set(
 			err, UX_ECORRUPT,
-			"slice %s: %" PRIu64 " bytes at 0x%" PRIx64 " leave the file of %zu bytes",
+			"slice %s: %" PRIu64 " bytes at 0x%" PRIx64 " exceed the file of %zu bytes",
 			ux_macho_arch_name(ret->cpu, ret->subtype, name), size, off, file.size);
 	return UX_OK;
 }
@@ -226,7 +226,7 @@ enum ux_code ux_macho_slice_choose(struct ux_bytes file, const char *arch, const
 	if (!found && !arch)
 		found = ux_macho_slice_host(&slices);
 	if (!found && arch)
-		return ux_error_set(err, UX_ENOTFOUND, "no slice for %.24s; there are: %s", arch,
+		return ux_error_set(err, UX_ENOTFOUND, "no slice for %.24s; the file has: %s", arch,
 				    ux_macho_slices_list(&slices, list));
 	if (!found)
 		return ux_error_set(err, UX_ENOTFOUND,

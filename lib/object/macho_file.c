@@ -173,7 +173,7 @@ static enum ux_code macho_read_commands(struct ux_macho *m, uint32_t count, stru
 		uint32_t cmd = ux_cur_u32(&c);
 		uint32_t size = ux_cur_u32(&c);
 		if (!c.failed && size < 8)
-			ux_cur_bad(&c, "load command of less than 8 bytes");
+			ux_cur_bad(&c, "load command is shorter than 8 bytes");
 		struct ux_cur body = ux_cur_sub(&c, size - 8);
 		UX_TRY(ux_cur_status(&c, err));
 		UX_TRY(macho_read_command(m, cmd, &body, t, err));
@@ -261,7 +261,7 @@ enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_ma
 	if (!ux_macho_section_has_content(s) || ux_bytes_sub(m->file, s->off, s->size, ret))
 		return UX_OK;
 	return ux_error_at(err, UX_ECORRUPT, s->name, UX_ERROR_NO_OFF,
-			   "its %" PRIu64 " bytes at 0x%" PRIx32 " leave the file of %zu bytes",
+			   "its %" PRIu64 " bytes at 0x%" PRIx32 " exceed the file of %zu bytes",
 			   s->size, s->off, m->file.size);
 }
 
@@ -274,7 +274,7 @@ enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_mac
 	if (extent->count == 0 || ux_bytes_sub(m->file, extent->off, extent->count * size, ret))
 		return UX_OK;
 	return ux_error_set(err, UX_ECORRUPT,
-			    "%s: %" PRIu64 " bytes at 0x%" PRIx64 " leave the file of %zu bytes",
+			    "%s: %" PRIu64 " bytes at 0x%" PRIx64 " exceed the file of %zu bytes",
 			    what, extent->count * size, extent->off, m->file.size);
 }
 
@@ -288,10 +288,10 @@ const char *ux_macho_type_name(uint32_t type)
 		[MH_DYLIB] = "dylib",
 		[MH_DYLINKER] = "dynamic linker",
 		[MH_BUNDLE] = "bundle",
-		[MH_DYLIB_STUB] = "stub of a dylib",
+		[MH_DYLIB_STUB] = "dylib stub",
 		[MH_DSYM] = "dSYM file",
 		[MH_KEXT_BUNDLE] = "kernel extension",
-		[MH_FILESET] = "set of kernels",
+		[MH_FILESET] = "kernel collection",
 	};
 	return type < ux_countof(names) && names[type] ? names[type] : "file of an unknown type";
 }

@@ -54,7 +54,7 @@ enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_star
 {
 	const struct ux_macho_segment *text = ux_macho_segment_find(m, "__TEXT");
 	struct ux_bytes list = UX_BYTES_NONE;
-	UX_TRY(ux_macho_extent_bytes(m, &m->starts, 1, "starts of functions", &list, err));
+	UX_TRY(ux_macho_extent_bytes(m, &m->starts, 1, "function starts", &list, err));
 	*ret = (struct ux_macho_starts){
 		.cur = ux_cur_make(list, NULL, m->swap),
 		.pc = text ? text->vmaddr : 0,

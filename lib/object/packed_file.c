@@ -29,13 +29,13 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
 		return ux_error_nomem(err);
 	if (status == LZMA_MEMLIMIT_ERROR)
 		return ux_error_at(err, UX_ELIMIT, section, off,
-				   "xz stream asks for a dictionary of over %d MiB",
+				   "xz stream needs a dictionary of more than %d MiB",
 				   UX_XZ_MEMORY >> 20);
 	if (status == LZMA_FORMAT_ERROR)
-		return ux_error_at(err, UX_ECORRUPT, section, off, "is no xz stream");
+		return ux_error_at(err, UX_ECORRUPT, section, off, "not an xz stream");
 	if (status == LZMA_OPTIONS_ERROR || status == LZMA_UNSUPPORTED_CHECK)
 		return ux_error_at(err, UX_EUNSUPPORTED, section, off,
-				   "xz stream uses a filter or check that is not known");
+				   "xz stream uses an unknown filter or check");
 	return ux_error_at(err, UX_ECORRUPT, section, off, "xz stream is %s",
 			   status == LZMA_BUF_ERROR ? "cut off" : "damaged");
 }
@@ -62,9 +62,9 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most
 			s->avail_out = 1;
 			lzma_ret end = lzma_code(s, LZMA_FINISH);
 			if (s->avail_out == 0)
-				return ux_error_at(err, UX_ELIMIT, section, UX_ERROR_NO_OFF,
-						   "xz stream inflates to over %" PRIu64 " bytes",
-						   most);
+				return ux_error_at(
+					err, UX_ELIMIT, section, UX_ERROR_NO_OFF,
+					"xz stream inflates to more than %" PRIu64 " bytes", most);
 			return end == LZMA_STREAM_END
 				       ? UX_OK
 				       : ux_xz_failure((int)end, section, s->total_in, err);
@@ -126,7 +126,7 @@ static void packed_room_free(struct room *r)
 
 static enum ux_code packed_too_large(const struct room *r, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT, "inflates to over %zu bytes%s", r->most, r->rule);
+	return ux_error_set(err, UX_ELIMIT, "inflates to more than %zu bytes%s", r->most, r->rule);
 }
 
 /* Grows the memory to `want` bytes in total, but not above `most`. */

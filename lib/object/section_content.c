@@ -130,7 +130,7 @@ static enum ux_code content_inflate_zlib(const struct packed *p, uint8_t *out, s
 			return packed_wrong_size(p, "less", err);
 		if (r != LIBDEFLATE_SUCCESS)
 			return ux_error_at(err, UX_ECORRUPT, p->name, p->stream_off,
-					   "is no valid zlib stream");
+					   "not a valid zlib stream");
 		in = ux_bytes(in.data + taken, in.size - taken);
 		left -= made;
 	} while (in.size > 0);
@@ -150,7 +150,7 @@ static enum ux_code content_inflate_zstd(const struct packed *p, uint8_t *out, s
 	size_t n = ZSTD_decompressDCtx(d, out, p->size, p->stream.data, p->stream.size);
 	if (ZSTD_isError(n))
 		return ux_error_at(err, UX_ECORRUPT, p->name, p->stream_off,
-				   "is no valid zstd stream of %" PRIu64 " bytes: %s", p->size,
+				   "not a valid zstd stream of %" PRIu64 " bytes: %s", p->size,
 				   ZSTD_getErrorName(n));
 	return n < p->size ? packed_wrong_size(p, "less", err) : UX_OK;
 }
@@ -341,7 +341,7 @@ static enum ux_code stream_inflate(struct ux_section_stream *s, uint8_t *to, siz
 			     !stream_is_finished(s);
 		if (r < 0 || r == ISAL_NEED_DICT || stuck)
 			return ux_error_at(err, UX_ECORRUPT, s->packed.name, s->packed.stream_off,
-					   "is no valid zlib stream");
+					   "not a valid zlib stream");
 	}
 	return UX_OK;
 }

@@ -113,7 +113,7 @@ static enum ux_code gpu_entry_at(const struct ux_gpu *gpu, size_t i,
 {
 	if (i >= gpu->list.entries.size)
 		return ux_error_set(err, UX_EINVAL,
-				    "there is no piece %zu of GPU code; there are %zu", i,
+				    "GPU code %zu does not exist; the file has %zu pieces", i,
 				    gpu->list.entries.size);
 	*ret = &gpu->list.entries.data[i];
 	return UX_OK;

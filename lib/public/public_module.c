@@ -59,7 +59,7 @@ static enum ux_code module_open_gsym(struct ux_module *m, const char *path,
 	if (ux_gsym_is(m->file.bytes))
 		return ux_gsym_open(&m->gsym, m->file.bytes, err);
 	if (!ux_extract_supports(m->file.bytes))
-		return ux_error_set(err, UX_EUNSUPPORTED, "is no ELF, Mach-O or GSYM file");
+		return ux_error_set(err, UX_EUNSUPPORTED, "not an ELF, Mach-O or GSYM file");
 	UX_TRY(ux_public_extract(m->file.bytes, path, opts->extract, module_sink, NULL, &m->built,
 				 columns ? &m->columns : NULL, &result, err));
 	ux_opened_close(&m->file);

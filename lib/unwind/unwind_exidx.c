@@ -192,7 +192,7 @@ static enum ux_code exidx_run(struct exidx_run *r, struct ux_error *err)
 	while (!r->ended && ux_cur_more(&c))
 		if (!exidx_run_one(r, &c))
 			return ux_error_set(err, UX_EUNSUPPORTED,
-					    "instruction of an unwind table without a meaning");
+					    "unwind table has an undefined instruction");
 	UX_TRY(ux_cur_status(&c, err));
 	struct ux_cfi_row *row = r->row;
 	for (unsigned i = 0; i <= PC; i++)
@@ -240,8 +240,8 @@ static enum ux_code exidx_read_table(const struct ux_exidx *x, uint64_t pc, stru
 	} else {
 		uint32_t routine = word >> ROUTINE_AT & ROUTINE;
 		if (routine > LONG_WIDE)
-			return ux_error_set(err, UX_EUNSUPPORTED, "personality routine %" PRIu32,
-					    routine);
+			return ux_error_set(err, UX_EUNSUPPORTED,
+					    "unknown personality routine %" PRIu32, routine);
 		words = routine == SHORT ? 0 : word >> 16 & WORDS_MOST;
 		exidx_put_word(r, word, routine == SHORT ? 3 : 2);
 	}
@@ -265,7 +265,7 @@ enum ux_code ux_exidx_row(const struct ux_exidx *x, uint64_t off, struct ux_cfi_
 		UX_TRY(exidx_read_table(x, exidx_address(word, x->pc + off + WORD), &r, err));
 	else if (word >> 24 != IS_COMPACT >> 24)
 		return ux_error_at(err, UX_ECORRUPT, INDEX_SECTION, off + WORD,
-				   "instructions of another routine than the first one");
+				   "compact entry does not use personality routine 0");
 	else
 		exidx_put_word(&r, word, 3);
 	return exidx_run(&r, err);

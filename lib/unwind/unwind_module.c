@@ -149,7 +149,7 @@ static enum ux_code unwind_module_read(struct ux_unwind_module *m, struct ux_byt
 {
 	UX_TRY(ux_object_open(file, &m->object, err));
 	if (!m->object->linked)
-		return ux_error_set(err, UX_EUNSUPPORTED, "no program or library");
+		return ux_error_set(err, UX_EUNSUPPORTED, "not a program or library");
 	UX_TRY(m->object->format->segments(m->object, &m->segments, err));
 	const struct ux_elf *elf = ux_elf_of(m->object);
 	enum ux_code code = UX_OK;

@@ -65,8 +65,8 @@ static enum ux_code wire_unsupported(const struct ux_cur *c, struct ux_error *er
 				     uint64_t found)
 {
 	UX_TRY(ux_cur_status(c, err));
-	return ux_error_set(err, UX_EUNSUPPORTED, "%s is 0x%" PRIx64 ", which is unknown here",
-			    what, found);
+	return ux_error_set(err, UX_EUNSUPPORTED, "%s has the unknown value 0x%" PRIx64, what,
+			    found);
 }
 
 enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes bytes,
@@ -79,8 +79,8 @@ enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes b
 	UX_TRY(ux_cur_status(&c, err));
 	if (version != UX_WIRE_VERSION)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "the question is of version %u; version %d is read here",
-				    version, UX_WIRE_VERSION);
+				    "the request has version %u; expected version %d", version,
+				    UX_WIRE_VERSION);
 	uint64_t flags = ux_cur_uleb(&c);
 	if ((flags & ~(uint64_t)UX_WIRE_RETURN_ADDRESSES) != 0)
 		return wire_unsupported(&c, err, "flags", flags);
@@ -107,7 +107,7 @@ static enum ux_code wire_read_id(struct ux_cur *c, uint8_t type, struct ux_id *r
 	struct ux_bytes bytes = ux_cur_take(c, size);
 	UX_TRY(ux_cur_status(c, err));
 	if (type > UX_ID_CUBIN_CRC)
-		return wire_unsupported(c, err, "the type of an ID", (uint64_t)type + 1);
+		return wire_unsupported(c, err, "ID type", (uint64_t)type + 1);
 	return ux_id_make((enum ux_id_type)type, bytes, ret, err);
 }
 
@@ -118,17 +118,17 @@ enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_qu
 	uint8_t kind = ux_cur_u8(c);
 	if (kind == UX_WIRE_END) {
 		if (ux_cur_more(c))
-			ux_cur_bad(c, "bytes behind the end");
+			ux_cur_bad(c, "bytes after the end");
 		*ret_more = false;
 		return ux_cur_status(c, err);
 	}
 	UX_TRY(wire_read_id(c, (uint8_t)(kind - 1), &ret->id, err));
 	ret->form = ux_cur_u8(c);
 	if (ret->form > UX_WIRE_DELTAS)
-		return wire_unsupported(c, err, "the form of addresses", ret->form);
+		return wire_unsupported(c, err, "address format", ret->form);
 	uint64_t n = ux_cur_uleb(c), bytes = ux_cur_uleb(c);
 	if (ret->form == UX_WIRE_FIXED ? bytes % 8 != 0 || bytes / 8 != n : n > bytes)
-		ux_cur_bad(c, "addresses are not as long as their number says");
+		ux_cur_bad(c, "length of the addresses does not match their count");
 	ret->pcs = ux_cur_sub(c, bytes);
 	ret->n = (size_t)n;
 	*ret_more = true;
@@ -148,6 +148,6 @@ enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint6
 		ret[i] = pc;
 	}
 	if (ux_cur_more(&c))
-		ux_cur_bad(&c, "bytes behind the addresses of a module");
+		ux_cur_bad(&c, "bytes after the addresses of a module");
 	return ux_cur_status(&c, err);
 }

@@ -126,7 +126,7 @@ static enum ux_code wire_read_table(struct ux_cur *c, size_t each, size_t size, 
 {
 	uint64_t n = ux_cur_uleb(c);
 	if (n > ux_cur_left(c) / each || n >= UINT32_MAX)
-		ux_cur_bad(c, "more is announced than there are bytes");
+		ux_cur_bad(c, "announced sizes exceed the reply");
 	UX_TRY(ux_cur_status(c, err));
 	void *list = calloc((size_t)n + 1, size);
 	if (!list)
@@ -151,7 +151,7 @@ static enum ux_code wire_read_strings(struct ux_wire_read *r, struct ux_cur *c,
 		(void)ux_cur_str(&text);
 	}
 	if (ux_cur_more(&text))
-		ux_cur_bad(&text, "bytes behind the last string");
+		ux_cur_bad(&text, "bytes after the last string");
 	return ux_cur_status(&text, err);
 }
 
@@ -164,7 +164,7 @@ static uint32_t wire_read_number(struct ux_cur *c, size_t n)
 	uint64_t v = ux_cur_uleb(c);
 	if (ux_likely(v <= n))
 		return (uint32_t)v;
-	ux_cur_bad(c, "a number is past its table");
+	ux_cur_bad(c, "an index is past its table");
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static enum ux_code wire_read_modules(struct ux_wire_read *r, struct ux_cur *c,
 		total += m->n;
 	}
 	if (total > ux_cur_left(c) || total >= UINT32_MAX)
-		ux_cur_bad(c, "more addresses are announced than there are bytes");
+		ux_cur_bad(c, "announced addresses exceed the reply");
 	r->n_addresses = (size_t)total;
 	return ux_cur_status(c, err);
 }
@@ -233,7 +233,7 @@ static enum ux_code wire_read_addresses(struct ux_wire_read *r, struct ux_cur *c
 	for (size_t i = 0; i < r->n_addresses; i++)
 		r->addresses[i] = wire_read_number(c, r->n_frames);
 	if (ux_cur_more(c))
-		ux_cur_bad(c, "bytes behind the end");
+		ux_cur_bad(c, "bytes after the end");
 	return ux_cur_status(c, err);
 }
 
@@ -245,9 +245,8 @@ static enum ux_code wire_read_head(struct ux_cur *c, struct ux_error *err)
 	UX_TRY(ux_cur_status(c, err));
 	if (version == UX_WIRE_VERSION)
 		return UX_OK;
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "the reply is of version %u; version %d is read here", version,
-			    UX_WIRE_VERSION);
+	return ux_error_set(err, UX_EUNSUPPORTED, "the reply has version %u; expected version %d",
+			    version, UX_WIRE_VERSION);
 }
 
 enum ux_code ux_wire_read_open(struct ux_wire_read *r, struct ux_bytes bytes, struct ux_error *err)

@@ -72,7 +72,7 @@ struct table {
 static void metrics_put_requests(const struct table *t)
 {
 	ux_metric_head(t->out, "unhex_http_requests_total", "counter",
-		       "Requests by route and answer.");
+		       "Requests by route and status.");
 	for (size_t i = 0; i <= t->n; i++) {
 		for (size_t k = 0; k < UX_METRICS_CLASSES; k++) {
 			uint64_t v = metrics_get(&t->m->routes[i].requests[k]);
@@ -138,11 +138,12 @@ static void metrics_put_otlp(const struct ux_metrics *m, struct ux_out *out)
 	ux_metric_one(out, "unhex_otlp_messages_total", "counter",
 		      "Messages of OpenTelemetry profiles that were read.",
 		      metrics_get(&m->otlp[UX_OTLP_MESSAGES]));
-	ux_metric_one(out, "unhex_otlp_partial_messages_total", "counter",
-		      "Of these, those whose work was over the budget of a request.",
-		      metrics_get(&m->otlp[UX_OTLP_OVER_BUDGET]));
+	ux_metric_one(
+		out, "unhex_otlp_partial_messages_total", "counter",
+		"Messages of OpenTelemetry profiles that exceeded the work budget of a request.",
+		metrics_get(&m->otlp[UX_OTLP_OVER_BUDGET]));
 	ux_metric_head(out, "unhex_otlp_locations_total", "counter",
-		       "Locations in these messages, by what became of them.");
+		       "Locations in these messages by result.");
 	for (size_t i = 0; i < UX_OTLP_COUNTS; i++)
 		if (results[i])
 			ux_out_fmt(out, "unhex_otlp_locations_total{result=\"%s\"} %" PRIu64 "\n",
@@ -153,22 +154,22 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 		      struct ux_out *out)
 {
 	const struct table t = {m, routes, ux_min(n_routes, (size_t)UX_METRICS_ROUTES_MOST), out};
-	ux_metric_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
+	ux_metric_head(out, "unhex_build_info", "gauge", "Version of unhex; always 1.");
 	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
 	ux_metric_one(out, "process_start_time_seconds", "gauge",
 		      "When the process started, in seconds since 1970.", (uint64_t)m->start);
 	metrics_put_requests(&t);
 	ux_metric_head(out, "unhex_http_request_duration_seconds", "histogram",
-		       "From the first line of a request to the last byte of its answer.");
+		       "Time from the first line of a request to the last byte of its response.");
 	for (size_t i = 0; i <= t.n; i++)
 		if (metrics_count_of(&m->routes[i]) > 0)
 			metrics_put_durations_of(&t, i);
-	metrics_put_bytes(&t, "unhex_http_request_bytes_total", "Bytes of bodies that came.",
+	metrics_put_bytes(&t, "unhex_http_request_bytes_total", "Bytes of request bodies received.",
 			  offsetof(struct ux_metrics_route, bytes_in));
-	metrics_put_bytes(&t, "unhex_http_response_bytes_total", "Bytes of bodies that were sent.",
+	metrics_put_bytes(&t, "unhex_http_response_bytes_total", "Bytes of response bodies sent.",
 			  offsetof(struct ux_metrics_route, bytes_out));
 	ux_metric_one(out, "unhex_http_vanished_total", "counter",
-		      "Answers that a client did not wait for.", metrics_get(&m->vanished));
+		      "Responses that the client did not wait for.", metrics_get(&m->vanished));
 	ux_metric_one(out, "unhex_extracted_total", "counter",
 		      "Uploaded files that were extracted.", metrics_get(&m->extracted));
 	ux_metric_one(out, "unhex_extract_failed_total", "counter",

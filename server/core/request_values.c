@@ -49,10 +49,10 @@ enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 			values++;
 	}
 	if (values + containers > UX_JSON_VALUES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the JSON has over %d values",
+		return ux_error_set(err, UX_ELIMIT, "the JSON has more than %d values",
 				    UX_JSON_VALUES_MOST);
 	if (containers > UX_JSON_CONTAINERS_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the JSON has over %d objects and arrays",
+		return ux_error_set(err, UX_ELIMIT, "the JSON has more than %d objects and arrays",
 				    UX_JSON_CONTAINERS_MOST);
 	return UX_OK;
 }
@@ -118,8 +118,8 @@ enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const
 	if (v && !json_is_string(v))
 		return json_in_wrong(key, v, "a string", err);
 	if (v && json_string_length(v) > most)
-		return ux_error_set(err, UX_EINVAL, "\"%s\" has %zu bytes; at most %zu are kept",
-				    key, json_string_length(v), most);
+		return ux_error_set(err, UX_EINVAL, "\"%s\" has %zu bytes; the limit is %zu", key,
+				    json_string_length(v), most);
 	if (v)
 		*ret = json_string_value(v);
 	return UX_OK;
@@ -129,8 +129,8 @@ enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struc
 {
 	if (n <= most)
 		return UX_OK;
-	return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; at most %zu are taken", key,
-			    n, most);
+	return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; the limit is %zu", key, n,
+			    most);
 }
 
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
@@ -203,7 +203,7 @@ enum ux_code ux_quality_parse(struct ux_bytes word, enum ux_quality *ret, struct
 		*ret = (enum ux_quality)q;
 		return UX_OK;
 	}
-	return ux_error_set(err, UX_EINVAL, "there is no quality \"%.*s\"",
+	return ux_error_set(err, UX_EINVAL, "unknown quality \"%.*s\"",
 			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
 }
 

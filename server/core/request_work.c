@@ -17,9 +17,9 @@ enum ux_code ux_request_work_code(const struct ux_work *work, struct ux_error *e
 {
 	if (work->stopped)
 		return UX_EUNAVAILABLE;
-	return ux_error_set(err, UX_ELIMIT,
-			    "the symbols of these addresses are too much work for one request; ask "
-			    "for fewer addresses");
+	return ux_error_set(
+		err, UX_ELIMIT,
+		"these addresses take too much work for one request; request fewer addresses");
 }
 
 enum ux_code ux_request_work_charge(struct ux_work *work, uint64_t n, struct ux_error *err)

@@ -13,7 +13,7 @@ static enum ux_code announced_text(const json_t *o, const char *key, size_t most
 	*ret = "";
 	UX_TRY(ux_json_in_str(o, key, most, ret, err));
 	if (!ux_utf8_is_printable(ux_bytes_cstr(*ret)))
-		return ux_error_set(err, UX_EINVAL, "\"%s\" has a byte that is no printable UTF-8",
+		return ux_error_set(err, UX_EINVAL, "\"%s\" has a byte that is not printable UTF-8",
 				    key);
 	return UX_OK;
 }
@@ -26,8 +26,8 @@ static enum ux_code announced_word(const json_t *o, const char *key, const char 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(*ret, words[i]) == 0)
 			return UX_OK;
-	return ux_error_set(err, UX_EINVAL, "\"%s\" is \"%.30s\"; expected \"%s\" or alike", key,
-			    *ret, words[0]);
+	return ux_error_set(err, UX_EINVAL, "\"%s\" is \"%.30s\"; expected a value such as \"%s\"",
+			    key, *ret, words[0]);
 }
 
 static enum ux_code announced_size(const json_t *o, const char *key, uint64_t *ret,
@@ -35,8 +35,7 @@ static enum ux_code announced_size(const json_t *o, const char *key, uint64_t *r
 {
 	UX_TRY(ux_json_in_u64(o, key, ret, err));
 	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
-		return ux_error_set(err, UX_EINVAL, "\"%s\" is %" PRIu64 ", which no package has",
-				    key, *ret);
+		return ux_error_set(err, UX_EINVAL, "\"%s\" is out of range: %" PRIu64, key, *ret);
 	return UX_OK;
 }
 
@@ -105,7 +104,7 @@ static enum ux_code announced_files(const json_t *o, struct ux_arena *arena,
 	ux_json_array_end(&j);
 	UX_TRY(ux_out_status(&out, err));
 	if (out.size > UX_PACKAGE_FILES_BYTES)
-		return ux_error_set(err, UX_ELIMIT, "\"files\" has over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "\"files\" exceeds %d bytes",
 				    UX_PACKAGE_FILES_BYTES);
 	p->files = ux_arena_strndup(arena, out.data, out.size);
 	return p->files ? UX_OK : ux_arena_fail(arena, err);
@@ -239,7 +238,7 @@ static enum ux_code announced_complete(struct ux_request *req, const json_t *doc
 	if (!text)
 		return ux_error_nomem(&req->err);
 	if (strlen(text) > UX_REPOSITORY_STATE_BYTES)
-		return ux_error_set(&req->err, UX_ELIMIT, "\"state\" has over %d bytes",
+		return ux_error_set(&req->err, UX_ELIMIT, "\"state\" exceeds %d bytes",
 				    UX_REPOSITORY_STATE_BYTES);
 	return s->index->packages.complete(s->index, ux_caller_of(req)->ns, repository, text,
 					   ux_store_now(s), &req->err);

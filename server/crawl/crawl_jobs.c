@@ -145,7 +145,7 @@ static enum ux_code job_number(struct ux_request *req, int64_t *ret)
 	uint64_t v = 0;
 	struct ux_bytes text = req->params[0];
 	if (!ux_decimal_parse(text, &v) || v == 0 || v > INT64_MAX)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no package %.*s",
+		return ux_error_set(&req->err, UX_ENOTFOUND, "package %.*s does not exist",
 				    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 	*ret = (int64_t)v;
 	return UX_OK;
@@ -157,7 +157,8 @@ static enum ux_code job_lease_read(const json_t *doc, const char **ret, struct u
 	UX_TRY(ux_json_in_str(doc, "lease", UX_PACKAGE_LEASE - 1, ret, err));
 	return *ret && (*ret)[0] != '\0'
 		       ? UX_OK
-		       : ux_error_set(err, UX_EINVAL, "\"lease\" is empty; expected the one taken");
+		       : ux_error_set(err, UX_EINVAL,
+				      "\"lease\" is empty; expected the lease that was taken");
 }
 
 enum ux_code ux_handle_crawl_renew(struct ux_request *req, struct ux_response *res)
@@ -216,8 +217,7 @@ static enum ux_code end_read_count(const json_t *doc, const char *key, uint64_t 
 {
 	UX_TRY(ux_json_in_u64(doc, key, ret, err));
 	if (*ret > INT64_MAX >> 16) /* sums of them are kept as well */
-		return ux_error_set(err, UX_EINVAL, "\"%s\" is %" PRIu64 ", which is too much", key,
-				    *ret);
+		return ux_error_set(err, UX_EINVAL, "\"%s\" is too large: %" PRIu64, key, *ret);
 	return UX_OK;
 }
 

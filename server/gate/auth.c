@@ -250,7 +250,10 @@ static enum ux_code auth_namespace_requested(struct ux_request *req, const char 
 	if (!text)
 		return ux_arena_fail(&req->arena, &req->err);
 	if (strlen(text) != name.size || !ux_namespace_valid(text))
-		return ux_error_set(&req->err, UX_EINVAL, "that is no name of a namespace");
+		return ux_error_set(
+			&req->err, UX_EINVAL,
+			"invalid namespace: expected 1 to 63 characters of a-z, 0-9, '_', '.', "
+			"'-'");
 	*ret = text;
 	return UX_OK;
 }
@@ -288,8 +291,8 @@ static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *
 	if (!requested || strcmp(requested, ns) == 0)
 		caller->scopes |= auth_scopes_of(key, by_path);
 	else if (caller->openness != UX_OPEN_TO_ALL)
-		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %s", key->id,
-				    requested);
+		return ux_error_set(&req->err, UX_EDENIED, "key %s does not belong to namespace %s",
+				    key->id, requested);
 	return UX_OK;
 }
 
@@ -377,8 +380,8 @@ static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *re
 	res->status = 429;
 	res->word = "too_many_requests";
 	res->reset = req->route->waits;
-	return ux_error_set(&req->err, UX_EUNAVAILABLE,
-			    "too many requests; again in %u s at the earliest", seconds);
+	return ux_error_set(&req->err, UX_EUNAVAILABLE, "too many requests; retry after %u s",
+			    seconds);
 }
 
 /*

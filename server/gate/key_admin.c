@@ -33,7 +33,7 @@ static enum ux_code key_admin_check_scopes(struct ux_request *req, const struct 
 	unsigned more = ux_scopes_included(scopes) & ~self->scopes;
 	if (more == 0)
 		return UX_OK;
-	return ux_error_set(&req->err, UX_EDENIED, "key %s itself has no scope %s", self->id,
+	return ux_error_set(&req->err, UX_EDENIED, "your key %s lacks scope %s", self->id,
 			    ux_scopes_text(more, names));
 }
 
@@ -42,7 +42,7 @@ static enum ux_code key_admin_check_end(struct ux_request *req, const struct ux_
 {
 	if (self->expires == 0 || (expires != 0 && expires <= self->expires))
 		return UX_OK;
-	return ux_error_set(&req->err, UX_EDENIED, "key %s itself ends before that", self->id);
+	return ux_error_set(&req->err, UX_EDENIED, "your key %s expires before that", self->id);
 }
 
 /* 0 means the server's limit, which may be none. */
@@ -53,8 +53,8 @@ static enum ux_code key_admin_check_limit(struct ux_request *req, const char *wh
 	uint64_t given = limit != 0 ? limit : server;
 	if (most == 0 || (given != 0 && given <= most))
 		return UX_OK;
-	return ux_error_set(&req->err, UX_EDENIED,
-			    "%s is over %" PRIu64 ", the limit of your own key", what, most);
+	return ux_error_set(&req->err, UX_EDENIED, "%s exceeds %" PRIu64 ", the limit of your key",
+			    what, most);
 }
 
 static enum ux_code key_admin_check_power(struct ux_request *req, const struct ux_key *self,
@@ -76,8 +76,8 @@ enum ux_code ux_key_admin_list(struct ux_request *req, const char *ns, struct ux
 	size_t n = 0;
 	UX_TRY(key_admin_self(req, &self));
 	if (ns && !key_admin_sees(&self, ns))
-		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %.64s",
-				    self.id, ns);
+		return ux_error_set(&req->err, UX_EDENIED,
+				    "key %s does not belong to namespace %.64s", self.id, ns);
 	UX_TRY(ix->keys.list(ix, &req->arena, ret, &req->err));
 	for (size_t i = 0; i < ret->n; i++)
 		if (key_admin_sees(&self, ret->keys[i].ns) &&
@@ -96,8 +96,8 @@ enum ux_code ux_key_admin_create(struct ux_request *req, struct ux_key *spec,
 	if (!spec->ns)
 		spec->ns = self.ns;
 	if (!key_admin_sees(&self, spec->ns))
-		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %.64s",
-				    self.id, spec->ns);
+		return ux_error_set(&req->err, UX_EDENIED,
+				    "key %s does not belong to namespace %.64s", self.id, spec->ns);
 	if (spec->expires == 0)
 		spec->expires = self.expires;
 	if (spec->rate == 0)
@@ -117,7 +117,7 @@ static enum ux_code key_admin_find(struct ux_request *req, const struct ux_key *
 	UX_TRY(ix->keys.get(ix, id, &req->arena, ret, &req->err));
 	if (key_admin_sees(self, ret->ns))
 		return UX_OK;
-	return ux_error_set(&req->err, UX_ENOTFOUND, "there is no key %.20s", id);
+	return ux_error_set(&req->err, UX_ENOTFOUND, "key %.20s does not exist", id);
 }
 
 /* A new token is as good as a new key, so the key must be one that the caller may create. */

@@ -118,8 +118,7 @@ enum ux_code ux_known_keys_check(struct ux_known_keys *k, struct ux_index *ix,
 	const struct ux_key *key = &known.key.key;
 	if ((key->expires != 0 && key->expires <= now) ||
 	    (key->token_expires != 0 && key->token_expires <= now))
-		return ux_error_set(err, UX_EDENIED, "key %s, or this token of it, has expired",
-				    key->id);
+		return ux_error_set(err, UX_EDENIED, "key %s or this token has expired", key->id);
 	*ret = *key;
 	ret->description = "";
 	ret->ns = ux_arena_strndup(arena, known.key.ns, strlen(known.key.ns));

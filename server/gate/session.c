@@ -32,7 +32,7 @@ enum ux_code ux_sessions_share(struct ux_sessions *s, const char *path, struct u
 		return ux_error_os(err, errno, "cannot open %.200s", path);
 	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "session-key %.160s: others may read it; expected mode 0600",
+				    "session-key %.160s: readable by others; chmod it to 0600",
 				    path);
 	UX_TRY(ux_file_map(path, &file, err));
 	size_t size = file.bytes.size;
@@ -63,7 +63,7 @@ enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, 
 {
 	char mac[MAC_TEXT + 1];
 	if (!s->ready)
-		return ux_error_set(err, UX_EUNAVAILABLE, "there is no randomness for sessions");
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot get random bytes for sessions");
 	int n = snprintf(text, UX_SESSION_TEXT, "%.*s.%" PRId64, ID_TEXT, token_id,
 			 now + UX_SESSION_SECONDS);
 	session_mac_of(s, ux_bytes(text, (size_t)n), mac);

@@ -48,7 +48,7 @@ static enum ux_code explain_read_addr(struct explain *e)
 	e->has_addr = ux_request_query(e->req, "addr", &text);
 	if (!e->has_addr || ux_hex_parse_u64(text, /* hex= */ false, &e->addr))
 		return UX_OK;
-	return ux_error_set(err, UX_EINVAL, "'%.*s' is no address; expected 0x... or decimal",
+	return ux_error_set(err, UX_EINVAL, "'%.*s' is not an address; expected 0x... or decimal",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
@@ -110,7 +110,8 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 	if (code == UX_OK && n > 0) {
 		ux_json_key_bool(&e->j, "chosen", !e->answered);
 		ux_json_key_cstr(&e->j, "says",
-				 e->answered ? "knows it; a better one answers" : "knows it");
+				 e->answered ? "has this address; a better candidate answers"
+					     : "has this address");
 		ux_json_key(&e->j, "frames");
 		explain_put_frames(e, frames, n);
 		e->answered = true;
@@ -119,9 +120,9 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 	ux_json_key_bool(&e->j, "chosen", false);
 	/* System messages about files of the server are only logged. */
 	ux_json_key_cstr(&e->j, "says",
-			 code == UX_ENOTFOUND && why.os_errno == 0 ? "no function is there"
+			 code == UX_ENOTFOUND && why.os_errno == 0 ? "no function at this address"
 			 : why.os_errno != 0 || code == UX_EIO
-				 ? "its bytes cannot be read"
+				 ? "content is unreadable"
 				 : ux_error_format(&why, text, sizeof(text)));
 }
 
@@ -130,7 +131,7 @@ static const char *explain_what_it_is_for(const struct ux_candidate *c)
 	switch (c->kind) {
 	case UX_KIND_EXECUTABLE:
 	case UX_KIND_DEBUGINFO:
-		return "serves debuggers; its symbols are in a gsym of its own";
+		return "serves debuggers; its symbols are in a separate gsym";
 	case UX_KIND_DWO:
 	case UX_KIND_DWP:
 		return "parts of the debug information of a split build";
@@ -157,7 +158,8 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	ux_json_symbols(j, c->quality, &c->counts);
 	if (c->state != UX_CANDIDATE_READY)
 		ux_json_key_cstr(j, "says",
-				 c->state == UX_CANDIDATE_PENDING ? "is being read" : "failed");
+				 c->state == UX_CANDIDATE_PENDING ? "is being extracted"
+								  : "failed");
 	else if (c->kind != UX_KIND_GSYM)
 		ux_json_key_cstr(j, "says", explain_what_it_is_for(c));
 	else if (e->has_addr)
@@ -165,8 +167,7 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	else {
 		ux_json_key_bool(j, "chosen", !e->answered);
 		ux_json_key_cstr(j, "says",
-				 e->answered ? "answers where a better one has a gap"
-					     : "answers first");
+				 e->answered ? "fills gaps of better candidates" : "answers first");
 		e->answered = true;
 	}
 	ux_json_object_end(j);
@@ -177,14 +178,14 @@ static const char *explain_advice_of(enum ux_quality best)
 {
 	switch (best) {
 	case UX_QUALITY_NONE:
-		return "upload the file itself: what is there has no symbols";
+		return "upload the file itself: the uploaded file has no symbols";
 	case UX_QUALITY_DYNSYM:
 		return "upload the unstripped file or its debug file: this one has only .dynsym";
 	case UX_QUALITY_SYMTAB:
 		return "upload the file or its debug file as built with -g: this one has no lines";
 	case UX_QUALITY_GOPCLNTAB:
 	case UX_QUALITY_LINES:
-		return "upload what has debug information: this one has no inlined calls";
+		return "upload the debug information: this file has no inlined calls";
 	case UX_QUALITY_INLINES:
 	case UX_QUALITY_COUNT:
 		break;
@@ -208,8 +209,8 @@ static void explain_advise_supplementary(struct explain *e)
 		    (s.state != UX_SUPPLEMENTARY_ABSENT && s.state != UX_SUPPLEMENTARY_UNUSABLE))
 			continue;
 		snprintf(text, sizeof(text),
-			 "push the supplementary file %s, with --with-debuginfo: names that dwz "
-			 "moved to it are missing",
+			 "push the supplementary file %s with --with-debuginfo: it has the names "
+			 "that dwz moved out",
 			 s.id);
 		ux_json_cstr(&e->j, text);
 	}
@@ -224,16 +225,16 @@ static void explain_put_advice(struct explain *e, const char *id)
 	ux_json_key(j, "advice");
 	ux_json_array_begin(j);
 	if (!e->known) {
-		ux_json_cstr(j, "nothing with this ID was uploaded: unhex push FILE");
+		ux_json_cstr(j, "no file with this ID was uploaded: unhex push FILE");
 		ux_upstreams_advise(e->req, id, j);
 	} else if (advice)
 		ux_json_cstr(j, advice);
 	explain_advise_supplementary(e);
 	if (e->known && ux_module_in_state(m, UX_CANDIDATE_PENDING))
-		ux_json_cstr(j, "wait: something better may be on its way");
+		ux_json_cstr(j, "wait: better symbols may be on their way");
 	if (e->known && e->has_addr && !e->answered && best != UX_QUALITY_NONE)
-		ux_json_cstr(j, "no candidate has a function there: is it an address in this file "
-				"(not in a process), and of this very build?");
+		ux_json_cstr(j, "no candidate has a function at this address: check that it is an "
+				"address in this build's file, not in a process");
 	ux_json_array_end(j);
 }
 

@@ -36,7 +36,7 @@ static enum ux_code export_place_parse(struct ux_request *req, struct ux_stored_
 		if (!ux_decimal_parse(ux_bytes(text.data, n), &parts[i]) || parts[i] > INT64_MAX ||
 		    last != !dot)
 			return ux_error_set(&req->err, UX_EINVAL,
-					    "\"since\" is no place that an answer had as \"next\"");
+					    "\"since\" is not a \"next\" of an earlier response");
 		text = dot ? ux_bytes(dot + 1, text.size - n - 1) : UX_BYTES_NONE;
 	}
 	*ret = (struct ux_stored_place){(int64_t)parts[0], (int64_t)parts[1], (int64_t)parts[2]};
@@ -125,7 +125,7 @@ enum ux_code ux_handle_export_object(struct ux_request *req, struct ux_response 
 	uint64_t size = 0;
 	int fd = -1;
 	if (!ux_blob_hash_parse(req->params[0], &hash))
-		return ux_error_set(&req->err, UX_EINVAL, "the SHA-256 is no 64 hex digits");
+		return ux_error_set(&req->err, UX_EINVAL, "the SHA-256 is not 64 hex digits");
 	UX_TRY(s->index->objects.find(s->index, ux_caller_of(req)->ns, &hash, &size, &req->err));
 	char *tag = ux_arena_array(&req->arena, char, 2 * UX_BLOB_HASH_SIZE + 3);
 	if (!tag)

@@ -161,7 +161,7 @@ static enum ux_code modules_answer_build(struct ux_request *req, struct ux_respo
 		return ux_arena_fail(&req->arena, &req->err);
 	if (fact == UX_GIT_REVISION && !ux_git_is_prefix(copy))
 		return ux_error_set(&req->err, UX_EINVAL,
-				    "\"git\" is no %d to %d lowercase hex digits",
+				    "\"git\" is not %d to %d lowercase hex digits",
 				    UX_GIT_PREFIX_LEAST, UX_GIT_REVISION_MOST);
 	const struct ux_module_search what = {.revision = fact == UX_GIT_REVISION ? copy : NULL,
 					      .ci_run = fact == UX_CI_RUN ? copy : NULL,
@@ -300,9 +300,7 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 	if (code == UX_ENOTFOUND)
 		ux_misses_note(ux_server_of(req)->misses, ux_caller_of(req)->ns, id,
 			       ux_store_now(ux_server_of(req)->store));
-	return code == UX_ENOTFOUND
-		       ? ux_error_set(&req->err, code, "there is no GSYM of %.100s", id)
-		       : code;
+	return code == UX_ENOTFOUND ? ux_error_set(&req->err, code, "no GSYM of %.100s", id) : code;
 }
 
 /* A stripped file alone: upstreams may have its debug file, for the next request. */
@@ -355,8 +353,7 @@ static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id
 {
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
 	if (req->params[1].size > LABEL_MOST)
-		return ux_error_set(&req->err, UX_EINVAL, "a label has at most %d bytes",
-				    LABEL_MOST);
+		return ux_error_set(&req->err, UX_EINVAL, "label exceeds %d bytes", LABEL_MOST);
 	*ret_label = (const char *)req->params[1].data; /* decoded, so NUL-terminated */
 	return UX_OK;
 }

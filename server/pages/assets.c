@@ -22,7 +22,7 @@ enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
 	char tag[UX_ETAG_SIZE];
 	const struct ux_asset *a = asset_find(req->params[0]);
 	if (!a)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such file");
+		return ux_error_set(&req->err, UX_ENOTFOUND, "no such file");
 	int n = snprintf(tag, sizeof(tag), "\"%s\"", a->tag);
 	char *kept = ux_arena_strndup(&req->arena, tag, (size_t)n);
 	if (!kept)

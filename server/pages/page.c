@@ -51,7 +51,8 @@ static void page_put_search(struct ux_out *out, const struct ux_page *page)
 {
 	UX_HTML(out,
 		"<form role=\"search\" action=\"/search\" method=\"get\">"
-		"<label class=\"hidden\" for=\"q\">Find modules by ID or file name, or functions</label>"
+		"<label class=\"hidden\" for=\"q\">Find modules by ID or file name, or "
+		"functions</label>"
 		"<input id=\"q\" name=\"q\" type=\"search\" value=\"$\" placeholder=\"ID, file "
 		"or function\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\">"
 		"<button>Find</button></form>\n",
@@ -170,9 +171,9 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 {
 	ux_out_cstr(&req->out,
 		    "</main>\n<footer>\n<p>unhex " UX_VERSION
-		    " <span class=\"dot\">·</span> times are UTC <span class=\"dot\">·</span> "
-		    "programs ask <code>/v1</code>: <code>curl</code> this server for the list"
-		    "</p>\n</footer>\n</body>\n</html>\n");
+		    " <span class=\"dot\">·</span> times are UTC <span class=\"dot\">·</span> API: "
+		    "<code>/v1</code>; <code>curl</code> this server for the list</p>\n"
+		    "</footer>\n</body>\n</html>\n");
 	if (req->prefix.size > 0)
 		UX_TRY(page_put_prefix(req));
 	page_put_fields(req, res, page);

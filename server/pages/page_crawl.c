@@ -45,7 +45,7 @@ static void page_crawl_put_verdict(struct ux_out *out, const struct ux_package_s
 	char text[DURATION_TEXT];
 	uint64_t all = page_crawl_jobs(s), done = s->states[UX_PACKAGE_DONE].packages;
 	if (all == 0) {
-		UX_HTML(out, "<p class=\"verdict\">$</p>\n", "No packages are to be crawled.");
+		UX_HTML(out, "<p class=\"verdict\">$</p>\n", "There are no packages to crawl.");
 		return;
 	}
 	UX_HTML(out, "<p class=\"verdict\">$ of $ packages are done.</p>\n", ux_html_count(done),
@@ -55,7 +55,7 @@ static void page_crawl_put_verdict(struct ux_out *out, const struct ux_package_s
 	UX_HTML(out, " <span>$ $</span> ", ux_html_count(s->workers),
 		s->workers == 1 ? "worker" : "workers");
 	if (r->packages_left == 0)
-		ux_out_cstr(out, "<span>nothing is left</span>");
+		ux_out_cstr(out, "<span>all done</span>");
 	else if (r->known)
 		UX_HTML(out, "<span>about $ left</span>", page_crawl_duration(r->estimate_s, text));
 	ux_out_cstr(out, "</p>\n");
@@ -80,9 +80,8 @@ static void page_crawl_put_rate(struct ux_out *out, const struct ux_package_stat
 static void page_crawl_put_states(struct ux_out *out, const struct ux_package_status *s)
 {
 	static const char *const words[UX_PACKAGE_STATES] = {
-		"waiting",     "at work",
-		"done",        "failed, to be tried again",
-		"quarantined", "known by build ID alone"};
+		"waiting",     "in progress",           "done", "failed, will be retried",
+		"quarantined", "known by build ID only"};
 	ux_out_cstr(out, "<section aria-labelledby=\"states\">\n<h2 id=\"states\">Packages</h2>\n"
 			 "<dl class=\"numbers\">\n");
 	for (size_t i = 0; i < UX_PACKAGE_STATES; i++)
@@ -117,13 +116,13 @@ static enum ux_code page_crawl_put_repositories(struct ux_request *req)
 		return UX_OK;
 	ux_out_cstr(
 		out,
-		"<div>\n<h2 id=\"repositories\">Repositories</h2>\n<div class=\"wide\" "
-		"role=\"region\" aria-labelledby=\"repositories\" tabindex=\"0\">\n<table><thead>"
-		"<tr><th scope=\"col\">name</th><th class=\"num\" scope=\"col\">done</th>"
-		"<th class=\"num\" scope=\"col\">left</th>"
-		"<th class=\"num\" scope=\"col\">quarantined</th>"
-		"<th class=\"num\" scope=\"col\">known</th>"
-		"<th scope=\"col\">announced as a whole</th></tr></thead><tbody>\n");
+		"<div>\n<h2 id=\"repositories\">Repositories</h2>\n"
+		"<div class=\"wide\" role=\"region\" aria-labelledby=\"repositories\" "
+		"tabindex=\"0\">\n<table><thead><tr><th scope=\"col\">name</th><th class=\"num\" "
+		"scope=\"col\">done</th><th class=\"num\" scope=\"col\">left</th><th "
+		"class=\"num\" scope=\"col\">quarantined</th><th class=\"num\" "
+		"scope=\"col\">known</th><th scope=\"col\">fully "
+		"announced</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < list.n; i++)
 		page_crawl_put_repository(out, &list.items[i]);
 	ux_out_cstr(out, "</tbody></table>\n</div>\n");

@@ -10,17 +10,17 @@ static const char *error_title(unsigned status)
 	case 401:
 		return "A key is needed";
 	case 403:
-		return "That is not allowed";
+		return "Not allowed";
 	case 404:
 		return "Not found";
 	case 405:
-		return "That cannot be done here";
+		return "Not supported";
 	case 413:
-		return "Too much at once";
+		return "Request too large";
 	case 429:
 		return "Too many requests";
 	default:
-		return status < 500 ? "That does not work" : "The server cannot do that now";
+		return status < 500 ? "Request failed" : "Temporarily unavailable";
 	}
 }
 
@@ -52,8 +52,8 @@ static void error_put_sign_in(struct ux_request *req)
 {
 	char names[UX_SCOPES_TEXT];
 	UX_HTML(&req->out,
-		"<p>This page is for callers with a key that has the scope <b>$</b>. Sign in with "
-		"the token of one; whoever runs this server can make one for you.</p>\n",
+		"<p>This page needs a key with the scope <b>$</b>. Sign in with the token of "
+		"one; whoever runs this server can make one for you.</p>\n",
 		ux_scopes_text(req->route ? req->route->scope : 0, names));
 	ux_sign_in_form(&req->out, error_url(req));
 }
@@ -64,7 +64,8 @@ static void error_put_denied(struct ux_request *req)
 	if (keyed)
 		UX_HTML(&req->out,
 			"<p class=\"next\">A key with that scope may: <a "
-			"href=\"/sign-in?next=$\">sign in with another key</a>, or ask whoever runs "
+			"href=\"/sign-in?next=$\">sign in with another key</a>, or ask whoever "
+			"runs "
 			"this server to make one.</p>\n",
 			ux_html_url_bytes(error_url(req)));
 	else
@@ -78,8 +79,10 @@ static void error_put_not_found(struct ux_request *req)
 	struct ux_out *out = &req->out;
 	if (error_of_module(req))
 		UX_HTML(out,
-			"<p class=\"next\"><a href=\"/explain?id=$\">Explain</a> says where this ID "
-			"was looked for, and what brings it here. <a href=\"/search?q=$\">Search</a> "
+			"<p class=\"next\"><a href=\"/explain?id=$\">Explain</a> says where this "
+			"ID "
+			"was looked for, and what brings it here. <a "
+			"href=\"/search?q=$\">Search</a> "
 			"finds IDs that begin like it.</p>\n",
 			ux_html_url_bytes(req->params[0]), ux_html_url_bytes(req->params[0]));
 	else
@@ -103,7 +106,8 @@ static void error_put_report(struct ux_request *req)
 {
 	error_put_again(req, "This may have passed by now.");
 	UX_HTML(&req->out,
-		"<p class=\"hint\">If it has not, whoever runs this server finds the reason in its log "
+		"<p class=\"hint\">If it has not, whoever runs this server finds the reason in "
+		"its log "
 		"under <code>$</code>.</p>\n",
 		req->name);
 }

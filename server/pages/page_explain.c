@@ -10,13 +10,18 @@ static const struct ux_page page = {.title = "Explain - unhex", .section = UX_PA
 static void page_explain_put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes addr)
 {
 	UX_HTML(out,
-		"<h1>Explain</h1>\n<p class=\"hint\">Why a module, or an address of it, has symbols or "
+		"<h1>Explain</h1>\n<p class=\"hint\">Why a module, or an address of it, has "
+		"symbols or "
 		"lacks them, and what would help.</p>\n"
 		"<form class=\"explain\" action=\"/explain\" method=\"get\">\n"
-		"<div><label for=\"id\">ID</label><input id=\"id\" name=\"id\" value=\"$\" required "
-		"placeholder=\"gnu:… or bare hex\" autocomplete=\"off\" spellcheck=\"false\"></div>\n"
-		"<div><label for=\"addr\">Address in the file</label><input id=\"addr\" name=\"addr\" "
-		"value=\"$\" placeholder=\"0x29d90\" autocomplete=\"off\" spellcheck=\"false\"></div>\n"
+		"<div><label for=\"id\">ID</label><input id=\"id\" name=\"id\" value=\"$\" "
+		"required "
+		"placeholder=\"gnu:… or bare hex\" autocomplete=\"off\" "
+		"spellcheck=\"false\"></div>\n"
+		"<div><label for=\"addr\">Address in the file</label><input id=\"addr\" "
+		"name=\"addr\" "
+		"value=\"$\" placeholder=\"0x29d90\" autocomplete=\"off\" "
+		"spellcheck=\"false\"></div>\n"
 		"<button class=\"main\">Explain</button>\n</form>\n",
 		id, addr);
 }
@@ -153,7 +158,7 @@ static void page_explain_put_advice(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
-	ux_out_cstr(out, "<h2>What would help</h2>\n<ul class=\"advice\">\n");
+	ux_out_cstr(out, "<h2>How to improve it</h2>\n<ul class=\"advice\">\n");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 		UX_HTML(out, "<li>$</li>\n", text ? text : "");
@@ -194,9 +199,7 @@ static void page_explain_put_place(struct ux_out *out, struct ux_bytes addr, con
 	const char *file = page_explain_text_of(inner, "file");
 	const char *function = page_explain_text_of(inner, "function");
 	if (strcmp(function, UX_NO_NAME) == 0) {
-		UX_HTML(out,
-			"A function is at <code>$</code>, but these symbols do not have its name.",
-			addr);
+		UX_HTML(out, "The function at <code>$</code> has no name in these symbols.", addr);
 		return;
 	}
 	UX_HTML(out, "<code>$</code> is in <code>$</code>", addr, function);
@@ -218,22 +221,22 @@ static const char *page_explain_has(const char *quality)
 		{"lines", "Its symbols name functions and lines, but no inlined calls."},
 		{"gopclntab", "Go's own table names its functions and lines."},
 		{"symtab", "Its symbols name functions, but no lines."},
-		{"dynsym", "Only what it exports has a name: it was stripped."},
+		{"dynsym", "It was stripped: only exported functions have names."},
 	};
 	for (size_t i = 0; i < ux_countof(texts); i++)
 		if (strcmp(quality, texts[i].word) == 0)
 			return texts[i].text;
-	return "Its file is here, but has no symbols.";
+	return "The uploaded file has no symbols.";
 }
 
 /* Why the module as a whole cannot be used. */
 static const char *page_explain_trouble(const char *status)
 {
 	if (strcmp(status, "pending") == 0)
-		return "Its symbols are on their way: load this page again in some seconds.";
+		return "Its symbols are being extracted: reload this page in a few seconds.";
 	if (strcmp(status, "failed") == 0)
-		return "What was sent for it cannot be read; the reason is below.";
-	return "Nothing with this ID is here.";
+		return "The uploaded file cannot be read; the reason is below.";
+	return "This server has no file with this ID.";
 }
 
 /* One sentence that answers the question of the page. */
@@ -247,14 +250,14 @@ static void page_explain_put_verdict(struct ux_request *req, const json_t *doc)
 	if (strcmp(status, "found") != 0 && !chosen)
 		ux_out_cstr(out, json_array_size(json_object_get(doc, "candidates")) > 0 &&
 						 strcmp(status, "missing") == 0
-					 ? "Its file is here, but has no symbols."
+					 ? "The uploaded file has no symbols."
 					 : page_explain_trouble(status));
 	else if (addr.size > 0 && chosen)
 		page_explain_put_place(out, addr, chosen);
 	else if (addr.size > 0)
 		UX_HTML(out,
-			"No function of this build is at <code>$</code>: it is an address of another "
-			"build, or one in a process and not in the file.",
+			"No function of this build is at <code>$</code>: the address belongs to "
+			"another build, or is an address in a process, not in the file.",
 			addr);
 	else
 		ux_out_cstr(out, page_explain_has(page_explain_text_of(doc, "quality")));
@@ -283,13 +286,13 @@ static void page_explain_put_commands(struct ux_request *req, const json_t *doc)
 	bool complete = strcmp(quality, "inlines") == 0;
 	ux_out_cstr(out, "<h2>Commands</h2>\n");
 	if (!complete && json_array_size(json_object_get(doc, "ids")) == 0) {
-		ux_out_cstr(
-			out,
-			"<p class=\"hint\">On a machine that has the file, stripped or not; its "
-			"debug file is found by itself:</p>\n");
+		ux_out_cstr(out,
+			    "<p class=\"hint\">On a machine that has the file, stripped or not "
+			    "(unhex finds its debug file):</p>\n");
 		ux_page_command(req, "unhex push --url @ $", &name, 1);
 	} else if (!complete) {
-		ux_out_cstr(out, "<p class=\"hint\">Where the build or its debug file is:</p>\n");
+		ux_out_cstr(out, "<p class=\"hint\">On a machine that has the build or its debug "
+				 "file:</p>\n");
 		ux_page_command(req, "unhex push --url @ -e $ -d DEBUGFILE", &name, 1);
 	}
 	ux_out_cstr(out, "<p class=\"hint\">This page in a terminal:</p>\n");

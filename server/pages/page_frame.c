@@ -230,10 +230,10 @@ static enum ux_code frame_put_sources(struct frame_view *v, const struct ux_fram
 			v->package,
 			v->package_state == UX_SOURCE_PACKAGE_FETCHED ? "fetched" : "unpacked");
 	else if (!any)
-		ux_out_cstr(out,
-			    has_line ? "<p class=\"why\">The source files were not uploaded: "
-				       "<code>unhex push --sources FILE</code></p>\n"
-				     : "<p class=\"why\">Its symbols have no line there.</p>\n");
+		ux_out_cstr(out, has_line ? "<p class=\"why\">The source files were not uploaded: "
+					    "<code>unhex push --sources FILE</code></p>\n"
+					  : "<p class=\"why\">Its symbols have no line at this "
+					    "address.</p>\n");
 	ux_out_cstr(out, "</section>\n");
 	return UX_OK;
 }
@@ -359,7 +359,7 @@ static enum ux_code frame_put_instructions(struct frame_view *v, const struct fr
 		UX_HTML(out, i == at ? "$</mark>\n" : "$\n", code->data[i].text);
 	}
 	if (end < code->size)
-		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions behind</span>\n",
+		UX_HTML(out, "<i></i> <span class=\"where\">$ instructions after</span>\n",
 			ux_html_count(code->size - end));
 	ux_out_cstr(out, "</pre>\n");
 	return ux_out_status(out, &v->req->err);
@@ -405,7 +405,7 @@ static enum ux_code frame_put_code(struct frame_view *v)
 		result = frame_put_instructions(v, &rows, code.range.pc);
 	} else {
 		UX_HTML(out, "<p class=\"why\">$</p>\n",
-			result == UX_OK ? "there are no instructions" : why.text);
+			result == UX_OK ? "no instructions" : why.text);
 		result = UX_OK;
 	}
 	ux_module_code_close(&code);
@@ -438,12 +438,14 @@ static enum ux_code frame_put(struct frame_view *v)
 	size_t done = 0;
 	UX_TRY(ux_resolve(&r, &v->pc, 1, &frame, &done, &v->req->err));
 	UX_HTML(out,
-		"<h1>Frame <code>$</code></h1>\n<p class=\"build\">in <a class=\"id\" href=\"/modules/$\">$</a> ",
+		"<h1>Frame <code>$</code></h1>\n"
+		"<p class=\"build\">in <a class=\"id\" href=\"/modules/$\">$</a> ",
 		ux_html_hex(v->pc), ux_html_url(v->id), v->id);
 	UX_HTML(out, "<a href=\"/explain?id=$&amp;addr=$\">explain</a></p>\n", ux_html_url(v->id),
 		ux_html_hex(v->pc));
 	if (frame == 0)
-		ux_out_cstr(out, "<p class=\"why\">Its symbols have no function there.</p>\n");
+		ux_out_cstr(out,
+			    "<p class=\"why\">Its symbols have no function at this address.</p>\n");
 	ux_page_frames(out, r.cache, frame);
 	UX_TRY(frame_put_sources(v, r.cache, frame));
 	return frame_put_code(v);

@@ -23,10 +23,10 @@ static void page_functions_put_form(struct ux_out *out, const char *id, struct u
 {
 	UX_HTML(out,
 		"<form class=\"ask\" action=\"/modules/$/functions\" method=\"get\">\n"
-		"<label for=\"name\">A part of the name; upper and lower case are the same</label>\n"
+		"<label for=\"name\">Part of the name, upper or lower case</label>\n"
 		"<div class=\"row\"><input id=\"name\" name=\"q\" type=\"search\" value=\"$\" "
-		"autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\">"
-		"<button>Find</button></div></form>\n",
+		"autocomplete=\"off\" autocapitalize=\"off\" "
+		"spellcheck=\"false\"><button>Find</button></div></form>\n",
 		ux_html_url(id), q);
 }
 
@@ -40,20 +40,18 @@ static void page_functions_put_head(struct ux_out *out, const struct ux_module *
 	uint64_t named = g->n_functions - unnamed;
 	if (!filtered && unnamed > 0)
 		UX_HTML(out,
-			"<p class=\"hint\">$ functions and $ without a name, in the order of their "
-			"addresses.</p>\n",
+			"<p class=\"hint\">$ functions and $ without a name, by address.</p>\n",
 			ux_html_count(named), ux_html_count(unnamed));
 	else if (!filtered)
-		UX_HTML(out,
-			"<p class=\"hint\">$ functions, in the order of their addresses.</p>\n",
+		UX_HTML(out, "<p class=\"hint\">$ functions, by address.</p>\n",
 			ux_html_count(named));
 	else if (whole)
-		UX_HTML(out, "<p class=\"hint\">$ of $ functions have it.</p>\n",
+		UX_HTML(out, "<p class=\"hint\">$ of $ functions match.</p>\n",
 			ux_html_count(total), ux_html_count(named));
 	else
 		UX_HTML(out,
-			"<p class=\"hint\">At least $ of $ functions have it: there are too many "
-			"names to read in one request.</p>\n",
+			"<p class=\"hint\">At least $ of $ functions match; there are too many "
+			"names to search in one request.</p>\n",
 			ux_html_count(total), ux_html_count(named));
 }
 

@@ -19,12 +19,12 @@ static void page_home_put_search(struct ux_out *out)
 		"<div class=\"row\"><input id=\"find\" name=\"q\" type=\"search\" "
 		"autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\" autofocus "
 		"aria-describedby=\"forms\"><button class=\"main\">Find</button></div>\n"
-		"<p id=\"forms\" class=\"hint\">A build ID or its beginning in hex, "
-		"<code>gnu:</code> <code>go:</code> <code>file:</code> <code>uuid:</code> with an ID, "
-		"a name of a file: <code>libc.so.6</code>, <code>/usr/lib/*ssl*</code>, or of a function</p>\n</form>\n"
-		"<p class=\"ways\"><a href=\"/symbolize\">Paste a stack</a> to see its names, "
-		"<a href=\"/explain\">ask why</a> an address has none, "
-		"<a href=\"/uploads\">send files</a> with symbols.</p>\n");
+		"<p id=\"forms\" class=\"hint\">A build ID or its first hex digits, "
+		"<code>gnu:</code> <code>go:</code> <code>file:</code> <code>uuid:</code> with "
+		"an ID, a file name: <code>libc.so.6</code>, <code>/usr/lib/*ssl*</code>, or a "
+		"function name</p>\n</form>\n<p class=\"ways\"><a href=\"/symbolize\">Paste a "
+		"stack</a> to see its names, <a href=\"/explain\">ask why</a> an address has "
+		"none, <a href=\"/uploads\">send files</a> with symbols.</p>\n");
 }
 
 static void page_home_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
@@ -50,7 +50,7 @@ static enum ux_code page_home_put_numbers(struct ux_request *req)
 	page_home_put_fact(out, "extracted or fetched", ux_html_size(usage.cache_bytes));
 	page_home_put_fact(out, "uploads running", ux_html_count(uploads.of_ns));
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0) /* of all namespaces */
-		page_home_put_fact(out, "files being read",
+		page_home_put_fact(out, "files being extracted",
 				   ux_html_count(jobs.waiting + jobs.running));
 	ux_out_cstr(out, "</dl>\n");
 	return UX_OK;
@@ -67,7 +67,7 @@ static enum ux_code page_home_put_recent(struct ux_request *req)
 		out,
 		"<section aria-labelledby=\"recent\">\n<h2 id=\"recent\">Latest modules</h2>\n");
 	if (list.n == 0)
-		ux_out_cstr(out, "<p>Nothing is here yet. <code>unhex push FILE</code> sends "
+		ux_out_cstr(out, "<p>No modules yet. <code>unhex push FILE</code> uploads "
 				 "symbols, or <a href=\"/uploads\">choose files</a>.</p>\n");
 	else
 		ux_out_cstr(out, "<ol class=\"modules\">\n");

@@ -19,8 +19,8 @@ static void page_keys_put_token(struct ux_out *out, const struct ux_key *key, co
 		"<section class=\"token\" role=\"status\" aria-labelledby=\"token\">\n"
 		"<h2 id=\"token\">The token of key <code>$</code></h2>\n"
 		"<p class=\"hash\"><code>$</code></p>\n"
-		"<p class=\"hint\">It is shown only now: the server stores no more than its hash.</p>\n"
-		"</section>\n",
+		"<p class=\"hint\">Copy it now: it is not shown again. The server stores only "
+		"its hash.</p>\n</section>\n",
 		key->id, token);
 }
 
@@ -43,9 +43,9 @@ static void page_keys_put_forms(struct ux_out *out, const struct ux_key *key)
 		ux_html_url(key->id), key->id, key->id);
 	UX_HTML(out,
 		"<details><summary>Revoke</summary>\n"
-		"<form class=\"row\" action=\"/keys/$/revoke\" method=\"post\">"
-		"<span>Ends all its tokens and sessions at once, for good.</span>"
-		"<button>Revoke $</button></form></details>\n",
+		"<form class=\"row\" action=\"/keys/$/revoke\" method=\"post\"><span>Permanently "
+		"ends all its tokens and sessions.</span><button>Revoke "
+		"$</button></form></details>\n",
 		ux_html_url(key->id), key->id);
 }
 
@@ -60,7 +60,8 @@ static void page_keys_put_key(struct ux_out *out, const struct ux_key *key, ux_t
 		key->id, ux_scopes_text(key->scopes, scopes), valid ? "good" : "bad", state,
 		key->description);
 	UX_HTML(out,
-		"<p class=\"facts\"><span>of $</span> <span>created $</span> <span>last used $</span> "
+		"<p class=\"facts\"><span>of $</span> <span>created $</span> <span>last used "
+		"$</span> "
 		"<span>expires $</span>",
 		key->ns, ux_html_time(key->created), ux_html_time(key->last_used),
 		ux_html_time(key->expires));
@@ -101,17 +102,15 @@ static void page_keys_put_create(struct ux_request *req)
 									  : UX_HTML_OURS(""),
 			scope_words[i]);
 	}
-	ux_out_cstr(
-		out,
-		"</fieldset>\n<label for=\"description\">Description: for whom or what it is</label>\n"
-		"<input id=\"description\" name=\"description\" maxlength=\"1024\" "
-		"autocomplete=\"off\">\n"
-		"<label for=\"expires\">Expires after 90d or 12h, or on a day, 2027-12-31; "
-		"empty: never</label>\n"
-		"<input id=\"expires\" name=\"expires\" maxlength=\"10\" autocomplete=\"off\" "
-		"spellcheck=\"false\">\n"
-		"<div class=\"row\"><button class=\"main\">Create</button></div>\n</form>\n"
-		"</section>\n");
+	ux_out_cstr(out,
+		    "</fieldset>\n<label for=\"description\">Description: its owner or "
+		    "purpose</label>\n<input id=\"description\" name=\"description\" "
+		    "maxlength=\"1024\" autocomplete=\"off\">\n"
+		    "<label for=\"expires\">Expires after 90d or 12h, or on a day, 2027-12-31; "
+		    "empty: never</label>\n<input id=\"expires\" name=\"expires\" maxlength=\"10\" "
+		    "autocomplete=\"off\" spellcheck=\"false\">\n"
+		    "<div class=\"row\"><button class=\"main\">Create</button></div>\n"
+		    "</form>\n</section>\n");
 }
 
 /* token: of the key that was created or rotated; NULL: none. */
@@ -126,7 +125,7 @@ static enum ux_code page_keys_show(struct ux_request *req, struct ux_response *r
 	ux_out_cstr(out, "<h1>Keys</h1>\n");
 	if (token)
 		page_keys_put_token(out, key, token);
-	ux_out_cstr(out, "<section aria-label=\"Keys that there are\">\n<ul class=\"uploads\">\n");
+	ux_out_cstr(out, "<section aria-label=\"Existing keys\">\n<ul class=\"uploads\">\n");
 	for (size_t i = list.n; i-- > 0;) /* newest first */
 		page_keys_put_key(out, &list.keys[i], now);
 	ux_out_cstr(out, "</ul>\n</section>\n");
@@ -159,7 +158,7 @@ static enum ux_code page_keys_read_form(struct ux_request *req, struct ux_key *r
 		    ux_scopes_parse(ux_bytes_cstr(scope_words[i]), &bit))
 			ret->scopes |= bit;
 	if (ret->description && strlen(ret->description) > UX_INDEX_TEXT_BYTES)
-		return ux_error_set(&req->err, UX_EINVAL, "the description has over %d bytes",
+		return ux_error_set(&req->err, UX_EINVAL, "the description exceeds %d bytes",
 				    UX_INDEX_TEXT_BYTES);
 	if (!expires)
 		return UX_OK;

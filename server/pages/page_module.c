@@ -75,7 +75,7 @@ static enum ux_code page_module_put_facts(struct ux_request *req, const struct u
 	page_module_put_fact(out, "changed", ux_html_time(m->updated));
 	page_module_put_fact(out, "last used", ux_html_time(m->last_used));
 	if (m->marked != 0)
-		page_module_put_fact(out, "found idle", ux_html_time(m->marked));
+		page_module_put_fact(out, "unused since", ux_html_time(m->marked));
 	UX_TRY(page_module_put_pins(req, m));
 	ux_out_cstr(out, "</dl>\n");
 	return UX_OK;
@@ -88,10 +88,10 @@ static void page_module_put_forms(struct ux_out *out, const struct ux_module *m)
 	UX_HTML(out,
 		"<form class=\"ask\" action=\"/explain\" method=\"get\">\n"
 		"<input type=\"hidden\" name=\"id\" value=\"$\">\n"
-		"<label for=\"addr\">What is at address</label> "
-		"<div class=\"row\"><input id=\"addr\" name=\"addr\" inputmode=\"text\" "
-		"placeholder=\"0x29d90\" autocomplete=\"off\" spellcheck=\"false\">"
-		"<button>Explain</button></div></form>\n",
+		"<label for=\"addr\">Look up address</label> <div class=\"row\"><input "
+		"id=\"addr\" name=\"addr\" inputmode=\"text\" placeholder=\"0x29d90\" "
+		"autocomplete=\"off\" "
+		"spellcheck=\"false\"><button>Explain</button></div></form>\n",
 		id);
 }
 
@@ -153,7 +153,7 @@ static void page_module_put_origin(struct ux_request *req, const struct ux_candi
 {
 	struct ux_out *out = &req->out;
 	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>$$$</span> <span>$</span>",
-		ux_html_size(c->size), c->parent != 0 ? "extracted here, of " : "by ",
+		ux_html_size(c->size), c->parent != 0 ? "extracted here from " : "by ",
 		ux_origin_name(c->origin), c->forced ? ", forced" : "", ux_html_time(c->created));
 	if (c->origin_name[0] != '\0' && ux_caller_sees_origin(req, c))
 		UX_HTML(out, " <span>from $</span>", c->origin_name);
@@ -337,11 +337,13 @@ static void page_module_put_contents(struct ux_out *out, const struct ux_module 
 	UX_HTML(out,
 		"<form class=\"ask\" action=\"/modules/$/functions\" method=\"get\">\n"
 		"<label for=\"name\">Find a function by a part of its name</label>\n"
-		"<div class=\"row\"><input id=\"name\" name=\"q\" type=\"search\" autocomplete=\"off\" "
+		"<div class=\"row\"><input id=\"name\" name=\"q\" type=\"search\" "
+		"autocomplete=\"off\" "
 		"autocapitalize=\"off\" spellcheck=\"false\"><button>Find</button></div></form>\n",
 		ux_html_url(id));
 	UX_HTML(out,
-		"<p><a href=\"/modules/$/functions\">All $ functions</a> <span class=\"dot\">·</span> "
+		"<p><a href=\"/modules/$/functions\">All $ functions</a> <span "
+		"class=\"dot\">·</span> "
 		"<a href=\"/modules/$/sources\">Source files</a></p>\n</section>\n",
 		ux_html_url(id), ux_html_count(gsym->counts.functions), ux_html_url(id));
 }

@@ -21,7 +21,8 @@ void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char
 	unsigned percent = (unsigned)(share * 100);
 	UX_HTML(out,
 		"<span class=\"share\"><svg viewBox=\"0 0 100 8\" width=\"100\" height=\"8\" "
-		"preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" width=\"100\" "
+		"preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" "
+		"width=\"100\" "
 		"height=\"8\"></rect><rect class=\"fill\" width=\"$\" height=\"8\"></rect></svg> "
 		"$\xc2\xa0% $</span>",
 		percent, percent, noun);
@@ -78,7 +79,7 @@ static void page_put_name(struct ux_out *out, const char *path)
 static void page_put_states(struct ux_out *out, const struct ux_module *m)
 {
 	if (ux_module_in_state(m, UX_CANDIDATE_PENDING))
-		ux_out_cstr(out, " <span class=\"tag busy\">being read</span>");
+		ux_out_cstr(out, " <span class=\"tag busy\">being extracted</span>");
 	if (!ux_module_best(m, UX_KIND_GSYM) && ux_module_in_state(m, UX_CANDIDATE_FAILED))
 		ux_out_cstr(out, " <span class=\"tag bad\">failed</span>");
 	if (m->pinned)
@@ -197,7 +198,7 @@ static enum ux_code page_read_pair(struct ux_request *req, struct ux_bytes pair,
 	size_t n = eq ? (size_t)(eq - pair.data) : pair.size;
 	struct ux_bytes value = eq ? ux_bytes(eq + 1, pair.size - n - 1) : UX_BYTES_NONE;
 	if (form->n == UX_FORM_FIELDS_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the form has over %d fields",
+		return ux_error_set(&req->err, UX_ELIMIT, "the form has more than %d fields",
 				    UX_FORM_FIELDS_MOST);
 	struct ux_http_field *f = &form->fields[form->n];
 	UX_TRY(ux_percent_decode(ux_bytes(pair.data, n), /* plus= */ true, &req->arena, "form",
@@ -213,7 +214,7 @@ enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret)
 	struct ux_bytes left = req->body;
 	*ret = (struct ux_form){0};
 	if (left.size > UX_FORM_BODY_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the form has over %d bytes",
+		return ux_error_set(&req->err, UX_ELIMIT, "the form exceeds %d bytes",
 				    UX_FORM_BODY_MOST);
 	while (left.size > 0) {
 		const uint8_t *amp = memchr(left.data, '&', left.size);

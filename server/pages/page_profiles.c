@@ -25,9 +25,9 @@ static void page_profiles_put_hint(struct ux_request *req)
 	ux_out_cstr(&req->out, "<p>There are none.</p>\n");
 	ux_out_cstr(
 		&req->out,
-		on ? "<p class=\"hint\">Send one: <code>curl --data-binary @cpu.pb.gz "
-		     "-H \"Authorization: Bearer TOKEN\" SERVER/v1/profiles?service=NAME</code>, "
-		     "or point an OpenTelemetry profiler at this server.</p>\n"
+		on ? "<p class=\"hint\">Upload one: <code>curl --data-binary @cpu.pb.gz -H "
+		     "\"Authorization: Bearer TOKEN\" SERVER/v1/profiles?service=NAME</code>, or "
+		     "point an OpenTelemetry profiler at this server.</p>\n"
 		   : "<p class=\"hint\">This server keeps no profiles: <code>unhex serve "
 		     "--keep-profiles 7d</code> does.</p>\n");
 }

@@ -77,7 +77,8 @@ static void page_search_put_form(const struct search *s)
 	struct ux_out *out = &s->req->out;
 	UX_HTML(out,
 		"<h1>Search</h1>\n<form class=\"filters\" action=\"/search\" method=\"get\">\n"
-		"<div class=\"wider\"><label for=\"text\">Text</label><input id=\"text\" name=\"q\" "
+		"<div class=\"wider\"><label for=\"text\">Text</label><input id=\"text\" "
+		"name=\"q\" "
 		"type=\"search\" value=\"$\" autocomplete=\"off\" autocapitalize=\"off\" "
 		"spellcheck=\"false\"></div>\n",
 		s->q);
@@ -90,8 +91,8 @@ static void page_search_put_form(const struct search *s)
 		s->in);
 	page_search_put_select(out, "quality", "Symbols", quality_words, quality_texts,
 			       ux_countof(quality_words), s->quality);
-	page_search_put_select(out, "days", "Came in", age_words, age_texts, ux_countof(age_words),
-			       s->age);
+	page_search_put_select(out, "days", "Uploaded in", age_words, age_texts,
+			       ux_countof(age_words), s->age);
 	ux_out_cstr(out, "<button class=\"main\">Search</button>\n</form>\n");
 }
 
@@ -184,8 +185,9 @@ static enum ux_code page_search_put_ids(struct search *s)
 		UX_HTML(&req->out, "<h2>IDs that begin with $</h2>\n", text);
 		UX_TRY(page_search_put_hits(s, &hits));
 		if (hits.more)
-			ux_out_cstr(&req->out, "<p class=\"hint\">There are more: add some digits "
-					       "to see them.</p>\n");
+			ux_out_cstr(&req->out,
+				    "<p class=\"hint\">There are more: add digits to narrow the "
+				    "search.</p>\n");
 		s->any = true;
 	}
 	return UX_OK;
@@ -417,7 +419,7 @@ static void page_search_put_functions_head(const struct function_search *f)
 		UX_HTML(out, "$ modules were searched, of $, newest first.",
 			ux_html_count(f->searched), ux_html_count(f->total));
 	if (f->unread > 0)
-		UX_HTML(out, " $ of them could not be searched as a whole.",
+		UX_HTML(out, " $ of them could not be searched completely.",
 			ux_html_count(f->unread));
 	ux_out_cstr(out, "</p>\n");
 }
@@ -493,8 +495,8 @@ static void page_search_put_nothing(const struct search *s)
 	UX_HTML(out, "<p>No module has an ID, a file name or a function like <b>$</b>.</p>\n",
 		s->q);
 	if (s->in[0] != '\0' || s->quality > 0 || s->age > 0)
-		ux_out_cstr(out, "<p class=\"hint\">Some modules were left out by the filters "
-				 "above.</p>\n");
+		ux_out_cstr(out,
+			    "<p class=\"hint\">The filters above excluded some modules.</p>\n");
 	else if (page_search_is_hex(s->q) || page_search_has_type(s->q))
 		UX_HTML(out,
 			"<p class=\"hint\"><a href=\"/explain?id=$\">Explain</a> says why this ID "
@@ -520,7 +522,7 @@ static enum ux_code page_search_read(struct ux_request *req, struct ux_bytes q, 
 	s->quality = page_search_pick(req, "quality", quality_words, ux_countof(quality_words));
 	s->age = page_search_pick(req, "days", age_words, ux_countof(age_words));
 	if (q.size > UX_INDEX_TEXT_BYTES || in.size > UX_INDEX_TEXT_BYTES)
-		return ux_error_set(&req->err, UX_ELIMIT, "what is searched for has over %d bytes",
+		return ux_error_set(&req->err, UX_ELIMIT, "search text exceeds %d bytes",
 				    UX_INDEX_TEXT_BYTES);
 	s->q = ux_arena_strndup(&req->arena, q.data, q.size);
 	s->in = ux_arena_strndup(&req->arena, in.data, in.size);

@@ -136,7 +136,8 @@ static void service_put_time(struct ux_out *out, const char *name, const char *l
 	ux_time_text(t, text);
 	text[strcspn(text, "Z")] = '\0';
 	UX_HTML(out,
-		"<label>$<input type=\"datetime-local\" step=\"1\" name=\"$\" value=\"$\"></label>\n",
+		"<label>$<input type=\"datetime-local\" step=\"1\" name=\"$\" "
+		"value=\"$\"></label>\n",
 		label, name, text);
 }
 
@@ -261,11 +262,13 @@ static void service_put_picture(struct service_page *p)
 	if (p->span->n == 0)
 		return;
 	UX_HTML(out,
-		"<p class=\"flame wide\"><a href=\"/profiles/$/flame$\"><img src=\"/profiles/$/picture$\" "
+		"<p class=\"flame wide\"><a href=\"/profiles/$/flame$\"><img "
+		"src=\"/profiles/$/picture$\" "
 		"alt=\"Flame graph of $\"></a></p>\n",
 		ux_html_url(p->service), p->query, ux_html_url(p->service), p->query, p->service);
 	UX_HTML(out,
-		"<p class=\"hint\"><a href=\"/profiles/$/flame$\">Open the flame graph</a> to search, "
+		"<p class=\"hint\"><a href=\"/profiles/$/flame$\">Open the flame graph</a> to "
+		"search, "
 		"zoom and invert it (with scripts).</p>\n",
 		ux_html_url(p->service), p->query);
 }
@@ -331,7 +334,8 @@ static void service_put_viewers(struct service_page *p)
 	struct ux_bytes host;
 	if (here)
 		UX_HTML(&p->req->out,
-			"</p>\n<p class=\"facts\">Open in <a href=\"/profiles/$/speedscope$\">speedscope"
+			"</p>\n<p class=\"facts\">Open in <a "
+			"href=\"/profiles/$/speedscope$\">speedscope"
 			"</a>",
 			ux_html_url(p->service), p->query);
 	if (ux_caller_of(p->req)->openness == UX_OPEN_TO_NONE || p->req->path_token.size > 0 ||
@@ -351,9 +355,9 @@ static void service_put_viewers(struct service_page *p)
 static void service_put_downloads(struct service_page *p)
 {
 	struct ux_out *out = &p->req->out;
-	ux_out_cstr(out,
-		    "<section aria-labelledby=\"files\">\n<h2 id=\"files\">Take it along</h2>\n"
-		    "<p class=\"facts\">");
+	ux_out_cstr(out, "<section aria-labelledby=\"files\">\n"
+			 "<h2 id=\"files\">Download</h2>\n"
+			 "<p class=\"facts\">");
 	service_put_download(p, "pprof", "pprof");
 	service_put_download(p, "folded", "folded stacks");
 	service_put_download(p, "html", "flame graph (HTML)");
@@ -362,7 +366,8 @@ static void service_put_downloads(struct service_page *p)
 	service_put_viewers(p);
 	UX_HTML(out,
 		"</p>\n<p class=\"hint\"><code>go tool pprof "
-		"'http://THIS-SERVER/p/span/pprof/profile?service=$&amp;$'</code></p>\n</section>\n",
+		"'http://THIS-SERVER/p/span/pprof/profile?service=$&amp;$'</code></p>\n"
+		"</section>\n",
 		ux_html_url(p->service), ux_bytes(p->query.data + 1, p->query.size - 1));
 }
 
@@ -376,8 +381,9 @@ enum ux_code ux_web_service_speedscope(struct ux_request *req, struct ux_respons
 				     .frame = true,
 				     .own_script = &ux_asset_viewer};
 	if (!ux_server_of(req)->viewer)
-		return ux_error_set(&req->err, UX_ENOTFOUND,
-				    "speedscope is not installed here (the setting speedscope)");
+		return ux_error_set(
+			&req->err, UX_ENOTFOUND,
+			"speedscope is not installed on this server (setting speedscope)");
 	UX_TRY(service_page_open(req, &p));
 	ux_page_begin(req, &page);
 	UX_HTML(&req->out, "<h1>$ in speedscope</h1>\n", p.service);
@@ -385,12 +391,14 @@ enum ux_code ux_web_service_speedscope(struct ux_request *req, struct ux_respons
 		"<p class=\"facts\"><a href=\"/profiles/$$\">Table, other spans and hosts</a> "
 		"<a id=\"viewer-profile\" "
 		"href=\"/v1/profiles/merged?service=$&amp;format=speedscope&amp;download=1&amp;$\">"
-		"The file for speedscope</a> <span id=\"viewer-state\" role=\"status\"></span></p>\n",
+		"The file for speedscope</a> <span id=\"viewer-state\" "
+		"role=\"status\"></span></p>\n",
 		ux_html_url(p.service), p.query, ux_html_url(p.service),
 		ux_bytes(p.query.data + 1, p.query.size - 1)); /* without its '?' */
-	ux_out_cstr(&req->out,
-		    "<noscript><p class=\"why\">speedscope is a script; the file opens in "
-		    "any copy of it.</p></noscript>\n");
+	ux_out_cstr(
+		&req->out,
+		"<noscript><p class=\"why\">speedscope needs scripts; the file opens in any copy "
+		"of it.</p></noscript>\n");
 	UX_HTML(&req->out,
 		"<iframe id=\"viewer\" class=\"viewer\" title=\"$\" "
 		"src=\"/viewers/speedscope/frame.html\" sandbox=\"allow-scripts "

@@ -15,8 +15,10 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next)
 		"<div class=\"row\"><input id=\"token\" name=\"token\" type=\"password\" required "
 		"autocomplete=\"current-password\" spellcheck=\"false\" aria-describedby=\"about\">"
 		"<button class=\"main\">Sign in</button></div>\n"
-		"<p id=\"about\" class=\"hint\"><code>unhex key create</code> makes one. This browser "
-		"keeps a session of 12 hours in place of the token, until you sign out, the key ends "
+		"<p id=\"about\" class=\"hint\"><code>unhex key create</code> makes one. This "
+		"browser "
+		"keeps a session of 12 hours in place of the token, until you sign out, the key "
+		"ends "
 		"or the server restarts.</p>\n</form>\n",
 		next);
 }
@@ -66,7 +68,7 @@ static enum ux_code sign_in_check_origin(struct ux_request *req)
 		return UX_OK;
 	return ux_error_set(
 		&req->err, UX_EDENIED,
-		"this request was not sent by a page of this server; a proxy must pass Host on");
+		"this request did not come from a page of this server; a proxy must forward Host");
 }
 
 static enum ux_code sign_in_reject(struct ux_request *req, struct ux_response *res,

@@ -239,7 +239,7 @@ static enum ux_code page_sources_put(struct source_folder *f, const struct ux_mo
 		return UX_OK;
 	}
 	ux_out_cstr(out, f->dir.size > 1
-				 ? "<p>No source file of this module is there.</p>\n"
+				 ? "<p>This folder has no source files of this module.</p>\n"
 				 : "<p>The symbols of this module name no source file.</p>\n");
 	return UX_OK;
 }
@@ -297,7 +297,7 @@ enum ux_code ux_web_source(struct ux_request *req, struct ux_response *res)
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &file,
 			    &req->err));
 	if (!ux_bytes_sub(file.bytes, s.off, s.size, &text))
-		return ux_error_set(&req->err, UX_EIO, "a source file leaves its bundle");
+		return ux_error_set(&req->err, UX_EIO, "a source file exceeds its bundle");
 	const struct ux_page page = {.title = "Source - unhex", .section = UX_PAGE_MODULES};
 	ux_page_begin(req, &page);
 	ux_page_module_trail(&req->out, &m, strrchr(path, '/') + 1);

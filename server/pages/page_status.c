@@ -36,11 +36,11 @@ static void page_status_put_requests(struct ux_out *out, const struct ux_metrics
 	}
 	page_status_put_fact(out, "requests", ux_html_count(all));
 	page_status_put_fact(out, "answered with 5xx", ux_html_count(errors));
-	page_status_put_fact(out, "clients that vanished",
+	page_status_put_fact(out, "clients disconnected early",
 			     ux_html_count(page_status_sum_of(&m->vanished, 1)));
 	page_status_put_fact(out, "files extracted",
 			     ux_html_count(page_status_sum_of(&m->extracted, 1)));
-	page_status_put_fact(out, "that failed",
+	page_status_put_fact(out, "extractions failed",
 			     ux_html_count(page_status_sum_of(&m->extract_failed, 1)));
 }
 
@@ -57,7 +57,7 @@ static enum ux_code page_status_put_counters(struct ux_request *req)
 	page_status_put_fact(out, "started", ux_html_time(s->metrics.start));
 	page_status_put_requests(out, &s->metrics);
 	page_status_put_fact(out, "files waiting", ux_html_count(jobs.waiting));
-	page_status_put_fact(out, "being read", ux_html_count(jobs.running));
+	page_status_put_fact(out, "being extracted", ux_html_count(jobs.running));
 	page_status_put_fact(out, "given up", ux_html_count(jobs.failed));
 	page_status_put_fact(
 		out, "memory of requests",
@@ -77,9 +77,9 @@ static void page_status_put_health(struct ux_request *req, bool counters)
 	bool known = ux_room_get(&ux_server_of(req)->store->room, &room, NULL) == UX_OK;
 	bool full = known && !room.accepts;
 	UX_HTML(out, "<p class=\"verdict\">$</p>\n<p class=\"facts\">",
-		full ? "It answers, but takes no uploads: the disk is nearly full."
-		     : "It answers, and takes uploads.");
-	ux_out_cstr(out, "<span class=\"tag good\">the index answers</span> ");
+		full ? "It responds, but accepts no uploads: the disk is nearly full."
+		     : "It responds and accepts uploads.");
+	ux_out_cstr(out, "<span class=\"tag good\">the index responds</span> ");
 	UX_HTML(out, "<span class=\"tag $\">$</span> ", full ? "bad" : "good",
 		full ? "uploads are refused" : "uploads are accepted");
 	ux_out_cstr(out,
@@ -87,9 +87,8 @@ static void page_status_put_health(struct ux_request *req, bool counters)
 		    "are for probes</span></p>\n");
 	if (!known || !counters)
 		return;
-	ux_out_cstr(
-		out,
-		"<section aria-labelledby=\"disk\">\n<h2 id=\"disk\">Disk</h2>\n<p class=\"facts\">");
+	ux_out_cstr(out, "<section aria-labelledby=\"disk\">\n"
+			 "<h2 id=\"disk\">Disk</h2>\n<p class=\"facts\">");
 	ux_page_share(out, room.total_bytes - ux_min(room.free_bytes, room.total_bytes),
 		      room.total_bytes, "is used");
 	UX_HTML(out,
@@ -144,8 +143,10 @@ static void page_status_put_trends(struct ux_request *req)
 	page_status_put_trend(req, UX_TREND_ERRORS, "answered with 5xx", /* size= */ false);
 	page_status_put_trend(req, UX_TREND_EXTRACTED, "files extracted", /* size= */ false);
 	page_status_put_trend(req, UX_TREND_SENT, "sent", /* size= */ true);
-	ux_out_cstr(&req->out, "</dl>\n<p class=\"hint\">In steps of ten minutes; counted from the "
-			       "server's start on.</p>\n</section>\n");
+	ux_out_cstr(
+		&req->out,
+		"</dl>\n<p class=\"hint\">In steps of ten minutes, since the server's start.</p>\n"
+		"</section>\n");
 }
 
 /* --- modules that are missing ----------------------------------------------------------------- */
@@ -182,20 +183,22 @@ static enum ux_code page_status_put_misses(struct ux_request *req)
 			continue;
 		ux_out_cstr(out, shown == 0 ? "<ol class=\"misses\">\n" : "");
 		UX_HTML(out,
-			"<li><a class=\"id\" href=\"/explain?id=$\">$</a> <span class=\"where\">$ $, last "
+			"<li><a class=\"id\" href=\"/explain?id=$\">$</a> <span "
+			"class=\"where\">$ $, last "
 			"at $</span></li>\n",
 			ux_html_url(ids[i].id), ids[i].id, ux_html_count(ids[i].count),
 			ids[i].count == 1 ? "request" : "requests", ux_html_time(ids[i].last));
 		shown++;
 	}
 	if (shown == 0) {
-		ux_out_cstr(out,
-			    "<p class=\"hint\">Since the start every module that was requested was "
-			    "here.</p>\n</section>\n");
+		ux_out_cstr(
+			out,
+			"<p class=\"hint\">No requested module was missing since the start.</p>\n"
+			"</section>\n");
 		return UX_OK;
 	}
 	const struct ux_bytes file = UX_STR("FILE");
-	ux_out_cstr(out, "</ol>\n<p class=\"hint\">Where the files are:</p>\n");
+	ux_out_cstr(out, "</ol>\n<p class=\"hint\">On a machine that has the files:</p>\n");
 	ux_page_command(req, "unhex push --url @ $", &file, 1);
 	ux_out_cstr(out, "</section>\n");
 	return UX_OK;
@@ -228,8 +231,10 @@ static void page_status_put_upstreams(struct ux_request *req)
 		"<div>\n<h2 id=\"upstreams\">Upstreams</h2>\n<div class=\"wide\" role=\"region\" "
 		"aria-labelledby=\"upstreams\" tabindex=\"0\">\n<table><thead><tr>"
 		"<th scope=\"col\">name</th><th scope=\"col\">kind</th><th scope=\"col\">state</th>"
-		"<th class=\"num\" scope=\"col\">found</th><th class=\"num\" scope=\"col\">absent</th>"
-		"<th class=\"num\" scope=\"col\">failed</th><th class=\"num\" scope=\"col\">received</th>"
+		"<th class=\"num\" scope=\"col\">found</th><th class=\"num\" "
+		"scope=\"col\">absent</th>"
+		"<th class=\"num\" scope=\"col\">failed</th><th class=\"num\" "
+		"scope=\"col\">received</th>"
 		"</tr></thead><tbody>\n");
 	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
 		const struct ux_upstream_status u = ux_fetcher_status(f, i);
@@ -296,7 +301,7 @@ static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namesp
 	if (code == UX_ENOTFOUND) /* nothing was ever stored in it */
 		*one = (struct ux_namespace){.name = caller->ns};
 	else if (code != UX_OK)
-		return ux_error_set(&req->err, code, "the index does not answer");
+		return ux_error_set(&req->err, code, "the index does not respond");
 	*ret = (struct ux_namespace_list){.items = one, .n = 1};
 	return UX_OK;
 }
@@ -306,15 +311,16 @@ static enum ux_code page_status_put_namespaces(struct ux_request *req)
 	struct ux_out *out = &req->out;
 	struct ux_namespace_list list;
 	UX_TRY(page_status_list_of(req, &list));
-	ux_out_cstr(
-		out,
-		"<div>\n<h2 id=\"namespaces\">Namespaces</h2>\n"
-		"<div class=\"wide\" role=\"region\" aria-labelledby=\"namespaces\" "
-		"tabindex=\"0\">\n<table><thead><tr><th scope=\"col\">name</th>"
-		"<th scope=\"col\">reading</th><th class=\"num\" scope=\"col\">modules</th>"
-		"<th class=\"num\" scope=\"col\">uploaded</th><th class=\"num\" scope=\"col\">extracted or fetched</th>"
-		"<th class=\"num\" scope=\"col\">most modules</th><th class=\"num\" scope=\"col\">most uploaded</th></tr>"
-		"</thead><tbody>\n");
+	ux_out_cstr(out,
+		    "<div>\n<h2 id=\"namespaces\">Namespaces</h2>\n"
+		    "<div class=\"wide\" role=\"region\" aria-labelledby=\"namespaces\" "
+		    "tabindex=\"0\">\n<table><thead><tr><th scope=\"col\">name</th>"
+		    "<th scope=\"col\">reading</th><th class=\"num\" scope=\"col\">modules</th>"
+		    "<th class=\"num\" scope=\"col\">uploaded</th><th class=\"num\" "
+		    "scope=\"col\">extracted or fetched</th>"
+		    "<th class=\"num\" scope=\"col\">most modules</th><th class=\"num\" "
+		    "scope=\"col\">most uploaded</th></tr>"
+		    "</thead><tbody>\n");
 	for (size_t i = 0; i < list.n; i++)
 		UX_TRY(page_status_put_namespace(req, &list.items[i]));
 	ux_out_cstr(out, "</tbody></table>\n</div>\n</div>\n");

@@ -134,7 +134,8 @@ static void symbolize_put_build(struct ux_out *out, const struct ux_paste_frame 
 	const struct ux_paste_module *k = f->module;
 	struct ux_bytes name = ux_crash_base_name(k->name);
 	UX_HTML(out,
-		"<p class=\"build\"><a href=\"/modules/$\"><span>$</span> <span class=\"id\">$</span></a> ",
+		"<p class=\"build\"><a href=\"/modules/$\"><span>$</span> <span "
+		"class=\"id\">$</span></a> ",
 		ux_html_url(k->id), name, k->id);
 	UX_HTML(out, "<span>$</span> <a href=\"/frame?id=$&amp;addr=$\">source and code</a></p>\n",
 		ux_paste_how_name(k->how), ux_html_url(k->id), ux_html_hex(ux_paste_lookup_pc(f)));
@@ -145,7 +146,7 @@ static void symbolize_put_reason(struct ux_out *out, const struct ux_paste_frame
 	const struct ux_paste_module *k = f->module;
 	const char *why = f->why_not        ? f->why_not
 			  : k && k->why_not ? k->why_not
-					    : "its symbols have no function there";
+					    : "its symbols have no function at this address";
 	UX_HTML(out, "<p class=\"why\">$", why);
 	if (k && k->n_builds > 0 && !k->id)
 		ux_out_cstr(out, ": <a href=\"#builds\">choose one</a>");
@@ -198,7 +199,7 @@ static enum ux_code symbolize_put_line(struct symbolize_answer *a, const struct 
 	for (size_t i = 0; i < l->n; i++)
 		UX_TRY(symbolize_put_frame(a, &l->frames[i], l->n > 1));
 	if (l->more)
-		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
+		ux_out_cstr(out, "<p class=\"why\">too many addresses in one line</p>");
 	ux_out_cstr(out, "</li>\n");
 	return UX_OK;
 }
@@ -209,7 +210,8 @@ static void symbolize_put_run(struct ux_out *out, const struct ux_paste_line *li
 	bool folded = n > RUN_SHOWN;
 	if (folded)
 		UX_HTML(out,
-			"<li><details><summary>$ lines without frames</summary><pre tabindex=\"0\">",
+			"<li><details><summary>$ lines without frames</summary><pre "
+			"tabindex=\"0\">",
 			ux_html_count(n));
 	for (size_t i = 0; i < n; i++)
 		if (folded)
@@ -268,7 +270,8 @@ static void symbolize_put_builds(struct symbolize_answer *a)
 		for (size_t j = 0; j < k->n_builds; j++) {
 			const struct ux_paste_build *b = &k->builds[j];
 			UX_HTML(out,
-				"<li><button form=\"paste\" name=\"use\" value=\"$ $\">Use</button> "
+				"<li><button form=\"paste\" name=\"use\" value=\"$ "
+				"$\">Use</button> "
 				"<a href=\"/modules/$\"><span class=\"id\">$</span></a> ",
 				k->name, b->id, ux_html_url(b->id), b->id);
 			UX_HTML(out, "<span class=\"facts\">$ $</span></li>\n", b->file_name,
@@ -305,10 +308,9 @@ static void symbolize_put_missing(struct symbolize_answer *a)
 		    (k->name.size == 0 && !k->id) || (k->name.size > 0 && k->name.data[0] == '['))
 			continue;
 		if (!begun)
-			ux_out_cstr(
-				out,
-				"<section aria-labelledby=\"missing\">\n"
-				"<h2 id=\"missing\">What is missing</h2>\n<ul class=\"advice\">\n");
+			ux_out_cstr(out, "<section aria-labelledby=\"missing\">\n"
+					 "<h2 id=\"missing\">Missing symbols</h2>\n"
+					 "<ul class=\"advice\">\n");
 		begun = true;
 		UX_HTML(out, "<li><code>$</code> ",
 			k->name.size > 0 ? k->name : ux_bytes_cstr(k->id));
@@ -329,16 +331,15 @@ static void symbolize_put_sum(struct symbolize_answer *a)
 	const struct ux_paste *p = a->paste;
 	if (p->n_frames == 0) {
 		ux_out_cstr(a->html,
-			    "<p class=\"sum\" role=\"status\">No frame was found in this text: "
-			    "none of its lines has one of the forms that are listed below the "
-			    "field. An ID with addresses does as well: <code>gnu:93ac… "
-			    "0x29d90</code>.</p>\n");
+			    "<p class=\"sum\" role=\"status\">No frame was found in this text: no "
+			    "line has a format listed below the field. An ID with addresses works "
+			    "too: <code>gnu:93ac… 0x29d90</code>.</p>\n");
 		return;
 	}
 	UX_HTML(a->html, "<p class=\"sum\" role=\"status\">$ of $ frames have names",
 		ux_html_count(p->n_named + p->n_in_text), ux_html_count(p->n_frames));
 	if (p->n_in_text > 0)
-		UX_HTML(a->html, ", $ of them from the text alone", ux_html_count(p->n_in_text));
+		UX_HTML(a->html, ", $ of them from the text only", ux_html_count(p->n_in_text));
 	ux_out_cstr(a->html, ".");
 	if (a->link_full)
 		ux_out_cstr(a->html, " The stack is too long for a link.");
@@ -351,12 +352,12 @@ static void symbolize_put_sum(struct symbolize_answer *a)
 static void symbolize_put_copies(struct symbolize_answer *a)
 {
 	UX_HTML(a->html,
-		"<details data-copy=\"Copy as text\"><summary>The same as text</summary>"
-		"<pre tabindex=\"0\">$</pre></details>\n",
+		"<details data-copy=\"Copy as text\"><summary>As text</summary><pre "
+		"tabindex=\"0\">$</pre></details>\n",
 		ux_out_bytes(&a->text));
 	UX_HTML(a->html,
-		"<details data-copy=\"Copy as Markdown\"><summary>The same as Markdown</summary>"
-		"<pre tabindex=\"0\">$</pre></details>\n",
+		"<details data-copy=\"Copy as Markdown\"><summary>As Markdown</summary><pre "
+		"tabindex=\"0\">$</pre></details>\n",
 		ux_out_bytes(&a->markdown));
 }
 
@@ -404,14 +405,13 @@ static void symbolize_put_form(struct ux_out *out, const struct symbolize_form *
 		"<textarea id=\"text\" name=\"text\" rows=\"12\" required spellcheck=\"false\" "
 		"autocapitalize=\"off\" aria-describedby=\"kinds\">$</textarea>\n",
 		f->text);
-	ux_out_cstr(
-		out,
-		"<p id=\"kinds\" class=\"hint\">Paste it as it is: backtrace(3), sanitizers, "
-		"gdb, systemd-coredump, eu-stack, Go, Rust, Java (hs_err), the kernel's log, "
-		"perf script, Android, macOS; or <code>gnu:93ac… 0x29d90</code>. Addresses of a "
-		"process take its <code>/proc/PID/maps</code>, pasted below.</p>\n");
+	ux_out_cstr(out,
+		    "<p id=\"kinds\" class=\"hint\">Paste it as it is: backtrace(3), sanitizers, "
+		    "gdb, systemd-coredump, eu-stack, Go, Rust, Java (hs_err), the kernel's log, "
+		    "perf script, Android, macOS; or <code>gnu:93ac… 0x29d90</code>. For addresses "
+		    "of a process, paste its <code>/proc/PID/maps</code> below.</p>\n");
 	UX_HTML(out,
-		"<label for=\"id\">Module, where the text does not say</label>\n"
+		"<label for=\"id\">Module, if the text names none</label>\n"
 		"<input id=\"id\" name=\"id\" value=\"$\" placeholder=\"gnu:… or bare hex\" "
 		"autocomplete=\"off\" spellcheck=\"false\">\n",
 		f->id);
@@ -462,7 +462,7 @@ static enum ux_code symbolize_read_link(struct ux_request *req, struct ux_bytes 
 			id = word;
 		else if (id.size == 0 || !ux_hex_parse_u64(word, /* hex= */ true, &pc))
 			return ux_error_set(&req->err, UX_EINVAL,
-					    "\"stack\" is no list of ID@ADDRESS,ADDRESS;ID@...");
+					    "\"stack\" is not a list of ID@ADDRESS,ADDRESS;ID@...");
 		if (!is_id) {
 			ux_out_put(&text, id.data, id.size);
 			ux_out_fmt(&text, " 0x%" PRIx64 "\n", pc);

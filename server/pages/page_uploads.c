@@ -16,9 +16,9 @@ static const char *page_uploads_state_name(enum ux_upload_state state)
 {
 	switch (state) {
 	case UX_UPLOAD_OPEN:
-		return "coming in";
+		return "uploading";
 	case UX_UPLOAD_PENDING:
-		return "being read";
+		return "being extracted";
 	case UX_UPLOAD_DONE:
 		return "done";
 	case UX_UPLOAD_FAILED:
@@ -46,7 +46,7 @@ static void page_uploads_put_progress(struct ux_request *req, const struct ux_up
 {
 	uint64_t there = page_uploads_bytes_there(req, up);
 	UX_HTML(&req->out,
-		"<progress max=\"$\" value=\"$\" aria-label=\"Bytes that came\"></progress> "
+		"<progress max=\"$\" value=\"$\" aria-label=\"Bytes received\"></progress> "
 		"<span>$ of $</span> ",
 		up->size, there, ux_html_size(there), ux_html_size(up->size));
 }
@@ -143,15 +143,15 @@ static void page_uploads_put_form(struct ux_request *req)
 			"<form id=\"form\" class=\"send\" hidden>\n"
 			"<label for=\"files\">Programs, libraries, debug files or GSYMs</label>\n"
 			"<input id=\"files\" type=\"file\" multiple required>\n"
-			"<label for=\"description\">Description, if you like</label>\n"
+			"<label for=\"description\">Description (optional)</label>\n"
 			"<input id=\"description\" maxlength=\"1024\" autocomplete=\"off\">\n"
 			"<div class=\"row\"><label class=\"check\"><input id=\"force\" "
-			"type=\"checkbox\"> take them even if something better is here</label>"
-			"<button class=\"main\">Send</button></div>\n</form>\n"
-			"<ul id=\"sending\" class=\"uploads\" aria-live=\"polite\" "
+			"type=\"checkbox\"> accept them even if the server has better "
+			"symbols</label><button class=\"main\">Send</button></div>\n"
+			"</form>\n<ul id=\"sending\" class=\"uploads\" aria-live=\"polite\" "
 			"aria-label=\"Files of this page\"></ul>\n");
-	ux_out_cstr(out, "<p class=\"hint\">From a terminal, or where scripts are off: "
-			 "<code>unhex push FILE...</code></p>\n</section>\n");
+	ux_out_cstr(out, "<p class=\"hint\">From a terminal, or without scripts: <code>unhex push "
+			 "FILE...</code></p>\n</section>\n");
 }
 
 enum ux_code ux_web_uploads(struct ux_request *req, struct ux_response *res)
@@ -161,8 +161,8 @@ enum ux_code ux_web_uploads(struct ux_request *req, struct ux_response *res)
 	ux_out_cstr(out, "<h1>Uploads</h1>\n");
 	page_uploads_put_form(req);
 	ux_out_cstr(out, "<section id=\"running\" aria-labelledby=\"now\">\n"
-			 "<h2 id=\"now\">On their way</h2>\n");
-	UX_TRY(page_uploads_put_uploads(req, /* running= */ true, RUNNING, "Nothing is."));
+			 "<h2 id=\"now\">In progress</h2>\n");
+	UX_TRY(page_uploads_put_uploads(req, /* running= */ true, RUNNING, "None."));
 	UX_TRY(page_uploads_put_jobs(req));
 	ux_out_cstr(out, "<h2>Ended today</h2>\n");
 	UX_TRY(page_uploads_put_uploads(req, /* running= */ false, ENDED, "None."));

@@ -51,8 +51,9 @@ enum ux_code ux_web_viewer(struct ux_request *req, struct ux_response *res)
 	struct ux_bytes name = req->params[0];
 	char tag[UX_ETAG_SIZE];
 	if (!v)
-		return ux_error_set(&req->err, UX_ENOTFOUND,
-				    "speedscope is not installed here (the setting speedscope)");
+		return ux_error_set(
+			&req->err, UX_ENOTFOUND,
+			"speedscope is not installed on this server (setting speedscope)");
 	if (ux_bytes_eq(name, UX_STR("frame.html")))
 		return viewer_put_document(req, res, v);
 	if (ux_bytes_eq(name, UX_STR("frame.js"))) {
@@ -62,6 +63,6 @@ enum ux_code ux_web_viewer(struct ux_request *req, struct ux_response *res)
 	}
 	const struct ux_viewer_file *f = ux_viewer_find(v, name);
 	if (!f)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such file");
+		return ux_error_set(&req->err, UX_ENOTFOUND, "no such file");
 	return viewer_put_file(req, res, f->bytes, f->tag, f->type);
 }

@@ -21,8 +21,8 @@ const char *ux_paste_how_name(enum ux_paste_how how)
 	static const char *const names[] = {
 		[UX_PASTE_NOT_CHOSEN] = "not chosen",
 		[UX_PASTE_BY_ID] = "by the ID in the text",
-		[UX_PASTE_BY_PATH] = "by its path, which only one build here has",
-		[UX_PASTE_BY_NAME] = "by its name, which only one build here has",
+		[UX_PASTE_BY_PATH] = "by its path, which only one build has",
+		[UX_PASTE_BY_NAME] = "by its name, which only one build has",
 		[UX_PASTE_BY_USER] = "selected",
 		[UX_PASTE_BY_FORM] = "by the form",
 	};
@@ -102,7 +102,7 @@ static enum ux_code paste_search(struct ux_paste *p, struct ux_paste_module *k, 
 		k->id = k->builds[0].id;
 		k->how = how;
 	} else if (k->n_builds > 0) {
-		k->why_not = "several builds here have that name";
+		k->why_not = "several builds have that name";
 	}
 	return UX_OK;
 }
@@ -201,17 +201,17 @@ static enum ux_code paste_choose(struct ux_paste *p, struct ux_paste_module *k, 
 		return ux_module_id_parse(p->form_id, &req->arena, &k->id, &req->err);
 	}
 	if (!k->id && !k->why_not)
-		k->why_not = k->name.size == 0 ? "the text does not say in which module that is"
-					       : "no module here has a file of that name";
+		k->why_not = k->name.size == 0 ? "the text does not name the module"
+					       : "no module has a file of that name";
 	return UX_OK;
 }
 
 static const char *paste_why_closed(enum ux_code code)
 {
 	if (code == UX_EUNAVAILABLE)
-		return "its symbols are on their way: try again in a few seconds";
-	return code == UX_ENOTFOUND ? "nothing here has symbols of it"
-				    : "what is here of it cannot be read";
+		return "its symbols are being extracted: retry in a few seconds";
+	return code == UX_ENOTFOUND ? "this server has no symbols of it"
+				    : "its uploaded file cannot be read";
 }
 
 static enum ux_code paste_open(struct ux_paste *p, struct ux_paste_module *k)
@@ -356,15 +356,14 @@ static enum ux_code paste_pc(struct ux_paste *p, struct ux_paste_frame *f)
 	if (t->has_symbol_offset && t->symbol.size > 0)
 		return paste_symbol_pc(p, f);
 	if (t->origin == UX_CRASH_START && !known) {
-		f->why_not = "its symbols do not say where the file's image begins";
+		f->why_not = "its symbols do not record where the file's image begins";
 		return UX_OK;
 	}
 	f->why_not =
 		t->has_position
-			? "a position in the file, of which its symbols have no segments: push it "
-			  "again, or use unhex symbolize where the file is"
-			: "the text does not say where the module was in memory: paste "
-			  "/proc/PID/maps below it";
+			? "file offset, but its symbols have no segments: push it again, or run "
+			  "unhex symbolize where the file is"
+			: "the text lacks the module's load address: paste /proc/PID/maps below it";
 	return UX_OK;
 }
 
@@ -376,7 +375,7 @@ static enum ux_code paste_add_frame(struct ux_paste *p, struct ux_crash_frame *t
 	if (t->form == UX_CRASH_PLAIN)
 		f->returns = p->returns;
 	if (++p->n_frames > UX_PASTE_FRAMES_MOST)
-		return ux_error_set(&p->req->err, UX_ELIMIT, "the text has over %d frames",
+		return ux_error_set(&p->req->err, UX_ELIMIT, "the text has more than %d frames",
 				    UX_PASTE_FRAMES_MOST);
 	UX_TRY(paste_module(p, t, &f->module));
 	UX_TRY(paste_pc(p, f));
@@ -399,7 +398,7 @@ static enum ux_code paste_add_line(struct ux_paste *p, struct ux_bytes whole,
 		whole.size--;
 	struct ux_paste_line made = {.text = whole, .n = line->n, .more = line->more};
 	if (p->lines.size == UX_PASTE_LINES_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the text has over %d lines",
+		return ux_error_set(&req->err, UX_ELIMIT, "the text has more than %d lines",
 				    UX_PASTE_LINES_MOST);
 	UX_TRY(ux_request_work_charge(&p->work, whole.size + 1, &req->err));
 	if (line->n > 0) {

@@ -205,7 +205,7 @@ enum ux_code ux_profile_table_put(struct ux_request *req, const struct ux_profil
 	ux_out_cstr(out, "</tbody></table>\n</div>\n");
 	if (what->before)
 		ux_out_cstr(out,
-			    "<p class=\"hint\">Change: percentage points of what was measured in "
-			    "the function itself, largest first.</p>\n");
+			    "<p class=\"hint\">Change: percentage points of self time, largest "
+			    "first.</p>\n");
 	return UX_OK;
 }

@@ -77,7 +77,7 @@ static enum ux_code viewer_read(struct ux_viewer *v, const char *dir, const char
 	ux_cleanup(ux_file_unmap) struct ux_mapping m = {0};
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	if (v->n == UX_VIEWER_FILES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "%s has over %d files", dir,
+		return ux_error_set(err, UX_ELIMIT, "%s has more than %d files", dir,
 				    UX_VIEWER_FILES_MOST);
 	if (asprintf(&path, "%s/%s", dir, name) < 0) {
 		path = NULL;
@@ -86,7 +86,7 @@ static enum ux_code viewer_read(struct ux_viewer *v, const char *dir, const char
 	UX_TRY(ux_file_map(path, &m, err));
 	*total += m.bytes.size;
 	if (*total > UX_VIEWER_BYTES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the files in %s have over %d bytes", dir,
+		return ux_error_set(err, UX_ELIMIT, "the files in %s exceed %d bytes", dir,
 				    UX_VIEWER_BYTES_MOST);
 	struct ux_viewer_file *f = &v->files[v->n];
 	void *copy = malloc(m.bytes.size + 1);

@@ -219,7 +219,7 @@ static enum ux_code keeper_keep_unnamed(struct ux_profile_keeper *k,
 		message = plain.bytes;
 	}
 	if (!ux_otlp_is(message) || ux_pprof_is(message))
-		return ux_error_set(err, UX_EINVAL, "no service is named; expected ?service=NAME");
+		return ux_error_set(err, UX_EINVAL, "missing service; expected ?service=NAME");
 	return keeper_keep_message(k, origin, message, work, ret, err);
 }
 
@@ -236,7 +236,7 @@ enum ux_code ux_profile_keep_as(struct ux_profile_keeper *k, const struct ux_pro
 {
 	if (!ux_profile_keeper_is_on(k))
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "this server keeps no profiles (the setting keep-profiles)");
+				    "this server keeps no profiles (setting keep-profiles)");
 	bool named = origin->service[0] != '\0';
 	return keeper_count_failure(k,
 				    named ? keeper_keep_whole(k, origin, bytes, work, ret, err)

@@ -177,10 +177,11 @@ static enum ux_code naming_module(struct naming *n, size_t first, size_t end, st
 		UX_TRY(naming_resolve(n, m, first, kept, err));
 		if (kept == end)
 			return UX_OK;
-		return ux_profile_string(n->profile,
-					 UX_STR("its symbols have no segments, which positions in "
-						"its file need: push it again"),
-					 &module->why, err);
+		return ux_profile_string(
+			n->profile,
+			UX_STR("its symbols have no segments to convert file offsets: push it "
+			       "again"),
+			&module->why, err);
 	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);

@@ -120,7 +120,7 @@ enum ux_code ux_profile_request_read(struct ux_request *req, const char *service
 	UX_TRY(ux_profile_parameter(req, "build", &ret->filter.build));
 	if (!ret->filter.service)
 		return ux_error_set(&req->err, UX_EINVAL,
-				    "no service is named; expected ?service=NAME");
+				    "missing service; expected ?service=NAME");
 	if (ux_request_query(req, "value", &v))
 		ret->value = v;
 	ret->lines = ux_request_query(req, "level", &v) && ux_bytes_eq(v, UX_STR("lines"));

@@ -28,7 +28,7 @@ enum ux_code ux_profile_number(struct ux_request *req, struct ux_bytes text, int
 {
 	uint64_t v = 0;
 	if (!ux_decimal_parse(text, &v) || v == 0 || v > INT64_MAX)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no profile %.*s",
+		return ux_error_set(&req->err, UX_ENOTFOUND, "profile %.*s does not exist",
 				    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 	*ret = (int64_t)v;
 	return UX_OK;
@@ -71,11 +71,11 @@ static enum ux_code upload_text(struct ux_request *req, const char *name, const 
 	if (!ux_request_query(req, name, &v) || v.size == 0)
 		return UX_OK;
 	if (v.size > UX_PROFILE_TEXT_BYTES)
-		return ux_error_set(&req->err, UX_ELIMIT, "%s has over %d bytes", name,
+		return ux_error_set(&req->err, UX_ELIMIT, "%s exceeds %d bytes", name,
 				    UX_PROFILE_TEXT_BYTES);
 	if (!ux_utf8_is_printable(v))
 		return ux_error_set(&req->err, UX_EINVAL,
-				    "%s has a byte that is no printable UTF-8", name);
+				    "%s has a byte that is not printable UTF-8", name);
 	*ret = ux_arena_strndup(&req->arena, v.data, v.size);
 	return *ret ? UX_OK : ux_arena_fail(&req->arena, &req->err);
 }
@@ -174,7 +174,8 @@ static enum ux_code profiles_list_filter(struct ux_request *req, struct ux_profi
 		if (ux_request_query(req, names[i], &v) && v.size > 0 &&
 		    !ux_profile_time_parse(v, &times[i]))
 			return ux_error_set(&req->err, UX_EINVAL,
-					    "%s is no time; expected 2026-11-22T16:05", names[i]);
+					    "%s is not a time; expected 2026-11-22T16:05",
+					    names[i]);
 	}
 	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
 	UX_TRY(ux_query_number(req, "before", 1, INT64_MAX, &before));

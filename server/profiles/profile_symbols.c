@@ -89,7 +89,8 @@ static enum ux_code symbols_put(struct ux_request *req, const struct ux_profile 
 {
 	uint64_t address = 0;
 	if (!ux_hex_parse_u64(word, /* hex= */ true, &address))
-		return ux_error_set(&req->err, UX_EINVAL, "'%.*s' is no address; expected 0x...",
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "'%.*s' is not an address; expected 0x...",
 				    (int)ux_min(word.size, (size_t)40), (const char *)word.data);
 	const uint32_t *location = symbol_names_find(names, address);
 	if (!location || *location == AMBIGUOUS)
@@ -116,7 +117,7 @@ enum ux_code ux_handle_profile_symbol(struct ux_request *req, struct ux_response
 		const uint8_t *plus = memchr(left.data, '+', left.size);
 		size_t size = plus ? (size_t)(plus - left.data) : left.size;
 		if (++n > UX_SYMBOLIZE_ADDRESSES_MOST)
-			return ux_error_set(&req->err, UX_ELIMIT, "over %d addresses",
+			return ux_error_set(&req->err, UX_ELIMIT, "more than %d addresses",
 					    UX_SYMBOLIZE_ADDRESSES_MOST);
 		UX_TRY(symbols_put(req, &span->profile, &names, ux_bytes(left.data, size)));
 		left = plus ? ux_bytes(plus + 1, left.size - size - 1) : UX_BYTES_NONE;

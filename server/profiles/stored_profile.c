@@ -11,7 +11,7 @@ enum ux_code ux_profile_parse(struct ux_bytes bytes, struct ux_profile *p, struc
 	ux_cleanup(ux_file_unmap) struct ux_mapping plain = {0};
 	ux_cleanup(ux_profile_document_close) struct ux_profile_document document = {0};
 	if (bytes.size > UX_PROFILE_MESSAGE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "a profile of over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "profile exceeds %d bytes",
 				    UX_PROFILE_MESSAGE_MOST);
 	if (ux_packed_is(bytes)) {
 		UX_TRY(ux_packed_inflate(bytes, UX_PROFILE_MESSAGE_MOST, &plain, err));
@@ -31,8 +31,7 @@ static enum ux_code bound_places(const struct ux_profile *p, struct ux_error *er
 	}
 	if (sum > UX_PROFILE_NAMES_MOST)
 		return ux_error_set(err, UX_ELIMIT,
-				    "the names of modules have over %d bytes, at all locations "
-				    "without a function",
+				    "module names of locations without a function exceed %d bytes",
 				    UX_PROFILE_NAMES_MOST);
 	return UX_OK;
 }
@@ -58,7 +57,7 @@ enum ux_code ux_profile_bound(struct ux_profile *p, struct ux_error *err)
 	for (size_t i = 0; i < p->samples.size && sum <= UX_PROFILE_WALK_MOST; i++)
 		sum += frames[p->samples.data[i].stack];
 	if (sum > UX_PROFILE_WALK_MOST)
-		return ux_error_set(err, UX_ELIMIT, "the stacks have more than %d frames together",
+		return ux_error_set(err, UX_ELIMIT, "all stacks together have more than %d frames",
 				    UX_PROFILE_WALK_MOST);
 	return UX_OK;
 }

@@ -131,7 +131,7 @@ static enum ux_code debuginfod_check_requested(struct ux_request *req, struct ux
 	    most == 0 || size <= most)
 		return UX_OK;
 	res->status = 406;
-	return ux_error_set(&req->err, UX_ELIMIT, "it has %" PRIu64 " bytes", size);
+	return ux_error_set(&req->err, UX_ELIMIT, "the section has %" PRIu64 " bytes", size);
 }
 
 static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_response *res,

@@ -28,7 +28,7 @@ static enum ux_code asm_read_number(struct ux_request *req, const json_t *doc, c
 	const char *text = "";
 	UX_TRY(ux_json_in_str(doc, key, UX_MOZILLA_NAME_BYTES, &text, &req->err));
 	if (!ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, ret))
-		return ux_error_set(&req->err, UX_EINVAL, "\"%s\" is no \"0x...\"", key);
+		return ux_error_set(&req->err, UX_EINVAL, "\"%s\" is not \"0x...\"", key);
 	return UX_OK;
 }
 

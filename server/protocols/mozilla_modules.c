@@ -67,7 +67,7 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 		    !mozilla_text_of(json_array_get(pair, 0), &m->list[i].name) ||
 		    !mozilla_text_of(json_array_get(pair, 1), &m->list[i].id))
 			return ux_error_set(err, UX_EINVAL,
-					    "memoryMap[%zu] is no pair of name and debug ID", i);
+					    "memoryMap[%zu] is not a pair of name and debug ID", i);
 	}
 	return mozilla_link_duplicates(m, arena, err);
 }

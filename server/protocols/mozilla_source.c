@@ -36,7 +36,7 @@ static enum ux_code source_read_request(struct ux_request *req, const json_t *do
 	if (debug_id[0] == '\0' || ret->file[0] == '\0')
 		return ux_error_set(err, UX_EINVAL, "expected \"debugId\" and \"file\"");
 	if (!ux_hex_parse_u64(ux_bytes_cstr(offset), /* hex= */ false, &ret->offset))
-		return ux_error_set(err, UX_EINVAL, "\"moduleOffset\" is no \"0x...\"");
+		return ux_error_set(err, UX_EINVAL, "\"moduleOffset\" is not \"0x...\"");
 	return ux_mozilla_id(req, ux_bytes_cstr(debug_id), &ret->id, err);
 }
 
@@ -79,8 +79,8 @@ static enum ux_code source_check(struct ux_request *req, const struct source_req
 	UX_TRY(source_frames_have(req, m, q, &named));
 	if (named)
 		return UX_OK;
-	return ux_error_set(&req->err, UX_ENOTFOUND, "no code at 0x%" PRIx64 " is of that file",
-			    q->offset);
+	return ux_error_set(&req->err, UX_ENOTFOUND,
+			    "no code at 0x%" PRIx64 " comes from that file", q->offset);
 }
 
 static enum ux_code source_find_source(struct ux_request *req, const struct source_request *q,
@@ -128,6 +128,6 @@ enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack,
 			    &req->err));
 	if (!ux_bytes_sub(pack.bytes, s.off, s.size, &text))
-		return ux_error_set(&req->err, UX_EIO, "a source file leaves its pack");
+		return ux_error_set(&req->err, UX_EIO, "a source file exceeds its pack");
 	return source_write_answer(req, res, &q, text);
 }

@@ -244,13 +244,12 @@ static enum ux_code symbolicate_read_frame(struct symbolicate_work *w, const jso
 	if (json_array_size(pair) != 2 || !json_is_integer(index) || !json_is_integer(offset) ||
 	    json_integer_value(offset) < 0)
 		return ux_error_set(&w->req->err, UX_EINVAL,
-				    "a frame is no pair of a module's index and an offset");
+				    "a frame is not a pair of module index and offset");
 	json_int_t i = json_integer_value(index);
 	if (i < -1 || (i >= 0 && (uint64_t)i >= m->n))
-		return ux_error_set(&w->req->err, UX_EINVAL,
-				    "a frame is of module %" JSON_INTEGER_FORMAT
-				    "; memoryMap has %zu",
-				    i, m->n);
+		return ux_error_set(
+			&w->req->err, UX_EINVAL,
+			"a frame has module %" JSON_INTEGER_FORMAT "; memoryMap has %zu", i, m->n);
 	*ret_module = i < 0 ? NULL : &m->list[i];
 	*ret_offset = (uint64_t)json_integer_value(offset);
 	return UX_OK;
@@ -280,7 +279,7 @@ static enum ux_code symbolicate_job(struct symbolicate_work *w, const json_t *jo
 	const json_t *stacks = NULL;
 	struct ux_error *err = &w->req->err;
 	if (!json_is_object(job))
-		return ux_error_set(err, UX_EINVAL, "a job is no object");
+		return ux_error_set(err, UX_EINVAL, "a job is not an object");
 	UX_TRY(ux_mozilla_modules_read(&m, job, &w->req->arena, err));
 	UX_TRY(ux_json_in_array(job, "stacks", STACKS_MOST, &stacks, err));
 	if (!stacks)

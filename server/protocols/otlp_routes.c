@@ -20,9 +20,9 @@ enum {
 	JSON_MOST = 4 << 20,
 };
 
-static const char unused_warning[] = "the profiles were named and dropped: this server neither "
-				     "keeps profiles nor passes them on (settings keep-profiles "
-				     "and otlp-forward)";
+static const char unused_warning[] =
+	"the profiles were symbolized and dropped: this server neither keeps nor forwards "
+	"profiles (settings keep-profiles and otlp-forward)";
 
 /* Names the message of a request. For a malformed one the specification has status 400. */
 static enum ux_code otlp_name(struct ux_request *req, struct ux_response *res,
@@ -63,10 +63,9 @@ static enum ux_code otlp_check_sender(struct ux_request *req, struct ux_response
 		return UX_OK;
 	res->status = 401;
 	ux_response_field(res, "WWW-Authenticate", UX_STR("Bearer"));
-	return ux_error_set(&req->err, UX_EDENIED,
-			    "profiles that are kept or passed on need a key: send Authorization: "
-			    "Bearer "
-			    "TOKEN");
+	return ux_error_set(
+		&req->err, UX_EDENIED,
+		"keeping or forwarding profiles needs a key: send Authorization: Bearer TOKEN");
 }
 
 /* The sender shall come again later, whatever the reason: a message is never dropped here. */
@@ -108,7 +107,7 @@ enum ux_code ux_handle_otlp_profiles(struct ux_request *req, struct ux_response 
 	if (s->forwarder && !ux_forwarder_has_room(s->forwarder))
 		return otlp_refuse(res, 429,
 				   ux_error_set(&req->err, UX_EUNAVAILABLE,
-						"the queue of profiles to pass on is full"));
+						"the queue of profiles to forward is full"));
 	UX_TRY(otlp_name(req, res, &body, &named));
 	UX_TRY(otlp_take(req, res, ux_out_bytes(&named)));
 	otlp_keep_memory(req, &named);
@@ -162,9 +161,10 @@ static enum ux_code otlp_answer_json(struct ux_request *req, struct ux_bytes jso
 										 &req->answer};
 	struct ux_error *err = &req->err;
 	if (json.size > JSON_MOST)
-		return ux_error_set(err, UX_ELIMIT,
-				    "%zu bytes of JSON; over %d the message has to be protobuf",
-				    json.size, JSON_MOST);
+		return ux_error_set(
+			err, UX_ELIMIT,
+			"%zu bytes of JSON; send messages of more than %d bytes as protobuf",
+			json.size, JSON_MOST);
 	UX_TRY(ux_profile_init(&a.before, err));
 	UX_TRY(ux_profile_init(&a.after, err));
 	UX_TRY(ux_otlp_json_read(&a.unnamed, json, UX_OTLP_ADDRESSES, &a.message, &a.before, err));

@@ -68,11 +68,11 @@ static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_reque
 		struct ux_bytes word = pprof_word_next(&left);
 		uint64_t pc = 0;
 		if (ret->size == UX_SYMBOLIZE_ADDRESSES_MOST)
-			return ux_error_set(&req->err, UX_ELIMIT, "over %d addresses",
+			return ux_error_set(&req->err, UX_ELIMIT, "more than %d addresses",
 					    UX_SYMBOLIZE_ADDRESSES_MOST);
 		if (!ux_hex_parse_u64(word, /* hex= */ true, &pc))
 			return ux_error_set(
-				&req->err, UX_EINVAL, "'%.*s' is no address; expected 0x...",
+				&req->err, UX_EINVAL, "'%.*s' is not an address; expected 0x...",
 				(int)ux_min(word.size, (size_t)40), (const char *)word.data);
 		if (!ux_requested_pcs_append(ret, pc))
 			return ux_error_nomem(&req->err);

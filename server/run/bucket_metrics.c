@@ -16,7 +16,7 @@ static void bucket_put_requests(const struct ux_s3_counts *c, struct ux_out *out
 	static const enum ux_method methods[] = {UX_METHOD_GET, UX_METHOD_HEAD, UX_METHOD_PUT,
 						 UX_METHOD_POST, UX_METHOD_DELETE};
 	ux_metric_head(out, "unhex_bucket_requests_total", "counter",
-		       "Attempts at requests to the bucket, by their end.");
+		       "Request attempts to the bucket by result.");
 	for (size_t i = 0; i < ux_countof(methods); i++)
 		for (int k = 0; k < UX_S3_RESULTS; k++)
 			ux_out_fmt(
@@ -32,7 +32,7 @@ static void bucket_put_durations(const struct ux_s3_counts *c, struct ux_out *ou
 {
 	static const char name[] = "unhex_bucket_request_duration_seconds";
 	uint64_t sum = 0;
-	ux_metric_head(out, name, "histogram", "Duration of these attempts.");
+	ux_metric_head(out, name, "histogram", "Duration of request attempts to the bucket.");
 	for (size_t i = 0; i <= UX_S3_DURATIONS; i++) {
 		sum += atomic_load_explicit(&c->durations[i], memory_order_relaxed);
 		if (i < UX_S3_DURATIONS)
@@ -53,28 +53,29 @@ void ux_bucket_metrics(struct ux_blobs *b, struct ux_out *out)
 	b->copies(b, &copies);
 	const struct ux_s3_counts *c = ux_s3_get_counts(copies.s3);
 	ux_metric_one(out, "unhex_bucket_up", "gauge",
-		      "Did the bucket's server answer when it was last needed?",
+		      "1 if the bucket's server answered the last request.",
 		      ux_s3_is_up(copies.s3));
 	bucket_put_requests(c, out);
 	bucket_put_durations(c, out);
 	ux_metric_one(out, "unhex_bucket_sent_bytes_total", "counter",
-		      "Bytes of bodies that were sent to the bucket.",
+		      "Bytes of request bodies sent to the bucket.",
 		      atomic_load_explicit(&c->sent, memory_order_relaxed));
 	ux_metric_one(out, "unhex_bucket_received_bytes_total", "counter",
-		      "Bytes of bodies that the bucket answered with.",
+		      "Bytes of response bodies from the bucket.",
 		      atomic_load_explicit(&c->received, memory_order_relaxed));
-	ux_metric_one(out, "unhex_blob_copies", "gauge", "Copies of files of the bucket here.",
+	ux_metric_one(out, "unhex_blob_copies", "gauge", "Cached copies of the bucket's files.",
 		      copies.files);
-	ux_metric_one(out, "unhex_blob_copy_bytes", "gauge", "Their bytes.", copies.bytes);
+	ux_metric_one(out, "unhex_blob_copy_bytes", "gauge",
+		      "Bytes of cached copies of the bucket's files.", copies.bytes);
 	ux_metric_one(out, "unhex_blob_copy_limit_bytes", "gauge",
-		      "What they may have: the setting blob-cache; 0: no limit.",
+		      "Maximum bytes of cached copies: the setting blob-cache; 0: no limit.",
 		      copies.bytes_most);
 	ux_metric_one(out, "unhex_blob_copy_hits_total", "counter",
-		      "Files that were opened, of which there was a copy.", copies.hits);
+		      "Opened files with a cached copy.", copies.hits);
 	ux_metric_one(out, "unhex_blob_copy_misses_total", "counter",
-		      "Files that were opened, and had to be fetched as a whole.", copies.misses);
+		      "Opened files that had to be fetched completely.", copies.misses);
 	ux_metric_one(out, "unhex_blob_copy_evictions_total", "counter",
-		      "Copies that were removed to make room.", copies.evictions);
+		      "Cached copies removed to make room.", copies.evictions);
 	ux_metric_one(out, "unhex_blob_part_bytes", "gauge",
-		      "What is here of GSYMs that are read in parts.", copies.view_bytes);
+		      "Bytes fetched of partially read GSYMs.", copies.view_bytes);
 }

@@ -42,7 +42,8 @@ static enum ux_code first_key_write(const char *path, const char *token, struct 
 static enum ux_code first_key_make(struct ux_store *store, const char *path, char *token,
 				   struct ux_error *err)
 {
-	struct ux_key key = {.scopes = UX_SCOPE_SERVER, .description = "made on the first start"};
+	struct ux_key key = {.scopes = UX_SCOPE_SERVER,
+			     .description = "created on the first start"};
 	const struct ux_who who = {.key_id = "", .from = "server"};
 	struct ux_token_row row;
 	UX_TRY(ux_key_prepare(&key, ux_store_key_now(store), token, &row, err));
@@ -120,7 +121,7 @@ enum ux_code ux_first_key(struct ux_store *store, const char *dir, const char *g
 	if (code == UX_OK && path)
 		printf("unhex: the admin key is in %s\n", path);
 	else if (code == UX_OK)
-		printf("unhex: admin key %s (shown only now)\n", token);
+		printf("unhex: admin key %s (keep it: it is not shown again)\n", token);
 	explicit_bzero(token, sizeof(token));
 	return code;
 }

@@ -57,7 +57,8 @@ static void keeper_sweep(struct ux_keeper *k)
 	struct ux_error err = UX_ERROR_INIT;
 	if (!ux_store_clock_agrees(&s->clock))
 		ux_log_line("warning", "sweep",
-			    "skipped=\"the clock was set; it is caught up with\"");
+			    "skipped=\"the clock was changed; periodic work continues from the new "
+			    "time\"");
 	else if (ux_store_sweep(s, k->sweep_grace_s, ux_store_now(s), /* dry_run= */ false, &done,
 				&err) != UX_OK)
 		keeper_log_failure("sweep", &err);

@@ -24,11 +24,11 @@ void ux_node_log(struct ux_server *s, struct ux_node_logged *logged)
 		return;
 	const struct ux_fleet_status n = ux_fleet_status(f);
 	node_log_change(n.duplicate, &logged->duplicate, "duplicate",
-			"another process has the name of this node; give each a name of its own");
+			"another process uses this node's name; give each node a unique name");
 	node_log_change(n.outdated, &logged->outdated, "outdated",
-			"a later version has changed the index; replace this one");
+			"a newer unhex changed the index; upgrade this server");
 	node_log_change(n.silent_ms > SILENT_MS, &logged->silent, "cut_off",
-			"the database of the index does not answer");
+			"the index database does not respond");
 }
 
 enum ux_code ux_node_check(struct ux_server *s, struct ux_error *err)
@@ -37,8 +37,7 @@ enum ux_code ux_node_check(struct ux_server *s, struct ux_error *err)
 	if (!f || !ux_fleet_status(f).outdated)
 		return UX_OK;
 	return ux_error_set(err, UX_EUNAVAILABLE,
-			    "a later version of unhex has changed the index so that " UX_VERSION
-			    " cannot use it");
+			    "a newer unhex changed the index so that " UX_VERSION " cannot use it");
 }
 
 bool ux_node_has_duplicate(struct ux_server *s)
@@ -69,19 +68,19 @@ static void node_put_connections(struct ux_server *s, struct ux_out *out)
 	} all[] = {
 		{"unhex_index_connections", "gauge", "Connections for reads.",
 		 offsetof(struct ux_index_connections, open)},
-		{"unhex_index_connections_used", "gauge", "Of these, those that a thread uses.",
+		{"unhex_index_connections_used", "gauge", "Connections in use by a thread.",
 		 offsetof(struct ux_index_connections, used)},
 		{"unhex_index_waits_total", "counter",
-		 "Times that a thread had to wait for one of them.",
+		 "How often a thread waited for a connection.",
 		 offsetof(struct ux_index_connections, waits)},
-		{"unhex_index_wait_microseconds_total", "counter", "For how long they waited.",
+		{"unhex_index_wait_microseconds_total", "counter",
+		 "Time that threads waited for a connection.",
 		 offsetof(struct ux_index_connections, wait_us)},
-		{"unhex_index_round_trips_total", "counter",
-		 "Answers of the database that were waited for.",
+		{"unhex_index_round_trips_total", "counter", "Round trips to the database.",
 		 offsetof(struct ux_index_connections, round_trips)},
-		{"unhex_index_connected_total", "counter", "Connections that were made.",
+		{"unhex_index_connected_total", "counter", "Connections opened.",
 		 offsetof(struct ux_index_connections, connected)},
-		{"unhex_index_refused_total", "counter", "Connections that could not be made.",
+		{"unhex_index_refused_total", "counter", "Connections that failed to open.",
 		 offsetof(struct ux_index_connections, refused)},
 	};
 	ix->connections(ix, /* replica= */ false, &of[0]);
@@ -95,7 +94,7 @@ static void node_put_connections(struct ux_server *s, struct ux_out *out)
 	}
 	if (of[0].replica)
 		ux_metric_one(out, "unhex_index_replica_up", "gauge",
-			      "Does the replica answer lookups?", of[0].answers);
+			      "1 if the replica answers lookups.", of[0].answers);
 }
 
 static void node_put_thousandths(struct ux_out *out, const char *name, const char *help, int64_t ms)
@@ -109,34 +108,34 @@ static void node_put_fleet(struct ux_server *s, struct ux_out *out)
 {
 	const struct ux_fleet_status n = ux_fleet_status(s->store->fleet);
 	ux_metric_one(out, "unhex_node_duplicate", "gauge",
-		      "Does another process have the name of this node?", n.duplicate);
+		      "1 if another process uses this node's name.", n.duplicate);
 	ux_metric_one(out, "unhex_node_outdated", "gauge",
-		      "Has a later version made the index one that this one cannot use?",
+		      "1 if a newer unhex changed the index so that this one cannot use it.",
 		      n.outdated);
 	ux_metric_one(out, "unhex_node_maintains", "gauge",
-		      "Is this the node that sweeps, expires and merges for all?", n.maintains);
+		      "1 if this node sweeps, expires and merges for all nodes.", n.maintains);
 	ux_metric_one(out, "unhex_nodes", "gauge", "Nodes that share the index and are alive.",
 		      n.alive);
-	ux_metric_one(out, "unhex_node_leases", "gauge", "Jobs that this node has leased.",
-		      n.leases);
+	ux_metric_one(out, "unhex_node_leases", "gauge", "Jobs leased by this node.", n.leases);
 	ux_metric_one(out, "unhex_node_notifications_total", "counter",
-		      "Notifications of changes after which this node polled.", n.notifications);
+		      "Change notifications after which this node polled.", n.notifications);
 	ux_metric_one(out, "unhex_node_polls_total", "counter",
 		      "Polls for changes, with and without a notification.", n.polls);
-	ux_metric_one(out, "unhex_node_polls_failed_total", "counter",
-		      "Polls that the database did not answer.", n.failed_polls);
-	ux_metric_one(out, "unhex_node_changes_total", "counter", "Changes of modules that came.",
+	ux_metric_one(out, "unhex_node_polls_failed_total", "counter", "Polls that failed.",
+		      n.failed_polls);
+	ux_metric_one(out, "unhex_node_changes_total", "counter", "Module changes received.",
 		      n.changes);
 	ux_metric_one(out, "unhex_node_late_changes_total", "counter",
-		      "Of these, those that a poll found without a notification.", n.late);
+		      "Module changes found by a poll without a notification.", n.late);
 	ux_metric_one(out, "unhex_node_resets_total", "counter",
-		      "Polls after which everything in caches counted as changed.", n.resets);
+		      "Polls after which all caches were invalidated.", n.resets);
 	node_put_thousandths(out, "unhex_node_silent_seconds",
-			     "Since the last poll that the database answered.", n.silent_ms);
-	node_put_thousandths(out, "unhex_index_replica_lag_seconds",
-			     "Since the last transaction that the replica has; nodes make one in "
-			     "3 seconds. 0: there is none, or it is away.",
-			     n.lag_ms);
+			     "Time since the last successful poll.", n.silent_ms);
+	node_put_thousandths(
+		out, "unhex_index_replica_lag_seconds",
+		"Age of the replica's last transaction; nodes make one every 3 seconds. 0: no "
+		"replica, or it is unreachable.",
+		n.lag_ms);
 }
 
 void ux_node_metrics(struct ux_server *s, struct ux_out *out)

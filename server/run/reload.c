@@ -97,7 +97,7 @@ static void reload_log_changes(const struct changes *c)
 			ux_log_line("info", "setting", "key=%s changed=yes", row->key);
 		else
 			ux_log_line("warning", "setting",
-				    "key=%s changed=no reason=\"it needs a restart\"", row->key);
+				    "key=%s changed=no reason=\"needs a restart\"", row->key);
 	}
 }
 
@@ -107,7 +107,7 @@ static void reload_keep_alone(struct ux_settings *next)
 	if (next->upstreams.n == 0)
 		return;
 	ux_log_line("warning", "setting",
-		    "key=upstreams changed=no reason=\"the first ones need a restart\"");
+		    "key=upstreams changed=no reason=\"enabling upstreams needs a restart\"");
 	next->upstreams = (struct ux_setting_list){0};
 }
 
@@ -118,7 +118,8 @@ static enum ux_code reload_keep_tls(const struct ux_settings *now, struct ux_set
 	if (!now->tls_certificate == !next->tls_certificate)
 		return UX_OK;
 	ux_log_line("warning", "setting",
-		    "key=tls-certificate changed=no reason=\"TLS on or off needs a restart\"");
+		    "key=tls-certificate changed=no reason=\"enabling or disabling TLS needs a "
+		    "restart\"");
 	next->tls_certificate = next->tls_key = NULL;
 	if (!now->tls_certificate)
 		return UX_OK;
@@ -168,7 +169,8 @@ void ux_reload(struct ux_running *r)
 		ux_log_line("info", "reload", "file=%s", shown);
 	} else {
 		ux_error_format(&err, text, sizeof(text));
-		ux_log_line("error", "reload", "file=%s using=\"what was before\" error=%s", shown,
+		ux_log_line("error", "reload",
+			    "file=%s using=\"the previous configuration\" error=%s", shown,
 			    ux_log_quote(ux_bytes_cstr(text), quoted, sizeof(quoted)));
 	}
 	ux_service_notify("READY=1");

@@ -22,49 +22,48 @@
 #include "watch.h"
 
 const struct ux_route ux_server_routes[] = {
-	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true,
+	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "this list; a page for browsers", true,
 	 .works = true},
-	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?",
-	 .probe = true},
-	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "does it answer?", .probe = true},
+	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "liveness probe", .probe = true},
+	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "readiness probe", .probe = true},
 	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_METRICS, "for Prometheus",
 	 .probe = true},
 	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UX_SCOPE_UPLOAD,
-	 "which of these do you want?", .works = true, .body = UX_BODY_LARGE},
+	 "which of these uploads are wanted?", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UX_SCOPE_UPLOAD,
 	 "announce an upload", .body = UX_BODY_SMALL},
 	{UX_METHOD_GET, "/v1/uploads/{uid}", ux_handle_upload_state, NULL, UX_SCOPE_UPLOAD,
-	 "how far is it?"},
+	 "progress of the upload"},
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", ux_handle_upload_data, ux_handle_upload_begin,
 	 UX_SCOPE_UPLOAD, "send bytes"},
 	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", ux_handle_upload_finish, NULL, UX_SCOPE_UPLOAD,
-	 "check it and make it a candidate", .works = true, .body = UX_BODY_SMALL},
+	 "verify the upload and make it a candidate", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_POST, "/v1/symbolize", ux_handle_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
 	 "names of many addresses", .works = true, .quick = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/symbolize/{id}", ux_handle_symbolize_one, NULL, UX_SCOPE_SYMBOLIZE,
 	 "names of a few addresses: ?addr=0x1,0x2", .works = true, .quick = true},
-	{UX_METHOD_GET, "/v1/modules", ux_handle_modules, NULL, UX_SCOPE_READ, "what is there",
+	{UX_METHOD_GET, "/v1/modules", ux_handle_modules, NULL, UX_SCOPE_READ, "list of modules",
 	 .works = true},
 	{UX_METHOD_GET, "/v1/modules/{id}", ux_handle_module, NULL, UX_SCOPE_READ,
 	 "one module with its candidates", .works = true},
 	{UX_METHOD_DELETE, "/v1/modules/{id}", ux_handle_module_delete, NULL, UX_SCOPE_DELETE,
 	 "forget a module", .works = true},
 	{UX_METHOD_PUT, "/v1/modules/{id}/pins/{label}", ux_handle_pin, NULL, UX_SCOPE_UPLOAD,
-	 "keep a module, however long it is not used", .works = true},
+	 "keep a module even if it is unused", .works = true},
 	{UX_METHOD_DELETE, "/v1/modules/{id}/pins/{label}", ux_handle_unpin, NULL, UX_SCOPE_DELETE,
-	 "take a pin away", .works = true},
-	{UX_METHOD_GET, "/v1/audit", ux_handle_audit, NULL, UX_SCOPE_ADMIN, "who changed what",
+	 "remove a pin", .works = true},
+	{UX_METHOD_GET, "/v1/audit", ux_handle_audit, NULL, UX_SCOPE_ADMIN, "audit log",
 	 .works = true},
 	{UX_METHOD_GET, "/v1/keys", ux_handle_keys, NULL, UX_SCOPE_ADMIN, "keys of the namespace",
 	 .works = true},
 	{UX_METHOD_POST, "/v1/keys", ux_handle_key_create, NULL, UX_SCOPE_ADMIN,
 	 "a new key, whose token is shown once", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_POST, "/v1/keys/{id}/rotate", ux_handle_key_rotate, NULL, UX_SCOPE_ADMIN,
-	 "another token for a key", .works = true, .body = UX_BODY_SMALL},
+	 "rotate a key's token", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_DELETE, "/v1/keys/{id}", ux_handle_key_revoke, NULL, UX_SCOPE_ADMIN,
 	 "revoke a key", .works = true},
 	{UX_METHOD_GET, "/v1/whoami", ux_handle_whoami, NULL, UX_SCOPES_ALL,
-	 "what a key, or none, may do here"},
+	 "permissions of a key, or without one"},
 	{UX_METHOD_GET, "/buildid/{id}/debuginfo", ux_handle_debuginfod_debuginfo, NULL,
 	 UX_SCOPE_READ, "debuginfod: the file with debug information", .waits = true},
 	{UX_METHOD_GET, "/buildid/{id}/executable", ux_handle_debuginfod_executable, NULL,
@@ -74,7 +73,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/buildid/{id}/source/{path...}", ux_handle_debuginfod_source, NULL,
 	 UX_SCOPE_READ, "debuginfod: a source file", .waits = true},
 	{UX_METHOD_GET, "/metadata", ux_handle_debuginfod_metadata, NULL, UX_SCOPE_READ,
-	 "debuginfod: which files have that name", .waits = true, .works = true},
+	 "debuginfod: files by name", .waits = true, .works = true},
 	{UX_METHOD_POST, "/symbolicate/v5", ux_handle_symbolicate_v5, NULL, UX_SCOPE_SYMBOLIZE,
 	 "Mozilla's symbolication API: the Firefox Profiler", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_POST, "/source/v1", ux_handle_source_v1, NULL, UX_SCOPE_READ,
@@ -86,10 +85,10 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/pprof/{id}/symbol", ux_handle_pprof_symbol, NULL, UX_SCOPE_SYMBOLIZE,
 	 "pprof's remote symbolization", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_POST, "/v1development/profiles", ux_handle_otlp_profiles, NULL,
-	 UX_SCOPE_SYMBOLIZE, "profiles of OpenTelemetry, to be named and passed on", .works = true,
+	 UX_SCOPE_SYMBOLIZE, "OpenTelemetry profiles to symbolize and forward", .works = true,
 	 .body = UX_BODY_LARGE, .coded = true, .error = ux_otlp_error},
 	{UX_METHOD_POST, "/v1/symbolize/otlp", ux_handle_symbolize_otlp, NULL, UX_SCOPE_SYMBOLIZE,
-	 "the same; the named message is the answer", .works = true, .body = UX_BODY_LARGE,
+	 "the same; returns the symbolized message", .works = true, .body = UX_BODY_LARGE,
 	 .coded = true, .error = ux_otlp_error},
 	{UX_METHOD_POST, "/v1/crawl/packages", ux_handle_crawl_packages, NULL, UX_SCOPE_UPLOAD,
 	 "announce packages of a repository", .works = true, .body = UX_BODY_LARGE},
@@ -102,7 +101,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/v1/crawl/jobs/{id}/end", ux_handle_crawl_end, NULL, UX_SCOPE_UPLOAD,
 	 "end a lease", .works = true, .body = UX_BODY_SMALL},
 	{UX_METHOD_GET, "/v1/crawl/status", ux_handle_crawl_status, NULL, UX_SCOPE_READ,
-	 "how far crawls are", .works = true},
+	 "progress of crawls", .works = true},
 	{UX_METHOD_POST, "/v1/profiles", ux_handle_profile_upload, NULL, UX_SCOPE_UPLOAD,
 	 "keep a profile: ?service=NAME", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/profiles", ux_handle_profiles, NULL, UX_SCOPE_READ,
@@ -110,7 +109,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/v1/profiles/services", ux_handle_profile_services, NULL, UX_SCOPE_READ,
 	 "services with profiles", .works = true},
 	{UX_METHOD_GET, "/v1/profiles/merged", ux_handle_profile_merged, NULL, UX_SCOPE_READ,
-	 "the sum of a span of time: ?service=NAME&format=pprof", .works = true},
+	 "merged profile of a time span: ?service=NAME&format=pprof", .works = true},
 	{UX_METHOD_GET, "/v1/profiles/{id}", ux_handle_profile, NULL, UX_SCOPE_READ, "one profile",
 	 .works = true},
 	{UX_METHOD_DELETE, "/v1/profiles/{id}", ux_handle_profile_delete, NULL, UX_SCOPE_DELETE,
@@ -122,11 +121,11 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/p/{id}/pprof/symbol", ux_handle_profile_symbol, NULL, UX_SCOPE_READ,
 	 "names of a profile's addresses, for pprof's tools", .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
-	 "why this has, or lacks, symbols: ?addr=0x1", .works = true},
+	 "why a module has or lacks symbols: ?addr=0x1", .works = true},
 	{UX_METHOD_GET, "/v1/export", ux_handle_export, NULL, UX_SCOPE_READ,
-	 "all objects, for a copy of the store: ?since=", .works = true},
+	 "all objects, to copy the store: ?since=", .works = true},
 	{UX_METHOD_GET, "/v1/export/{sha256}", ux_handle_export_object, NULL, UX_SCOPE_READ,
-	 "the bytes of one", .works = true},
+	 "the content of an object", .works = true},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 
 	/* Web pages. */
@@ -147,22 +146,22 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/symbolize", ux_web_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
 	 "a pasted stack with names", true, .works = true, .body = UX_BODY_LARGE},
 	{UX_METHOD_GET, "/frame", ux_web_frame, NULL, UX_SCOPE_SYMBOLIZE,
-	 "source and code at ?id=&addr=", true, .works = true},
+	 "source and machine code at ?id=&addr=", true, .works = true},
 	{UX_METHOD_GET, "/profiles", ux_web_profiles, NULL, UX_SCOPE_READ, "services with profiles",
 	 true, .works = true},
 	{UX_METHOD_GET, "/profiles/{service}", ux_web_service, NULL, UX_SCOPE_READ,
-	 "a service in a span of time", true, .works = true},
+	 "a service in a time span", true, .works = true},
 	{UX_METHOD_GET, "/profiles/{service}/flame", ux_web_service_flame, NULL, UX_SCOPE_READ,
 	 "its flame graph", true, .works = true},
 	{UX_METHOD_GET, "/profiles/{service}/picture", ux_web_service_picture, NULL, UX_SCOPE_READ,
-	 "the same as a picture", true, .works = true},
+	 "its flame graph as a picture", true, .works = true},
 	{UX_METHOD_GET, "/profiles/{service}/speedscope", ux_web_service_speedscope, NULL,
-	 UX_SCOPE_READ, "the same in speedscope", true, .works = true},
+	 UX_SCOPE_READ, "its profile in speedscope", true, .works = true},
 	{UX_METHOD_GET, "/explain", ux_handle_page_explain, NULL, UX_SCOPE_READ,
-	 "why an address has, or lacks, a name", true, .works = true},
+	 "why an address has or lacks a name", true, .works = true},
 	{UX_METHOD_GET, "/uploads", ux_web_uploads, NULL, UX_SCOPE_READ, "uploads and jobs", true,
 	 .works = true},
-	{UX_METHOD_GET, "/crawl", ux_web_crawl, NULL, UX_SCOPE_READ, "how far crawls are", true,
+	{UX_METHOD_GET, "/crawl", ux_web_crawl, NULL, UX_SCOPE_READ, "progress of crawls", true,
 	 .works = true},
 	{UX_METHOD_GET, "/status", ux_web_status, NULL, UX_SCOPE_READ, "usage and health", true,
 	 .works = true},
@@ -170,17 +169,17 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_POST, "/keys", ux_web_key_create, NULL, UX_SCOPE_ADMIN, "a new key", true,
 	 .works = true, .body = UX_BODY_FORM},
 	{UX_METHOD_POST, "/keys/{id}/rotate", ux_web_key_rotate, NULL, UX_SCOPE_ADMIN,
-	 "another token for a key", true, .works = true, .body = UX_BODY_FORM},
+	 "rotate a key's token", true, .works = true, .body = UX_BODY_FORM},
 	{UX_METHOD_POST, "/keys/{id}/revoke", ux_web_key_revoke, NULL, UX_SCOPE_ADMIN,
 	 "revoke a key", true, .works = true, .body = UX_BODY_FORM},
-	{UX_METHOD_GET, "/sign-in", ux_web_sign_in_form, NULL, 0, "ask for a token", true},
-	{UX_METHOD_POST, "/sign-in", ux_web_sign_in, NULL, 0, "a token for a session", true,
+	{UX_METHOD_GET, "/sign-in", ux_web_sign_in_form, NULL, 0, "sign-in form", true},
+	{UX_METHOD_POST, "/sign-in", ux_web_sign_in, NULL, 0, "sign in with a token", true,
 	 .body = UX_BODY_FORM},
 	{UX_METHOD_POST, "/sign-out", ux_web_sign_out, NULL, 0, "end the session", true,
 	 .body = UX_BODY_FORM},
 	{UX_METHOD_GET, "/assets/{name}", ux_web_asset, NULL, 0, "style, script, icon", true},
 	{UX_METHOD_GET, "/viewers/speedscope/{name}", ux_web_viewer, NULL, 0,
-	 "speedscope, where it is installed", true},
+	 "speedscope, if installed", true},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
 enum {
@@ -200,8 +199,8 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 	if (!ux_watch_is_fine(ux_server_of(req)->watch, &what, &ms)) {
 		res->status = 503;
 		res->word = "stuck";
-		return ux_error_set(&req->err, UX_EUNAVAILABLE, "%s has taken %" PRId64 " seconds",
-				    what, ms / 1000);
+		return ux_error_set(&req->err, UX_EUNAVAILABLE,
+				    "%s has been busy for %" PRId64 " s", what, ms / 1000);
 	}
 	res->type = "application/json";
 	res->body = UX_STR("{\"status\":\"ok\"}\n");
@@ -231,18 +230,18 @@ static void metrics_put_index(struct ux_request *req)
 	struct ux_usage usage;
 	struct ux_job_counts jobs;
 	if (ix->namespaces.usage(ix, NULL, &usage, NULL) == UX_OK) {
-		ux_metric_one(out, "unhex_modules", "gauge", "Modules that are known.",
+		ux_metric_one(out, "unhex_modules", "gauge", "Modules in the index.",
 			      usage.modules);
-		ux_metric_one(out, "unhex_stored_bytes", "gauge", "Bytes that were uploaded.",
+		ux_metric_one(out, "unhex_stored_bytes", "gauge", "Bytes of uploaded data.",
 			      usage.bytes);
 		ux_metric_one(out, "unhex_cache_bytes", "gauge",
-			      "Bytes that can be had again: extracted, or from others.",
+			      "Bytes of recreatable data: extracted, or fetched from upstreams.",
 			      usage.cache_bytes);
 	}
 	if (ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(ux_server_of(req)->store), &jobs,
 			    NULL) == UX_OK) {
 		ux_metric_one(out, "unhex_extract_waiting", "gauge",
-			      "Uploaded files that wait to be extracted.", jobs.waiting);
+			      "Uploaded files waiting for extraction.", jobs.waiting);
 		ux_metric_one(out, "unhex_extract_running", "gauge",
 			      "Uploaded files that are being extracted.", jobs.running);
 		ux_metric_one(out, "unhex_extract_set_aside", "gauge",
@@ -258,9 +257,8 @@ static void metrics_put_work(struct ux_server *s, struct ux_out *out)
 	if (!http)
 		return;
 	struct ux_work_counts n = ux_http_server_work(http);
-	ux_metric_one(out, "unhex_work_running", "gauge", "Requests that a thread is working on.",
-		      n.running);
-	ux_metric_one(out, "unhex_work_waiting", "gauge", "Requests that wait for a thread.",
+	ux_metric_one(out, "unhex_work_running", "gauge", "Requests in progress.", n.running);
+	ux_metric_one(out, "unhex_work_waiting", "gauge", "Requests waiting for a thread.",
 		      n.waiting);
 }
 
@@ -276,9 +274,9 @@ static void metrics_put_frame_caches(struct ux_server *s, struct ux_out *out)
 		      "Frame caches that were filled with all functions of their module.",
 		      n.filled);
 	ux_metric_one(out, "unhex_frame_caches_not_filled_total", "counter",
-		      "Those for which there was no room, or that took too long.", n.refused);
+		      "Frame caches not filled, for lack of room or time.", n.refused);
 	ux_metric_one(out, "unhex_frame_caches_filling_microseconds_total", "counter",
-		      "Processor time of filling them.", n.cpu_ns / 1000);
+		      "CPU time of filling frame caches.", n.cpu_ns / 1000);
 }
 
 static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
@@ -292,7 +290,7 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 		 &s->profiles->failed},
 		{"unhex_profiles_merged_total", "Profiles that were merged into others.",
 		 &s->profiles->merged},
-		{"unhex_profiles_removed_total", "Profiles that were too old, or too many.",
+		{"unhex_profiles_removed_total", "Profiles removed by age or size.",
 		 &s->profiles->removed},
 	};
 	struct ux_profile_usage usage;
@@ -302,8 +300,9 @@ static void metrics_put_profiles(const struct ux_server *s, struct ux_out *out)
 			      atomic_load_explicit(counters[i].count, memory_order_relaxed));
 	if (ix->profiles.usage(ix, NULL, &usage, NULL) != UX_OK)
 		return;
-	ux_metric_one(out, "unhex_profiles", "gauge", "Profiles that are there.", usage.profiles);
-	ux_metric_one(out, "unhex_profile_bytes", "gauge", "Their bytes on the disk.", usage.bytes);
+	ux_metric_one(out, "unhex_profiles", "gauge", "Kept profiles.", usage.profiles);
+	ux_metric_one(out, "unhex_profile_bytes", "gauge", "Bytes of kept profiles on disk.",
+		      usage.bytes);
 }
 
 /* Packages of all namespaces. */
@@ -321,14 +320,13 @@ static void metrics_put_crawl(const struct ux_server *s, struct ux_out *out)
 			   ux_package_state_name((enum ux_package_state)i),
 			   status.states[i].packages);
 	const struct ux_package_sum *done = &status.states[UX_PACKAGE_DONE];
-	ux_metric_one(out, "unhex_crawl_workers", "gauge", "Workers that have leases.",
-		      status.workers);
-	ux_metric_one(out, "unhex_crawl_modules", "gauge", "Modules of packages that are done.",
+	ux_metric_one(out, "unhex_crawl_workers", "gauge", "Workers with leases.", status.workers);
+	ux_metric_one(out, "unhex_crawl_modules", "gauge", "Modules of finished packages.",
 		      done->modules);
 	ux_metric_one(out, "unhex_crawl_fetched_bytes", "gauge",
-		      "Bytes that were fetched of packages that are done.", done->fetched);
-	ux_metric_one(out, "unhex_crawl_stored_bytes", "gauge", "Bytes that were stored of them.",
-		      done->stored);
+		      "Bytes fetched of finished packages.", done->fetched);
+	ux_metric_one(out, "unhex_crawl_stored_bytes", "gauge",
+		      "Bytes stored of finished packages.", done->stored);
 }
 
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
@@ -336,12 +334,12 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	struct ux_server *s = ux_server_of(req);
 	ux_metrics_write(&s->metrics, ux_server_routes, ux_server_route_count, &req->out);
 	ux_metric_one(&req->out, "unhex_request_memory_bytes", "gauge",
-		      "Bytes of bodies and answers that requests keep now.",
+		      "Bytes of bodies and responses in memory.",
 		      atomic_load_explicit(&s->memory.used, memory_order_relaxed));
 	metrics_put_work(s, &req->out);
 	metrics_put_frame_caches(s, &req->out);
 	ux_metric_one(&req->out, "unhex_request_memory_limit_bytes", "gauge",
-		      "What they may keep together: the setting memory.",
+		      "Maximum bytes of bodies and responses in memory: the setting memory.",
 		      atomic_load_explicit(&s->memory.most, memory_order_relaxed));
 	ux_upstreams_metrics(s, &req->out);
 	if (s->forwarder)
@@ -377,8 +375,8 @@ enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 	struct ux_index *ix = s->store->index;
 	struct ux_usage usage;
 	if (atomic_load_explicit(&s->stopping, memory_order_relaxed))
-		return ready_refuse(res,
-				    ux_error_set(&req->err, UX_EUNAVAILABLE, "it is stopping"));
+		return ready_refuse(
+			res, ux_error_set(&req->err, UX_EUNAVAILABLE, "the server is stopping"));
 	enum ux_code code = ix->namespaces.usage(ix, NULL, &usage, &req->err);
 	if (code == UX_OK)
 		code = ux_node_check(s, &req->err);

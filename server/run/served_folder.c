@@ -74,7 +74,7 @@ static enum ux_code served_map(const struct ux_served_folder *f, const char *nam
 	UX_TRY(ux_file_map_fd(fd, ret, err));
 	return ret->bytes.size <= most
 		       ? UX_OK
-		       : ux_error_set(err, UX_ELIMIT, "serve-from: %s has over %" PRIu64 " bytes",
+		       : ux_error_set(err, UX_ELIMIT, "serve-from: %s exceeds %" PRIu64 " bytes",
 				      name, most);
 }
 
@@ -258,7 +258,8 @@ static enum ux_code served_add(struct ux_store *s, const struct ux_entry *e, str
 		.ns = e->ns, .ids = e->ids, .n_ids = e->n_ids, .force = true};
 	const struct ux_who who = {.key_id = "", .from = "serve-from"};
 	if (!ux_kind_parse(ux_bytes_cstr(ux_entry_kind_name(e->kind)), &c.kind))
-		return ux_error_set(err, UX_EUNSUPPORTED, "serve-from: an object of unknown kind");
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "serve-from: an object has an unknown kind");
 	memcpy(c.blob.bytes, e->hash, sizeof(c.blob.bytes));
 	return ux_store_commit_candidate(s, NULL, &arrival, &c, &who, &result, err);
 }

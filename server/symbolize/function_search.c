@@ -146,7 +146,7 @@ enum ux_code ux_function_query_parse(struct ux_bytes text, struct ux_function_qu
 	if (text.size > 2 && memcmp(text.data + text.size - 2, "()", 2) == 0)
 		text.size -= 2;
 	if (text.size > UX_FUNCTION_QUERY_MOST)
-		return ux_error_set(err, UX_ELIMIT, "what is searched for has over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "search text exceeds %d bytes",
 				    UX_FUNCTION_QUERY_MOST);
 	for (size_t i = 0; i < text.size; i++) {
 		lower[i] = function_fold(text.data[i]);
@@ -154,7 +154,7 @@ enum ux_code ux_function_query_parse(struct ux_bytes text, struct ux_function_qu
 			ret->text[ret->size++] = (char)lower[i];
 	}
 	if (ret->size == 0)
-		return ux_error_set(err, UX_EINVAL, "there is nothing to search for");
+		return ux_error_set(err, UX_EINVAL, "the search text is empty");
 	function_query_find_word(ux_bytes(lower, text.size), ret);
 	return UX_OK;
 }

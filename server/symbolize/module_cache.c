@@ -206,12 +206,12 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 {
 	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
 	if (c || module_cache_extract_again(cache, row, ns))
-		return ux_error_set(err, UX_EUNAVAILABLE, "symbols of %.80s are being extracted",
-				    id);
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "symbols of %.80s are being extracted; retry later", id);
 	c = ux_module_in_state(row, UX_CANDIDATE_FAILED);
 	if (c)
 		return ux_error_set(err, UX_ECORRUPT, "%s", c->reason);
-	return ux_error_set(err, UX_ENOTFOUND, "%.80s is known, but no symbols of it", id);
+	return ux_error_set(err, UX_ENOTFOUND, "module %.80s has no symbols", id);
 }
 
 static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,

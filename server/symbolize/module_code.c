@@ -47,7 +47,7 @@ static enum ux_code module_code_find(struct ux_request *req, const char *id,
 	const struct ux_candidate *c = ux_module_elf(&m, UX_HOLDS_CODE);
 	if (!c)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "the executable was not uploaded: unhex push "
+				    "the executable was not uploaded; upload it with: unhex push "
 				    "--with-debuginfo");
 	*ret = *c;
 	return UX_OK;
@@ -71,7 +71,8 @@ static enum ux_code module_code_choose(struct ux_request *req, const char *id,
 {
 	const struct ux_elf_segment *load = ux_elf_first_load(elf);
 	if (!ux_code_machine(elf->machine, &c->arch, &c->syntax))
-		return ux_error_set(err, UX_EUNSUPPORTED, "code of machine %u", elf->machine);
+		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler for machine %u",
+				    elf->machine);
 	c->range.pc = (wish->from_first_byte && load ? load->vaddr : 0) + wish->start;
 	c->range.size = wish->size;
 	if (wish->whole)
@@ -101,7 +102,7 @@ enum ux_code ux_module_code_open(struct ux_request *req, const char *id,
 	UX_TRY(module_code_choose(req, id, wish, &elf, ret, err));
 	files.text = memfd_create("unhex-code", MFD_CLOEXEC);
 	if (files.text < 0)
-		return ux_error_os(err, errno, "cannot make a file in memory");
+		return ux_error_os(err, errno, "cannot create a file in memory");
 	if (ret->range.size > 0)
 		UX_TRY(ux_sandbox_disassemble(files.elf, &ret->range, files.text, &limits, NULL,
 					      err));

@@ -91,7 +91,7 @@ enum ux_code ux_open_module_image_start(const struct ux_open_module *m, uint64_t
 		if (ux_gsym_image_start(ux_open_module_gsym(m, i), ret))
 			return UX_OK;
 	return ux_error_set(err, UX_ENOTFOUND,
-			    "its symbols do not say where the file's image begins");
+			    "its symbols do not record where the file's image begins");
 }
 
 /* The share of one module's frame cache, and of one index, in the memory of all. */
@@ -462,8 +462,9 @@ static enum ux_code module_read_names(struct ux_open_module *m, struct ux_open_c
 		return UX_OK;
 	const struct ux_gsym *g = ux_open_candidate_gsym(c);
 	if (g->n_functions > *budget)
-		return ux_error_set(err, UX_ELIMIT,
-				    "functions are named in too many large modules; ask for fewer");
+		return ux_error_set(
+			err, UX_ELIMIT,
+			"function names refer to too many large modules; request fewer");
 	*budget -= g->n_functions;
 	enum ux_code code = ux_gsym_names_build(&c->names, g, work, NULL);
 	if (code == UX_ENOMEM)

@@ -320,7 +320,7 @@ static enum ux_code resolve_cached(struct ux_resolver *r, const uint64_t *pcs, s
 
 static ux_cold enum ux_code resolve_too_much(uint64_t pc, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT, "the frames of 0x%" PRIx64 " are too much", pc);
+	return ux_error_set(err, UX_ELIMIT, "0x%" PRIx64 " has too many frames", pc);
 }
 
 /* Begins a call: its addresses are charged, and the cache is that of the call before so far. */

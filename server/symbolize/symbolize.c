@@ -64,7 +64,7 @@ static enum ux_code symbolize_module_fetching(const struct ux_missing_module *m,
 {
 	*ret_retry_s = m->retry_after_s ? m->retry_after_s : RETRY_AFTER_S;
 	*why = (struct ux_error)UX_ERROR_INIT;
-	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched", m->id);
+	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched; retry later", m->id);
 }
 
 /* A stripped file alone: upstreams may have its debug file, and the next requests use that. */
@@ -256,7 +256,7 @@ static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open
 	if (s->n == module->n)
 		return UX_OK;
 	s->status = UX_MODULE_PENDING;
-	s->reason = "the time was over";
+	s->reason = "deadline exceeded";
 	s->retry_after_s = RETRY_AFTER_S;
 	return UX_OK;
 }
@@ -282,7 +282,7 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 		UX_TRY(symbolize_find_open(w, module, &m));
 		*ret_code = UX_OK;
 	} else if (symbolize_is_over(w)) {
-		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "the time was over");
+		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "deadline exceeded");
 		s.retry_after_s = RETRY_AFTER_S;
 	} else {
 		*ret_code = symbolize_open_module(w, module, /* wait_ms= */ 0, &m, &s.retry_after_s,

@@ -28,7 +28,7 @@ enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
 
 static enum ux_code request_too_many(size_t n, struct ux_error *err)
 {
-	return ux_error_set(err, UX_ELIMIT, "%zu addresses; at most %d are taken", n,
+	return ux_error_set(err, UX_ELIMIT, "%zu addresses; the limit is %d", n,
 			    UX_SYMBOLIZE_ADDRESSES_MOST);
 }
 
@@ -53,7 +53,7 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
 	    ux_gsym_symbol_parse(text, plus, &name, &pc))
 		return request_add(a, pc, name, err);
 	return ux_error_set(err, UX_EINVAL,
-			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",
+			    "'%.*s' is not an address; expected 0x..., decimal or NAME+OFFSET",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
@@ -229,11 +229,11 @@ static enum ux_code request_add_value(struct ux_symbolize_request *a, const json
 	if (json_is_integer(v) && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %" JSON_INTEGER_FORMAT
-				    "; expected a string or an integer from 0 on",
+				    "; expected a string or a non-negative integer",
 				    json_integer_value(v));
 	if (!json_is_integer(v))
 		return ux_error_set(err, UX_EINVAL,
-				    "an address is %s; expected a string or an integer from 0 on",
+				    "an address is %s; expected a string or a non-negative integer",
 				    ux_json_in_type(v));
 	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
 }
@@ -407,7 +407,7 @@ static bool reader_module(struct reader *r, size_t i)
 		return false;
 	}
 	if (!has_id && reader_reports(r, rank + RANK_ID))
-		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no \"id\" that is a string", i);
+		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no string \"id\"", i);
 	if (has_id && !has_list && reader_reports(r, rank + RANK_ADDRESSES))
 		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
 	m.n = r->a->pcs.size - m.first;
@@ -517,7 +517,7 @@ static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err
 	UX_TRY(ux_json_in_str(r->options, "demangle", 32, &word, err));
 	UX_TRY(ux_json_in_u64(r->options, "timeout_ms", &timeout, err));
 	if (timeout > UINT32_MAX)
-		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" is over 32 bits");
+		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" exceeds 32 bits");
 	a->timeout_ms = (uint32_t)timeout;
 	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
 }
@@ -562,7 +562,7 @@ static enum ux_code reader_check(struct reader *r, bool read, struct ux_error *e
 		return reader_report(&r->fatal, err);
 	UX_TRY(ux_json_in_parse(r->body, &doc, err));
 	if (!read) /* a NUL after a number, which jansson accepts */
-		return ux_error_set(err, UX_EINVAL, "the JSON is not understood");
+		return ux_error_set(err, UX_EINVAL, "invalid JSON");
 	UX_TRY(reader_finish_options(r, err));
 	return r->rank == RANK_NONE ? UX_OK : reader_report(&r->why, err);
 }
@@ -613,7 +613,8 @@ static enum ux_code request_add_compact(struct ux_symbolize_request *a,
 	char text[UX_ID_TEXT];
 	struct ux_requested_module module = {.first = a->pcs.size, .n = m->n};
 	if (a->modules.size == UX_SYMBOLIZE_MODULES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "over %d modules", UX_SYMBOLIZE_MODULES_MOST);
+		return ux_error_set(err, UX_ELIMIT, "more than %d modules",
+				    UX_SYMBOLIZE_MODULES_MOST);
 	if (m->n > UX_SYMBOLIZE_ADDRESSES_MOST || a->pcs.size + m->n > UX_SYMBOLIZE_ADDRESSES_MOST)
 		return request_too_many(a->pcs.size + m->n, err);
 	ux_id_format(&m->id, text);

@@ -239,7 +239,7 @@ static enum ux_code symbolize_query_options(struct ux_request *req, struct ux_sy
 		UX_TRY(ux_symbolize_request_parse_demangle(a, v, &req->err));
 	if (ux_request_query(req, "timeout_ms", &v) &&
 	    (!ux_decimal_parse(v, &timeout) || timeout > UINT32_MAX))
-		return ux_error_set(&req->err, UX_EINVAL, "timeout_ms is no number of 32 bits");
+		return ux_error_set(&req->err, UX_EINVAL, "timeout_ms is not a 32-bit number");
 	a->timeout_ms = (uint32_t)timeout;
 	if (!ux_request_query(req, "return_addresses", &v))
 		return UX_OK;

@@ -89,7 +89,7 @@ static enum ux_code extract_open_scratch(const struct work *w, int *ret, struct 
 	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (*ret < 0) /* for file systems without O_TMPFILE */
 		*ret = memfd_create("unhex-extract", MFD_CLOEXEC);
-	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in %.80s", folder);
+	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot create a file in %.80s", folder);
 }
 
 /*
@@ -173,7 +173,7 @@ static enum ux_code extract_empty_output(const struct work *w, struct ux_error *
 {
 	if (ftruncate(w->files[UX_SANDBOX_GSYM], 0) != 0 ||
 	    lseek(w->files[UX_SANDBOX_GSYM], 0, SEEK_SET) != 0)
-		return ux_error_os(err, errno, "cannot empty a file");
+		return ux_error_os(err, errno, "cannot truncate a file");
 	return UX_OK;
 }
 
@@ -607,9 +607,10 @@ static void extract_set_aside(struct work *w)
 	struct ux_error why = UX_ERROR_INIT;
 	if (extract_find_candidate(w, &why) == UX_OK) {
 		why = (struct ux_error)UX_ERROR_INIT;
-		(void)ux_error_set(&why, UX_ELIMIT,
-				   "%d attempts to extract it did not end; the last one: %.200s",
-				   UX_EXTRACTOR_ATTEMPTS_MOST, w->job.reason);
+		(void)ux_error_set(
+			&why, UX_ELIMIT,
+			"%d attempts to extract it were interrupted; the last one: %.200s",
+			UX_EXTRACTOR_ATTEMPTS_MOST, w->job.reason);
 	}
 	extract_retry(w, &why);
 	extract_job_report(w, &why, UX_ELIMIT);

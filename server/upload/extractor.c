@@ -196,7 +196,7 @@ static enum ux_code extractor_begin(struct ux_extractor *x, struct ux_error *err
 {
 	x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (x->stop_fd < 0)
-		return ux_error_os(err, errno, "cannot make an eventfd");
+		return ux_error_os(err, errno, "cannot create an eventfd");
 	x->options.limits.stop = &x->stop_fd;
 	x->options.workers = ux_max(x->options.workers, 1U);
 	x->workers = calloc(x->options.workers, sizeof(*x->workers));
@@ -244,7 +244,7 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 		thread_name(t, x, i);
 		int r = pthread_create(&t->id, NULL, thread_run, t);
 		if (r != 0)
-			return ux_error_os(err, r, "cannot start a thread that extracts");
+			return ux_error_os(err, r, "cannot start an extraction thread");
 		x->n_started++;
 	}
 	return UX_OK;

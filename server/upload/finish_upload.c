@@ -52,7 +52,8 @@ static enum ux_code finish_check_bytes(struct finish *f, uint64_t size)
 		f->out->word = "incomplete";
 		f->out->has_offset = true;
 		f->out->offset = size;
-		return ux_error_set(err, UX_ECONFLICT, "%" PRIu64 " of %" PRIu64 " bytes are there",
+		return ux_error_set(err, UX_ECONFLICT,
+				    "the upload is incomplete: %" PRIu64 " of %" PRIu64 " bytes",
 				    size, f->up.size);
 	}
 	UX_TRY(b->part_map(f->part, &f->mapping, err));
@@ -65,7 +66,7 @@ static enum ux_code finish_check_bytes(struct finish *f, uint64_t size)
 	ux_blob_hash_text(&hash, text);
 	f->out->word = "hash_mismatch";
 	return ux_error_set(err, UX_ECORRUPT,
-			    "the bytes have SHA-256 %.16s..., not the one announced", text);
+			    "content does not match the announced SHA-256: found %.16s...", text);
 }
 
 /* A GSYM is verified here; other kinds are checked later by the confined child. */

@@ -37,9 +37,9 @@ static void query_answer_there(struct ux_json *j, struct ux_bytes id, enum ux_qu
 	query_begin(j, id, "already-there");
 	ux_json_key(j, "reason");
 	struct ux_out *out = ux_json_value(j);
-	ux_out_cstr(out, "\"symbols of quality ");
+	ux_out_cstr(out, "\"the server has symbols of quality ");
 	ux_out_cstr(out, ux_quality_name(there));
-	ux_out_cstr(out, " are there\"");
+	ux_out_cstr(out, "\"");
 }
 
 /*
@@ -61,15 +61,16 @@ static void query_decide(struct ux_json *j, const struct ux_query *q, const stru
 	char reason[128];
 	const enum ux_quality there = found ? found->quality : UX_QUALITY_NONE;
 	if (!found) {
-		query_answer(j, q->id, "wanted", "nothing is there");
+		query_answer(j, q->id, "wanted", "the server has no symbols");
 	} else if (force) {
 		query_answer(j, q->id, "wanted", "forced");
 	} else if (!q->has_quality || q->quality == there) {
 		query_answer_there(j, q->id, there);
 	} else {
 		bool wanted = q->quality > there;
-		snprintf(reason, sizeof(reason), "what is there (%s) is %s than this (%s)",
-			 ux_quality_name(there), wanted ? "poorer" : "better",
+		snprintf(reason, sizeof(reason),
+			 "the server has %s symbols (%s) than this file (%s)",
+			 wanted ? "poorer" : "better", ux_quality_name(there),
 			 ux_quality_name(q->quality));
 		query_answer(j, q->id, wanted ? "wanted" : "better-there", reason);
 	}

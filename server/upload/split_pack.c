@@ -27,7 +27,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	int blob = -1;
 	if (c->size > *left)
-		return ux_error_set(err, UX_ELIMIT, "files of split units have over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "files of split units exceed %d bytes",
 				    (int)UX_SPLIT_PACK_MOST);
 	*left -= c->size;
 	UX_TRY(ux_blobs_open(blobs, &c->blob, c->size, &blob, err));

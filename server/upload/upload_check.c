@@ -35,7 +35,7 @@ static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, siz
 		return UX_OK;
 	char text[2 * UX_GSYM_UUID_MOST + 1]; /* limited by the room in an error message */
 	ux_hex_encode(ux_bytes(uuid.data, ux_min(uuid.size, (size_t)UX_GSYM_UUID_MOST)), text);
-	return ux_error_set(err, UX_ECONFLICT, "the GSYM is of %s%s, not of %.80s", text,
+	return ux_error_set(err, UX_ECONFLICT, "the GSYM belongs to %s%s, not to %.80s", text,
 			    uuid.size > UX_GSYM_UUID_MOST ? "..." : "", other);
 }
 

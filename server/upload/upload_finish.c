@@ -139,7 +139,7 @@ static bool finish_elsewhere(struct ux_request *req, const struct ux_finish_requ
 	}
 	ret->full = true;
 	ret->code = ux_error_set(&ret->err, UX_EUNAVAILABLE,
-				 "too many other uploads are being finished; repeat it later");
+				 "too many uploads are being finished; retry later");
 	return false;
 }
 

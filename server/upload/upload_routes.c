@@ -17,10 +17,10 @@ static enum ux_code upload_of_ns(struct ux_server *s, const char *ns, const char
 {
 	struct ux_index *ix = s->store->index;
 	if (!ux_upload_uid_valid(ux_bytes_cstr(uid)))
-		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
+		return ux_error_set(err, UX_ENOTFOUND, "no such upload");
 	UX_TRY(ix->uploads.find(ix, uid, arena, ret, err));
 	if (strcmp(ret->ns, ns) != 0)
-		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
+		return ux_error_set(err, UX_ENOTFOUND, "no such upload");
 	return UX_OK;
 }
 
@@ -176,8 +176,8 @@ static enum ux_code announce_read_size(struct ux_request *req, const json_t *doc
 		return ux_error_set(&req->err, UX_EINVAL, "\"size\" is missing or 0");
 	if (*ret > most)
 		return ux_error_set(&req->err, UX_ELIMIT,
-				    "\"size\" is %" PRIu64 "; at most %" PRIu64 " bytes are taken",
-				    *ret, most);
+				    "\"size\" is %" PRIu64 "; the limit is %" PRIu64 " bytes", *ret,
+				    most);
 	return UX_OK;
 }
 
@@ -195,7 +195,7 @@ static enum ux_code announce_read_provenance(const json_t *doc, struct ux_proven
 	const char *revision = ux_provenance_get(ret, UX_GIT_REVISION);
 	if (revision[0] != '\0' && !ux_git_is_revision(revision))
 		return ux_error_set(err, UX_EINVAL,
-				    "\"git_revision\" is no 40 or 64 lowercase hex digits");
+				    "\"git_revision\" is not 40 or 64 lowercase hex digits");
 	return UX_OK;
 }
 
@@ -208,7 +208,7 @@ static enum ux_code announce_read(struct ux_request *req, const json_t *doc, str
 	UX_TRY(announce_read_size(req, doc, &up->size));
 	UX_TRY(ux_json_in_str(doc, "sha256", 64, &hash, err));
 	if (!ux_blob_hash_parse(ux_bytes_cstr(hash), &up->hash))
-		return ux_error_set(err, UX_EINVAL, "\"sha256\" is no 64 hex digits");
+		return ux_error_set(err, UX_EINVAL, "\"sha256\" is not 64 hex digits");
 	UX_TRY(ux_json_in_str(doc, "kind", 32, &kind, err));
 	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) ||
 	    !announce_accepts(ux_server_of(req), up->kind))
@@ -353,13 +353,13 @@ static enum ux_code incoming_read_offset(struct ux_request *req, const struct ux
 	uint64_t size = UINT64_MAX;
 	*ret = 0;
 	if (ux_request_query(req, "offset", &v) && !ux_decimal_parse(v, ret))
-		return ux_error_set(&req->err, UX_EINVAL, "the offset is no number");
+		return ux_error_set(&req->err, UX_EINVAL, "the offset is not a number");
 	if (ux_request_header(req, "Content-Range", &v) && !range_parse(v, ret, &size))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "Content-Range is not \"bytes FIRST-LAST/SIZE\"");
 	if (size != UINT64_MAX && size != up->size)
 		return ux_error_set(&req->err, UX_EINVAL,
-				    "Content-Range says %" PRIu64 " bytes, announced were %" PRIu64,
+				    "Content-Range says %" PRIu64 " bytes; announced: %" PRIu64,
 				    size, up->size);
 	return UX_OK;
 }
@@ -400,8 +400,8 @@ static enum ux_code incoming_check_offset(struct ux_request *req, struct ux_resp
 	}
 	if (req->content_length != UINT64_MAX && req->content_length > in->size - in->offset)
 		return ux_error_set(&req->err, UX_ELIMIT,
-				    "%" PRIu64 " bytes from %" PRIu64
-				    " on are more than the %" PRIu64 " announced",
+				    "%" PRIu64 " bytes at offset %" PRIu64
+				    " exceed the announced %" PRIu64,
 				    req->content_length, offset, in->size);
 	return UX_OK;
 }

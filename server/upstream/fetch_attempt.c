@@ -206,7 +206,7 @@ static void attempt_fail(struct attempt *q, const struct ux_error *why)
 {
 	q->answer.outcome = UX_FETCH_FAILED;
 	snprintf(q->answer.reason, sizeof(q->answer.reason), "%s",
-		 why->os_errno != 0 ? "this server could not keep it" : why->text);
+		 why->os_errno != 0 ? "this server could not store it" : why->text);
 }
 
 static void attempt_log(const struct attempt *q)

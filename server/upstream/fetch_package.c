@@ -229,7 +229,7 @@ static enum ux_code package_check_hash(struct package_arrival *a, struct ux_erro
 	return p->sha256[0] == '\0' || strcasecmp(a->sha256, p->sha256) == 0
 		       ? UX_OK
 		       : ux_error_set(err, UX_ECONFLICT,
-				      "the package %.80s has another SHA-256 than announced",
+				      "package %.80s does not match its announced SHA-256",
 				      p->name);
 }
 
@@ -267,7 +267,7 @@ static enum ux_code package_keep_sources(struct package_arrival *a, struct ux_er
 		.ns = fetch->ns, .id = fetch->id, .path = fetch->source};
 	enum ux_code code = ux_source_lookup(a->f->store, &request, &arena, &found, NULL);
 	if (code == UX_ENOTFOUND)
-		return ux_error_set(err, UX_ENOTFOUND, "its source package %.80s has no such file",
+		return ux_error_set(err, UX_ENOTFOUND, "source package %.80s has no such file",
 				    a->from->package->package.name);
 	return code;
 }
@@ -291,6 +291,6 @@ enum ux_code ux_fetched_package_store(struct ux_fetcher *f, const struct ux_fetc
 		return UX_OK;
 	(void)!ix->packages.lacks(ix, p->fetch->ns, ux_bytes(id->bytes, id->size),
 				  p->package->number, NULL);
-	return ux_error_set(err, UX_ENOTFOUND, "its package %.80s has no such file",
+	return ux_error_set(err, UX_ENOTFOUND, "package %.80s has no such file",
 			    p->package->package.name);
 }

@@ -39,7 +39,7 @@ static enum ux_code source_package_on_bytes(void *ctx, struct ux_bytes bytes, st
 	p->have += bytes.size;
 	if (p->have > p->size)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "a file of %.80s has over %" PRIu64 " bytes, as announced",
+				    "a file of %.80s exceeds %" PRIu64 " bytes, the announced size",
 				    p->name, p->size);
 	sha256_update(&p->sha, bytes.size, bytes.data);
 	return p->with->sink(p->with->ctx, bytes, err);
@@ -115,8 +115,9 @@ static bool source_package_receive(const struct ux_upstream_request *with, const
 	if (ret->outcome != UX_FETCH_FOUND || ret->cancelled)
 		return false;
 	if (p.have != file->size || !source_package_is_key(&p.sha, file->key)) {
-		source_package_fail(ret, "a file of the source package has another size or "
-					 "SHA-256 than announced");
+		source_package_fail(
+			ret, "a file of the source package does not match its announced size or "
+			     "SHA-256");
 		return false;
 	}
 	if (source_package_put_zeros(with, ux_tar_padding(file->size), &why) == UX_OK)
@@ -180,7 +181,7 @@ static enum ux_code source_package_check(const struct source_file *files, size_t
 		sum += ux_min(files[i].size, UINT64_MAX / FILES_MOST);
 	return sum <= most ? UX_OK
 			   : ux_error_set(err, UX_ELIMIT,
-					  "the source package has over %" PRIu64 " bytes", most);
+					  "the source package exceeds %" PRIu64 " bytes", most);
 }
 
 void ux_fetch_source_package(const struct ux_upstream_request *with,
@@ -198,8 +199,9 @@ void ux_fetch_source_package(const struct ux_upstream_request *with,
 	for (size_t i = 0; code == UX_OK && i < n; i++) {
 		char *path = ux_fetch_package_path(with->up, files[i].url, &arena, &why, &code);
 		if (code == UX_OK && !path)
-			code = ux_error_set(&why, UX_EINVAL,
-					    "a file of the source package is elsewhere");
+			code = ux_error_set(
+				&why, UX_EINVAL,
+				"a file of the source package is outside its repository");
 		if (code == UX_OK && !source_package_receive(with, name, &files[i], path, ret))
 			return;
 	}

@@ -379,7 +379,8 @@ enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, str
 			if (strcmp(upstreams[i].name, upstreams[k].name) == 0)
 				return ux_error_set(
 					err, UX_EINVAL,
-					"two upstreams are named %s; give them different names by name=",
+					"two upstreams are named %s; set different names with "
+					"name=",
 					upstreams[i].name);
 	return UX_OK;
 }
@@ -426,7 +427,7 @@ static enum ux_code fetcher_start(struct ux_fetcher *f, struct ux_error *err)
 	while (f->n > 0 && f->n_threads < UX_FETCHERS) {
 		int r = pthread_create(&f->threads[f->n_threads], NULL, fetcher_run, f);
 		if (r != 0)
-			return ux_error_os(err, r, "cannot start the threads that fetch");
+			return ux_error_os(err, r, "cannot start the fetch threads");
 		f->n_threads++;
 	}
 	return UX_OK;

@@ -106,7 +106,7 @@ static enum ux_code source_check_hash(struct ux_store *s, const struct ux_arrive
 	close(fd);
 	return code == UX_ECONFLICT
 		       ? ux_error_set(err, UX_ECONFLICT,
-				      "what it sent as source is another version of the file")
+				      "the source file that it sent has another version")
 		       : UX_OK;
 }
 
@@ -114,11 +114,12 @@ enum ux_code ux_upstream_source_check(void *ctx, const struct ux_arrived *a, str
 {
 	struct ux_server *s = ctx;
 	if (a->bytes.size > UX_FETCH_SOURCE_MOST)
-		return ux_error_set(err, UX_ELIMIT, "what it sent as source has over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "the source file that it sent exceeds %d bytes",
 				    UX_FETCH_SOURCE_MOST);
 	if (!source_is_wide(a->bytes) && memchr(a->bytes.data, 0, a->bytes.size))
-		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is not text");
+		return ux_error_set(err, UX_ECORRUPT, "the source file that it sent is not text");
 	if (!source_may_be_page(a->source) && source_is_page(a->bytes))
-		return ux_error_set(err, UX_ECORRUPT, "what it sent as source is an error page");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "it sent an error page instead of the source file");
 	return source_check_hash(s->store, a, err);
 }

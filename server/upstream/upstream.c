@@ -34,10 +34,11 @@ static enum ux_code upstream_set_name(struct ux_upstream *up, const char *text, 
 	for (size_t i = 0; i < n && fits; i++)
 		fits = upstream_is_name_byte(text[i]);
 	if (!fits)
-		return ux_error_set(err, UX_EINVAL,
-				    "an upstream's name is '%.*s'; expected 1 to %zu of a-z, 0-9, "
-				    "'-', '_', '.'",
-				    (int)ux_min(n, (size_t)40), text, sizeof(up->name) - 1);
+		return ux_error_set(
+			err, UX_EINVAL,
+			"upstream name '%.*s': expected 1 to %zu characters of a-z, 0-9, '_', "
+			"'.', '-'",
+			(int)ux_min(n, (size_t)40), text, sizeof(up->name) - 1);
 	memcpy(up->name, text, n);
 	up->name[n] = '\0';
 	return UX_OK;
@@ -83,10 +84,9 @@ static enum ux_code upstream_set_word(struct ux_upstream *up, const char *word,
 		up->own_network = true;
 		return UX_OK;
 	}
-	return ux_error_set(err, UX_EINVAL,
-			    "an upstream has the word '%.40s'; expected name=, token-file= or "
-			    "private",
-			    word);
+	return ux_error_set(
+		err, UX_EINVAL,
+		"unknown upstream option '%.40s'; expected name=, token-file= or private", word);
 }
 
 /* An http or https URL that has a host. */
@@ -124,7 +124,7 @@ static enum ux_code upstream_set_url(struct ux_upstream *up, const char *text, s
 	bool packages = strncmp(text, "packages:/", 10) == 0;
 	if (!packages && strncmp(text, "dir:/", 5) != 0)
 		return ux_error_set(err, UX_EINVAL,
-				    "an upstream is '%.60s'; expected unhex+URL, debuginfod+URL, "
+				    "unknown upstream '%.60s'; expected unhex+URL, debuginfod+URL, "
 				    "bucket+URL, packages+URL, dir:/PATH or packages:/PATH",
 				    text);
 	up->kind = packages ? UX_UPSTREAM_PACKAGES : UX_UPSTREAM_FOLDER;
@@ -148,10 +148,11 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 		return ux_error_nomem(err);
 	char *word = strtok_r(words, commas, &rest);
 	if (!word || strlen(word) >= sizeof(up.url))
-		return ux_error_set(err, UX_EINVAL, "an upstream is empty, or over %zu bytes",
+		return ux_error_set(err, UX_EINVAL, "an upstream is empty or exceeds %zu bytes",
 				    sizeof(up.url) - 1);
 	if (upstream_has_controls(word))
-		return ux_error_set(err, UX_EINVAL, "an upstream has a blank or a control in it");
+		return ux_error_set(err, UX_EINVAL,
+				    "an upstream contains a space or a control character");
 	UX_TRY(upstream_set_url(&up, word, err));
 	upstream_cut_slashes(up.url);
 	while ((word = strtok_r(NULL, commas, &rest)))
@@ -184,7 +185,7 @@ static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *ar
 	int n = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	if (n < 0 || (size_t)n >= sizeof(text))
-		return ux_error_set(err, UX_ELIMIT, "the path is too long to ask for");
+		return ux_error_set(err, UX_ELIMIT, "the path is too long");
 	char *kept = ux_arena_strndup(arena, text, (size_t)n);
 	if (!kept)
 		return ux_arena_fail(arena, err);

@@ -37,7 +37,7 @@ static enum ux_code request_on_bytes(void *ctx, struct ux_bytes bytes, struct ux
 		f->is_late = f->request->first(f->request->ctx);
 	}
 	if (f->is_late)
-		return ux_error_set(err, UX_EUNAVAILABLE, "another one was first");
+		return ux_error_set(err, UX_EUNAVAILABLE, "another upstream answered first");
 	return f->request->sink(f->request->ctx, bytes, err);
 }
 
@@ -64,9 +64,10 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 	if (absent)
 		snprintf(ret->reason, sizeof(ret->reason), "it has none");
 	else if (status == 401 || status == 403)
-		snprintf(ret->reason, sizeof(ret->reason), "it wants a key that allows this");
+		snprintf(ret->reason, sizeof(ret->reason),
+			 "it requires a key with this permission");
 	else
-		snprintf(ret->reason, sizeof(ret->reason), "it answers with status %u", status);
+		snprintf(ret->reason, sizeof(ret->reason), "it answered HTTP %u", status);
 }
 
 static void request_http(const struct ux_upstream_request *request, const char *path,
@@ -108,7 +109,7 @@ static void request_http(const struct ux_upstream_request *request, const char *
 	ret->outcome = flow.begun ? UX_FETCH_FOUND : UX_FETCH_FAILED;
 	ret->reachable = flow.begun;
 	snprintf(ret->reason, sizeof(ret->reason), "%s",
-		 flow.begun ? "it has it" : "it answers with nothing");
+		 flow.begun ? "it has it" : "it sent an empty answer");
 }
 
 static enum ux_code request_copy_file(const struct ux_upstream_request *request, int fd,
@@ -121,7 +122,7 @@ static enum ux_code request_copy_file(const struct ux_upstream_request *request,
 	while ((n = read(fd, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR)) {
 		size += (uint64_t)ux_max(n, (ssize_t)0);
 		if (size > request->limits->bytes)
-			return ux_error_set(err, UX_ELIMIT, "the file is over %" PRIu64 " bytes",
+			return ux_error_set(err, UX_ELIMIT, "the file exceeds %" PRIu64 " bytes",
 					    request->limits->bytes);
 		if (n > 0)
 			UX_TRY(request_on_bytes(&flow, ux_bytes(buffer, (size_t)n), err));
@@ -139,7 +140,7 @@ static void request_folder(const struct ux_upstream_request *request, const char
 	struct ux_error why = UX_ERROR_INIT;
 	ret->reachable = true;
 	ret->outcome = UX_FETCH_ABSENT;
-	snprintf(ret->reason, sizeof(ret->reason), "there is no such file");
+	snprintf(ret->reason, sizeof(ret->reason), "no such file");
 	if (snprintf(full, sizeof(full), "%s%s", request->up->url, path) >= PATH_MAX)
 		return;
 	int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -147,7 +148,7 @@ static void request_folder(const struct ux_upstream_request *request, const char
 		return;
 	enum ux_code code = fd < 0 ? ux_error_os(&why, errno, "the file cannot be opened") : UX_OK;
 	if (code == UX_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
-		code = ux_error_set(&why, UX_EINVAL, "it is no regular file");
+		code = ux_error_set(&why, UX_EINVAL, "not a regular file");
 	if (code == UX_OK)
 		code = request_copy_file(request, fd, &why);
 	if (fd >= 0)

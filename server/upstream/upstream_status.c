@@ -52,7 +52,7 @@ static void explain_answers(struct explanation *t, const char *name)
 static const char *upstream_standing(const struct ux_upstream_status *s, bool selected)
 {
 	if (!selected)
-		return "the namespace does not use it";
+		return "not used by the namespace";
 	switch (s->breaker) {
 	case UX_BREAKER_CLOSED:
 		return "in use";
@@ -158,7 +158,9 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	bool asks_debuginfod = false;
 	if (!f) {
-		ux_json_cstr(j, "or let this server fetch it from others: unhex serve --upstream");
+		ux_json_cstr(
+			j,
+			"or let this server fetch it from other servers: unhex serve --upstream");
 		return;
 	}
 	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
@@ -169,7 +171,7 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 				     "does not answer: is it up, and is its address allowed?");
 	}
 	if (asks_debuginfod && strncmp(id, "gnu:", 4) != 0)
-		ux_json_cstr(j, "debuginfod servers know GNU build IDs only");
+		ux_json_cstr(j, "debuginfod servers know only GNU build IDs");
 }
 
 /* --- metrics ---------------------------------------------------------------------------------- */
@@ -202,7 +204,7 @@ static void upstream_metric_outcomes(struct ux_out *out, const struct ux_upstrea
 	static const size_t at[] = {offsetof(struct ux_upstream_status, found),
 				    offsetof(struct ux_upstream_status, absent),
 				    offsetof(struct ux_upstream_status, failed)};
-	upstream_metric_head(out, name, "counter", "Questions to upstreams, by what came of them.");
+	upstream_metric_head(out, name, "counter", "Requests to upstreams by result.");
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < ux_countof(at); k++)
 			ux_out_fmt(out, "%s{upstream=\"%s\",outcome=\"%s\"} %" PRIu64 "\n", name,
@@ -224,20 +226,20 @@ void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 	ux_fetcher_load(f, &load, &refused);
 	upstream_metric_outcomes(out, all, n);
 	upstream_metric_each(out, all, n, "unhex_upstream_skipped_total", "counter",
-			     "Requests that were not sent, because the upstream had failed before.",
+			     "Requests not sent because the upstream had failed before.",
 			     offsetof(struct ux_upstream_status, refused));
 	upstream_metric_each(out, all, n, "unhex_upstream_bytes_total", "counter",
-			     "Bytes that were received.",
+			     "Bytes received from upstreams.",
 			     offsetof(struct ux_upstream_status, bytes));
 	upstream_metric_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
-			     "Duration of all requests together.",
+			     "Total duration of requests to upstreams.",
 			     offsetof(struct ux_upstream_status, took_ms));
 	upstream_metric_head(out, "unhex_upstream_suspended", "gauge",
-			     "1 while no requests are sent to it, because it failed.");
+			     "1 while the upstream is suspended after failures.");
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(out, "unhex_upstream_suspended{upstream=\"%s\"} %d\n",
 			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);
-	ux_metric_one(out, "unhex_fetches", "gauge", "Fetches that wait or are under way.", load);
+	ux_metric_one(out, "unhex_fetches", "gauge", "Fetches waiting or in progress.", load);
 	ux_metric_one(out, "unhex_fetches_refused_total", "counter",
-		      "Fetches that were refused since too many waited.", refused);
+		      "Fetches refused because too many were waiting.", refused);
 }

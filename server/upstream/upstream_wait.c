@@ -76,8 +76,8 @@ static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response 
 	ux_response_field(res, "Retry-After", UX_STR("1"));
 	res->status = 503;
 	res->word = "pending";
-	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; module again in %d s",
-			    RETRY_AFTER_S);
+	return ux_error_set(&req->err, UX_EUNAVAILABLE,
+			    "it is being fetched; request the module again in %d s", RETRY_AFTER_S);
 }
 
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,

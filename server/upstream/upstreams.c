@@ -56,14 +56,15 @@ static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 	UX_TRY(ux_id_parse(ux_bytes_cstr(a->from->id), &id, err));
 	const struct ux_id *found_id = ux_id_set_find(&a->found.ids, (enum ux_id_type)id.type);
 	if (!found_id || !ux_id_eq(found_id, &id))
-		return ux_error_set(err, UX_ECONFLICT, "what it sent is not of that build ID");
+		return ux_error_set(err, UX_ECONFLICT,
+				    "the file that it sent has a different build ID");
 	if (a->from->artifact == UX_ARTIFACT_DEBUGINFO &&
 	    (a->found.has & UX_SANDBOX_HAS_DEBUG) == 0)
 		return ux_error_set(err, UX_ECORRUPT,
-				    "what it sent as debuginfo has no debug information");
+				    "the debuginfo file that it sent has no debug information");
 	if (a->from->artifact == UX_ARTIFACT_EXECUTABLE &&
 	    (a->found.has & UX_SANDBOX_HAS_CODE) == 0)
-		return ux_error_set(err, UX_ECORRUPT, "what it sent as executable has no code");
+		return ux_error_set(err, UX_ECORRUPT, "the executable that it sent has no code");
 	return UX_OK;
 }
 
@@ -102,7 +103,7 @@ static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 	struct ux_store *s = a->server->store;
 	bool dropped = false;
 	if (!a->server->extractor)
-		return ux_error_set(err, UX_EUNSUPPORTED, "this server extracts nothing");
+		return ux_error_set(err, UX_EUNSUPPORTED, "this server does not extract symbols");
 	UX_TRY(ux_sandbox_check(a->from->bytes, err));
 	UX_TRY(ux_store_commit_blob(s, a->from->part, &a->from->hash, err));
 	enum ux_code code = arrival_inspect_and_add(a, err);

@@ -143,7 +143,7 @@ def test_a_request_over_its_work_budget_is_refused(server, watched, hostile):
         status, body, _ = Client(server, "127.0.0.2")("POST", "/v1/symbolize", hostile(2000))
     assert status == 413, body[:200]
     error = json.loads(body)["error"]
-    assert error["code"] == "too_large" and "ask for fewer addresses" in error["message"]
+    assert error["code"] == "too_large" and "request fewer addresses" in error["message"]
 
 
 @pytest.mark.parametrize("settings", ["memory = 64M\nrequest-time = 1s\n"])

@@ -89,4 +89,4 @@ def test_names_that_are_too_long_to_index_are_not_read_for_each_address(server, 
     with watched.request("10,000 addresses by name"):
         message = api.refused(413, "too_large", "POST", "/v1/symbolize",
                               {"modules": [{"id": NAME, "addresses": [f"f{i}+0x1" for i in range(10000)]}]})
-    assert "ask for fewer addresses" in message
+    assert "request fewer addresses" in message

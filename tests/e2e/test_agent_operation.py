@@ -139,7 +139,7 @@ def test_only_one_agent_has_the_state(server, tmp_path):
         wait_for(lambda: (a.state / "known").exists())
         result = server.unhex("agent", "--once", "--state", a.state)
         assert result.returncode != 0
-        assert "another process uses" in result.stderr
+        assert "in use by another process" in result.stderr
 
 
 def test_a_state_that_cannot_be_written_is_an_error_that_names_it(server, tmp_path):

@@ -178,7 +178,7 @@ def test_what_is_damaged_in_the_store_is_reported_and_not_backed_up(server, tmp_
 
 def test_folders_that_are_no_place_for_a_backup_are_refused(server, tmp_path, gsym):
     put(Api(server), gsym, 1)
-    fails(unhex("store", "backup", server.data, "--data", server.data), 2, "the store itself")
+    fails(unhex("store", "backup", server.data, "--data", server.data), 2, "store's own folder")
     other = Server(tmp_path / "other").start()
     try:
         fails(unhex("store", "backup", other.data, "--data", server.data), 1, "another server")

@@ -40,7 +40,7 @@ def test_no_jump_of_the_clock_takes_anything_away(tmp_path, gsym, years):
         begun = api.announce(["gnu:" + uuid_of(9).hex()], with_uuid(gsym, uuid_of(9)))
         assert api.put(begun, with_uuid(gsym, uuid_of(9))[:100])[0] == 200
         faults.clock(years * YEAR)
-        wait_for(lambda: b"the clock was set" in log.read_bytes())  # it has swept, or would have
+        wait_for(lambda: b"the clock was changed" in log.read_bytes())  # it has swept, or would have
         for restart in range(2):
             api = Api(server)
             assert listed(api) == names

@@ -79,7 +79,7 @@ def test_what_is_printed_is_a_file_that_says_the_same(tmp_path):
 
 @pytest.mark.parametrize("text,words", [
     ("listen = x\nnope = 1\n", [":2:", 'unknown key "nope"']),
-    ("listen = a:1\n\nlisten = b:1\n", [":3:", "a second time"]),
+    ("listen = a:1\n\nlisten = b:1\n", [":3:", "duplicate key"]),
     ("threads = many\n", [":1:", "threads", '"many"', "up to 1024"]),
     ("log-format = xml\n", [":1:", "text or json"]),
     ("[nope x]\n", [":1:", 'unknown section "nope"']),

@@ -219,7 +219,7 @@ def test_a_package_of_version_3_is_pushed_as_any_archive(server, tmp_path):
     assert row["status"] == "uploaded" and row["id"] == build_id(program), row
     (tmp_path / "other.apk").write_bytes(Package("tool", {"usr/bin/pushed": program.read_bytes()}, change=other_data).bytes)
     result = server.unhex("push", tmp_path / "other.apk", "--force", "--json")
-    assert result.returncode == 1 and "another hash" in lines(result)[-1]["reason"], result.stdout
+    assert result.returncode == 1 and "does not match the hash" in lines(result)[-1]["reason"], result.stdout
     # a file that only begins so is none
     (tmp_path / "notes").write_bytes(b"ADBd is not an archive\n")
     assert server.unhex("push", tmp_path / "notes").returncode != 3

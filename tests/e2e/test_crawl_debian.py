@@ -93,7 +93,7 @@ def test_a_key_in_ascii_armour_is_a_keyring(mirror, key):
 def test_a_changed_release_has_a_bad_signature(mirror):
     path = mirror.dists / "InRelease"
     path.write_bytes(path.read_bytes().replace(b"Components: main", b"Components: mein"))
-    refused(mirror, "signature", "bad signature: the text is not what was signed")
+    refused(mirror, "signature", "bad signature: the text does not match its signature")
 
 
 def test_a_release_that_is_not_signed_is_refused(mirror):
@@ -132,7 +132,7 @@ def test_a_keyring_that_is_not_there_is_an_error(mirror, tmp_path):
 
 def test_an_expired_release_is_refused_unless_it_is_allowed(mirror):
     mirror.write(STANZAS, valid_until=time.time() - 3 * 86400)
-    refused(mirror, "expired", "Release has expired 3 days ago")
+    refused(mirror, "expired", "Release expired 3 days ago")
     assert plan(mirror, "--allow-expired")["in_index"] == len(STANZAS)
     mirror.write(STANZAS, valid_until=time.time() + 86400)
     assert plan(mirror)["in_index"] == len(STANZAS)
@@ -164,7 +164,7 @@ def test_an_index_that_is_too_long_says_so(mirror):
 
 
 @pytest.mark.parametrize("stanza,words", [
-    ("Package: x\n", "lacks Package, Version, Filename"), ("no field\n", "a line is no field"),
+    ("Package: x\n", "lacks Package, Version, Filename"), ("no field\n", "a line is not a field"),
     (deb_stanza("x", Filename="../../etc/passwd"), "no path inside of the repository"),
     (deb_stanza("x", Version="1\x1b[31m"), "control character")])
 def test_a_malformed_index_is_refused_as_a_whole(mirror, stanza, words):
@@ -278,7 +278,7 @@ def test_a_server_that_refuses_or_is_away_is_named(mirror, server):
 
 def test_usage_errors_name_what_is_missing(mirror):
     fails(unhex("crawl"), 2, "debian", "ubuntu")
-    fails(unhex("crawl", "debain", "--dry-run"), 2, "debain is no distribution")
+    fails(unhex("crawl", "debain", "--dry-run"), 2, "debain is not a distribution")
     fails(unhex("crawl", "debian", "--mirror", "ftp://x", "--dry-run"), 2, "--mirror")
     fails(unhex("crawl", "debian", "--mirror", mirror.root, "--dry-run"), 2, "--suite")
     fails(crawl(mirror, "--since", "yesterday", "--dry-run"), 2, "YYYY-MM-DD")

@@ -105,7 +105,7 @@ def test_a_debug_file_of_another_build_is_passed_over(prog, tmp_path):
     run_of = unhex("explain", bare, "--debug-dir", tmp_path / "tree", "--json")
     assert run_of.returncode == 0, run_of.stderr
     reported = lines(run_of)[0]
-    assert reported["tried"] == [{"path": str(place), "outcome": "has another build ID"}]
+    assert reported["tried"] == [{"path": str(place), "outcome": "has a different build ID"}]
     assert "debug_file" not in reported
 
 
@@ -114,10 +114,10 @@ def test_a_link_that_means_no_debug_file_of_it_is_reported(prog, tmp_path, how):
     bare, debug = linked(prog, tmp_path)
     if how == "crc":
         debug.write_bytes(debug.read_bytes() + b"x")
-        why = "has another CRC"
+        why = "has a different CRC"
     elif how == "missing":
         debug.unlink()
-        why = "is not there"
+        why = "does not exist"
     else:
         run("strip", "-R", ".gnu_debuglink", bare)
         run("objcopy", "--add-gnu-debuglink=bin", bare, cwd=tmp_path)

@@ -212,7 +212,7 @@ def test_a_server_that_breaks_off_leaves_nothing(prog, bare, tmp_path):
     assert list(kept(bare, tmp_path).parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("body,why", [(b"<html>", "is no ELF file"), (None, "another build ID")])
+@pytest.mark.parametrize("body,why", [(b"<html>", "is not an ELF file"), (None, "a different build ID")])
 def test_a_file_other_than_the_requested_one_is_thrown_away(prog, bare, tmp_path, body, why):
     other = compile_c(tmp_path, "other", "int main(void) { return 3; }\n")
     with server_of(body=body or other.read_bytes()) as server:

@@ -51,8 +51,8 @@ def test_every_symptom_has_a_message_of_the_program():
     sources = "".join(p.read_text() for folder in ("config", "net", "server", "store", "cli")
                       for p in (ROOT / folder).rglob("*.c"))
     sources = re.sub(r'"\s*\n\s*"', "", sources)
-    for message in ("another server is using the folder", "cannot listen on", "unknown key",
-                    "the limit of open files is", "no index.sqlite in"):
+    for message in ("another server uses the folder", "cannot listen on", "unknown key",
+                    "the limit of open files is", "has no index.sqlite"):
         assert message in TROUBLE and message in sources, message
 
 

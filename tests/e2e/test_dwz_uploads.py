@@ -115,7 +115,7 @@ def test_what_was_extracted_without_it_is_extracted_again_when_it_comes(server, 
         files += ["-d", alone / "one.debug"]
     (reported,) = push(server, "--debug-dir", "", *files)
     assert reported["status"] == "uploaded" and "supplementary file" in reported["reason"]
-    assert "common.debug is not there" in reported["reason"]
+    assert "common.debug does not exist" in reported["reason"]
     advice = Api(server)("GET", f"/v1/explain/{build_id(tree / 'one')}")[1]["advice"]
     assert any(build_id(tree / "common.debug") in a for a in advice), advice
     poor = gsym(server, tree, "one")

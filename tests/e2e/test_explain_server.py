@@ -40,10 +40,10 @@ def test_each_candidate_says_what_it_knows_and_one_is_chosen(server, prog):
     assert doc["quality"] == "inlines" and doc["advice"] == []
     assert [c["chosen"] for c in doc["candidates"]] == [True, False]
     assert doc["candidates"][0]["frames"][-1]["line"] > 0
-    assert "better one" in doc["candidates"][1]["says"]
+    assert "better candidate" in doc["candidates"][1]["says"]
     doc = explain(server, name, "?addr=0x1")
     assert not any(c["chosen"] for c in doc["candidates"])
-    assert "this very build" in doc["advice"][0]
+    assert "this build's file" in doc["advice"][0]
     doc = explain(server, name)
     assert [c["chosen"] for c in doc["candidates"]] == [True, False]
 

@@ -123,7 +123,7 @@ def test_a_server_names_what_is_not_here(server, tmp_path, flags):
     stacks = [stack_frames(got, got["threads"][0], x) for x in got["threads"][0]["samples"]["stack"]]
     assert [x[2:5] for x in stacks[0]] == oracle(path, start)
     assert stacks[1][0][2] == hex(start)
-    assert b"the server is queried by build ID, which the recording lacks" in done.stderr
+    assert b"the recording has no build ID to query the server with" in done.stderr
 
 
 def symbols_of(path):
@@ -179,7 +179,7 @@ def test_what_is_wrong_is_said_with_its_place(program, pcs):
         change(doc["threads"][0])
         return json.dumps(doc).encode()
     for change, reason in (
-            (lambda t: t["stackTable"].update(prefix=[None, 1]), "stack 1 is in front of its prefix 1"),
+            (lambda t: t["stackTable"].update(prefix=[None, 1]), "stack 1 precedes its prefix 1"),
             (lambda t: t["stackTable"].update(frame=[0, 2]), '"frame" has row 2 of 2'),
             (lambda t: t["stackTable"].update(frame=[0]), "columns of one table have 2 and 1 rows"),
             (lambda t: t["frameTable"].update(func=[0, 99]), '"func" has row 99 of 2'),

@@ -166,7 +166,7 @@ def test_a_process_that_ends_is_no_failure():
         process.kill()
         process.wait()
         _, words = asking.communicate(timeout=60)
-    assert asking.returncode == 1 and b"the interpreter is gone" in words
+    assert asking.returncode == 1 and b"the interpreter has ended" in words
 
 
 STILL = r"""

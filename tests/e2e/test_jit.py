@@ -482,7 +482,7 @@ def test_maps_that_are_not_the_programs_are_not_believed(target, folder, how):
             path.rmdir()
             path.touch()
     assert answer["frames"] == []
-    assert answer["reason"] == "anonymous memory that no perf map or jitdump names"
+    assert answer["reason"] == "anonymous memory without a perf map or jitdump"
 
 
 def record(kind, body, when):

@@ -152,7 +152,7 @@ def test_the_table_goes_down_to_lines(shop):
 
 def test_requests_that_make_no_sense_are_refused(shop):
     api = Api(shop)
-    assert "no service" in api.refused(400, "invalid", "POST", "/v1/profiles", b"main 1\n")
+    assert "missing service" in api.refused(400, "invalid", "POST", "/v1/profiles", b"main 1\n")
     assert "not a profile" in api.refused(422, "unsupported", "POST", "/v1/profiles?service=x", b"\x00\x01\x02")
     assert "pprof" in api.refused(422, "corrupt", "POST", "/v1/profiles?service=x",
                                   cpu_profile((["main"], 1))[:-3])
@@ -463,7 +463,7 @@ def test_speedscope_is_served_from_here_and_reaches_nothing_of_this_server(tmp_p
 
 def test_a_viewer_that_is_not_here_is_a_clear_word(shop, tmp_path):
     status, _, page = fetch(shop, "/profiles/shop%2Fcart/speedscope", accept="text/html")
-    assert status == 404 and b"speedscope is not installed here" in page
+    assert status == 404 and b"speedscope is not installed on this server" in page
     assert fetch(shop, "/viewers/speedscope/frame.html")[0] == 404
     done = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data", "--set", f"speedscope={tmp_path}")
     assert done.returncode == 2 and "expected one speedscope-*.js" in done.stderr, done.stderr

@@ -182,7 +182,7 @@ def test_the_example_reads_gsym_files_and_names_what_it_cannot_read(prefix, prog
     bad = subprocess.run([example, EXAMPLE, address], capture_output=True, text=True,
                          env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
     assert bad.returncode == 1
-    assert bad.stderr == f"{EXAMPLE}: is no ELF, Mach-O or GSYM file\n"
+    assert bad.stderr == f"{EXAMPLE}: not an ELF, Mach-O or GSYM file\n"
 
 
 @pytest.mark.parametrize("compiler", [("gcc", "-std=c11"), (CLANG, "-std=c11")], ids=["gcc", "clang"])

@@ -386,7 +386,7 @@ def test_programs_of_go_are_read_with_the_dwarf_that_go_compresses(tmp_path):
 def test_damaged_files_are_errors(both, tmp_path):
     data = both["fat"].read_bytes()
     (tmp_path / "cut").write_bytes(data[:5000])
-    fails(unhex("id", tmp_path / "cut"), 1, "slice", "leave the file")
+    fails(unhex("id", tmp_path / "cut"), 1, "slice", "exceed the file")
     thin = both["x86_64"].read_bytes()
     (tmp_path / "cut").write_bytes(thin[:200])
     fails(unhex("id", tmp_path / "cut"), 1, "cut")

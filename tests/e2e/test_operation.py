@@ -401,7 +401,7 @@ def test_in_flight_requests_end_and_an_open_connection_hears_of_the_stop(tmp_pat
             open_one.request("GET", "/readyz")
             answer = open_one.getresponse()
             assert answer.status == 503 and answer.headers["Connection"].lower() == "close"
-            assert json.load(answer)["error"]["message"] == "it is stopping"
+            assert json.load(answer)["error"]["message"] == "the server is stopping"
             s.sendall(gsym[10:])
             assert b" 200 " in s.recv(4096).split(b"\r\n")[0]
         assert server.process.wait(60) == 0

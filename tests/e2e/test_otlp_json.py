@@ -114,7 +114,7 @@ def test_what_is_wrong_is_said_with_its_place(program):
             (b'{"dictionary": {"locationTable": [{"address": @"0x12"}]}}', "expected an integer"),
             (b'{"dictionary": {"locationTable": [{"mappingIndex": @3000000000}]}}', "expected an integer"),
             (b'{"dictionary": {}, "dictionary":@ {}}', "a key twice"),
-            (b'{"dictionary": {}} @{}', "nothing behind the document"),
+            (b'{"dictionary": {}} @{}', "unexpected text after the document"),
             (b'{"dictionary": {"linkTable": [{"traceId": @"xy!"}]}}', "expected hexadecimal"),
             (b'{"dictionary": {"stringTable": ["@\xff"]}}', "not UTF-8"),
             (json.dumps(json.loads(text_of(local(program, []).request))).encode()[:-1] + b"@", "")):

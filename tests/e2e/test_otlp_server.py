@@ -268,7 +268,7 @@ def test_a_message_over_the_limit_is_refused_however_it_is_packed(tmp_path):
             packed = gzip.compress(bomb) if coding == "gzip" else \
                 subprocess.run(["zstd", "-c"], input=bomb, capture_output=True, check=True).stdout
             status, _, answer, _ = send(server, NAME, packed, Content_Encoding=coding)
-            assert status == 413 and status_of(answer) == (8, "inflates to over 1048576 bytes")
+            assert status == 413 and status_of(answer) == (8, "inflates to more than 1048576 bytes")
         assert send(server, NAME, field(1, bytes(1 << 20)))[0] == 413
         assert send(server, NAME, field(1, bytes((1 << 20) - 10)))[0] == 200
     finally:

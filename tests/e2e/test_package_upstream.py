@@ -169,7 +169,7 @@ def test_a_package_without_the_file_is_not_fetched_again(servers, stub, tree, de
     announced(server, deb, f"{stub.url}{POOL}/demo.deb", [missing])
     assert symbolize(server, f"gnu:{missing}", "0x1")["status"] == "missing"
     (answer,) = explain(server, f"gnu:{missing}")["upstreams"]
-    assert "its package demo-dbgsym has no such file" in str(answer), answer
+    assert "package demo-dbgsym has no such file" in str(answer), answer
     for _ in range(2):
         time.sleep(1.1)  # the answer is no longer valid
         assert symbolize(server, f"gnu:{missing}", "0x1")["status"] == "missing"
@@ -208,7 +208,7 @@ def test_a_bomb_is_left(servers, stub, tmp_path):  # noqa: F811
     assert Api(server)("GET", "/v1/modules")[1]["modules"] == []
 
 
-@pytest.mark.parametrize("how,says", [("hash", "another SHA-256"), ("truncated", "Truncated"), ("text", "archive"),
+@pytest.mark.parametrize("how,says", [("hash", "announced SHA-256"), ("truncated", "Truncated"), ("text", "archive"),
                                       ("gone", "it has none")])
 def test_a_package_that_is_wrong_is_not_used(servers, stub, tree, deb, how, says):  # noqa: F811
     sent = {"hash": deb[:-1] + bytes([deb[-1] ^ 1]), "truncated": broken(deb), "text": b"no archive at all\n" * 100,

@@ -343,7 +343,7 @@ def test_a_recording_that_is_cut_off(program):
     assert {sample[1:3] for sample in half} <= {sample[1:3] for sample in whole}
     counters = summary(cut)
     assert counters["truncated"] == "1"
-    assert "the file ends inside of a record" in folded(cut)[1]
+    assert "the file ends inside a record" in folded(cut)[1]
     # perf writes the size of the records at its end.
     cut.write_bytes(content[:48] + bytes(8) + content[56:])
     assert len(samples_of_ours(cut)) == len(whole)

@@ -81,7 +81,7 @@ def test_the_status_page_shows_an_admin_its_own_namespace_alone(world):
         assert ("rival" in text) == rival, scopes
         assert ("memory of requests" in text) == counters, scopes
         status, text, _ = page(server, "/", keys[scopes])
-        assert status == 200 and ("files being read" in text) == counters
+        assert status == 200 and ("files being extracted" in text) == counters
 
 
 def test_the_counters_of_the_server_are_for_keys_of_their_own_scope(world):

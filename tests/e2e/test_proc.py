@@ -93,7 +93,7 @@ def test_text_says_function_place_and_module(target):
     assert re.fullmatch(rf"{live['named_function']:#x} named_function at {target}.c:\d+ "
                         rf"\[{target}\+0x[0-9a-f]+\]", out[0])
     assert out[1] == "0x10 ?? (nothing is mapped there)"
-    assert out[2].endswith("?? (anonymous memory that no perf map or jitdump names)")
+    assert out[2].endswith("?? (anonymous memory without a perf map or jitdump)")
     assert out[3].endswith("?? (anonymous memory that is not executable)")
     assert result.returncode == 0
 

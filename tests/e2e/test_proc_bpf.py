@@ -258,4 +258,4 @@ def test_without_access_there_are_names_and_a_reason(tmp_path):
     answer, = lines(result)
     assert "watch_every" in answer["frames"][0]["function"]
     assert "file" not in answer["frames"][0]
-    assert "bpf(2) does not list BPF programs (CAP_SYS_ADMIN)" in answer["lost"]
+    assert "cannot list BPF programs; that needs CAP_SYS_ADMIN" in answer["lost"]

@@ -122,7 +122,7 @@ def test_offsets_in_a_file_whose_start_is_unknown_name_nothing(server, prog, tmp
     source = {"debugName": "prog", "debugId": debug_id(own), "moduleOffset": hex(offset),
               "file": str(prog.with_suffix(".c"))}
     status, doc, _ = api("POST", "/source/v1", source)
-    assert status == 404 and "do not say where the file's image begins" in json.dumps(doc), doc
+    assert status == 404 and "do not record where the file's image begins" in json.dumps(doc), doc
 
 
 def test_a_profile_of_many_addresses_is_one_request(pushed, prog):

@@ -410,7 +410,7 @@ def test_without_the_bucket_no_route_says_that_there_is_no_function(store, gsym,
             by_profiler(server, other)
         assert by_opentelemetry(server, other) == [[], [], []]
         (((text,),),) = (by_paste(server, other),)
-        assert "on their way" in text and "no function there" not in text
+        assert "being extracted" in text and "no function at this address" not in text
         for route in ("list", "pprof", "profiler", "opentelemetry", "page"):
             assert agrees(route, ROUTES[route](server, here), path, here) or route == "page"
     finally:

@@ -238,7 +238,7 @@ def test_unknown_things_are_not_found(api):
     api.refused(404, "not_found", "PUT", "/v1/uploads/..%2F..%2Flock", body=b"x")
     api.refused(404, "not_found", "POST", "/v1/uploads/" + "f" * 32 + "/finish")
     api.refused(400, "invalid", "GET", "/v1/modules/zz")
-    assert "no address" in api.refused(400, "invalid", "GET", "/v1/symbolize/gnu:00?addr=seven")
+    assert "not an address" in api.refused(400, "invalid", "GET", "/v1/symbolize/gnu:00?addr=seven")
     api.refused(405, "method_not_allowed", "PATCH", "/v1/modules")
     assert api("POST", "/v1/modules")[2]["Allow"] == "GET, HEAD"
 

@@ -194,7 +194,7 @@ def text(path):
     (hard_link, 1, ["2 names"]),
     (with_archive, 1, ["belong to none"]),
     (archive, 1, ["not an ELF file"]),
-    (cut, 1, ["leave the file"]),
+    (cut, 1, ["exceed the file"]),
     (stripped, 1, ["no debug information and no symbol table"]),
     (text, 1, ["not an ELF file"]),
 ], ids=lambda x: getattr(x, "__name__", ""))
@@ -218,7 +218,7 @@ def test_failures_of_the_disk_leave_everything_as_it_was(prog):
 def test_a_second_time_is_told(prog):
     split(prog)
     before = prog.read_bytes()
-    fails(unhex("split", prog), 1, "was split before")
+    fails(unhex("split", prog), 1, "was already split")
     fails(unhex("split", str(prog) + ".debug"), 1, "is a debug file")
     assert prog.read_bytes() == before
 
@@ -383,8 +383,8 @@ def without_tool(path, monkeypatch):
     monkeypatch.setenv("PATH", str(path.parent))
 
 
-@pytest.mark.parametrize("make, words", [(without_objects, "the object files that it was linked from are not here"),
-                                         (without_tool, "it is not installed (Debian: llvm)")])
+@pytest.mark.parametrize("make, words", [(without_objects, "its object files are missing"),
+                                         (without_tool, "splitting it needs dsymutil")])
 def test_macos_library_whose_bundle_cannot_be_made_stays_as_it_is(tmp_path, monkeypatch, make, words):
     path = apple.linked(tmp_path / "m", "arm64", dsym=False, keep=True)
     wheel = make_wheel(tmp_path, {"pair/_m.so": path.read_bytes()})
@@ -437,7 +437,7 @@ def test_modules_of_debian_packages_have_nothing_to_split(tmp_path):
     before = wheel.read_bytes()
     result = unhex("split", wheel)
     assert result.returncode == 1 and "has no library with debug information" in result.stderr
-    assert result.stderr.count("was split before: it has no debug information, and a link to it") >= 3
+    assert result.stderr.count("was already split: it has a link to debug information, but none itself") >= 3
     assert wheel.read_bytes() == before and list(tmp_path.iterdir()) == [wheel]
 
 

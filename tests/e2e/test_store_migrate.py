@@ -163,7 +163,7 @@ def test_a_migration_that_is_killed_again_and_again_goes_on(postgres, gsym, tmp_
     assert other.stop() == 0
     # A second migration to the same place is refused, and changes nothing.
     code, _, err = migrate(tmp_path / "new", "--data", server.data, "--to-index", place)
-    assert code != 0 and "there is a store at the new place already" in err
+    assert code != 0 and "the new place already has a store" in err
 
 
 def test_what_the_old_store_has_lost_is_reported_and_not_named_by_the_new_one(postgres, gsym, tmp_path):

@@ -93,7 +93,7 @@ def test_without_the_supplementary_file_lines_stay_and_the_loss_is_said(pair, tm
     shutil.copy(pair / "one", tmp_path / "one")
     out = unhex("extract", tmp_path / "one", "-o", tmp_path / "one.gsym")
     assert out.returncode == 0
-    assert "supplementary file common.debug is not there" in out.stderr
+    assert "supplementary file common.debug does not exist" in out.stderr
     with_it = ours(pair / "one", code_addresses(pair / "one"))
     without = ours(tmp_path / "one", code_addresses(pair / "one"))
     assert [f[0][1] for f in with_it] == [f[0][1] for f in without]
@@ -104,4 +104,4 @@ def test_a_supplementary_file_of_another_build_id_is_not_taken(pair, tmp_path):
     shutil.copy(pair / "two", tmp_path / "common.debug")
     out = unhex("extract", tmp_path / "one", "-o", tmp_path / "one.gsym")
     assert out.returncode == 0
-    assert "or of another build ID" in out.stderr
+    assert "or has a different build ID" in out.stderr

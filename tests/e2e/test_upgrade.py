@@ -107,7 +107,7 @@ def test_a_node_whose_version_is_excluded_is_not_ready_and_does_not_start(postgr
         set_schema(postgres, index, "version = 9000, oldest = 9000")
         seconds_until(lambda: fleet.nodes[0].get("/readyz")[0] == 503)
         _, doc = fleet.nodes[0].get("/readyz")
-        assert doc["error"]["code"] == "not_ready" and "a later version" in doc["error"]["message"]
+        assert doc["error"]["code"] == "not_ready" and "a newer unhex" in doc["error"]["message"]
         seconds_until(lambda: "event=node outdated=yes" in log_of(fleet.nodes[0]))
         fleet.kill(fleet.nodes[1])
         assert "of schema 9000, for those that know 9000; this unhex knows" in started(fleet, fleet.nodes[1])
@@ -126,7 +126,7 @@ def test_a_version_that_excludes_a_running_node_waits_until_it_has_ended(postgre
         assert postgres.query("SELECT steps FROM nodes WHERE name = 'before'", name) == [str(FIRST - 1)]
         set_schema(postgres, index, f"oldest = {FIRST}")
         text = started(fleet, fleet.nodes[1])
-        assert "the node before of unhex 0.0.1 could not use the index any more; stop it first" in text
+        assert "stop node before (unhex 0.0.1) first: it cannot read the upgraded index" in text
         seconds_until(lambda: started(fleet, fleet.nodes[1]) is None, 60)
 
 

@@ -232,7 +232,7 @@ def test_an_error_says_what_a_person_can_do_next(site, open_page):
             ("/modules/gnu:00", "no module has the ID", "/explain?id=gnu:00"),
             ("/nowhere", "no such page", "/modules"),
             ("/search?q=" + "x" * 2000, "search for less", None),
-            ("/explain?id=00&addr=zz", "is no address", "/"),
+            ("/explain?id=00&addr=zz", "is not an address", "/"),
             ("/keys", "key that has the scope admin", None)):
         page.goto(site.url + path)
         text = page.text("main")
@@ -261,8 +261,8 @@ def test_explain_says_it_in_one_sentence_and_gives_commands_that_run(site, reade
             (f"id={site.id}&addr={start:#x}", f"{start:#x} is in outer, line "),
             (f"id={site.id}&addr=0x1", "No function of this build is at 0x1"),
             (f"id={site.id}", "Its symbols name functions, lines and inlined calls."),
-            (f"id={build_id(site.bare)}", "Only what it exports has a name"),
-            ("id=gnu:00", "Nothing with this ID is here.")):
+            (f"id={build_id(site.bare)}", "only exported functions have names"),
+            ("id=gnu:00", "This server has no file with this ID.")):
         reader.goto(f"{site.url}/explain?{query}")
         assert sentence in reader.text(".verdict"), query
         commands = reader.eval("[...document.querySelectorAll('.command')].map(e => e.innerText)")
@@ -384,7 +384,7 @@ def test_functions_are_found_by_a_part_of_their_names_in_any_case(site, reader):
     reader.during(lambda: reader.click(".functions a"))
     assert "outer" in reader.text(".chosen")
     reader.goto(f"{site.url}/search?q=OUTer&what=functions&in=no-such-name")
-    assert "left out by the filters" in reader.text("main")
+    assert "filters above excluded" in reader.text("main")
     # All pages together have searched all modules.
     seen, pages = [], 0
     reader.goto(f"{site.url}/search?q=outer&what=functions")
@@ -445,7 +445,7 @@ def test_other_builds_and_the_name_of_a_key_are_on_the_page_of_a_module(site, re
     assert f"Other builds of this name {MANY - 1}" in reader.text("main")
     links = reader.eval("[...document.querySelectorAll('[aria-labelledby=builds] .module')].map(a => a.pathname)")
     assert links == [f"/modules/gnu:{bytes([i]).hex() * 20}" for i in range(MANY - 1, MANY - 6, -1)]
-    assert "key: made on the first start" in reader.text("main")  # on its own machine
+    assert "key: created on the first start" in reader.text("main")  # on its own machine
     assert reader.eval("document.querySelectorAll('.candidates code').length") >= 1
 
 
@@ -526,8 +526,8 @@ def test_a_pasted_stack_gets_its_names(site, reader):
     assert answers[3] == [] and answers[4] == []
     assert answers[5][0] == names and len(answers[5]) == 2
     text = reader.text("main")
-    assert "several builds here have that name" in text
-    assert "no module here has a file of that name" in text
+    assert "several builds have that name" in text
+    assert "no module has a file of that name" in text
     assert f"{one[-1]['file']}:{one[-1]['line']}" in reader.text(".stack")
     assert reader.eval("document.querySelectorAll('.stack b').length") == \
         reader.eval("document.querySelectorAll('.where b').length")
@@ -548,7 +548,7 @@ def test_a_session_stands_for_a_key_and_holds_no_token(site, open_page):
     page.goto(f"{site.url}/sign-in?next=%2Fuploads")
     page.fill("#token", "ux_wrong")
     page.during(lambda: page.click("form.sign-in button"))
-    assert "that is no token" in page.text("main")
+    assert "not a token" in page.text("main")
     assert not page.eval("!!document.querySelector('.who button')")
     page.fill("#token", site.server.token)
     page.during(lambda: page.click("form.sign-in button"))
@@ -663,7 +663,7 @@ def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network
     # Meanwhile anybody sees it on its way, with how far it is.
     other = open_page(site.url, script=False)
     other.goto(site.url + "/uploads")
-    assert "sent" in other.text("#running") and "coming in" in other.text("#running")
+    assert "sent" in other.text("#running") and "uploading" in other.text("#running")
     bar = other.eval("(p => [p.value, p.max])(document.querySelector('#running progress'))")
     assert 0 <= bar[0] < bar[1] == 12 << 20
     assert "sending" in page.text("#sending")

@@ -143,7 +143,7 @@ def debug_file_of(exe, tree="/usr/lib/debug"):
     identity = build_id(exe)
     path = Path(tree) / ".build-id" / identity[:2] / f"{identity[2:]}.debug"
     if not path.exists():
-        raise FileNotFoundError(f"{path} of {exe} is not there")
+        raise FileNotFoundError(f"{path} of {exe} does not exist")
     return path
 
 

@@ -244,7 +244,7 @@ static const struct recipe {
 	{UX_METHOD_POST, "/v1/uploads", NULL, "", NULL},
 	{UX_METHOD_GET, "/v1/uploads/{uid}", "/v1/uploads/@", "", NULL},
 	{UX_METHOD_PUT, "/v1/uploads/{uid}", "/v1/uploads/@", "x", NULL},
-	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", "/v1/uploads/@/finish", "", "bytes are there"},
+	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", "/v1/uploads/@/finish", "", "is incomplete"},
 	{UX_METHOD_POST, "/v1/symbolize", "/v1/symbolize",
 	 "{\"modules\":[{\"id\":\"" ID "\",\"addresses\":[\"0x401007\"]}]}", "_start"},
 	{UX_METHOD_GET, "/v1/symbolize/{id}", "/v1/symbolize/" ID "?addr=0x401007", "", "_start"},
@@ -514,7 +514,8 @@ static void token_in_a_path_only_reads(void **state)
 	doc = ask(w, w->ours, "GET", target, "", 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 0);
 	json_decref(doc);
-	refused(ask(w, NULL, "GET", "/k/ux_wrong/v1/modules", "", 401), "unauthorized", "no token");
+	refused(ask(w, NULL, "GET", "/k/ux_wrong/v1/modules", "", 401), "unauthorized",
+		"not a token");
 	struct make_answer a = ask_as(w, &(struct make_ask){.method = "GET", .target = target});
 	assert_non_null(strstr(a.fields, "Referrer-Policy: no-referrer\n"));
 	ux_out_deinit(&a.body);
@@ -791,7 +792,7 @@ static void quota_is_kept_and_said(void **state)
 						     "\"00000000000000000000000000000000000000000"
 						     "00000000000000000000000\"}")});
 	assert_int_equal(a.status, 413);
-	assert_true(shows(&a, "over_quota") && shows(&a, "holds 214 of 300 bytes"));
+	assert_true(shows(&a, "over_quota") && shows(&a, "has 214 of 300 bytes"));
 	ux_out_deinit(&a.body);
 	snprintf(target, sizeof(target), "/v1/uploads/%s", second);
 	a = ask_as(w,
@@ -802,7 +803,7 @@ static void quota_is_kept_and_said(void **state)
 	assert_int_equal(a.status, 200);
 	ux_out_deinit(&a.body);
 	snprintf(target, sizeof(target), "/v1/uploads/%s/finish", second);
-	refused(ask(w, w->ours, "POST", target, "", 413), "over_quota", "holds 214 of 300");
+	refused(ask(w, w->ours, "POST", target, "", 413), "over_quota", "has 214 of 300");
 	put_namespace(w, (struct ux_namespace){.name = "theirs", .quota_modules = 1});
 	upload(w, w->theirs, "go:first");
 	announce(w, w->theirs, "go:other", uid);

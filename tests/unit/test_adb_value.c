@@ -137,7 +137,7 @@ static void a_value_of_another_type_is_corrupt(void **state)
 	assert_int_equal(ux_adb_list_get(&root, 1, &list, NULL), UX_ECORRUPT);
 	assert_int_equal(ux_adb_bytes_get(&root, 3, &bytes, NULL), UX_ECORRUPT);
 	assert_int_equal(ux_adb_bytes_get(&root, 6, &bytes, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "a value is no text");
+	assert_string_equal(err.text, "a value is not a string");
 }
 
 /* Reads all that a value can be, whatever it is. */

@@ -114,7 +114,7 @@ static void a_folder_in_the_place_of_an_object_is_an_error(void **state)
 	unlink(l.path);
 	snprintf(l.path, sizeof(l.path), "/tmp");
 	assert_int_equal(b->open(b, &l.hash, &fd, &size, &err), UX_EIO);
-	assert_non_null(strstr(err.text, "no regular file"));
+	assert_non_null(strstr(err.text, "not a regular file"));
 	assert_int_equal(fd, -1);
 	b->close(b);
 }

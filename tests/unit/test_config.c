@@ -113,7 +113,7 @@ static void a_mistake_is_reported_with_file_and_line(void **state)
 		{"\n\nnope = 1", "f.conf:3: unknown key \"nope\""},
 		{"url = 1", "f.conf:1: unknown key \"url\""},
 		{"[thing a]\nurl=x\ntext = 1", "f.conf:3: unknown key \"text\" of a section thing"},
-		{"count = 5\ncount = 6", "f.conf:2: key \"count\" a second time"},
+		{"count = 5\ncount = 6", "f.conf:2: duplicate key \"count\""},
 		{"count = 1", "f.conf:1: key \"count\" is \"1\"; expected a number, from 2 to 90"},
 		{"count = 91", "is \"91\""},
 		{"count = -5", "is \"-5\""},
@@ -121,24 +121,24 @@ static void a_mistake_is_reported_with_file_and_line(void **state)
 		{"count =", "is \"\""},
 		{"count = 0x10", "is \"0x10\""},
 		{"count = 99999999999999999999999", "expected a number"},
-		{"bytes = 17179869184G", "expected a size like 100M"},
-		{"bytes = 5X", "expected a size like 100M"},
+		{"bytes = 17179869184G", "expected a size such as 100M"},
+		{"bytes = 5X", "expected a size such as 100M"},
 		{"on = true", "expected yes or no"},
 		{"mode = Fast", "expected slow or fast"},
-		{"words alone", "f.conf:1: neither"},
+		{"words alone", "f.conf:1: expected"},
 		{"text = a\x01", "byte 0x01"},
 		{"text = \x7f", "byte 0x7f"},
-		{"[thing", "without its \"]\""},
-		{"[", "without its \"]\""},
+		{"[thing", "lacks its \"]\""},
+		{"[", "lacks its \"]\""},
 		{"[]", "unknown section \"\""},
 		{"[nope a]", "f.conf:1: unknown section \"nope\""},
 		{"[thing]", "needs a name"},
 		{"[thing a b]", "needs a name"},
 		{"[thing a/b]", "needs a name"},
-		{"[thing a]\nurl=x\n[thing a]", "f.conf:3: a second section [thing a]"},
+		{"[thing a]\nurl=x\n[thing a]", "f.conf:3: duplicate section [thing a]"},
 		{"\n[thing a]\n\n", "f.conf:2: [thing a] needs the key \"url\""},
 		{"[thing a]\n[thing b]\nurl = x", "f.conf:1: [thing a] needs"},
-		{"[thing a]\nurl=x\ntimeout = 5", "expected a time like"},
+		{"[thing a]\nurl=x\ntimeout = 5", "expected a duration such as"},
 		{"[thing a]\nurl=x\ntimeout = 61s", "from 1ms to 1m"},
 		{"[thing a]\nurl=x\n[thing b]\nurl=x\n[thing c]\nurl=x\n[thing d]",
 		 "f.conf:7: more than 3 sections"},
@@ -290,7 +290,7 @@ static void sections_are_printed_as_they_are_and_secrets_are_not(void **state)
 	const char *text = (char *)some.data;
 	assert_null(strstr(text, "hush"));
 	assert_non_null(strstr(text, "[thing a]\n"));
-	assert_non_null(strstr(text, "# token = (set, and not shown)\n"));
+	assert_non_null(strstr(text, "# token = (set, but secret)\n"));
 	assert_non_null(strstr(text, "\ntext =\n"));
 	assert_int_equal(parse(text, &again, &arena, NULL), UX_OK);
 	assert_null(again.text);

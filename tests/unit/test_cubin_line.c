@@ -127,7 +127,7 @@ static void table_of_another_version_is_unsupported(void **state)
 	m.lines.data[4] = 5;
 	struct ux_cur c = cur(ux_out_bytes(&m.lines));
 	assert_int_equal(ux_cubin_lines_read(&c, &lines, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "line table of version 5, expected 2 to 4");
+	assert_string_equal(err.text, "line table has version 5; expected 2 to 4");
 	assert_false(ux_cur_more(&c));
 	ux_cubin_lines_deinit(&lines);
 	make_cubin_deinit(&m);

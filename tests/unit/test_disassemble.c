@@ -121,7 +121,7 @@ static void what_cannot_be_read_is_reported(void **state)
 	const char *name = NULL, *syntax = NULL;
 	assert_int_equal(disassemble(&alpha, (struct ux_code_range){0x1000, 1}, &out, &err),
 			 UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "code for machine 36902");
+	assert_string_equal(err.text, "no disassembler for machine 36902");
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(disassemble(&x86, (struct ux_code_range){0x2000, 1}, &out, &err),
 			 UX_ENOTFOUND);

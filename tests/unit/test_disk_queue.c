@@ -132,7 +132,7 @@ static void a_full_queue_refuses_and_leaves_no_file(void **state)
 	add(q, 1, "two");
 	assert_false(ux_disk_queue_has_room(q));
 	assert_int_equal(ux_disk_queue_add(q, 1, UX_STR("three"), &err), UX_ELIMIT);
-	assert_non_null(strstr(err.text, "2 messages of 8192 bytes"));
+	assert_non_null(strstr(err.text, "2 messages, 8192 bytes"));
 	assert_int_equal(count_files(), 2);
 	expect(q, 0, "one");
 	add(q, 1, "four");

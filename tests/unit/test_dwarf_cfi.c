@@ -85,7 +85,7 @@ static void a_remembered_row_comes_back_whole(void **state)
 	assert_string_equal(RULES(LO + 2, 0x0a, 0x0e, 32, 0x83, 4, 0x42, 0x0b), "r7+8 r16=[-8]");
 	assert_string_equal(RULES(LO + 1, 0x0a, 0x0e, 32, 0x83, 4, 0x42, 0x0b),
 			    "r7+32 r3=[-32] r16=[-8]");
-	assert_non_null(strstr(RULES(LO, 0x0b), "corrupt: no state is remembered"));
+	assert_non_null(strstr(RULES(LO, 0x0b), "corrupt: restore_state without remember_state"));
 }
 
 static void every_kind_of_rule_is_known(void **state)
@@ -117,10 +117,10 @@ static void damaged_instructions_are_an_error(void **state)
 	(void)state;
 	assert_non_null(strstr(RULES(LO, 0x3f), "unknown instruction 0x3f"));
 	assert_non_null(strstr(RULES(LO, 0x0f, 100, 0x30), "corrupt"));
-	assert_non_null(strstr(RULES(LO, 0x0f, 1, 0x30, 0x0e, 8), "no register and offset"));
+	assert_non_null(strstr(RULES(LO, 0x0f, 1, 0x30, 0x0e, 8), "not a register and an offset"));
 	uint8_t deep[UX_CFI_REMEMBERED_MOST + 1];
 	memset(deep, 0x0a, sizeof(deep));
-	assert_non_null(strstr(rules_of(deep, sizeof(deep), LO), "too many states"));
+	assert_non_null(strstr(rules_of(deep, sizeof(deep), LO), "too many nested"));
 	uint8_t *many = calloc(UX_CFI_STEPS_MOST + 1, 1);
 	assert_non_null(many);
 	assert_non_null(strstr(rules_of(many, UX_CFI_STEPS_MOST + 1, LO), "instructions"));
@@ -253,13 +253,13 @@ static void expressions_that_cannot_be_computed_say_why(void **state)
 	FAILS(UX_ECORRUPT, "too short", 0x15, 9);
 	FAILS(UX_ECORRUPT, "zero", 0x31, 0x30, 0x1b);
 	FAILS(UX_ECORRUPT, "zero", 0x31, 0x30, 0x1d);
-	FAILS(UX_ECORRUPT, "in front", 0x2f, 0x00, 0x80);
+	FAILS(UX_ECORRUPT, "before the expression", 0x2f, 0x00, 0x80);
 	FAILS(UX_ECORRUPT, "size", 0x31, 0x94, 9);
 	FAILS(UX_EUNSUPPORTED, "unknown operation 0xe0", 0xe0);
-	FAILS(UX_ENOTFOUND, "not known", 0x73, 0);
-	FAILS(UX_ENOTFOUND, "not known", 0x0a, 0x99, 0x09, 0x06);
+	FAILS(UX_ENOTFOUND, "unknown memory", 0x73, 0);
+	FAILS(UX_ENOTFOUND, "unknown memory", 0x0a, 0x99, 0x09, 0x06);
 	FAILS(UX_ELIMIT, "operations", 0x2f, 0xfd, 0xff); /* a loop */
-	FAILS(UX_ECORRUPT, "full", 0x12, 0x2f, 0xfc, 0xff);
+	FAILS(UX_ECORRUPT, "overflows", 0x12, 0x2f, 0xfc, 0xff);
 }
 
 int main(void)

@@ -141,7 +141,7 @@ static void an_id_that_is_not_there_is_not_found(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(open_index(&index, &p, NULL), UX_OK);
 	assert_int_equal(ux_dwarf_package_find(&p, 0x77777777aaaaaaaa, &cut, &err), UX_ENOTFOUND);
-	assert_string_equal(err.text, "no unit of the ID 77777777aaaaaaaa in it");
+	assert_string_equal(err.text, "no unit has the ID 77777777aaaaaaaa");
 	assert_int_equal(ux_dwarf_package_find(&p, 0, &cut, NULL), UX_ENOTFOUND);
 }
 
@@ -171,8 +171,8 @@ static void refuse(struct recipe r, enum ux_code expected, const char *text)
 static void an_index_that_makes_no_sense_is_refused(void **state)
 {
 	(void)state;
-	refuse((struct recipe){.version = 3}, UX_EUNSUPPORTED, "version other than 2 or 5");
-	refuse((struct recipe){.slots = 6}, UX_ECORRUPT, "no power of two");
+	refuse((struct recipe){.version = 3}, UX_EUNSUPPORTED, "version is not 2 or 5");
+	refuse((struct recipe){.slots = 6}, UX_ECORRUPT, "not a power of two");
 	refuse((struct recipe){.columns = {1, 3, 4, 4, 8}}, UX_ECORRUPT, "two columns");
 	refuse((struct recipe){.columns = {2, 3, 4, 6, 8}}, UX_ECORRUPT, "no column for entries");
 	refuse((struct recipe){.columns = {1, 2, 4, 6, 8}}, UX_ECORRUPT, "or for abbreviations");
@@ -201,7 +201,7 @@ static void a_part_that_leaves_its_section_is_corrupt(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(open_index(&index, &p, NULL), UX_OK);
 	assert_int_equal(ux_dwarf_package_find(&p, ids[0], &cut, &err), UX_ECORRUPT);
-	assert_non_null(strstr(err.text, "leaves it: 1009 bytes at 16"));
+	assert_non_null(strstr(err.text, "is out of bounds: 1009 bytes at 16"));
 }
 
 static void units_that_share_their_entries_are_corrupt(void **state)
@@ -211,7 +211,7 @@ static void units_that_share_their_entries_are_corrupt(void **state)
 	struct ux_dwarf_package p;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(open_index(&index, &p, &err), UX_ECORRUPT);
-	assert_non_null(strstr(err.text, "units take more than"));
+	assert_non_null(strstr(err.text, "units exceed the"));
 }
 
 static void a_row_behind_the_last_is_corrupt(void **state)

@@ -273,7 +273,7 @@ static void a_unit_of_another_id_is_not_taken(void **state)
 		reading_of(&linked, &p.linked);
 		linked.ctx.dwo_id = 0x42;
 		assert_int_equal(open_split(&linked, &split, &dwo), UX_ENOTFOUND);
-		assert_string_equal(split.err.text, "no unit of the ID 0000000000000042 in it");
+		assert_string_equal(split.err.text, "no unit has the ID 0000000000000042");
 	}
 }
 

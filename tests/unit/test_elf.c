@@ -254,7 +254,7 @@ static void tables_that_leave_the_file_are_corrupt(void **state)
 	make_elf_init(&m, 64, false);
 	struct ux_bytes file = make_elf_finish(&m);
 	expect(ux_bytes(file.data, file.size - 1), UX_ECORRUPT,
-	       "2 section headers at 0x50 leave the file of 207 bytes");
+	       "2 section headers at 0x50 exceed the file of 207 bytes");
 	make_elf_deinit(&m);
 
 	make_elf_init(&m, 64, false);
@@ -368,7 +368,7 @@ static void lying_sizes_are_corrupt_and_big_ones_over_the_limit(void **state)
 	static const enum make_packing forms[] = {MAKE_ZLIB, MAKE_ZSTD, MAKE_ZDEBUG};
 	static const char *const more[] = {
 		"section .zdebug_x+0x0: inflates to more than the 3999 bytes of its header",
-		("section .zdebug_x+0x18: is no valid zstd stream of 3999 bytes: Destination "
+		("section .zdebug_x+0x18: not a valid zstd stream of 3999 bytes: Destination "
 		 "buffer is too small"),
 		"section .zdebug_x+0x0: inflates to more than the 3999 bytes of its header",
 	};
@@ -449,7 +449,7 @@ static void a_damaged_stream_is_corrupt(void **state)
 	make_elf_section(
 		&m, (struct make_section){.name = ".zdebug_a",
 					  .content = UX_STR("ZLIB\0\0\0\0\0\0\0\4no zlib at all")});
-	expect_load(&m, LOAD_MOST, UX_ECORRUPT, "section .zdebug_a+0xc: is no valid zlib stream");
+	expect_load(&m, LOAD_MOST, UX_ECORRUPT, "section .zdebug_a+0xc: not a valid zlib stream");
 	make_elf_init(&m, 64, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	make_elf_section(&m, (struct make_section){.name = ".debug_a",
 						   .flags = SHF_COMPRESSED,
@@ -497,7 +497,7 @@ static void a_section_outside_the_file_fails_when_requested(void **state)
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	assert_int_equal(ux_elf_section_raw(&elf, &elf.sections[1], &raw, &err), UX_ECORRUPT);
 	assert_string_equal(err.text,
-			    "its 1 bytes at 0xffffffffffffffff leave the file of 272 bytes");
+			    "its 1 bytes at 0xffffffffffffffff exceed the file of 272 bytes");
 	assert_string_equal(err.section, ".a");
 	ux_elf_close(&elf);
 	make_elf_deinit(&m);

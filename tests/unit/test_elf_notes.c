@@ -113,7 +113,7 @@ static void a_segment_outside_the_file_is_corrupt(void **state)
 	struct ux_elf_notes it;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_elf_notes_of_segment(&elf, &segment, &it, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "segment of 3 bytes at 0x8 leaves the file of 10 bytes");
+	assert_string_equal(err.text, "segment of 3 bytes at 0x8 exceeds the file of 10 bytes");
 	segment.filesz = 2;
 	assert_int_equal(ux_elf_notes_of_segment(&elf, &segment, &it, NULL), UX_OK);
 }

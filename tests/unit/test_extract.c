@@ -810,7 +810,7 @@ static void names_that_are_ends_of_one_text_do_not_add_up_for_ever(void **state)
 	make_unit_end(&m.dwarf);
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(extract_with(&m, made_file(&m), 1, &err), UX_ELIMIT);
-	assert_non_null(strstr(err.text, "names and paths add up to over"));
+	assert_non_null(strstr(err.text, "names and paths exceed"));
 	free(text);
 	made_deinit(&m);
 }

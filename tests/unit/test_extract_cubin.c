@@ -335,7 +335,7 @@ static void damaged_table_leaves_the_others(void **state)
 	assert_string_equal(at_off(&g, a, 0), "a k.cu:9");
 	assert_int_equal(g.made.stats.bad_units, 1);
 	assert_string_equal(g.made.stats.first_bad.text,
-			    "line table of version 77, expected 2 to 4");
+			    "line table has version 77; expected 2 to 4");
 	end(&g);
 }
 

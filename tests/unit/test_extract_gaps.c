@@ -228,7 +228,7 @@ static void damaged_compressed_symbols_cost_themselves_alone(void **state)
 	made_extract(&m);
 	assert_string_equal(at(&m, 0x1000), "known :0");
 	assert_int_equal(m.stats.bad_sources, 1);
-	assert_string_equal(m.stats.first_bad_source.text, "is no xz stream");
+	assert_string_equal(m.stats.first_bad_source.text, "not an xz stream");
 	made_deinit(&m);
 }
 

@@ -187,7 +187,7 @@ static void what_is_packed_twice_or_obscured_is_unsupported(void **state)
 	e.kind = UX_FATBIN_LTO_IR;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(unpack_one(&e, &err), UX_EUNSUPPORTED);
-	assert_non_null(strstr(err.text, "is obscured by its maker"));
+	assert_non_null(strstr(err.text, "is obfuscated by its compiler"));
 }
 
 /* Reads and unpacks whatever is there. */

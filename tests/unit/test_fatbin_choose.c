@@ -91,7 +91,8 @@ static void missing_part_is_reported_with_those_there_are(void **state)
 	begin(&f);
 	assert_string_equal(
 		refused(&f, "sm_70", UX_ENOTFOUND),
-		"no GPU code for sm_70; there is sm_80, sm_90, compute_90 (not compiled), sm_100");
+		"no GPU code for sm_70; the file has sm_80, sm_90, compute_90 (not compiled), "
+		"sm_100");
 	assert_string_equal(refused(&f, "7", UX_ENOTFOUND),
 			    "no GPU code has number 7; there are 6 pieces");
 	refused(&f, "0", UX_ENOTFOUND);
@@ -101,8 +102,7 @@ static void missing_part_is_reported_with_those_there_are(void **state)
 	refused(&f, "cubin-crc:1", UX_ENOTFOUND);
 	refused(&f, "cubin-crc:", UX_EINVAL);
 	struct fat none = {0};
-	assert_string_equal(refused(&none, NULL, UX_ENOTFOUND),
-			    "no GPU code; there is none at all");
+	assert_string_equal(refused(&none, NULL, UX_ENOTFOUND), "no GPU code; the file has none");
 	end(&f);
 }
 
@@ -123,7 +123,7 @@ static void architectures_without_room_are_counted(void **state)
 	make_fatbin_end(&f.file, at);
 	assert_int_equal(ux_fatbin_list_read(ux_out_bytes(&f.file), &f.list, NULL), UX_OK);
 	assert_string_equal(refused(&f, "sm_90a", UX_ENOTFOUND),
-			    "no GPU code for sm_90a; there is sm_101, sm_102, sm_103, sm_104, "
+			    "no GPU code for sm_90a; the file has sm_101, sm_102, sm_103, sm_104, "
 			    "sm_105, sm_106, sm_107, sm_108, sm_109, sm_110, sm_111, sm_112, "
 			    "and 8 more");
 	ux_fatbin_archs(&f.list, all, sizeof(all));

@@ -105,7 +105,7 @@ static void patterns_over_a_limit_are_refused(void **state)
 	assert_int_equal(ux_glob_parse(text, &g, NULL), UX_OK);
 	memcpy(text + 2 + UX_GLOB_RANGES_MOST, "Q]Z", 4);
 	parse_fails(text, "brackets");
-	parse_fails("ab[c", "the '[' at byte 2 of the pattern has no ']'");
+	parse_fails("ab[c", "pattern: the '[' at byte 2 has no ']'");
 	parse_fails("[", "byte 0");
 	parse_fails("[^]", "has no ']'");
 }

@@ -195,8 +195,8 @@ static void damaged_functions_are_counted_and_others_stay(void **state)
 	assert_int_equal(m.stats.bad_go, 1);
 	assert_int_equal(m.stats.bad_units, 0);
 	assert_string_equal(m.stats.first_bad_go.text,
-			    "Go function at 0x1000: an inline tree has calls outside of the "
-			    "function or in circles");
+			    "Go function at 0x1000: an inline tree has calls outside the "
+			    "function or in a cycle");
 	assert_string_equal(at(&m, MAKE_GO_TEXT), "bad /src|main.go:1");
 	assert_string_equal(at(&m, MAKE_GO_TEXT + 32), "good bare.go:7");
 }
@@ -223,7 +223,7 @@ static void a_text_that_is_nowhere_is_reported(void **state)
 	assert_int_equal(m.stats.quality, UX_QUALITY_SYMTAB);
 	assert_int_equal(m.stats.bad_sources, 1);
 	assert_string_equal(m.stats.first_bad_source.text,
-			    "no moduledata of Go says where the text begins");
+			    "no Go moduledata has the start of the text");
 }
 
 static void a_function_in_c_ends_where_its_symbol_does(void **state)

@@ -223,7 +223,7 @@ static void without_moduledata_and_its_place_in_the_header_nothing_is_guessed(vo
 	struct ux_error err = UX_ERROR_INIT;
 	make(&m, &(struct variant){UX_GOSYM_GO120, 26, 8, false, false, 1});
 	assert_int_equal(ux_gosym_open(&m.image, &no_hints, &g, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "no moduledata of Go says where the text begins");
+	assert_string_equal(err.text, "no Go moduledata has the start of the text");
 	assert_int_equal(ux_gosym_open(&m.image, &hints, &g, NULL), UX_OK); /* runtime.text */
 	assert_int_equal(g.module.text, MAKE_GO_TEXT);
 }
@@ -399,7 +399,7 @@ static void functions_that_are_in_no_code_are_corrupt(void **state)
 	assert_int_equal(ux_gosym_open(&m.image, &m.hints, &g, NULL), UX_OK);
 	m.segments[0].exec = false;
 	assert_int_equal(ux_gosym_function_read(&g, 0, &f, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "Go function 0 is at 0x1000 to 0x1040, which is no code");
+	assert_string_equal(err.text, "Go function 0 at 0x1000 to 0x1040 is not in code");
 }
 
 static void an_index_out_of_order_ends_where_it_is(void **state)

@@ -294,7 +294,7 @@ static void image_refuses_what_the_format_cannot_hold(void **state)
 	image.version = 1;
 	data[0].size = (size_t)1 << 32;
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, &err), UX_ELIMIT);
-	assert_string_equal(err.text, "GSYM 1 ends at 4 GiB, 4294967388 bytes needed");
+	assert_string_equal(err.text, "GSYM 1 is limited to 4 GiB; 4294967388 bytes needed");
 	uint8_t long_id[32] = {1};
 	image.uuid = ux_bytes(long_id, sizeof(long_id));
 	err = (struct ux_error)UX_ERROR_INIT;

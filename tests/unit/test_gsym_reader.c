@@ -141,7 +141,7 @@ static void bad_headers_are_named(void **state)
 	assert_string_equal(open_changed(6, 3, UX_ECORRUPT), "address width is not 1, 2, 4 or 8");
 	assert_string_equal(open_changed(7, 21, UX_ECORRUPT), "build ID is longer than 20 bytes");
 	assert_string_equal(open_changed(26, 1, UX_ECORRUPT),
-			    "string table at 0x50 with 0x10027 bytes leaves the file of 0xd6");
+			    "string table at 0x50 with 0x10027 bytes exceeds the file of 0xd6");
 	assert_string_equal(open_changed(24, 0, UX_ECORRUPT),
 			    "string table does not end with a NUL");
 	assert_string_equal(open_changed(24, 3, UX_ECORRUPT),

@@ -59,12 +59,12 @@ static const struct {
 	 "offset 0xb8: two parts of the file overlap: 0xb8 belongs to the part at 0xb8"},
 	{0x7c, 0x00, "offset 0x7c: function has no name"},
 	{0x7c, 0x30, "offset 0x7c: function's name is past the string table"},
-	{0x78, 0x06, "offset 0x8e: row lies behind its function"},
+	{0x78, 0x06, "offset 0x8e: row lies after its function"},
 	{0x89, 0x01, "offset 0x89: MaxDelta is below MinDelta"},
 	{0x8d, 0x00, "offset 0x8e: line table ends before its block"},
-	{0x9a, 0x08, "offset 0x98: range of an inlined call lies outside of its caller's"},
+	{0x9a, 0x08, "offset 0x98: range of an inlined call lies outside its caller"},
 	{0x9b, 0x02, "offset 0x9b: flag for children is not 0 or 1"},
-	{0xa3, 0x05, "offset 0x98: range of an inlined call lies outside of its caller's"},
+	{0xa3, 0x05, "offset 0x98: range of an inlined call lies outside its caller"},
 	{0xa4, 0x00, "offset 0x98: inlined call has an empty range"},
 	{0xa6, 0x40, "offset 0x98: inlined call's name is past the string table"},
 	{0xaa, 0x02, "offset 0x98: inlined call's file is past the file table"},
@@ -89,7 +89,7 @@ static void build_id_is_padded_with_zeros(void **state)
 	(void)state;
 	uint8_t size = 8;
 	assert_string_equal(verify_changed(7, &size, 1),
-			    "offset 0x24: byte behind the build ID is not 0");
+			    "offset 0x24: byte after the build ID is not 0");
 }
 
 static void foreign_bytes_are_noted(void **state)
@@ -147,7 +147,7 @@ static void merged_functions_and_call_sites_are_understood(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	bytes[20] = 9;
 	assert_int_equal(verify_record(ux_bytes(bytes, sizeof(bytes)), &notes, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "call site returns behind its function");
+	assert_string_equal(err.text, "call site returns after its function");
 }
 
 static void unknown_blocks_are_noted(void **state)
@@ -270,8 +270,7 @@ static void a_call_lies_in_any_range_of_its_caller(void **state)
 		struct ux_error err = UX_ERROR_INIT;
 		assert_int_equal(verify_ranges_at(n, 2 * i, NULL), UX_OK);
 		assert_int_equal(verify_ranges_at(n, 2 * i + 1, &err), UX_ECORRUPT);
-		assert_string_equal(err.text,
-				    "range of an inlined call lies outside of its caller's");
+		assert_string_equal(err.text, "range of an inlined call lies outside its caller");
 	}
 }
 

@@ -87,7 +87,7 @@ static void cubin_crcs_are_read_as_profilers_print_them(void **state)
 	refused("cubin-crc:", UX_EINVAL);
 	refused("cubin-crc:xyz", UX_EINVAL);
 	assert_string_equal(refused("cubin-crc:1036a7ef2", UX_EINVAL),
-			    "\"cubin-crc:1036a7ef2\" is no identity: expected up to 8 hexadecimal "
+			    "\"cubin-crc:1036a7ef2\" is not an ID; expected up to 8 hexadecimal "
 			    "digits");
 	struct ux_id id;
 	assert_int_equal(ux_id_make(UX_ID_CUBIN_CRC, UX_STR("abc"), &id, NULL), UX_EINVAL);
@@ -96,21 +96,21 @@ static void cubin_crcs_are_read_as_profilers_print_them(void **state)
 static void nonsense_is_refused_with_its_reason(void **state)
 {
 	(void)state;
-	const char *digits = "is no identity: expected an even number of hexadecimal digits";
+	const char *digits = "is not an ID; expected an even number of hexadecimal digits";
 	assert_non_null(strstr(refused("", UX_EINVAL), digits));
 	assert_non_null(strstr(refused("gnu:", UX_EINVAL), digits));
 	assert_string_equal(refused("gnu:123", UX_EINVAL),
-			    "\"gnu:123\" is no identity: expected an even number of hexadecimal "
+			    "\"gnu:123\" is not an ID; expected an even number of hexadecimal "
 			    "digits");
 	assert_non_null(strstr(refused("xyz", UX_EINVAL), digits));
 	assert_non_null(
-		strstr(refused("GNU:12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
-	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
+		strstr(refused("GNU:12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
+	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
 	assert_string_equal(refused("go:", UX_EINVAL), "Go build ID is empty");
 	assert_string_equal(refused("go:a b", UX_EINVAL),
 			    "Go build ID has byte 0x20, expected printable ASCII");
 	assert_string_equal(refused("file:1234", UX_EINVAL),
-			    "\"file:1234\" is no identity: expected 32 hexadecimal digits");
+			    "\"file:1234\" is not an ID; expected 32 hexadecimal digits");
 	refused("file:caf6e5907166ac76eef618e5f7f59cd", UX_EINVAL);
 	refused("file:caf6e5907166ac76eef618e5f7f59cd99", UX_EINVAL);
 	refused("file:caf6e5907166ac76eef618e5f7f59cdg", UX_EINVAL);

@@ -216,7 +216,8 @@ static void the_kernel_is_moved_as_a_whole(void **state)
 	assert_answer(r, NULL, KERNEL_AT + 0x11, "name_in_the_file", LINKED_AT + 0x1011, lost);
 	put_kernel(r, "boot/vmlinux-6.99-test", MODULE_ID, /* symbols= */ true);
 	assert_answer(r, NULL, KERNEL_AT + 0x1011, "of_the_kernel", KERNEL_AT + 0x1011,
-		      "boot/vmlinux-6.99-test is gnu:" MODULE_HEX "; loaded is gnu:6b65");
+		      "boot/vmlinux-6.99-test has build ID gnu:" MODULE_HEX
+		      "; the loaded one has gnu:6b65");
 }
 
 static void sections_of_a_module_are_where_sys_tells(void **state)
@@ -268,9 +269,9 @@ static void sources_of_debug_files_are_queried_by_build_id(void **state)
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", 9, NULL);
 	assert_int_equal(s.requested, 2); /* also for the lines that the fetched file has not */
 	s.path = "/tmp/unhex-there-is-none";
-	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "is not there");
+	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "does not exist");
 	s.path = NULL;
-	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "is no file");
+	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "is not a file");
 	s.code = UX_EUNAVAILABLE;
 	assert_answer(r, &find, MODULE_AT + 9, "in_text", MODULE_AT + 9, "words of the server");
 	s.code = UX_ENOTFOUND;

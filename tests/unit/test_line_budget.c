@@ -97,7 +97,7 @@ static void check_limit(struct made *m)
 	assert_int_equal(n, most / (lines / 2 - 4));
 	assert_true(n > 40 && n < UNITS);
 	assert_int_equal(m->stats.bad_units, UNITS - n);
-	assert_string_equal(m->stats.first_bad.text, "units share their line tables over 16 times");
+	assert_string_equal(m->stats.first_bad.text, "units share line tables more than 16 times");
 }
 
 static void units_too_late_for_their_tables_are_the_same_for_any_threads(void **state)

@@ -285,12 +285,12 @@ static void commands_that_lie_are_corrupt(void **state)
 {
 	(void)state;
 	expect_damage(0, 0x12345678, UX_EUNSUPPORTED, "not a Mach-O file");
-	expect_damage(16, 1000, UX_ECORRUPT, "");              /* ncmds */
-	expect_damage(20, 1 << 20, UX_ECORRUPT, "");           /* sizeofcmds */
-	expect_damage(32 + 4, 4, UX_ECORRUPT, "less than 8");  /* cmdsize of __TEXT */
-	expect_damage(32 + 4, 1 << 20, UX_ECORRUPT, "");       /* the same */
-	expect_damage(32 + 64, 1, UX_ECORRUPT, "");            /* sections of __TEXT */
-	expect_damage(32 + 72 + 64, 1 << 30, UX_ECORRUPT, ""); /* sections of the other segment */
+	expect_damage(16, 1000, UX_ECORRUPT, "");                /* ncmds */
+	expect_damage(20, 1 << 20, UX_ECORRUPT, "");             /* sizeofcmds */
+	expect_damage(32 + 4, 4, UX_ECORRUPT, "shorter than 8"); /* cmdsize of __TEXT */
+	expect_damage(32 + 4, 1 << 20, UX_ECORRUPT, "");         /* the same */
+	expect_damage(32 + 64, 1, UX_ECORRUPT, "");              /* sections of __TEXT */
+	expect_damage(32 + 72 + 64, 1 << 30, UX_ECORRUPT, "");   /* sections of the other segment */
 }
 
 static void what_leaves_the_file_is_an_error_when_it_is_requested(void **state)
@@ -453,7 +453,7 @@ static void a_slice_is_chosen_by_name_by_uuid_or_because_it_is_alone(void **stat
 	assert_int_equal(ux_macho_slice_choose(file, "arm64e", NULL, &slice, NULL), UX_OK);
 	assert_int_equal(slice.cpu, CPU_TYPE_ARM64);
 	assert_int_equal(ux_macho_slice_choose(file, "arm64", NULL, &slice, &err), UX_ENOTFOUND);
-	assert_string_equal(err.text, "no slice for arm64; there are: ppc64, arm64e");
+	assert_string_equal(err.text, "no slice for arm64; the file has: ppc64, arm64e");
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_macho_slice_choose(file, NULL, NULL, &slice, &err), UX_ENOTFOUND);
 	assert_non_null(strstr(err.text, "--arch: ppc64, arm64e"));

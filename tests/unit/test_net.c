@@ -233,7 +233,7 @@ static void exchanges_refuse_with_a_reason(void **state)
 	(void)state;
 	ask("GET", "/nope", NULL, "", 404, ERROR("not_found", "no such route"));
 	ask("DELETE", "/say", NULL, "", 405,
-	    ERROR("method_not_allowed", "this route does not take DELETE"));
+	    ERROR("method_not_allowed", "this route does not accept DELETE"));
 	ask("BREW", "/say", NULL, "", 405, ERROR("method_not_allowed", "unknown method"));
 	ask("GET", "/say/%zz", NULL, "", 400, ERROR("invalid", "the path has a bad %XX escape"));
 	ask("GET", "/say/%00", NULL, "", 400, ERROR("invalid", "the path has a bad %XX escape"));
@@ -246,13 +246,13 @@ static void exchanges_refuse_with_a_reason(void **state)
 	memset(big, 'x', sizeof(big));
 	big[101] = '\0';
 	ask("POST", "/say", NULL, big, 413,
-	    ERROR("too_large", "the body is over the limit of 100 bytes"));
+	    ERROR("too_large", "the body exceeds the limit of 100 bytes"));
 }
 
 static void errors_of_the_system_are_the_servers_and_tell_no_paths(void **state)
 {
 	(void)state;
-	const char want[] = ERROR("input_output", "the server could not read or write");
+	const char want[] = ERROR("input_output", "the server had an I/O error; see its log");
 	ask("GET", "/system/gone", NULL, "", 500, want);
 	ask("GET", "/system/closed", NULL, "", 500, want);
 	ask("GET", "/system/full", NULL, "", 507, ERROR("disk_full", "the server's disk is full"));
@@ -304,7 +304,7 @@ static void requests_together_have_a_bound_on_memory(void **state)
 	ux_exchange_finish(&x[2]);
 	assert_int_equal(x[2].res.status, 503);
 	assert_text(x[2].res.body,
-		    ERROR("unavailable", "too much is going on at once; ask again later"));
+		    ERROR("unavailable", "all requests together use too much memory; retry later"));
 	body_of(&x[3], &app, 3, 50 << 10); /* a small one is not counted */
 	ux_exchange_finish(&x[3]);
 	assert_int_equal(x[3].res.status, 200);
@@ -578,7 +578,7 @@ static void client_and_server_understand_each_other(void **state)
 	talk(&p, &put, 413, NULL);
 	struct ux_http_call post = {.method = UX_METHOD_POST, .path = "/say"};
 	post.body = ux_bytes(big, 60000);
-	talk(&p, &post, 413, ERROR("too_large", "the body is over the limit of 100 bytes"));
+	talk(&p, &post, 413, ERROR("too_large", "the body exceeds the limit of 100 bytes"));
 	pair_close(&p);
 }
 
@@ -635,7 +635,7 @@ static void unreachable_and_slow_servers_are_unavailable(void **state)
 	struct ux_http_call get = {.path = "/slow", .timeout_ms = 50};
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_http_client_call(p.client, &get, &a, &err), UX_EUNAVAILABLE);
-	assert_non_null(strstr(err.text, "did not answer in time"));
+	assert_non_null(strstr(err.text, "deadline exceeded"));
 	pair_close(&p);
 }
 

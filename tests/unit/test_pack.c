@@ -261,8 +261,8 @@ static void strings_that_32_bits_do_not_reach_are_numbered_in_steps(void **state
 static void version_1_that_cannot_hold_it_is_refused(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {"GSYM 1 ends at 4 GiB, ",
-					    "names and paths add up to over 100 bytes"};
+	static const char *const texts[] = {"GSYM 1 is limited to 4 GiB; ",
+					    "names and paths exceed 100 bytes"};
 	static const uint64_t most[] = {10000, 100};
 	struct made m;
 	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);

@@ -159,7 +159,7 @@ static void forms_that_are_no_forms_are_refused(void **state)
 	char *big = malloc(UX_FORM_BODY_MOST + 2);
 	memset(big, 'x', UX_FORM_BODY_MOST + 1);
 	big[UX_FORM_BODY_MOST + 1] = '\0';
-	shows(s, "POST", "/symbolize", NULL, big, 413, "over");
+	shows(s, "POST", "/symbolize", NULL, big, 413, "exceeds");
 	free(big);
 	shows(s, "POST", "/symbolize", NULL, "text=%zz", 400, "escape");
 	char many[2 * UX_FORM_FIELDS_MOST + 2];
@@ -219,7 +219,7 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	/* of the candidate, and of the line of the history */
 	assert_int_equal(count(&a, from), 2);
 	assert_true(has(&a, "<h2 id=\"history\">") && has(&a, "<b>upload</b>"));
-	assert_true(has(&a, ">last used<") && !has(&a, "found idle"));
+	assert_true(has(&a, ">last used<") && !has(&a, "unused since"));
 	assert_true(has(&a, "<span>from "));
 	ux_out_deinit(&a.body);
 	/* Addresses are for administrators. */
@@ -230,7 +230,7 @@ static void page_of_a_module_says_where_it_came_from(void **state)
 	assert_int_equal(ix->modules.mark(ix, module, later, later, &marked, NULL), UX_OK);
 	assert_true(marked);
 	a = ask(s, "GET", "/modules/go:x", NULL, "");
-	assert_true(has(&a, ">found idle<"));
+	assert_true(has(&a, ">unused since<"));
 	ux_out_deinit(&a.body);
 }
 
@@ -331,11 +331,11 @@ static void a_form_that_is_wrong_makes_no_key(void **state)
 	shows(s, "POST", "/keys", s->admin, "read=on&namespace=No%20name", 400, "<h1");
 	assert_int_equal(count_keys(s), before);
 	shows(s, "POST", "/keys", s->admin, "read=on&description=for+tests&expires=2d", 200,
-	      "It is shown only now");
+	      "it is not shown again");
 	shows(s, "GET", "/keys", s->admin, "", 200, "for tests");
 	assert_int_equal(count_keys(s), before + 1);
 	struct make_answer a = ask(s, "GET", "/keys", s->admin, "");
-	assert_false(has(&a, "It is shown only now"));
+	assert_false(has(&a, "it is not shown again"));
 	ux_out_deinit(&a.body);
 }
 

@@ -290,7 +290,7 @@ static void each_event_has_its_values(void **state)
 	assert_int_equal(ux_profile_sample_values(&p, &p.samples.data[0])[3], 1000);
 	assert_int_equal(ux_profile_sample_values(&p, &p.samples.data[1])[0], 1);
 	assert_int_equal(s.damaged_records, 1);
-	assert_string_equal(s.damage.text, "a sample of an unknown event");
+	assert_string_equal(s.damage.text, "sample has an unknown event");
 	ux_profile_deinit(&p);
 	ux_out_deinit(&out);
 }

@@ -120,7 +120,7 @@ static void unknown_versions_are_refused(void **state)
 	struct scene scene = scene_of(&m);
 	m.root.version = 0x080301;
 	assert_int_equal(walk_scene(&scene, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "PHP 8.3; known are 8.2 and 8.4");
+	assert_string_equal(err.text, "PHP 8.3 is not supported; expected 8.2 or 8.4");
 }
 
 static void damaged_memory_is_unknown(void **state)

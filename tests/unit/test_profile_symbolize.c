@@ -180,7 +180,7 @@ static void code_of_the_vdso_is_named_by_that_of_this_machine_if_it_has_the_id(v
 	assert_non_null(strstr(name_of(t, named), "clock_gettime"));
 	assert_string_equal(name_of(t, relative), name_of(t, named));
 	assert_string_equal(name_of(t, unnamed), "");
-	assert_non_null(strstr(why_of(t, other), "another vDSO is here: gnu:"));
+	assert_non_null(strstr(why_of(t, other), "this machine has another vDSO: gnu:"));
 }
 
 static void a_vdso_without_an_id_is_that_of_the_recorded_kernel(void **state)
@@ -192,7 +192,7 @@ static void a_vdso_without_an_id_is_that_of_the_recorded_kernel(void **state)
 	uint32_t location = add_location(t, vdso, UX_PROFILE_OFFSET, at + 1);
 	symbolize(t);
 	assert_string_equal(name_of(t, location), "");
-	assert_non_null(strstr(why_of(t, vdso), "has no ID of it"));
+	assert_non_null(strstr(why_of(t, vdso), "has neither its ID"));
 	t->profile.modules.data[kernel].id = gnu_id(KERNEL_ID);
 	symbolize(t);
 	assert_non_null(strstr(name_of(t, location), "clock_gettime"));
@@ -341,8 +341,8 @@ static void another_kernel_than_the_recorded_one_names_nothing(void **state)
 	symbolize(t);
 	assert_string_equal(name_of(t, in_kernel), "");
 	assert_string_equal(name_of(t, in_module), "");
-	assert_non_null(strstr(why_of(t, kernel), "another kernel runs here: gnu:"));
-	assert_non_null(strstr(why_of(t, module), "another kernel runs here: gnu:"));
+	assert_non_null(strstr(why_of(t, kernel), "another kernel is running: gnu:"));
+	assert_non_null(strstr(why_of(t, module), "another kernel is running: gnu:"));
 }
 
 /* The copy that perf has kept of the symbols of a kernel. */
@@ -389,7 +389,7 @@ static void a_copy_that_hides_addresses_or_is_none_names_nothing(void **state)
 		uint32_t named = add_location(t, kernel, UX_PROFILE_ADDRESS, KERNEL_AT + 0x10 + i);
 		symbolize(t);
 		assert_string_equal(name_of(t, named), "");
-		assert_non_null(strstr(why_of(t, kernel), "another kernel runs here: gnu:"));
+		assert_non_null(strstr(why_of(t, kernel), "another kernel is running: gnu:"));
 	}
 }
 
@@ -435,9 +435,9 @@ static void modules_are_named_by_the_running_kernel_wherever_they_were_loaded(vo
 	assert_string_equal(name_of(t, c), "");
 	assert_string_equal(name_of(t, d), "");
 	assert_string_equal(name_of(t, e), "");
-	assert_non_null(strstr(why_of(t, built_anew), "another build of it is loaded here: gnu:"));
-	assert_string_equal(why_of(t, absent), "the kernel here has no such module loaded");
-	assert_string_equal(why_of(t, here), "the module has no code there by now");
+	assert_non_null(strstr(why_of(t, built_anew), "another build of it is loaded: gnu:"));
+	assert_string_equal(why_of(t, absent), "the running kernel has no such module loaded");
+	assert_string_equal(why_of(t, here), "the module no longer has code there");
 }
 
 /* A file of a module with a function in each of two sections, 8 bytes behind its start. */
@@ -627,7 +627,7 @@ static void positions_in_a_file_are_found_by_the_segments_that_the_server_has(vo
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
 	symbolize(t);
 	assert_string_equal(name_of(t, unnamed), "");
-	assert_non_null(strstr(why_of(t, other), "its executable: words of the server"));
+	assert_non_null(strstr(why_of(t, other), "executable: words of the server"));
 }
 
 static enum ux_code serve_segments(void *ctx, const struct ux_id *id, struct ux_gsym_segments *ret,
@@ -660,9 +660,8 @@ static void positions_in_a_file_are_found_by_the_segments_of_its_symbols(void **
 	uint32_t unnamed = add_location(t, other, UX_PROFILE_OFFSET, 0x1234);
 	symbolize(t);
 	assert_string_equal(name_of(t, unnamed), "");
-	assert_non_null(strstr(why_of(t, other),
-			       "its segments at the server: its symbols have none; its "
-			       "executable: there is none"));
+	assert_non_null(strstr(why_of(t, other), "segments on the server: its symbols have none; "
+						 "executable: none"));
 }
 
 static void what_is_not_sent_to_the_server_has_the_reason(void **state)
@@ -684,14 +683,14 @@ static void what_is_not_sent_to_the_server_has_the_reason(void **state)
 	assert_string_equal(name_of(t, b), "");
 	assert_string_equal(name_of(t, c), "");
 	assert_string_equal(why_of(t, relative),
-			    "no such file is here; addresses relative to the file's start need its "
-			    "executable, or that start from the server: words of the server");
+			    "no such file was found; file-relative addresses need the "
+			    "executable, or its base address from the server: words of the server");
 	assert_string_equal(why_of(t, position),
-			    "no such file is here; positions in a file need its executable, so the "
+			    "no such file was found; file offsets need the executable, so the "
 			    "server is not queried");
 	assert_string_equal(why_of(t, unknown),
-			    "no such file is here; the server is queried by build ID, which the "
-			    "recording lacks");
+			    "no such file was found; the recording has no build ID to query "
+			    "the server with");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_machine, close_machine)

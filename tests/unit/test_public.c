@@ -160,7 +160,7 @@ static void what_is_no_module_is_named(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_input in = ux_input_memory("text", 4);
 	assert_int_equal(ux_module_open(&in, NULL, &m, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "is no ELF, Mach-O or GSYM file");
+	assert_string_equal(err.text, "not an ELF, Mach-O or GSYM file");
 	in = ux_input_path("/nonexistent/file");
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_module_open(&in, NULL, &m, &err), UX_ENOTFOUND);
@@ -210,7 +210,8 @@ static void options_of_other_versions_are_taken_when_they_say_nothing_new(void *
 	ux_module_close(m);
 	newer.new_option = (uint64_t)1 << 56;
 	assert_int_equal(ux_module_open(&in, &opts, &m, &err), UX_EINVAL);
-	assert_string_equal(err.text, "option at byte 111 is set; this version knows 104");
+	assert_string_equal(err.text, "option at byte 111 is set; this version reads only 104 "
+				      "bytes of options");
 	newer.opts.size = 8;
 	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
 	opts.size = 0;

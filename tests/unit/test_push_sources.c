@@ -176,7 +176,7 @@ static void a_path_begins_with_a_prefix_as_a_folder(void **state)
 		assert_int_equal(strcmp(w->read, path) == 0, cases[i].here);
 	}
 	assert_int_equal(collect(w, files, 1, NULL), UX_ENOTFOUND);
-	assert_non_null(strstr(w->err.text, "none of its 1 source files is here"));
+	assert_non_null(strstr(w->err.text, "none of its 1 source files was found"));
 	assert_int_equal(w->s.missing, 1);
 }
 

@@ -60,9 +60,12 @@ static void expect(struct make_python *m, const char *text)
 /* The native ID is not known before 3.11. */
 static const char *stack_of(uint32_t version)
 {
-	return version < 0x030b
-		       ? "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n<module> a.py:32+2\n0 whole\n0 whole\n"
-		       : "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n<module> a.py:32+2\n4711 whole\n4711 whole\n";
+	return version < 0x030b ? "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n"
+				  "<module> a.py:32+2\n0 whole\n"
+				  "0 whole\n"
+				: "C.inner a.py:12+2\n\u0444 \u00e9.py:22+2\n"
+				  "<module> a.py:32+2\n4711 whole\n"
+				  "4711 whole\n";
 }
 
 static void each_version_tells_its_threads(void **state)
@@ -137,7 +140,7 @@ static void unknown_versions_are_refused(void **state)
 	make_python(&m, 0x030b);
 	m.root.version = 0x030605;
 	assert_int_equal(walk(&m, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "Python 3.6; known are 3.7 to 3.15");
+	assert_string_equal(err.text, "Python 3.6 is not supported; expected 3.7 to 3.15");
 	err = (struct ux_error)UX_ERROR_INIT;
 	m.root.version = 0;
 	assert_int_equal(walk(&m, &story, &err), UX_EUNSUPPORTED);
@@ -145,12 +148,12 @@ static void unknown_versions_are_refused(void **state)
 	make_python(&m, 0x030d);
 	make_python_put(&m, m.root.addr + 8, 0x031000f0);
 	assert_int_equal(walk(&m, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "Python 3.16; known are 3.7 to 3.15");
+	assert_string_equal(err.text, "Python 3.16 is not supported; expected 3.7 to 3.15");
 	err = (struct ux_error)UX_ERROR_INIT;
 	make_python(&m, 0x030d);
 	make_python_put(&m, m.root.addr + 16, 1);
 	assert_int_equal(walk(&m, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "a free-threaded Python");
+	assert_string_equal(err.text, "free-threaded Python is not supported");
 }
 
 static void offsets_that_leave_their_struct_are_corrupt(void **state)
@@ -162,7 +165,7 @@ static void offsets_that_leave_their_struct_are_corrupt(void **state)
 	make_python(&m, 0x030d);
 	make_python_put(&m, m.root.addr + 24 + 8 * 5, 64); /* interpreter_state.next */
 	assert_int_equal(walk(&m, &story, &err), UX_ECORRUPT);
-	assert_string_equal(err.text, "offset 64 in a struct of 64 bytes in _Py_DebugOffsets");
+	assert_string_equal(err.text, "_Py_DebugOffsets has offset 64 in a struct of 64 bytes");
 }
 
 static void a_runtime_without_an_interpreter_is_corrupt(void **state)

@@ -66,7 +66,7 @@ static void a_file_without_room_is_an_error_that_says_how_large_it_is(void **sta
 	struct ux_error err = UX_ERROR_INIT;
 	void *region = NULL;
 	assert_int_equal(ux_spill_map(&spill, ROOM + 1, &region, &err), UX_ELIMIT);
-	assert_string_equal(err.text, "over 8388608 bytes of temporary files");
+	assert_string_equal(err.text, "temporary files exceed 8388608 bytes");
 	assert_int_equal(ux_spill_map(&spill, SIZE_MAX, &region, NULL), UX_ELIMIT);
 	assert_int_equal(ux_spill_map(&spill, ROOM, &region, NULL), UX_OK);
 	assert_int_equal(ux_spill_map(&spill, 1, &region, NULL), UX_ELIMIT);

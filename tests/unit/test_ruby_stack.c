@@ -81,7 +81,7 @@ static void unknown_versions_are_refused(void **state)
 	uint32_t known = m.root.version;
 	m.root.version = 0x030200;
 	assert_int_equal(walk_scene(&scene, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "Ruby 3.2; known are 3.1 and 3.3");
+	assert_string_equal(err.text, "Ruby 3.2 is not supported; expected 3.1 or 3.3");
 	m.root.version = known;
 	m.root.addr += 8;
 	err = (struct ux_error)UX_ERROR_INIT;

@@ -134,7 +134,7 @@ static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **s
 	snprintf(path, sizeof(path), "%s/blobs/%.2s/%.2s/%s", s->dir, hash, hash + 2, hash);
 	assert_int_equal(truncate(path, MAKE_GSYM_EXAMPLE_SIZE - 1), 0);
 	snprintf(target, sizeof(target), "/v1/gsym/%s", example_id);
-	refused(get(s, target, 500), "input_output", "could not read");
+	refused(get(s, target, 500), "input_output", "I/O error");
 	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=0x401000", example_id);
 	json_t *doc = get(s, target, 200);
 	assert_string_equal(text_of(doc, "status"), "failed");
@@ -199,12 +199,12 @@ static void key_opens_its_scopes_and_namespace_only(void **state)
 	a.token = reader;
 	refused(ask(s, &a, 403), "denied", "no scope upload");
 	a.token = "ux_wrong";
-	refused(ask(s, &a, 401), "unauthorized", "no token");
+	refused(ask(s, &a, 401), "unauthorized", "not a token");
 	char unknown[UX_TOKEN_SIZE];
 	memcpy(unknown, s->admin, sizeof(unknown));
 	unknown[10] = unknown[10] == 'a' ? 'b' : 'a';
 	a.token = unknown;
-	refused(ask(s, &a, 401), "unauthorized", "not known");
+	refused(ask(s, &a, 401), "unauthorized", "unknown token");
 	a = (struct make_ask){.method = "GET", .target = "/v1/modules", .token = other};
 	json_t *doc = ask(s, &a, 200);
 	assert_int_equal(json_array_size(json_object_get(doc, "modules")), 0);
@@ -294,11 +294,11 @@ static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
 	 */
 	const size_t most = s->server.memory.most;
 	s->server.memory.most = 16384;
-	refused(post(s, "/v1/symbolize", body, 413), "too_large", "ask for less");
+	refused(post(s, "/v1/symbolize", body, 413), "too_large", "request less");
 	assert_int_equal(s->server.memory.used, 0);
 	s->server.memory.most = most;
 	s->server.memory.used = most;
-	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "at once");
+	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "too much memory");
 	assert_int_equal(s->server.memory.used, most);
 	s->server.memory.used = 0;
 }

@@ -28,21 +28,23 @@ static void each_other_status_is_refused_with_its_reason(void **state)
 	static const struct {
 		const char *status, *word;
 	} bad[] = {
-		{"", "there is none"},
-		{GOOD, "there is none"},
-		{VALID("8"), "there is none"},
-		{"GOODSIG 1 x\nVALIDSIG 1 2 3 4 5 6 7 8\n", "there is none"},
+		{"", "missing"},
+		{GOOD, "missing"},
+		{VALID("8"), "missing"},
+		{"GOODSIG 1 x\nVALIDSIG 1 2 3 4 5 6 7 8\n", "missing"},
 		{GOOD VALID("2"), "weak hash"},
 		{GOOD VALID("1"), "weak hash"},
 		{GOOD "[GNUPG:] VALIDSIG 1 2 3\n", "weak hash"},
-		{GOOD VALID("8") "[GNUPG:] BADSIG 6ED0E7B82643E131 x\n", "not what was signed"},
-		{"[GNUPG:] NO_PUBKEY 6ED0E7B82643E131\n", "not in the keyrings: 6ED0E7B82643E131"},
-		{"[GNUPG:] NO_PUBKEY \x1b[Km\n", "not in the keyrings: ????"},
+		{GOOD VALID("8") "[GNUPG:] BADSIG 6ED0E7B82643E131 x\n",
+		 "does not match its signature"},
+		{"[GNUPG:] NO_PUBKEY 6ED0E7B82643E131\n",
+		 "key is not in the keyrings: 6ED0E7B82643E131"},
+		{"[GNUPG:] NO_PUBKEY \x1b[Km\n", "key is not in the keyrings: ????"},
 		{"[GNUPG:] EXPKEYSIG 6ED0 x\n" VALID("8"), "expired"},
 		{"[GNUPG:] REVKEYSIG 6ED0 x\n" VALID("8"), "revoked"},
 		{"[GNUPG:] PLAINTEXT 74 0\n[GNUPG:] PLAINTEXT 74 0\n" GOOD VALID("8"),
-		 "one text that is signed"},
-		{GOOD VALID("8") "[GNUPG:] UNEXPECTED 0\n", "one text that is signed"},
+		 "single signed text"},
+		{GOOD VALID("8") "[GNUPG:] UNEXPECTED 0\n", "single signed text"},
 	};
 	for (size_t i = 0; i < ux_countof(bad); i++) {
 		struct ux_error err = UX_ERROR_INIT;

@@ -240,12 +240,14 @@ static const char rows_of_any_schema[] =
 	"INSERT INTO ids (ns, id, module, rank) VALUES ('team', 'gnu:old', 5, 0), "
 	"('team', 'file:old', 5, 3);"
 	"INSERT INTO blobs VALUES (zeroblob(32), 1234);"
-	"INSERT INTO candidates (number, ns, module, blob, kind, quality, functions, inlines, rows, "
+	"INSERT INTO candidates (number, ns, module, blob, kind, quality, functions, inlines, "
+	"rows, "
 	"code_bytes, line_bytes, description, file_name, key_id, created) VALUES (9, 'team', 5, "
 	"zeroblob(32), 'gsym', 4, 1, 2, 3, 4, 5, 'd', '/opt/a/prog', 'k', 150);"
 	"INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, file_name, "
 	"force, state, status, reason, created, updated) VALUES "
-	"('0123456789abcdef0123456789abcdef', 'team', 'k', 7, zeroblob(32), 'gsym', 3, 'd', 'f', 0, "
+	"('0123456789abcdef0123456789abcdef', 'team', 'k', 7, zeroblob(32), 'gsym', 3, 'd', 'f', "
+	"0, "
 	"0, '', '', 300, 300);"
 	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
 
@@ -399,9 +401,11 @@ static void make_many(const char *path)
 			"i + 1 FROM c WHERE i < 100000) SELECT i FROM c;"
 			"INSERT INTO modules (number, ns, created, updated, last_used) "
 			"SELECT i, 'default', i, i, i FROM n;"
-			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', printf('gnu:%040x', i * 2654435761), i, "
+			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', "
+			"printf('gnu:%040x', i * 2654435761), i, "
 			"0 FROM n;"
-			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', printf('file:%032x', i * 40503), i, 3 "
+			"INSERT INTO ids (ns, id, module, rank) SELECT 'default', "
+			"printf('file:%032x', i * 40503), i, 3 "
 			"FROM n;"
 			"INSERT INTO blobs SELECT CAST(printf('%032d', i) AS BLOB), 1000 FROM n;"
 			"INSERT INTO candidates (ns, module, blob, size, kind, quality, functions, "
@@ -610,13 +614,13 @@ static void tokens_that_are_wrong_in_any_way_are_denied_without_an_echo(void **s
 		struct ux_error err = UX_ERROR_INIT;
 		struct ux_bytes cut = guard(ux_bytes(token, i));
 		assert_int_equal(ux_key_check(ix, cut, 1, &arena, &key, &err), UX_EDENIED);
-		assert_non_null(strstr(err.text, "that is no token"));
+		assert_non_null(strstr(err.text, "not a token"));
 		guard_free(cut);
 		err = (struct ux_error)UX_ERROR_INIT;
 		assert_int_equal(ux_key_check(ix, ux_bytes_cstr(bad), 1, &arena, &key, &err),
 				 UX_EDENIED);
 		assert_null(strstr(err.text, bad + 3));
-		assert_non_null(strstr(err.text, i < 3 ? "that is no token" : "is not known here"));
+		assert_non_null(strstr(err.text, i < 3 ? "not a token" : "unknown token"));
 		/* neither a letter or digit of a token nor the end of one */
 		static const char never[] = {'\0', '1', 'Q', '\xff'};
 		memcpy(bad, token, sizeof(bad));
@@ -625,7 +629,7 @@ static void tokens_that_are_wrong_in_any_way_are_denied_without_an_echo(void **s
 		assert_int_equal(
 			ux_key_check(ix, ux_bytes(bad, UX_TOKEN_SIZE - 1), 1, &arena, &key, &err),
 			UX_EDENIED);
-		assert_non_null(strstr(err.text, "that is no token"));
+		assert_non_null(strstr(err.text, "not a token"));
 	}
 	ix->close(ix);
 	char cmd[256];

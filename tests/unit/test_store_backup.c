@@ -219,7 +219,8 @@ static void what_is_damaged_is_not_copied(void **state)
 	static const struct {
 		const char *content; /* NULL: there is no file */
 		const char *says;
-	} cases[] = {{"xyz", "another hash"}, {"ab", "2 bytes; expected 3"}, {NULL, ""}};
+	} cases[] = {
+		{"xyz", "does not match its SHA-256"}, {"ab", "2 bytes; expected 3"}, {NULL, ""}};
 	for (size_t i = 0; i < 2 * ux_countof(cases); i++) {
 		bool whole = i % 2 != 0;
 		const char *content = cases[i / 2].content;
@@ -254,7 +255,7 @@ static void a_folder_that_is_no_place_for_a_copy_is_refused(void **state)
 	const bool open_before = fcntl(STDIN_FILENO, F_GETFD) >= 0;
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->from, &how, &sum, &err), UX_EINVAL);
 	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD) >= 0, open_before);
-	assert_non_null(strstr(err.text, "the store itself"));
+	assert_non_null(strstr(err.text, "store's own folder"));
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->to, &how, &sum, NULL), UX_OK);
 	assert_int_equal(ux_store_copy(&w->store, w->from, w->to, &how, &sum, NULL), UX_ECONFLICT);
 	how.fresh = false;

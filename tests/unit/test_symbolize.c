@@ -275,7 +275,7 @@ static void compact_form_of_another_version_is_refused_with_words(void **state)
 		unsigned status;
 		const char *says;
 	} cases[] = {
-		{{(const uint8_t *)"UXQ\x02\0\0\0\0", 8}, 422, "version 2; version 1"},
+		{{(const uint8_t *)"UXQ\x02\0\0\0\0", 8}, 422, "version 2; expected version 1"},
 		{{(const uint8_t *)"UXQ\x01\x40\0\0\0", 8}, 422, "flags"},
 		{{(const uint8_t *)"{\"modules\":[]}", 14}, 422, "UXQ"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x02\0", 9}, 400, "empty"},
@@ -572,7 +572,7 @@ static void modules_that_time_was_not_enough_for_are_pending(void **state)
 		const json_t *m = json_array_get(json_object_get(doc, "modules"), i);
 		assert_string_equal(text_of(m, "status"), "pending");
 		assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
-		assert_string_equal(text_of(m, "reason"), "the time was over");
+		assert_string_equal(text_of(m, "reason"), "deadline exceeded");
 		assert_null(json_object_get(m, "frames"));
 	}
 	json_decref(doc);
@@ -588,7 +588,7 @@ static size_t cut_after(struct make_server *s, const char *body)
 	const json_t *frames = json_object_get(m, "frames");
 	assert_string_equal(text_of(m, "status"), "pending");
 	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
-	assert_string_equal(text_of(m, "reason"), "the time was over");
+	assert_string_equal(text_of(m, "reason"), "deadline exceeded");
 	size_t n = frames ? json_array_size(frames) : SIZE_MAX;
 	if (frames)
 		assert_string_equal(text_of(m, "quality"), "inlines");
@@ -725,7 +725,8 @@ static void json_is_read_in_any_form(void **state)
 		{"{\"modules\":[]}", ""},
 		{" { \"modules\" : [ ] , \"timeout_ms\" : 7 }\n", " 7 ms"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[]}]}", "x;"},
-		{"{\"modules\":[{\"addresses\":[1, \"0x2\",\"3\"],\"id\":\"gnu:00\"},{\"id\":\"\",\"addresses\":[0]}],\"demangle\":\"short\",\"return_addresses\":true}",
+		{"{\"modules\":[{\"addresses\":[1, "
+		 "\"0x2\",\"3\"],\"id\":\"gnu:00\"},{\"id\":\"\",\"addresses\":[0]}],\"demangle\":\"short\",\"return_addresses\":true}",
 		 "gnu:00:1,2,3;:0; mode 1 return"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[999999999999999999]}]}",
 		 "x:999999999999999999;"},
@@ -767,8 +768,8 @@ static void what_is_wrong_with_json_is_said(void **state)
 		{"{\"modules\":[,]}", "! JSON, line 1 column 13: unexpected token near ','"},
 		{"{\"modules\":[],\"modules\":[]}",
 		 "! JSON, line 1 column 23: duplicate object key near '\"modules\"'"},
-		{"{\"modules\":[{}]}", "! modules[0] has no \"id\" that is a string"},
-		{"{\"modules\":[7]}", "! modules[0] has no \"id\" that is a string"},
+		{"{\"modules\":[{}]}", "! modules[0] has no string \"id\""},
+		{"{\"modules\":[7]}", "! modules[0] has no string \"id\""},
 		{"{\"modules\":7}", "! \"modules\" is an integer; expected an array"},
 		{"{\"modules\":null}", "! \"modules\" is missing"},
 		{"{\"modules\":[{\"id\":\"x\"}]}", "! modules[0] has no \"addresses\""},
@@ -776,37 +777,37 @@ static void what_is_wrong_with_json_is_said(void **state)
 		 "! modules[0] has no \"addresses\""},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":\"1\"}]}",
 		 "! \"addresses\" is a string; expected an array"},
-		{"{\"modules\":[{\"addresses\":[1]}]}",
-		 "! modules[0] has no \"id\" that is a string"},
+		{"{\"modules\":[{\"addresses\":[1]}]}", "! modules[0] has no string \"id\""},
 		{"{\"modules\":[{\"addresses\":[{}],\"id\":7}]}",
-		 "! modules[0] has no \"id\" that is a string"},
+		 "! modules[0] has no string \"id\""},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[01]}]}",
 		 "! JSON, line 1 column 36: invalid token near '0'"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[-1]}]}",
-		 "! an address is -1; expected a string or an integer from 0 on"},
+		 "! an address is -1; expected a string or a non-negative integer"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[1.0]}]}",
-		 "! an address is a fraction; expected a string or an integer from 0 on"},
+		 "! an address is a fraction; expected a string or a non-negative integer"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[1e2]}]}",
-		 "! an address is a fraction; expected a string or an integer from 0 on"},
+		 "! an address is a fraction; expected a string or a non-negative integer"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[9223372036854775808]}]}",
 		 "! JSON, line 1 column 54: too big integer near '9223372036854775808'"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[1 2]}]}",
 		 "! JSON, line 1 column 38: ']' expected near '2'"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"\"]}]}",
-		 "! '' is no address; expected 0x..., decimal or NAME+OFFSET"},
+		 "! '' is not an address; expected 0x..., decimal or NAME+OFFSET"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"0x/\"]}]}",
-		 "! '0x/' is no address; expected 0x..., decimal or NAME+OFFSET"},
+		 "! '0x/' is not an address; expected 0x..., decimal or NAME+OFFSET"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"0xg1\"]}]}",
-		 "! '0xg1' is no address; expected 0x..., decimal or NAME+OFFSET"},
+		 "! '0xg1' is not an address; expected 0x..., decimal or NAME+OFFSET"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"0x10000000000000000\"]}]}",
-		 "! '0x10000000000000000' is no address; expected 0x..., decimal or NAME+OFFSET"},
+		 "! '0x10000000000000000' is not an address; expected 0x..., decimal or "
+		 "NAME+OFFSET"},
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[null,true]}]}",
-		 "! an address is null; expected a string or an integer from 0 on"},
+		 "! an address is null; expected a string or a non-negative integer"},
 		{"{\"modules\":[{\"id\":\"x\",\"id\":\"x\",\"addresses\":[]}]}",
 		 "! JSON, line 1 column 26: duplicate object key near '\"id\"'"},
 		{"{\"modules\":[],\"a\":1,\"a\":2}",
 		 "! JSON, line 1 column 23: duplicate object key near '\"a\"'"},
-		{"{\"modules\":[],\"timeout_ms\":4294967296}", "! \"timeout_ms\" is over 32 bits"},
+		{"{\"modules\":[],\"timeout_ms\":4294967296}", "! \"timeout_ms\" exceeds 32 bits"},
 		{"{\"modules\":[],\"timeout_ms\":-1}", "! \"timeout_ms\" is negative"},
 		{"{\"modules\":[],\"demangle\":\"loud\"}",
 		 "! demangle is 'loud'; expected full, short, templates-elided or none"},
@@ -817,9 +818,10 @@ static void what_is_wrong_with_json_is_said(void **state)
 		{"{\"modules\":[{\"id\":7,\"addresses\":[]}],\"timeout_ms\":\"x\",\"demangle\":\"loud\"}",
 		 "! \"timeout_ms\" is a string; expected an integer"},
 		{"{\"modules\":[{\"id\":\"a\",\"addresses\":[\"?\"]},{\"id\":7}]}",
-		 "! '?' is no address; expected 0x..., decimal or NAME+OFFSET"},
+		 "! '?' is not an address; expected 0x..., decimal or NAME+OFFSET"},
 		{"{\"modules\":[],\"x\":\"\\u0000\"}",
-		 "! JSON, line 1 column 26: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"\\u0000\"'"},
+		 "! JSON, line 1 column 26: \\u0000 is not allowed without JSON_ALLOW_NUL near "
+		 "'\"\\u0000\"'"},
 		{"{\"modules\":[],\"x\":\"\xff\"}",
 		 "! JSON, line 1 column 19: unable to decode byte 0xff near '\"'"},
 	};

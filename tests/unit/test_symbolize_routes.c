@@ -116,9 +116,9 @@ static void symbolize_refuses_what_makes_no_sense(void **state)
 		{"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[1.5]}]}", "invalid", "address",
 		 400},
 		{"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[\"0x\"]}]}", "invalid",
-		 "no address", 400},
+		 "not an address", 400},
 		{"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[\"0x10000000000000000\"]}]}",
-		 "invalid", "no address", 400},
+		 "invalid", "not an address", 400},
 		{"{\"modules\":[],\"demangle\":\"loud\"}", "invalid", "demangle", 400},
 		{"{\"modules\":[],\"return_addresses\":1}", "invalid", "return_addresses", 400},
 	};

@@ -330,7 +330,7 @@ static void a_long_host_gives_a_name_that_is_cut(void **state)
 	assert_int_equal(strlen(up.name), UX_UPSTREAM_NAME - 1);
 	memset(text + 13, 'h', sizeof(text) - 14);
 	assert_int_equal(ux_upstream_parse(&up, text, &err), UX_EINVAL);
-	snprintf(says, sizeof(says), "over %zu bytes", sizeof(up.url) - 1);
+	snprintf(says, sizeof(says), "exceeds %zu bytes", sizeof(up.url) - 1);
 	assert_non_null(strstr(err.text, says));
 }
 

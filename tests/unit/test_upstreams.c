@@ -224,7 +224,7 @@ static void an_elf_file_must_be_what_was_requested(void **state)
 		 {.code = true, .symtab = true, .symtab_bytes = 48},
 		 other_id,
 		 UX_ECONFLICT,
-		 "not of that build ID"},
+		 "a different build ID"},
 		{UX_ARTIFACT_DEBUGINFO, {.code = true}, one_id, UX_ECORRUPT, "no debug info"},
 		/* An empty symbol table says nothing. */
 		{UX_ARTIFACT_DEBUGINFO,
@@ -518,7 +518,7 @@ static void a_request_begins_a_fetch_and_another_server_gets_retry_after(void **
 	static const char *const via[] = {"X-Unhex-Via: 00112233aabbccdd", NULL};
 	static const char *const wrong[] = {"X-Unhex-Via: no server", NULL};
 	put_example(w->dirs[1]);
-	assert_int_equal(get_status(w, target, "there is no GSYM of"), 404);
+	assert_int_equal(get_status(w, target, "no GSYM of"), 404);
 	upstreams_open(w);
 	/* A request that came along a wrong way is answered from the store. */
 	struct make_answer a = get(w, target, wrong);
@@ -551,7 +551,7 @@ static void a_request_begins_a_fetch_and_another_server_gets_retry_after(void **
 	} while (a.status == 503 && ux_clock_ms() < end);
 	assert_int_equal(a.status, 404);
 	assert_string_equal(a.retry, "60");
-	assert_int_equal(get_status(w, unknown, "there is no GSYM of"), 404);
+	assert_int_equal(get_status(w, unknown, "no GSYM of"), 404);
 }
 
 /* --- what is said about them ------------------------------------------------------------------ */
@@ -566,7 +566,7 @@ static void answers_are_explained_and_counted(void **state)
 		"\"answers\":[]},{\"name\":\"b\",",
 		NULL};
 	static const char *const answered[] = {
-		"\"artifact\":\"gsym\",\"outcome\":\"absent\",\"says\":\"there is no such file\"",
+		"\"artifact\":\"gsym\",\"outcome\":\"absent\",\"says\":\"no such file\"",
 		"\"artifact\":\"executable\"", "\"not_again_before\":", NULL};
 	static const char *const former[] = {"\"name\":\"a\",\"kind\":\"dir\"",
 					     "{\"name\":\"b\",\"state\":\"no longer configured\","

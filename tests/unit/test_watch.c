@@ -84,8 +84,8 @@ static void stuck_handler_is_named_until_it_goes_on(void **state)
 	static const struct {
 		const char *path, *what;
 	} cases[] = {
-		{"/works", "a request on a thread that works"},
-		{"/moves", "a request on a thread with connections"},
+		{"/works", "a request on a worker thread"},
+		{"/moves", "a request on a connection thread"},
 	};
 	struct ux_http_app app = {.routes = routes, .n_routes = ux_countof(routes)};
 	app.limits = ux_http_limits_default((struct ux_http_limits){.threads = 2});

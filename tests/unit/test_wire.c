@@ -89,15 +89,15 @@ static void question_that_is_wrong_says_what(void **state)
 	} cases[] = {
 		{{NULL, 0}, UX_ECORRUPT, "3 bytes"},
 		{{(const uint8_t *)"UXR\x01", 4}, UX_ECORRUPT, "UXQ"},
-		{{(const uint8_t *)"UXQ\x02", 4}, UX_EUNSUPPORTED, "version 2; version 1"},
+		{{(const uint8_t *)"UXQ\x02", 4}, UX_EUNSUPPORTED, "version 2; expected version 1"},
 		{{(const uint8_t *)"UXQ\x01\x02\0\0\0", 8}, UX_EUNSUPPORTED, "flags"},
 		{{(const uint8_t *)"UXQ\x01\0\x04\0\0", 8}, UX_EUNSUPPORTED, "demangle"},
 		{{(const uint8_t *)"UXQ\x01\0\0\xff\xff\xff\xff\x10\0", 12},
 		 UX_ECORRUPT,
 		 "32 bits"},
-		{{(const uint8_t *)"UXQ\x01\0\0\0\x09\x01x", 10}, UX_EUNSUPPORTED, "type of an ID"},
+		{{(const uint8_t *)"UXQ\x01\0\0\0\x09\x01x", 10}, UX_EUNSUPPORTED, "ID type"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x03\x01x", 10}, UX_EINVAL, "File ID of 1 byte"},
-		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x02", 11}, UX_EUNSUPPORTED, "form"},
+		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x02", 11}, UX_EUNSUPPORTED, "format"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x01\x02\x01\x05", 14},
 		 UX_ECORRUPT,
 		 "number"},
@@ -106,8 +106,8 @@ static void question_that_is_wrong_says_what(void **state)
 		 "number"},
 		{{(const uint8_t *)"UXQ\x01\0\0\0\x01\x01x\x01\x01\x02\x05\x05\0", 16},
 		 UX_ECORRUPT,
-		 "behind the addresses"},
-		{{(const uint8_t *)"UXQ\x01\0\0\0\0\0", 9}, UX_ECORRUPT, "behind the end"},
+		 "after the addresses"},
+		{{(const uint8_t *)"UXQ\x01\0\0\0\0\0", 9}, UX_ECORRUPT, "after the end"},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		struct ux_error err = UX_ERROR_INIT;

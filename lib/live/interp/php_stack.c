@@ -51,7 +51,8 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 		if (layouts[i].version == root->version >> 8)
 			p->layout = &layouts[i];
 	if (!p->layout)
-		return ux_error_set(err, UX_EUNSUPPORTED, "PHP %u.%u; known are 8.2 and 8.4",
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "PHP %u.%u is not supported; expected 8.2 or 8.4",
 				    root->version >> 16, root->version >> 8 & 0xff);
 	if (!ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, &current, sizeof(current)))
 		return ux_error_set(err, UX_ECORRUPT, "no executor_globals at 0x%" PRIx64,
@@ -294,11 +295,10 @@ enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
 	if (!php_frame_innermost(&w, &current))
-		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	UX_TRY(php_stack_read(&w, err));
 	if (p->memory.exhausted)
-		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
-				    (int)UX_MEMORY_WORK);
+		return ux_error_set(err, UX_ELIMIT, "stacks exceed %d bytes", (int)UX_MEMORY_WORK);
 	(void)!ux_stack_walker_report(t, 0, 0); /* there is only one thread */
 	return UX_OK;
 }

@@ -290,8 +290,9 @@ static enum ux_code debug_offsets_read(struct ux_cur *c, uint32_t version,
 				ret->at[g][f] = ux_cur_u64(c);
 		return ux_cur_status(c, err);
 	}
-	return ux_error_set(err, UX_EUNSUPPORTED, "Python %u.%u; known are 3.7 to 3.15",
-			    version >> 8, version & 0xff);
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "Python %u.%u is not supported; expected 3.7 to 3.15", version >> 8,
+			    version & 0xff);
 }
 
 /* A field that is read from a group. The first value of each group is the size of the struct
@@ -315,8 +316,8 @@ static enum ux_code debug_offsets_store(const struct debug_offsets *o,
 		if (size == 0 || size > OFFSET_MOST || off > size - ux_min(size, f->bytes) ||
 		    off % f->bytes != 0)
 			return ux_error_set(err, UX_ECORRUPT,
-					    "offset %" PRIu64 " in a struct of %" PRIu64
-					    " bytes in _Py_DebugOffsets",
+					    "_Py_DebugOffsets has offset %" PRIu64
+					    " in a struct of %" PRIu64 " bytes",
 					    off, size);
 		*f->to = (uint32_t)off;
 	}
@@ -409,11 +410,11 @@ enum ux_code ux_python_layout_parse(struct ux_bytes offsets, struct ux_python_la
 	uint64_t hex = ux_cur_u64(&c), free_threaded = ux_cur_u64(&c);
 	UX_TRY(ux_cur_status(&c, err));
 	if (hex > UINT32_MAX)
-		return ux_error_set(err, UX_ECORRUPT, "version 0x%" PRIx64 " in _Py_DebugOffsets",
-				    hex);
+		return ux_error_set(err, UX_ECORRUPT,
+				    "_Py_DebugOffsets has the unknown version 0x%" PRIx64, hex);
 	*ret_hex = (uint32_t)hex;
 	if (free_threaded != 0)
-		return ux_error_set(err, UX_EUNSUPPORTED, "a free-threaded Python");
+		return ux_error_set(err, UX_EUNSUPPORTED, "free-threaded Python is not supported");
 	struct debug_offsets all = {0};
 	struct ux_python_layout l = {.version = *ret_hex >> 16, .lines = UX_PYTHON_LOCATIONS};
 	UX_TRY(debug_offsets_read(&c, l.version, &all, err));

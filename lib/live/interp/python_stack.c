@@ -30,9 +30,10 @@ static enum ux_code python_layout_select(struct ux_python *p, uint32_t version, 
 		return UX_OK;
 	}
 	if (code == UX_ENOTFOUND && version == 0)
-		return ux_error_set(err, UX_EUNSUPPORTED, "a Python of unknown version");
+		return ux_error_set(err, UX_EUNSUPPORTED, "unknown Python version");
 	if (code == UX_ENOTFOUND)
-		return ux_error_set(err, UX_EUNSUPPORTED, "Python %u.%u; known are 3.7 to 3.15",
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "Python %u.%u is not supported; expected 3.7 to 3.15",
 				    version >> 16, version >> 8 & 0xff);
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
@@ -308,17 +309,16 @@ enum ux_code ux_python_walk(struct ux_python *p, struct ux_stack_walker *t, stru
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
 	if (!python_has_interpreter(p))
-		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	if (!ux_memory_pointer(&p->memory, p->runtime + p->layout.runtime_head, &interp))
-		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	for (unsigned i = 0; i < INTERPRETERS_MOST && more; i++) {
 		UX_TRY(python_threads_walk(&w, interp, &more, err));
 		if (!ux_memory_pointer(&p->memory, interp + p->layout.interp_next, &interp))
 			break;
 	}
 	if (p->memory.exhausted)
-		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
-				    (int)UX_MEMORY_WORK);
+		return ux_error_set(err, UX_ELIMIT, "stacks exceed %d bytes", (int)UX_MEMORY_WORK);
 	return UX_OK;
 }
 

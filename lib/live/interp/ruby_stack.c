@@ -120,11 +120,12 @@ enum ux_code ux_ruby_init(struct ux_ruby *r, const struct ux_memory_reader *read
 			      .vm_ptr = root->addr};
 	r->layout = ux_ruby_layout_find(root->version);
 	if (!r->layout)
-		return ux_error_set(err, UX_EUNSUPPORTED, "Ruby %u.%u; known are 3.1 and 3.3",
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "Ruby %u.%u is not supported; expected 3.1 or 3.3",
 				    root->version >> 16, root->version >> 8 & 0xff);
 	if (!ruby_vm_find(r, &vm))
 		return ux_error_set(err, UX_ECORRUPT,
-				    "no machine at ruby_current_vm_ptr 0x%" PRIx64, r->vm_ptr);
+				    "no Ruby VM at ruby_current_vm_ptr 0x%" PRIx64, r->vm_ptr);
 	return UX_OK;
 }
 
@@ -276,7 +277,7 @@ enum ux_code ux_ruby_walk(struct ux_ruby *r, struct ux_stack_walker *t, struct u
 	r->memory.left = UX_MEMORY_WORK;
 	r->memory.exhausted = false;
 	if (!ruby_vm_find(r, &vm))
-		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter has ended");
 	uint64_t head = vm + VM_RACTORS, node = head;
 	for (unsigned i = 0; i < RACTORS_MOST && more; i++) {
 		if (!ux_memory_pointer(&r->memory, node, &node) || node == head)
@@ -285,8 +286,7 @@ enum ux_code ux_ruby_walk(struct ux_ruby *r, struct ux_stack_walker *t, struct u
 			&w, node - r->layout->ractor_node + r->layout->ractor_threads, &more, err));
 	}
 	if (r->memory.exhausted)
-		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
-				    (int)UX_MEMORY_WORK);
+		return ux_error_set(err, UX_ELIMIT, "stacks exceed %d bytes", (int)UX_MEMORY_WORK);
 	return UX_OK;
 }
 

@@ -139,7 +139,7 @@ static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, s
 		if (row.line > INT32_MAX)
 			row.line = 0;
 		if (d->rows.size == ROWS_MOST)
-			return ux_error_set(err, UX_ELIMIT, "has over %d lines of source",
+			return ux_error_set(err, UX_ELIMIT, "has more than %d source lines",
 					    ROWS_MOST);
 		if (!ux_jit_row_list_append(&d->rows, row))
 			return ux_error_nomem(err);
@@ -207,7 +207,7 @@ static enum ux_code jitdump_add_event(struct ux_jitdump *d, struct ux_code_event
 				      struct ux_error *err)
 {
 	if (d->events.size + d->history.n_events >= UX_CODE_EVENTS_MOST - 1)
-		return ux_error_set(err, UX_ELIMIT, "has over %d records; the rest is not read",
+		return ux_error_set(err, UX_ELIMIT, "has more than %d records; the rest is ignored",
 				    UX_CODE_EVENTS_MOST);
 	return ux_jit_event_list_append(&d->events, e) ? UX_OK : ux_error_nomem(err);
 }
@@ -221,7 +221,7 @@ static enum ux_code jitdump_read_load(struct ux_jitdump *d, uint64_t time, struc
 	uint64_t index = ux_cur_u64(c);
 	struct ux_bytes name = ux_cur_str(c);
 	if (size == 0 || addr > UINT64_MAX - size)
-		ux_cur_bad(c, "code of no size or past the end of memory");
+		ux_cur_bad(c, "code is empty or past the end of memory");
 	if (c->failed)
 		return UX_OK;
 	struct ux_jit_code code = {ux_jit_name_parse(&d->arena, name), jitdump_take_rows(d, addr)};
@@ -245,7 +245,7 @@ static enum ux_code jitdump_read_move(struct ux_jitdump *d, uint64_t time, struc
 	uint64_t size = ux_cur_u64(c);
 	uint64_t index = ux_cur_u64(c);
 	if (size == 0 || from > UINT64_MAX - size || to > UINT64_MAX - size)
-		ux_cur_bad(c, "code of no size or past the end of memory");
+		ux_cur_bad(c, "code is empty or past the end of memory");
 	const uint32_t *known = ux_jit_numbers_find(&d->by_index, index);
 	if (!known)
 		known = ux_jit_numbers_find(&d->by_address, from);

@@ -88,7 +88,7 @@ static bool perf_map_add_line(struct ux_perf_map *m, struct ux_bytes line, struc
 		return true;
 	}
 	if (m->entries.size == UX_CODE_EVENTS_MOST) {
-		ux_error_set(err, UX_ELIMIT, "has over %d entries; the rest is not read",
+		ux_error_set(err, UX_ELIMIT, "has more than %d entries; the rest is ignored",
 			     UX_CODE_EVENTS_MOST);
 		return false;
 	}

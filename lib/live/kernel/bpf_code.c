@@ -121,9 +121,10 @@ static enum ux_code btf_parse(struct ux_btf *b, struct ux_bytes btf, struct ux_e
 	if (header < BTF_HEADER_LEAST ||
 	    !ux_bytes_sub(btf, (uint64_t)header + types_off, types_size, &types) ||
 	    !ux_bytes_sub(btf, (uint64_t)header + strings_off, strings_size, &b->strings))
-		return ux_error_set(err, UX_ECORRUPT, "types or strings leave the BTF");
+		return ux_error_set(err, UX_ECORRUPT, "types or strings exceed the BTF");
 	if (strings_size > 0 && b->strings.data[strings_size - 1] != 0)
-		return ux_error_set(err, UX_ECORRUPT, "the last string of the BTF has no end");
+		return ux_error_set(err, UX_ECORRUPT,
+				    "the last string of the BTF is not terminated");
 	return btf_read_types(b, types, err);
 }
 

@@ -129,7 +129,7 @@ const ELF = {
 async function readElf(file, start) {
 	const f = ELF[start[4]], little = start[5] === 1, ids = {};
 	if (!f || start.length < f.header)
-		throw new Error("it is no whole ELF file");
+		throw new Error("the ELF file is truncated or damaged");
 	const number = (view, base, [at, size]) =>
 		size === 4 ? view.getUint32(base + at, little) : Number(view.getBigUint64(base + at, little));
 	const head = new DataView(start.buffer);
@@ -341,7 +341,7 @@ async function sendFile(file, options) {
 		let end = await finish(uid);
 		line.module(end.id ?? ids[0]);
 		if (end.status === "pending") {
-			line.say("being read by the server");
+			line.say("being extracted");
 			end = await settle(uid);
 		}
 		line.end([end.status, end.reason].filter(Boolean).join(": "), "good");
@@ -381,7 +381,7 @@ function listOfFiles() {
 		return there;
 	const panel = document.createElement("section");
 	panel.className = "dropped";
-	panel.setAttribute("aria-label", "Files that are sent");
+	panel.setAttribute("aria-label", "Files being sent");
 	const list = document.createElement("ul");
 	list.id = "sending";
 	list.className = "uploads";
