@@ -155,10 +155,13 @@ NEEDS = {
             "test_fortran_procedures_are_called_by_their_modules",
     },
     "go": {
-        "test_ci_recipes.py": "test_go",
+        "test_ci_recipes.py":
+            "test_go_programs_of_one_commit_have_different_ids "
+            "test_go_without_arguments_builds_the_program_of_the_folder",
         "test_crash_reports.py": "test_a_panic_of_go_keeps_its_names_and_its_signal_has_an_address",
         "test_go.py": "",
         "test_kept_profiles.py": "test_go_tool_pprof_reads_a_kept_profile_and_a_span test_pprof_fetches_names_of_addresses_from_here",
+        "test_push_go.py": "",
         "test_protocols.py": "test_go_tool_pprof_gets_its_names",
         "test_symbolize.py": "test_the_standard_tool_reads_the_answer",
         "test_top.py": "test_go_tool_pprof_has_the_same_table",
