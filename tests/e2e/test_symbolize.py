@@ -493,7 +493,7 @@ def test_the_output_name_selects_the_format(recorded, tmp_path):
 
 
 @pytest.mark.parametrize("data,words", [
-    (b"", ["not a profile"]),
+    (b"", ["not a profile or crash report", "a core dump, or a backtrace"]),
     (b"\x7fELF" + bytes(60), ["not a profile"]),
     (b"main;f\nno count\n", ["not a profile"]),
     (b"main;f 1\nmain;g\n", ["line 2"]),
@@ -506,6 +506,13 @@ def test_what_is_no_profile_is_refused(data, words):
     assert (done.returncode, done.stdout) == (1, b"")
     for word in words:
         assert word in done.stderr.decode()
+
+
+def test_other_commands_of_profiles_lead_from_a_crash_report_to_symbolize(tmp_path):
+    (tmp_path / "crash.txt").write_text("hello\n#0  0x55 in ?? () from /lib/x.so\n")
+    for command in ("flame", "top"):
+        fails(subprocess.run([UNHEX, command, tmp_path / "crash.txt"], text=True, timeout=60, capture_output=True),
+              1, "crash report; unhex symbolize names its frames")
 
 
 @pytest.mark.parametrize("before, words", [
