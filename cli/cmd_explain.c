@@ -16,6 +16,7 @@
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"
+#include "stripped.h"
 #include "vec.h"
 #include "address_filter.h"
 
@@ -311,6 +312,33 @@ static const char *explain_debug_origin(const struct explain *e)
 	return ux_debug_how_name(e->files.debug.how);
 }
 
+/* Whether a debug file would help that was not found. */
+static bool explain_is_stripped(const struct explain *e)
+{
+	return !e->files.debug.path && ux_stripped_is(e->file.bytes);
+}
+
+static void explain_advice_text(struct explain *e, const char *path)
+{
+	if (!explain_is_stripped(e))
+		return;
+	ux_out_cstr(&e->out, "  would help     ");
+	ux_stripped_help(&e->out, path, /* server= */ false);
+	ux_out_u8(&e->out, '\n');
+}
+
+static void explain_advice_json(const struct explain *e, struct ux_json *j, const char *path)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	if (!explain_is_stripped(e))
+		return;
+	ux_stripped_help(&text, path, /* server= */ false);
+	ux_json_key(j, "advice");
+	ux_json_array_begin(j);
+	ux_json_str(j, ux_out_bytes(&text));
+	ux_json_array_end(j);
+}
+
 static void explain_file_text(struct explain *e, const char *path)
 {
 	struct ux_out *out = &e->out;
@@ -338,6 +366,7 @@ static void explain_file_text(struct explain *e, const char *path)
 		ux_text(out, ux_bytes_cstr(t->why));
 		ux_out_u8(out, '\n');
 	}
+	explain_advice_text(e, path);
 	if (e->all.stats.bad_sources > 0) {
 		char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 		ux_out_fmt(out, "  damaged        %s\n",
@@ -436,6 +465,7 @@ static void explain_file_json(struct explain *e, const char *path)
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
+	explain_advice_json(e, &j, path);
 	ux_json_object_end(&j);
 	ux_out_u8(&e->out, '\n');
 }

@@ -14,6 +14,7 @@
 #include "output.h"
 #include "remote.h"
 #include "sigbus.h"
+#include "stripped.h"
 #include "symbol_source.h"
 #include "vec.h"
 
@@ -84,6 +85,7 @@ struct lookup {
 	bool is_remote;
 	bool selecting; /* the server's URL and token are being read */
 	bool alternatives;
+	bool hinted_hex;
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
@@ -416,24 +418,44 @@ static int lookup_failed(struct lookup *l, const char *subject, const struct ux_
 	return ux_finish(&l->out, status);
 }
 
+/* Prints what would give the file's functions their names and lines. */
+static void lookup_hint_stripped(const struct lookup *l, const char *subject)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	if (l->is_remote || l->requested == 0 || l->local.files.debug.path ||
+	    !ux_stripped_is(l->local.file.bytes))
+		return;
+	ux_stripped_help(&text, l->local.path, /* server= */ false);
+	if (ux_out_status(&text, NULL) == UX_OK)
+		ux_print_message("%s: is stripped; %.*s", subject, (int)text.size,
+				 (const char *)text.data);
+}
+
 static int lookup_finish(struct lookup *l, const char *subject)
 {
 	if (l->first_bad.code != UX_OK)
 		ux_print_error(subject, &l->first_bad);
+	lookup_hint_stripped(l, subject);
 	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 &&
 		   (l->found > 0 || l->requested == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-/* Prints a hint for an address that was not found as the decimal number that it is, but would be as
- * a hexadecimal one: a listing of a disassembler or profiler has no 0x. */
-static void lookup_hint_hex(const struct lookup *l, const struct lookup_arg *a)
+static bool lookup_has_function(const struct lookup *l, uint64_t pc)
 {
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	size_t n = 0;
-	if (l->is_remote || !a->has_hex || l->local.gsym.n_functions == 0 ||
-	    ux_gsym_lookup(&l->local.gsym, a->hex, frames, ux_countof(frames), &n, NULL) != UX_OK)
+	return ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, NULL) == UX_OK;
+}
+
+/* Prints one hint, for the first address that has no function as the decimal number that it is, but
+ * has one as a hexadecimal number: a listing of a disassembler or profiler has no 0x. */
+static void lookup_hint_hex(struct lookup *l, const struct lookup_arg *a)
+{
+	if (l->is_remote || l->hinted_hex || !a->has_hex || l->local.gsym.n_functions == 0 ||
+	    lookup_has_function(l, a->address) || !lookup_has_function(l, a->hex))
 		return;
+	l->hinted_hex = true;
 	ux_print_message("%" PRIu64 " was read as decimal, and nothing is there; for 0x%" PRIx64
 			 " write 0x or use --hex",
 			 a->address, a->hex);
@@ -443,11 +465,9 @@ static enum ux_code lookup_given(struct lookup *l, struct ux_error *err)
 {
 	for (size_t i = 0; i < l->given.size; i++) {
 		const struct lookup_arg *a = &l->given.data[i];
-		uint64_t before = l->found;
 		UX_TRY(a->symbol ? lookup_symbol(l, ux_bytes_cstr(a->symbol), err)
 				 : lookup_address(l, a->address, err));
-		if (l->found == before)
-			lookup_hint_hex(l, a);
+		lookup_hint_hex(l, a);
 	}
 	return UX_OK;
 }
