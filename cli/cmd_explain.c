@@ -8,6 +8,7 @@
 #include "dsym.h"
 #include "elf_file.h"
 #include "remote.h"
+#include "remote_ids.h"
 #include "gsym_reader.h"
 #include "text.h"
 #include "id.h"
@@ -571,11 +572,10 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 						       : status);
 }
 
-/* Whether name is an ID. If a file of that name exists, it is taken as a file. */
+/* Whether name is an ID, or begins one. If a file of that name exists, it is taken as a file. */
 static bool explain_is_id(const char *name)
 {
-	struct ux_id id;
-	return access(name, F_OK) != 0 && ux_id_parse(ux_bytes_cstr(name), &id, NULL) == UX_OK;
+	return access(name, F_OK) != 0 && ux_remote_id_is(name);
 }
 
 static void explain_values_deinit(struct explain_values *v)

@@ -13,6 +13,7 @@
 #include "id.h"
 #include "output.h"
 #include "remote.h"
+#include "remote_ids.h"
 #include "sigbus.h"
 #include "stripped.h"
 #include "symbol_source.h"
@@ -83,7 +84,8 @@ struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
-	bool selecting; /* the server's URL and token are being read */
+	char id[UX_ID_TEXT]; /* of the module on the server */
+	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
 	bool hinted_hex;
 	struct lookup_args given;       /* addresses on the command line */
@@ -194,7 +196,10 @@ static enum ux_code lookup_remote(struct lookup *l, struct ux_error *err)
 		return code;
 	}
 	if (code == UX_ENOTFOUND && l->first_bad.code == UX_OK)
-		l->first_bad = missing;
+		(void)ux_error_set(&l->first_bad, code,
+				   "the server has no symbols for it; unhex explain %.60s says "
+				   "what would help",
+				   l->id);
 	for (size_t i = 0; i < l->waiting.size; i++) {
 		struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 		size_t n = code == UX_OK
@@ -370,8 +375,9 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	struct ux_id id;
 	struct ux_error why = UX_ERROR_INIT;
 	bool is_file = access(name, F_OK) == 0;
-	bool is_id = !is_file && ux_id_parse(ux_bytes_cstr(name), &id, &why) == UX_OK;
+	bool is_id = !is_file && ux_remote_id_is(name);
 	if (!is_file && !is_id && lookup_looks_like_id(name)) {
+		(void)!ux_id_parse(ux_bytes_cstr(name), &id, &why);
 		*err = why;
 		return why.code;
 	}
@@ -401,7 +407,8 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	l->selecting = true;
 	UX_TRY(ux_server_select(&v->server, server, err));
 	l->selecting = false;
-	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
+	UX_TRY(ux_remote_open(&l->remote, server, l->id, l->frames.demangle, err));
+	UX_TRY(ux_remote_id_resolve(l->remote.client, name, l->id, err));
 	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
 	return UX_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/modules and /v1/gsym: lists and contents of the store. */
 #include "gsym_segments.h"
-#include "id_prefix.h"
 #include "json_out.h"
 #include "misses.h"
 #include "request_values.h"
@@ -164,10 +163,10 @@ static enum ux_code modules_answer_prefix(struct ux_request *req, struct ux_resp
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *ns = ux_caller_of(req)->ns;
-	char prefix[UX_ID_TEXT];
+	const char *prefix = NULL;
 	struct ux_hits hits;
 	struct ux_module_list list;
-	UX_TRY(ux_id_prefix_parse(text, prefix, &req->err));
+	UX_TRY(ux_module_prefix_parse(text, &req->arena, &prefix, &req->err));
 	const struct ux_search what = {
 		.by = UX_SEARCH_ID, .text = prefix, .after = (int64_t)after, .limit = limit};
 	UX_TRY(ix->modules.search(ix, ns, &what, &req->arena, &hits, &req->err));
