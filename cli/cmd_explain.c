@@ -8,7 +8,7 @@
 #include "dsym.h"
 #include "elf_file.h"
 #include "remote.h"
-#include "remote_ids.h"
+#include "remote_modules.h"
 #include "gsym_reader.h"
 #include "text.h"
 #include "id.h"

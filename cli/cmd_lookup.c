@@ -13,7 +13,7 @@
 #include "id.h"
 #include "output.h"
 #include "remote.h"
-#include "remote_ids.h"
+#include "remote_modules.h"
 #include "sigbus.h"
 #include "stripped.h"
 #include "symbol_source.h"

@@ -5,9 +5,8 @@
 #include "common_options.h"
 #include "http_client.h"
 #include "json_out.h"
-#include "modules_out.h"
 #include "output.h"
-#include "remote_ids.h"
+#include "remote_modules.h"
 #include "server_answer.h"
 
 enum {

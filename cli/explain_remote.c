@@ -4,7 +4,7 @@
 
 #include "http_client.h"
 #include "output.h"
-#include "remote_ids.h"
+#include "remote_modules.h"
 #include "server_answer.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules of a server, as text. */
-#include "modules_out.h"
+#include "remote_modules.h"
 
 #include "output.h"
 
@@ -76,7 +76,7 @@ static void modules_put_provenance(struct ux_out *out, const json_t *candidate)
 	}
 }
 
-static void modules_put_candidate(struct ux_out *out, const json_t *c)
+static void modules_candidate_text(struct ux_out *out, const json_t *c)
 {
 	json_int_t size = json_integer_value(json_object_get(c, "size"));
 	modules_put(out, "    ", c, "kind");
@@ -124,5 +124,5 @@ void ux_module_text(struct ux_out *out, const json_t *module)
 		modules_put_pin(out, json_array_get(pins, i));
 	ux_out_cstr(out, "  candidates, best first:\n");
 	for (size_t i = 0; i < json_array_size(candidates); i++)
-		modules_put_candidate(out, json_array_get(candidates, i));
+		modules_candidate_text(out, json_array_get(candidates, i));
 }

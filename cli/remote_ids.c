@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Abbreviated IDs of modules on a server. */
-#include "remote_ids.h"
+#include "remote_modules.h"
 
 #include "http_client.h"
 #include "id_prefix.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Abbreviated IDs of modules on a server. */
-#ifndef UX_REMOTE_IDS_H
-#define UX_REMOTE_IDS_H
+/* Modules of a server: their IDs, which may be abbreviated, and their text. */
+#ifndef UX_REMOTE_MODULES_H
+#define UX_REMOTE_MODULES_H
 
 #include "error.h"
 #include "id.h"
+#include "out.h"
 
 struct ux_http_client;
+struct json_t; /* of jansson */
 
 /* Whether the text may be an ID or the beginning of one (id_prefix.h). */
 bool ux_remote_id_is(const char *text);
@@ -21,5 +23,12 @@ bool ux_remote_id_is(const char *text);
  */
 enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *text, char *ret,
 				  struct ux_error *err) ux_must;
+
+/* Writes one line: ID, quality, time of the last change, file, "pinned". `module` is an object of
+ * GET /v1/modules. */
+void ux_module_line(struct ux_out *out, const struct json_t *module);
+
+/* Writes all that GET /v1/modules/{id} tells. */
+void ux_module_text(struct ux_out *out, const struct json_t *module);
 
 #endif
