@@ -625,7 +625,7 @@ static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
 		uint64_t pc = 0;
 		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &pc))
 			return ux_usage_error(cmd,
-					      "\"%.64s\" is no address; expected 0x..., "
+					      "\"%.64s\" is not an address; expected 0x..., "
 					      "decimal, or hexadecimal with --hex",
 					      args->items[i]);
 		if (!explain_pcs_append(pcs, pc))

@@ -63,7 +63,7 @@ UX_VEC(lookup_requests, struct ux_remote_address);
 
 /* An address on the command line. */
 struct lookup_arg {
-	const char *symbol; /* NAME+OFFSET; NULL: use `address` */
+	const char *symbol; /* NAME or NAME+OFFSET; NULL: use `address` */
 	uint64_t address;
 	bool has_hex; /* the text has decimal digits alone, and may be meant as hexadecimal */
 	uint64_t hex;
@@ -263,18 +263,63 @@ static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, u
 static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 					struct ux_error *err)
 {
-	char *copy = ux_arena_strndup(&l->texts, text.data, text.size);
+	struct ux_bytes name = UX_BYTES_NONE;
+	uint64_t off = 0;
+	bool bare = !ux_gsym_symbol_parse(text, '+', &name, &off);
+	char *copy = ux_arena_alloc(&l->texts, text.size + sizeof("+0"), 1);
 	if (!copy)
 		return ux_arena_fail(&l->texts, err);
-	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, text.size)}, err);
+	int n = snprintf(copy, text.size + sizeof("+0"), "%.*s%s", (int)text.size,
+			 (const char *)text.data, bare ? "+0" : "");
+	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, (size_t)n)}, err);
 }
 
+/* Whether the text, which is not a number, may be the name of a function: numbers begin with digits,
+ * and after a '+' there must be an offset. */
+static bool lookup_is_name(struct ux_bytes text)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (text.data[i] <= ' ' || text.data[i] == 0x7f || text.data[i] == '+')
+			return false;
+	return text.size > 0 && !ux_is_digit(text.data[0]);
+}
+
+/* Parses NAME+OFFSET, or NAME, which is the start of the function. */
 static bool lookup_parse_symbol(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
 {
-	return ux_gsym_symbol_parse(text, '+', ret_name, ret_off);
+	if (ux_gsym_symbol_parse(text, '+', ret_name, ret_off))
+		return true;
+	*ret_name = text;
+	*ret_off = 0;
+	return lookup_is_name(text);
 }
 
-/* Looks up NAME+OFFSET. An unknown name is not a failure. */
+/* The word may be an address of a listing that has no 0x. */
+static void lookup_hint_name(struct ux_bytes text, struct ux_error *why)
+{
+	uint64_t pc = 0;
+	if (!ux_hex_parse_u64(text, /* hex= */ true, &pc))
+		return;
+	*why = (struct ux_error)UX_ERROR_INIT;
+	(void)ux_error_set(why, UX_ENOTFOUND,
+			   "no function is named \"%.*s\"; for the address write 0x%" PRIx64
+			   " or use --hex",
+			   (int)text.size, (const char *)text.data, pc);
+}
+
+/* Whether a line of standard input is the name of a function: of the file, or, for a module on a
+ * server, maybe. */
+static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
+{
+	struct ux_bytes name;
+	uint64_t off, pc;
+	if (ux_gsym_symbol_parse(text, '+', &name, &off))
+		return true;
+	return lookup_is_name(text) &&
+	       (l->is_remote || lookup_find_symbol(l, text, 0, &pc, NULL) == UX_OK);
+}
+
+/* Looks up NAME+OFFSET or NAME. An unknown name is not a failure. */
 static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -289,6 +334,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 		return lookup_address(l, pc, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
+	lookup_hint_name(text, &why);
 	UX_TRY(lookup_send(l, err));
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
@@ -300,9 +346,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_line *line,
 				    struct ux_error *err)
 {
-	struct ux_bytes name;
-	uint64_t off;
-	if (lookup_parse_symbol(line->bad, &name, &off))
+	if (lookup_line_is_symbol(l, line->bad))
 		return lookup_symbol(l, line->bad, err);
 	UX_TRY(lookup_send(l, err));
 	l->bad_lines++;
@@ -509,16 +553,17 @@ static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args 
 		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
 		struct lookup_arg word = {0};
 		uint64_t off;
-		if (lookup_parse_symbol(text, &name, &off))
-			word.symbol = args->items[i];
-		else if (ux_hex_parse_u64(text, hex, &word.address))
+		if (ux_hex_parse_u64(text, hex, &word.address))
 			word.has_hex = !hex && ux_hex_parse_u64(text, true, &word.hex) &&
 				       word.hex != word.address;
+		else if (lookup_parse_symbol(text, &name, &off))
+			word.symbol = args->items[i];
 		else
-			return ux_usage_error(cmd,
-					      "\"%.64s\" is no address; expected 0x..., decimal, "
-					      "hexadecimal with --hex, or FUNCTION+OFFSET",
-					      args->items[i]);
+			return ux_usage_error(
+				cmd,
+				"\"%.64s\" is not an address; expected 0x..., decimal, "
+				"hexadecimal with --hex, FUNCTION or FUNCTION+OFFSET",
+				args->items[i]);
 		if (!lookup_args_append(ret, word))
 			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
@@ -563,9 +608,11 @@ const struct ux_command ux_cmd_lookup = {
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses",
 	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses as the\n"
-		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name\n"
-		"and an offset: main+0x12. Without addresses, or with -, they are read from standard input,\n"
-		"one a line, and each is answered before the next is read.\n"
+		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name,\n"
+		"which is where it starts, or the name and an offset: main, main+0x12. With --hex, a name that\n"
+		"has only hexadecimal digits, such as add, is a number: write add+0 for the function. Without\n"
+		"addresses, or with -, they are read from standard input, one a line, and each is answered\n"
+		"before the next is read.\n"
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
@@ -577,7 +624,7 @@ const struct ux_command ux_cmd_lookup = {
 		"\n"
 		"Exit status 1: no address was found, or one of them was invalid.",
 	.examples = "  unhex lookup a.out 0x1129\n"
-		    "  unhex lookup a.out main+0x12\n"
+		    "  unhex lookup a.out main main+0x12\n"
 		    "  echo 1129 | unhex lookup --hex --json a.out\n"
 		    "  unhex lookup gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40 0x29d90",
 	.options = lookup_options,

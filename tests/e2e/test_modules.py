@@ -146,6 +146,14 @@ def test_lookup_and_explain_take_abbreviated_ids(filled, prog):
     assert done.returncode == 1 and "unhex explain gnu:abcdef says what would help" in done.stderr
 
 
+def test_a_server_finds_functions_by_name(filled, prog):
+    name = build_id(prog)
+    done = filled.unhex("lookup", name, "outer", "outer+1", "nosuch")
+    assert done.stdout.splitlines()[0].startswith("outer+0 ") and done.returncode == 0
+    assert "nosuch+0 ??" in done.stdout
+    assert filled.unhex("lookup", name, stdin="outer\n").stdout == filled.unhex("lookup", name, "outer").stdout
+
+
 def test_a_file_of_that_name_is_no_abbreviation(filled, prog, tmp_path):
     (tmp_path / "feed").write_bytes(prog.read_bytes())
     start, _ = symbol(prog, "outer")
