@@ -40,11 +40,14 @@ struct crawl_values {
 static const struct ux_option crawl_options[] = {
 	UX_SERVER_OPTIONS(struct crawl_values, server),
 	{"suite", 's', UX_OPTION_EACH, offsetof(struct crawl_values, suites), "SUITE",
-	 "suite or release, such as bookworm; may be repeated [apt's]"},
+	 "suite or release, such as bookworm; may be repeated [apt's]",
+	 "bookworm trixie sid jammy noble rolling latest"},
 	{"component", 'c', UX_OPTION_EACH, offsetof(struct crawl_values, components), "NAME",
-	 "component, such as main; may be repeated [apt's]"},
+	 "component, such as main; may be repeated [apt's]",
+	 "main contrib non-free non-free-firmware universe restricted multiverse community"},
 	{"arch", 'a', UX_OPTION_EACH, offsetof(struct crawl_values, archs), "ARCH",
-	 "architecture, in the distribution's words; may be repeated [this machine's]"},
+	 "architecture, in the distribution's words; may be repeated [this machine's]",
+	 "amd64 arm64 armhf i386 ppc64el riscv64 s390x x86_64 aarch64"},
 	{"package", 'p', UX_OPTION_EACH, offsetof(struct crawl_values, names), "GLOB",
 	 "only packages of such names; may be repeated"},
 	{"since", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, since), "DATE",
@@ -394,6 +397,7 @@ const struct ux_command ux_cmd_crawl = {
 	.name = "crawl",
 	.usage = "DISTRIBUTION [options]\noci IMAGE... [options]\nwork [PACKAGE...] [options]\n"
 		 "status [options]",
+	.words = ux_crawl_distributions,
 	.line = "symbols of a distribution's packages to a server",
 	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
 		"package, and chooses the packages that have symbols: those with debug files, and the\n"

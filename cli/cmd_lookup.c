@@ -274,8 +274,8 @@ static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, (size_t)n)}, err);
 }
 
-/* Whether the text, which is not a number, may be the name of a function: numbers begin with digits,
- * and after a '+' there must be an offset. */
+/* Whether the text, which is not a number, may be the name of a function: numbers begin with
+ * digits, and after a '+' there must be an offset. */
 static bool lookup_is_name(struct ux_bytes text)
 {
 	for (size_t i = 0; i < text.size; i++)

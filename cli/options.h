@@ -30,8 +30,8 @@ struct ux_option {
 	size_t target;   /* offset in the command's struct of values */
 	const char *arg; /* name of the argument in the help; NULL for a flag */
 	const char *help;
-	const char *values; /* words that the argument may be, separated by spaces, which a shell
-			       completes; NULL: others */
+	const char *values; /* words that the argument may be, or may list with commas if `arg` is
+			       "LIST", separated by spaces, which a shell completes; NULL: others */
 };
 
 /* The operands of the command line. */
@@ -46,6 +46,8 @@ struct ux_command {
 	const char *name; /* "extract" */
 	const char
 		*usage; /* the rest of the synopsis: "FILE... [options]"; one line for each form */
+	const char *words;    /* what the first operand may be besides the verbs that begin forms of
+				 usage, separated by spaces, which a shell completes; NULL: others */
 	const char *line;     /* one line for the list of commands */
 	const char *text;     /* paragraphs for --help, without a newline at the end */
 	const char *examples; /* lines of a shell, each indented by two spaces, without a newline at
