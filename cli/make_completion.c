@@ -226,6 +226,8 @@ static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_fmt(out, "\t'%s --%s'", cmd->name, o->long_name);
 	if (o->short_name)
 		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->short_name);
+	if (o->also)
+		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->also);
 	ux_out_fmt(out, ") kind=%s words='%s' ;;\n", complete_texts_of(&a)->bash, a.words);
 }
 

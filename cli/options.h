@@ -32,6 +32,8 @@ struct ux_option {
 	const char *help;
 	const char *values; /* words that the argument may be, or may list with commas if `arg` is
 			       "LIST", separated by spaces, which a shell completes; NULL: others */
+	char also; /* a short name that means something else for other commands: accepted, since
+		      earlier versions had it, and named at the end of the help; 0: none */
 };
 
 /* The operands of the command line. */
@@ -70,6 +72,14 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 
 /* Parses a value like that of UX_OPTION_BYTES. False: it is malformed or too large. */
 bool ux_option_parse_bytes(const char *text, uint64_t *ret) ux_must;
+
+enum {
+	UX_OPTION_HELP_MAX = 512 /* bytes of an option's help */
+};
+
+/* Writes the help of an option with its other short name to text (UX_OPTION_HELP_MAX bytes), and
+ * returns it. */
+const char *ux_option_help(const struct ux_option *o, char *text);
 
 /* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
