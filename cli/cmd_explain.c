@@ -324,7 +324,7 @@ static void explain_advice_text(struct explain *e, const char *path)
 	if (!explain_is_stripped(e))
 		return;
 	ux_out_cstr(&e->out, "  would help     ");
-	ux_stripped_help(&e->out, path, /* server= */ false);
+	ux_stripped_help(&e->out, path, e->finder.server != NULL);
 	ux_out_u8(&e->out, '\n');
 }
 
@@ -333,7 +333,7 @@ static void explain_advice_json(const struct explain *e, struct ux_json *j, cons
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	if (!explain_is_stripped(e))
 		return;
-	ux_stripped_help(&text, path, /* server= */ false);
+	ux_stripped_help(&text, path, e->finder.server != NULL);
 	ux_json_key(j, "advice");
 	ux_json_array_begin(j);
 	ux_json_str(j, ux_out_bytes(&text));

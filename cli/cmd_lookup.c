@@ -88,6 +88,7 @@ struct lookup {
 	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
 	bool hinted_hex;
+	bool asked_server;              /* a debuginfod was asked for the debug file */
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
@@ -428,6 +429,7 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	if (!is_id) {
 		ux_cleanup(ux_find_close) struct ux_finder finder = {0};
 		UX_TRY(ux_find_open(&finder, &v->find, err));
+		l->asked_server = finder.server != NULL;
 		struct ux_symbol_options choice = {.finder = finder,
 						   .arch = v->arch,
 						   .gpu = v->gpu,
@@ -476,7 +478,7 @@ static void lookup_hint_stripped(const struct lookup *l, const char *subject)
 	if (l->is_remote || l->requested == 0 || l->local.files.debug.path ||
 	    !ux_stripped_is(l->local.file.bytes))
 		return;
-	ux_stripped_help(&text, l->local.path, /* server= */ false);
+	ux_stripped_help(&text, l->local.path, l->asked_server);
 	if (ux_out_status(&text, NULL) == UX_OK)
 		ux_print_message("%s: is stripped; %.*s", subject, (int)text.size,
 				 (const char *)text.data);

@@ -360,7 +360,8 @@ static void profile_input_report_lack(const struct ux_profile_input *in,
 	struct ux_bytes source = ux_profile_text(&in->profile, m->source);
 	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
 	ux_cleanup(ux_free_ptr) char *path = strndup((const char *)source.data, source.size);
-	if (m->source != 0 && path && ux_stripped_advice(&advice, path, in->selected)) {
+	if (m->source != 0 && path &&
+	    ux_stripped_advice(&advice, path, in->selected || in->finder.server)) {
 		ux_out_u8(out, ' ');
 		ux_out_put(out, advice.data, advice.size);
 		out->failed = out->failed || advice.failed;

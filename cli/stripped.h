@@ -12,7 +12,8 @@ bool ux_stripped_is(struct ux_bytes file);
 
 /*
  * Appends what gives names to the stripped file at `path`: "install dpkg-dbgsym, or push its debug
- * file". `server`: one was asked, too; else the options lead to a folder or to a debuginfod.
+ * file". `server`: one was asked, and did not have it; else the options lead to a folder or to a
+ * debuginfod.
  */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 
