@@ -204,11 +204,11 @@ static void crash_input_report_source(const struct ux_crash_file *m, const struc
 }
 
 /* What would help, if the symbols are those of a stripped file. */
-static void crash_input_report_advice(const struct ux_crash_tally *t, bool server,
+static void crash_input_report_advice(const struct ux_crash_tally *t, bool server, bool *told,
 				      struct ux_out *out)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
-	if (!t->source || !ux_stripped_advice(&advice, t->source, server))
+	if (!t->source || !ux_stripped_advice(&advice, t->source, server, told))
 		return;
 	ux_out_cstr(out, "; it ");
 	ux_out_put(out, advice.data, advice.size);
@@ -216,7 +216,7 @@ static void crash_input_report_advice(const struct ux_crash_tally *t, bool serve
 }
 
 static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
-				      bool server, struct ux_out *out)
+				      bool server, bool *told, struct ux_out *out)
 {
 	uint64_t lacking = t->frames - t->named;
 	ux_out_cstr(out, lacking > 0 ? "  missing: " : "  ");
@@ -228,7 +228,7 @@ static void crash_input_report_module(const struct ux_crash_file *m, const struc
 		ux_text(out, ux_bytes_cstr(t->why));
 	}
 	if (lacking > 0)
-		crash_input_report_advice(t, server, out);
+		crash_input_report_advice(t, server, told, out);
 	ux_out_cstr(out, ")\n");
 }
 
@@ -236,6 +236,7 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 				       struct ux_out *out)
 {
 	size_t shown = 0;
+	bool told = false;
 	for (size_t i = 0; i < s->files.size; i++) {
 		const struct ux_crash_tally *t = &s->tallies.data[i];
 		if (t->frames == 0 || (t->named == t->frames && !verbose))
@@ -244,7 +245,8 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 			ux_out_cstr(out, "  and more: -v lists all\n");
 			return;
 		}
-		crash_input_report_module(&s->files.data[i], t, s->sources->search != NULL, out);
+		crash_input_report_module(&s->files.data[i], t, s->sources->search != NULL, &told,
+					  out);
 	}
 }
 

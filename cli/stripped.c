@@ -108,28 +108,39 @@ bool ux_stripped_is(struct ux_bytes file)
 	return !ux_elf_has_dwarf(&elf);
 }
 
-void ux_stripped_help(struct ux_out *out, const char *path, bool server)
+/* Appends the package that helps, and, unless it was told before, what helps with any file. */
+static void stripped_put_help(struct ux_out *out, const char *path, bool server, bool told,
+			      const char *before)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out package = {0};
 	bool known = debian_debug_package(&package, path);
 	if (known) {
+		ux_out_cstr(out, before);
 		ux_out_cstr(out, "install ");
 		ux_text(out, ux_out_bytes(&package));
-		ux_out_cstr(out, ", or ");
 	}
+	out->failed = out->failed || package.failed;
+	if (told)
+		return;
+	ux_out_cstr(out, known ? ", or " : before);
 	ux_out_cstr(out, server  ? "push its debug file"
 			 : known ? "use --debuginfod URL"
 				 : "name its debug file's folder (--debug-dir) or a server that "
 				   "has it (--debuginfod)");
-	out->failed = out->failed || package.failed;
 }
 
-bool ux_stripped_advice(struct ux_out *out, const char *path, bool server)
+void ux_stripped_help(struct ux_out *out, const char *path, bool server)
+{
+	stripped_put_help(out, path, server, /* told= */ false, "");
+}
+
+bool ux_stripped_advice(struct ux_out *out, const char *path, bool server, bool *told)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK || !ux_stripped_is(file.bytes))
 		return false;
-	ux_out_cstr(out, "is stripped; ");
-	ux_stripped_help(out, path, server);
+	ux_out_cstr(out, "is stripped");
+	stripped_put_help(out, path, server, *told, "; ");
+	*told = true;
 	return true;
 }

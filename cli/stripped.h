@@ -17,8 +17,11 @@ bool ux_stripped_is(struct ux_bytes file);
  */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 
-/* As above, with "is stripped; " before it, if the file at `path` is. Else appends nothing and
- * returns false. */
-bool ux_stripped_advice(struct ux_out *out, const char *path, bool server);
+/*
+ * As above, with "is stripped; " before it, if the file at `path` is. Else appends nothing and
+ * returns false. *told: a report has said before what helps with any file, and does not say it
+ * again; it becomes true.
+ */
+bool ux_stripped_advice(struct ux_out *out, const char *path, bool server, bool *told);
 
 #endif

@@ -65,6 +65,23 @@ def test_reports_of_profiles_and_crashes_say_what_would_help(stripped):
     assert f"; it is stripped; {FOLDER_OR_SERVER})\n" in report
 
 
+def test_a_report_tells_once_what_helps_with_any_file(stripped, tmp_path):
+    (tmp_path / "other").write_bytes((stripped / "prog").read_bytes())
+    text = (f"p 1 1.0: 1 cycles:\n\t1 [unknown] ({stripped}/prog)\n\t1 [unknown] ({tmp_path}/other)\n"
+            "\t1 [unknown] (/usr/bin/dpkg)\n\n")
+    report = subprocess.run([UNHEX, "top", "-"], input=text, text=True, capture_output=True).stderr
+    assert report.count(" is stripped") == 3
+    assert report.count("--debuginfod") == 1 and " is stripped; install dpkg-dbgsym" in report
+
+
+def test_split_gives_each_hint_once(stripped, tmp_path):
+    for name in ("one", "two"):
+        subprocess.run(["gcc", "-O0", "-Wl,--build-id=none", "-o", tmp_path / name, stripped / "a.c"], check=True)
+    done = unhex("split", "--dry-run", "--strip=unneeded", tmp_path / "one", tmp_path / "two")
+    assert done.stderr.count("has no build ID") == 2 and done.stderr.count("--add-build-id") == 1
+    assert done.stderr.count("no debug information") == 2 and done.stderr.count("compile with -g") == 1
+
+
 def test_with_a_server_the_debug_file_is_pushed(stripped):
     text = f"p 1 1.0: 1 cycles:\n\t1 [unknown] ({stripped}/prog)\n\n"
     report = subprocess.run([UNHEX, "top", "--url", "http://127.0.0.1:1", "-"], input=text, text=True,
