@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "clone.h"
 #include "common_options.h"
+#include "crawl_plan.h"
 #include "file.h"
 #include "interrupt.h"
 #include "json_out.h"
@@ -42,7 +43,7 @@ static const struct ux_option clone_options[] = {
 	{"ns", 0, UX_OPTION_TEXT, offsetof(struct clone_values, ns), "NAME",
 	 "copy only what belongs to this namespace"},
 	{"distribution", 0, UX_OPTION_TEXT, offsetof(struct clone_values, distribution), "NAME",
-	 "copy only what came from packages of this distribution"},
+	 "copy only what came from packages of this distribution", ux_crawl_distributions},
 	{"suite", 0, UX_OPTION_TEXT, offsetof(struct clone_values, suite), "NAME",
 	 "copy only what came from packages of this suite"},
 	{"since", 0, UX_OPTION_TEXT, offsetof(struct clone_values, since), "WHEN",

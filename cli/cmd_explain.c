@@ -8,6 +8,7 @@
 #include "dsym.h"
 #include "elf_file.h"
 #include "remote.h"
+#include "remote_modules.h"
 #include "gsym_reader.h"
 #include "text.h"
 #include "id.h"
@@ -16,6 +17,7 @@
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"
+#include "stripped.h"
 #include "vec.h"
 #include "address_filter.h"
 
@@ -311,6 +313,33 @@ static const char *explain_debug_origin(const struct explain *e)
 	return ux_debug_how_name(e->files.debug.how);
 }
 
+/* Whether a debug file would help that was not found. */
+static bool explain_is_stripped(const struct explain *e)
+{
+	return !e->files.debug.path && ux_stripped_is(e->file.bytes);
+}
+
+static void explain_advice_text(struct explain *e, const char *path)
+{
+	if (!explain_is_stripped(e))
+		return;
+	ux_out_cstr(&e->out, "  would help     ");
+	ux_stripped_help(&e->out, path, e->finder.server != NULL);
+	ux_out_u8(&e->out, '\n');
+}
+
+static void explain_advice_json(const struct explain *e, struct ux_json *j, const char *path)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	if (!explain_is_stripped(e))
+		return;
+	ux_stripped_help(&text, path, e->finder.server != NULL);
+	ux_json_key(j, "advice");
+	ux_json_array_begin(j);
+	ux_json_str(j, ux_out_bytes(&text));
+	ux_json_array_end(j);
+}
+
 static void explain_file_text(struct explain *e, const char *path)
 {
 	struct ux_out *out = &e->out;
@@ -338,6 +367,7 @@ static void explain_file_text(struct explain *e, const char *path)
 		ux_text(out, ux_bytes_cstr(t->why));
 		ux_out_u8(out, '\n');
 	}
+	explain_advice_text(e, path);
 	if (e->all.stats.bad_sources > 0) {
 		char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 		ux_out_fmt(out, "  damaged        %s\n",
@@ -436,6 +466,7 @@ static void explain_file_json(struct explain *e, const char *path)
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
+	explain_advice_json(e, &j, path);
 	ux_json_object_end(&j);
 	ux_out_u8(&e->out, '\n');
 }
@@ -541,11 +572,10 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 						       : status);
 }
 
-/* Whether name is an ID. If a file of that name exists, it is taken as a file. */
+/* Whether name is an ID, or begins one. If a file of that name exists, it is taken as a file. */
 static bool explain_is_id(const char *name)
 {
-	struct ux_id id;
-	return access(name, F_OK) != 0 && ux_id_parse(ux_bytes_cstr(name), &id, NULL) == UX_OK;
+	return access(name, F_OK) != 0 && ux_remote_id_is(name);
 }
 
 static void explain_values_deinit(struct explain_values *v)
@@ -595,7 +625,7 @@ static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
 		uint64_t pc = 0;
 		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &pc))
 			return ux_usage_error(cmd,
-					      "\"%.64s\" is no address; expected 0x..., "
+					      "\"%.64s\" is not an address; expected 0x..., "
 					      "decimal, or hexadecimal with --hex",
 					      args->items[i]);
 		if (!explain_pcs_append(pcs, pc))

@@ -29,8 +29,8 @@ static const struct ux_option flame_options[] = {
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct flame_values, to), "FORMAT",
 	 "html, svg, folded, speedscope or firefox [by the name of the output, else html]",
 	 "html svg folded speedscope firefox"},
-	{"diff", 'd', UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
-	 "the profile before: show what has changed since (html, svg)"},
+	{"diff", 0, UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
+	 "the profile before: show what has changed since (html, svg)", NULL, 'd'},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct flame_values, value), "NAME",
 	 "which value of the samples is shown, such as cpu or inuse_space, or its number from 1 on "
 	 "[the last one]"},

@@ -13,7 +13,9 @@
 #include "id.h"
 #include "output.h"
 #include "remote.h"
+#include "remote_modules.h"
 #include "sigbus.h"
+#include "stripped.h"
 #include "symbol_source.h"
 #include "vec.h"
 
@@ -61,7 +63,7 @@ UX_VEC(lookup_requests, struct ux_remote_address);
 
 /* An address on the command line. */
 struct lookup_arg {
-	const char *symbol; /* NAME+OFFSET; NULL: use `address` */
+	const char *symbol; /* NAME or NAME+OFFSET; NULL: use `address` */
 	uint64_t address;
 	bool has_hex; /* the text has decimal digits alone, and may be meant as hexadecimal */
 	uint64_t hex;
@@ -82,8 +84,11 @@ struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
-	bool selecting; /* the server's URL and token are being read */
+	char id[UX_ID_TEXT]; /* of the module on the server */
+	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
+	bool hinted_hex;
+	bool asked_server;              /* a debuginfod was asked for the debug file */
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
@@ -192,7 +197,10 @@ static enum ux_code lookup_remote(struct lookup *l, struct ux_error *err)
 		return code;
 	}
 	if (code == UX_ENOTFOUND && l->first_bad.code == UX_OK)
-		l->first_bad = missing;
+		(void)ux_error_set(&l->first_bad, code,
+				   "the server has no symbols for it; unhex explain %.60s says "
+				   "what would help",
+				   l->id);
 	for (size_t i = 0; i < l->waiting.size; i++) {
 		struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 		size_t n = code == UX_OK
@@ -256,18 +264,63 @@ static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, u
 static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 					struct ux_error *err)
 {
-	char *copy = ux_arena_strndup(&l->texts, text.data, text.size);
+	struct ux_bytes name = UX_BYTES_NONE;
+	uint64_t off = 0;
+	bool bare = !ux_gsym_symbol_parse(text, '+', &name, &off);
+	char *copy = ux_arena_alloc(&l->texts, text.size + sizeof("+0"), 1);
 	if (!copy)
 		return ux_arena_fail(&l->texts, err);
-	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, text.size)}, err);
+	int n = snprintf(copy, text.size + sizeof("+0"), "%.*s%s", (int)text.size,
+			 (const char *)text.data, bare ? "+0" : "");
+	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, (size_t)n)}, err);
 }
 
+/* Whether the text, which is not a number, may be the name of a function: numbers begin with
+ * digits, and after a '+' there must be an offset. */
+static bool lookup_is_name(struct ux_bytes text)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (text.data[i] <= ' ' || text.data[i] == 0x7f || text.data[i] == '+')
+			return false;
+	return text.size > 0 && !ux_is_digit(text.data[0]);
+}
+
+/* Parses NAME+OFFSET, or NAME, which is the start of the function. */
 static bool lookup_parse_symbol(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
 {
-	return ux_gsym_symbol_parse(text, '+', ret_name, ret_off);
+	if (ux_gsym_symbol_parse(text, '+', ret_name, ret_off))
+		return true;
+	*ret_name = text;
+	*ret_off = 0;
+	return lookup_is_name(text);
 }
 
-/* Looks up NAME+OFFSET. An unknown name is not a failure. */
+/* The word may be an address of a listing that has no 0x. */
+static void lookup_hint_name(struct ux_bytes text, struct ux_error *why)
+{
+	uint64_t pc = 0;
+	if (!ux_hex_parse_u64(text, /* hex= */ true, &pc))
+		return;
+	*why = (struct ux_error)UX_ERROR_INIT;
+	(void)ux_error_set(why, UX_ENOTFOUND,
+			   "no function is named \"%.*s\"; for the address write 0x%" PRIx64
+			   " or use --hex",
+			   (int)text.size, (const char *)text.data, pc);
+}
+
+/* Whether a line of standard input is the name of a function: of the file, or, for a module on a
+ * server, maybe. */
+static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
+{
+	struct ux_bytes name;
+	uint64_t off, pc;
+	if (ux_gsym_symbol_parse(text, '+', &name, &off))
+		return true;
+	return lookup_is_name(text) &&
+	       (l->is_remote || lookup_find_symbol(l, text, 0, &pc, NULL) == UX_OK);
+}
+
+/* Looks up NAME+OFFSET or NAME. An unknown name is not a failure. */
 static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -282,6 +335,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 		return lookup_address(l, pc, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
+	lookup_hint_name(text, &why);
 	UX_TRY(lookup_send(l, err));
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
@@ -293,9 +347,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_line *line,
 				    struct ux_error *err)
 {
-	struct ux_bytes name;
-	uint64_t off;
-	if (lookup_parse_symbol(line->bad, &name, &off))
+	if (lookup_line_is_symbol(l, line->bad))
 		return lookup_symbol(l, line->bad, err);
 	UX_TRY(lookup_send(l, err));
 	l->bad_lines++;
@@ -368,14 +420,16 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	struct ux_id id;
 	struct ux_error why = UX_ERROR_INIT;
 	bool is_file = access(name, F_OK) == 0;
-	bool is_id = !is_file && ux_id_parse(ux_bytes_cstr(name), &id, &why) == UX_OK;
+	bool is_id = !is_file && ux_remote_id_is(name);
 	if (!is_file && !is_id && lookup_looks_like_id(name)) {
+		(void)!ux_id_parse(ux_bytes_cstr(name), &id, &why);
 		*err = why;
 		return why.code;
 	}
 	if (!is_id) {
 		ux_cleanup(ux_find_close) struct ux_finder finder = {0};
 		UX_TRY(ux_find_open(&finder, &v->find, err));
+		l->asked_server = finder.server != NULL;
 		struct ux_symbol_options choice = {.finder = finder,
 						   .arch = v->arch,
 						   .gpu = v->gpu,
@@ -399,7 +453,8 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	l->selecting = true;
 	UX_TRY(ux_server_select(&v->server, server, err));
 	l->selecting = false;
-	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
+	UX_TRY(ux_remote_open(&l->remote, server, l->id, l->frames.demangle, err));
+	UX_TRY(ux_remote_id_resolve(l->remote.client, name, l->id, err));
 	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
 	return UX_OK;
 }
@@ -416,24 +471,44 @@ static int lookup_failed(struct lookup *l, const char *subject, const struct ux_
 	return ux_finish(&l->out, status);
 }
 
+/* Prints what would give the file's functions their names and lines. */
+static void lookup_hint_stripped(const struct lookup *l, const char *subject)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	if (l->is_remote || l->requested == 0 || l->local.files.debug.path ||
+	    !ux_stripped_is(l->local.file.bytes))
+		return;
+	ux_stripped_help(&text, l->local.path, l->asked_server);
+	if (ux_out_status(&text, NULL) == UX_OK)
+		ux_print_message("%s: is stripped; %.*s", subject, (int)text.size,
+				 (const char *)text.data);
+}
+
 static int lookup_finish(struct lookup *l, const char *subject)
 {
 	if (l->first_bad.code != UX_OK)
 		ux_print_error(subject, &l->first_bad);
+	lookup_hint_stripped(l, subject);
 	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 &&
 		   (l->found > 0 || l->requested == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-/* Prints a hint for an address that was not found as the decimal number that it is, but would be as
- * a hexadecimal one: a listing of a disassembler or profiler has no 0x. */
-static void lookup_hint_hex(const struct lookup *l, const struct lookup_arg *a)
+static bool lookup_has_function(const struct lookup *l, uint64_t pc)
 {
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	size_t n = 0;
-	if (l->is_remote || !a->has_hex || l->local.gsym.n_functions == 0 ||
-	    ux_gsym_lookup(&l->local.gsym, a->hex, frames, ux_countof(frames), &n, NULL) != UX_OK)
+	return ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, NULL) == UX_OK;
+}
+
+/* Prints one hint, for the first address that has no function as the decimal number that it is, but
+ * has one as a hexadecimal number: a listing of a disassembler or profiler has no 0x. */
+static void lookup_hint_hex(struct lookup *l, const struct lookup_arg *a)
+{
+	if (l->is_remote || l->hinted_hex || !a->has_hex || l->local.gsym.n_functions == 0 ||
+	    lookup_has_function(l, a->address) || !lookup_has_function(l, a->hex))
 		return;
+	l->hinted_hex = true;
 	ux_print_message("%" PRIu64 " was read as decimal, and nothing is there; for 0x%" PRIx64
 			 " write 0x or use --hex",
 			 a->address, a->hex);
@@ -443,11 +518,9 @@ static enum ux_code lookup_given(struct lookup *l, struct ux_error *err)
 {
 	for (size_t i = 0; i < l->given.size; i++) {
 		const struct lookup_arg *a = &l->given.data[i];
-		uint64_t before = l->found;
 		UX_TRY(a->symbol ? lookup_symbol(l, ux_bytes_cstr(a->symbol), err)
 				 : lookup_address(l, a->address, err));
-		if (l->found == before)
-			lookup_hint_hex(l, a);
+		lookup_hint_hex(l, a);
 	}
 	return UX_OK;
 }
@@ -482,16 +555,17 @@ static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args 
 		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
 		struct lookup_arg word = {0};
 		uint64_t off;
-		if (lookup_parse_symbol(text, &name, &off))
-			word.symbol = args->items[i];
-		else if (ux_hex_parse_u64(text, hex, &word.address))
+		if (ux_hex_parse_u64(text, hex, &word.address))
 			word.has_hex = !hex && ux_hex_parse_u64(text, true, &word.hex) &&
 				       word.hex != word.address;
+		else if (lookup_parse_symbol(text, &name, &off))
+			word.symbol = args->items[i];
 		else
-			return ux_usage_error(cmd,
-					      "\"%.64s\" is no address; expected 0x..., decimal, "
-					      "hexadecimal with --hex, or FUNCTION+OFFSET",
-					      args->items[i]);
+			return ux_usage_error(
+				cmd,
+				"\"%.64s\" is not an address; expected 0x..., decimal, "
+				"hexadecimal with --hex, FUNCTION or FUNCTION+OFFSET",
+				args->items[i]);
 		if (!lookup_args_append(ret, word))
 			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
@@ -536,9 +610,11 @@ const struct ux_command ux_cmd_lookup = {
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses",
 	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses as the\n"
-		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name\n"
-		"and an offset: main+0x12. Without addresses, or with -, they are read from standard input,\n"
-		"one a line, and each is answered before the next is read.\n"
+		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name,\n"
+		"which is where it starts, or the name and an offset: main, main+0x12. With --hex, a name that\n"
+		"has only hexadecimal digits, such as add, is a number: write add+0 for the function. Without\n"
+		"addresses, or with -, they are read from standard input, one a line, and each is answered\n"
+		"before the next is read.\n"
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
@@ -550,7 +626,7 @@ const struct ux_command ux_cmd_lookup = {
 		"\n"
 		"Exit status 1: no address was found, or one of them was invalid.",
 	.examples = "  unhex lookup a.out 0x1129\n"
-		    "  unhex lookup a.out main+0x12\n"
+		    "  unhex lookup a.out main main+0x12\n"
 		    "  echo 1129 | unhex lookup --hex --json a.out\n"
 		    "  unhex lookup gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40 0x29d90",
 	.options = lookup_options,

@@ -22,8 +22,8 @@ static const struct ux_option split_options[] = {
 	{"strip", 's', UX_OPTION_TEXT, offsetof(struct split_values, strip), "WHAT",
 	 "debug (information), unneeded (and symbols) or all (and comments) [debug]",
 	 "debug unneeded all"},
-	{"compress", 'c', UX_OPTION_TEXT, offsetof(struct split_values, compress), "HOW",
-	 "debug sections: zstd, zlib or none [as they are]", "zstd zlib none"},
+	{"compress", 0, UX_OPTION_TEXT, offsetof(struct split_values, compress), "HOW",
+	 "debug sections: zstd, zlib or none [as they are]", "zstd zlib none", 'c'},
 	{"output-dir", 'o', UX_OPTION_TEXT, offsetof(struct split_values, output_dir), "DIR",
 	 "debug files to DIR/.build-id/xx/yyyy.debug [FILE.debug]"},
 	{"add-build-id", 0, UX_OPTION_FLAG, offsetof(struct split_values, add_build_id), NULL,
@@ -39,7 +39,8 @@ struct split_run {
 	const struct split_values *values;
 	struct ux_split_options how;
 	struct ux_out out;
-	const char *archive; /* the file that is split */
+	const char *archive;          /* the file that is split */
+	bool hinted_dwarf, hinted_id; /* the hints were printed */
 	uint64_t done;
 	int status;
 };
@@ -87,21 +88,23 @@ static void split_print_text(struct split_run *run, const char *path,
 	ux_out_u8(out, '\n');
 }
 
-static void split_warn(const char *path, const struct ux_split_result *r)
+/* Hints are printed with the first file that they concern. */
+static void split_warn(struct split_run *run, const char *path, const struct ux_split_result *r)
 {
 	if (!r->has_dwarf)
-		ux_print_message("%s: has symbols but no debug information (compile with -g)",
-				 path);
+		ux_print_message("%s: has symbols but no debug information%s", path,
+				 run->hinted_dwarf ? "" : " (compile with -g)");
 	if (r->id.size == 0)
-		ux_print_message(
-			"%s: has no build ID: its debug file is found only beside it, by name "
-			"(--add-build-id gives it one)",
-			path);
+		ux_print_message("%s: has no build ID: its debug file is found only beside it, by "
+				 "name%s",
+				 path, run->hinted_id ? "" : " (--add-build-id gives it one)");
 	if (r->relative_alt)
 		ux_print_message(
 			"%s: dwz's link in its debug file is relative to another folder; the "
 			"file there is found by its build ID alone",
 			path);
+	run->hinted_dwarf |= !r->has_dwarf;
+	run->hinted_id |= r->id.size == 0;
 }
 
 static void split_print(struct split_run *run, const char *path, const struct ux_split_result *r)
@@ -132,7 +135,7 @@ static void split_on_member(void *ctx, const char *member, const struct ux_split
 		ux_print_error(path, why);
 		return;
 	}
-	split_warn(path, result);
+	split_warn(run, path, result);
 	split_print(run, path, result);
 }
 
@@ -168,7 +171,7 @@ static void split_one(struct split_run *run, const struct ux_scan_file *file)
 		return;
 	}
 	if (!result.archive)
-		split_warn(file->path, &result);
+		split_warn(run, file->path, &result);
 	split_print(run, file->path, &result);
 	ux_split_result_deinit(&result);
 	run->done++;

@@ -188,6 +188,20 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 	return ux_output_file_commit(&job->out, err);
 }
 
+/* Reads the profile. A crash report or a core dump would have been read before. */
+static enum ux_code symbolize_read(struct symbolize_job *job, struct symbolize_values *v,
+				   struct ux_error *err)
+{
+	enum ux_code code = ux_profile_command_read(&job->c, &v->profile, err);
+	if (code != UX_EUNSUPPORTED || job->c.input.document.format != UX_PROFILE_FORMAT_NONE)
+		return code;
+	*err = (struct ux_error)UX_ERROR_INIT;
+	return ux_error_set(err, code,
+			    "not a profile or crash report: expected pprof, OTLP, perf.data, "
+			    "perf script, folded stacks, Firefox Profiler, a core dump, or a "
+			    "backtrace");
+}
+
 /* After a failure *ret_subject is the file that it concerns. */
 static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_values *v,
 				  const char **ret_subject, struct ux_error *err)
@@ -198,7 +212,7 @@ static enum ux_code symbolize_run(struct symbolize_job *job, struct symbolize_va
 	job->options.title = ux_profile_base_name(ux_bytes_cstr(*ret_subject));
 	job->c.input.keep_times = job->to && (job->to->write == ux_firefox_write ||
 					      job->to->write == ux_speedscope_write);
-	UX_TRY(ux_profile_command_read(&job->c, &v->profile, err));
+	UX_TRY(symbolize_read(job, v, err));
 	job->c.input.keep_starts =
 		job->to ? job->to->write == ux_firefox_write
 			: job->c.input.document.format == UX_PROFILE_FORMAT_FIREFOX;

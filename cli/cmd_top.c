@@ -36,14 +36,14 @@ struct top_values {
 };
 
 static const struct ux_option top_options[] = {
-	{"lines", 'l', UX_OPTION_FLAG, offsetof(struct top_values, lines), NULL,
-	 "a row for each line instead of each function"},
+	{"lines", 0, UX_OPTION_FLAG, offsetof(struct top_values, lines), NULL,
+	 "a row for each line instead of each function", NULL, 'l'},
 	{"total", 0, UX_OPTION_FLAG, offsetof(struct top_values, total), NULL,
 	 "order by what functions have together with those that they call"},
 	{"rows", 'n', UX_OPTION_COUNT, offsetof(struct top_values, rows), "N",
 	 "how many rows [30]"},
-	{"annotate", 'a', UX_OPTION_TEXT, offsetof(struct top_values, annotate), "FUNCTION",
-	 "the lines of a function, beside their source where the file can be read"},
+	{"annotate", 0, UX_OPTION_TEXT, offsetof(struct top_values, annotate), "FUNCTION",
+	 "the lines of a function, beside their source where the file can be read", NULL, 'a'},
 	{"source", 0, UX_OPTION_TEXT, offsetof(struct top_values, source), "DIR",
 	 "folder below which source files are at their paths"},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct top_values, value), "NAME",

@@ -21,6 +21,7 @@ extern const struct ux_command ux_cmd_record;
 extern const struct ux_command ux_cmd_top;
 extern const struct ux_command ux_cmd_serve;
 extern const struct ux_command ux_cmd_key;
+extern const struct ux_command ux_cmd_modules;
 extern const struct ux_command ux_cmd_store;
 extern const struct ux_command ux_cmd_clone;
 extern const struct ux_command ux_cmd_gsym;

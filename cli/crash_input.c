@@ -10,6 +10,7 @@
 #include "perf_script.h"
 #include "folded.h"
 #include "sigbus.h"
+#include "stripped.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -202,8 +203,20 @@ static void crash_input_report_source(const struct ux_crash_file *m, const struc
 	ux_out_fmt(out, ", found %s", ux_crash_how_name(m->how));
 }
 
-static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
+/* What would help, if the symbols are those of a stripped file. */
+static void crash_input_report_advice(const struct ux_crash_tally *t, bool server, bool *told,
 				      struct ux_out *out)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
+	if (!t->source || !ux_stripped_advice(&advice, t->source, server, told))
+		return;
+	ux_out_cstr(out, "; it ");
+	ux_out_put(out, advice.data, advice.size);
+	out->failed = out->failed || advice.failed;
+}
+
+static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
+				      bool server, bool *told, struct ux_out *out)
 {
 	uint64_t lacking = t->frames - t->named;
 	ux_out_cstr(out, lacking > 0 ? "  missing: " : "  ");
@@ -214,6 +227,8 @@ static void crash_input_report_module(const struct ux_crash_file *m, const struc
 		ux_out_cstr(out, "; ");
 		ux_text(out, ux_bytes_cstr(t->why));
 	}
+	if (lacking > 0)
+		crash_input_report_advice(t, server, told, out);
 	ux_out_cstr(out, ")\n");
 }
 
@@ -221,6 +236,7 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 				       struct ux_out *out)
 {
 	size_t shown = 0;
+	bool told = false;
 	for (size_t i = 0; i < s->files.size; i++) {
 		const struct ux_crash_tally *t = &s->tallies.data[i];
 		if (t->frames == 0 || (t->named == t->frames && !verbose))
@@ -229,7 +245,8 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 			ux_out_cstr(out, "  and more: -v lists all\n");
 			return;
 		}
-		crash_input_report_module(&s->files.data[i], t, out);
+		crash_input_report_module(&s->files.data[i], t, s->sources->search != NULL, &told,
+					  out);
 	}
 }
 

@@ -4,6 +4,7 @@
 
 #include "http_client.h"
 #include "output.h"
+#include "remote_modules.h"
 #include "server_answer.h"
 
 enum {
@@ -148,7 +149,7 @@ static enum ux_code explain_remote_one(struct ux_http_client *client, const char
 	return ux_server_answer_line(doc, out, err);
 }
 
-enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *id,
+enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *name,
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err)
 {
@@ -156,7 +157,9 @@ enum ux_code ux_explain_remote(const struct ux_server_selection *server, const c
 		.url = server->url, .token = server->token, .cafile = server->cacert};
 	ux_cleanup(explain_client_guard) struct ux_http_client *client = NULL;
 	bool found = true;
+	char id[UX_ID_TEXT];
 	UX_TRY(ux_http_client_create(&client, &options, err));
+	UX_TRY(ux_remote_id_resolve(client, name, id, err));
 	if (n == 0)
 		UX_TRY(explain_remote_one(client, id, "", json, out, &found, err));
 	for (size_t i = 0; i < n; i++) {

@@ -17,6 +17,7 @@ enum complete_kind {
 	COMPLETE_FOLDER,
 	COMPLETE_PROCESS,
 	COMPLETE_WORDS, /* some that are known */
+	COMPLETE_LIST,  /* some of these, with commas between them */
 	COMPLETE_NOTHING,
 };
 
@@ -56,6 +57,10 @@ static struct complete_argument complete_option_argument(const struct ux_option 
 	struct complete_argument a = {.kind = COMPLETE_NOTHING};
 	if (o->values)
 		complete_add_words(&a, o->values, " ");
+	if (o->values && strcmp(o->arg, "LIST") == 0)
+		a.kind = COMPLETE_LIST;
+	else if (o->values)
+		return a;
 	else if (strchr(o->arg, '|'))
 		complete_add_words(&a, o->arg, "|");
 	else if (strcmp(o->arg, "DIR") == 0)
@@ -84,6 +89,8 @@ static struct complete_argument complete_first_operand(const struct ux_command *
 			complete_add_words(&a, word, "|");
 		form += strcspn(form, "\n");
 	}
+	if (cmd->words)
+		complete_add_words(&a, cmd->words, " ");
 	return a;
 }
 
@@ -191,6 +198,7 @@ static const struct complete_texts {
 	[COMPLETE_FOLDER] = {"folder", "_files -/", " -x -a '(__fish_complete_directories)'"},
 	[COMPLETE_PROCESS] = {"process", "_pids", " -x -a '(__fish_complete_pids)'"},
 	[COMPLETE_WORDS] = {"words", "(%)", " -x -a '%'"},
+	[COMPLETE_LIST] = {"list", "_values -s , %", " -x -a '%'"},
 	[COMPLETE_NOTHING] = {"nothing", " ", " -x"},
 };
 
@@ -218,6 +226,8 @@ static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
 	ux_out_fmt(out, "\t'%s --%s'", cmd->name, o->long_name);
 	if (o->short_name)
 		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->short_name);
+	if (o->also)
+		ux_out_fmt(out, " | '%s -%c'", cmd->name, o->also);
 	ux_out_fmt(out, ") kind=%s words='%s' ;;\n", complete_texts_of(&a)->bash, a.words);
 }
 
@@ -259,6 +269,8 @@ static void write_bash(struct ux_out *out)
 		"\t\telif ((COMP_CWORD == 2)); then\n\t\t\tkind=$first\n\t\tfi\n\tfi\n"
 		"\tcase $kind in\n"
 		"\twords) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;\n"
+		"\tlist) mapfile -t COMPREPLY < <(local before=; [[ $cur != *,* ]] || before=${cur%,*},; "
+		"compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\") ;;\n"
 		"\tprocess) mapfile -t COMPREPLY < <(cd /proc && compgen -W \"$(echo [0-9]*)\" -- "
 		"\"$cur\") ;;\n"
 		"\tfolder) compopt -o plusdirs ;;\n"

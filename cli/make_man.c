@@ -97,7 +97,8 @@ static void man_options(struct ux_out *out, const struct ux_command *cmd)
 	ux_out_cstr(out, ".SH OPTIONS\n");
 	for (size_t i = 0; i < cmd->n_options; i++) {
 		const struct ux_option *o = &cmd->options[i];
-		man_option(out, o->short_name, o->long_name, o->arg, o->help);
+		char help[UX_OPTION_HELP_MAX];
+		man_option(out, o->short_name, o->long_name, o->arg, ux_option_help(o, help));
 	}
 	man_option(out, 'h', "help", NULL, "print this help");
 }

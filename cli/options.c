@@ -87,6 +87,14 @@ static void options_paragraphs(FILE *to, const char *text, unsigned width)
 	}
 }
 
+const char *ux_option_help(const struct ux_option *o, char *text)
+{
+	char also[] = " (also -x)";
+	also[sizeof(also) - 3] = o->also;
+	(void)snprintf(text, UX_OPTION_HELP_MAX, "%s%s", o->help, o->also ? also : "");
+	return text;
+}
+
 static void options_print(const struct ux_option *o, unsigned width, FILE *to)
 {
 	char left[64];
@@ -99,7 +107,8 @@ static void options_print(const struct ux_option *o, unsigned width, FILE *to)
 		fprintf(to, "%-*s  ", HELP_COLUMN, left);
 	else
 		fprintf(to, "%s\n%-*s  ", left, HELP_COLUMN, "");
-	options_wrap(to, o->help, HELP_COLUMN + 2, HELP_COLUMN + 2, width);
+	char help[UX_OPTION_HELP_MAX];
+	options_wrap(to, ux_option_help(o, help), HELP_COLUMN + 2, HELP_COLUMN + 2, width);
 }
 
 void ux_command_help(const struct ux_command *cmd, FILE *to)
@@ -270,7 +279,8 @@ static bool options_parse_short(struct options_parser *p, char *word)
 		char name[3] = {'-', *word, 0};
 		const struct ux_option *o = help_option.short_name == *word ? &help_option : NULL;
 		for (size_t i = 0; i < p->cmd->n_options && !o; i++)
-			if (p->cmd->options[i].short_name == *word)
+			if (p->cmd->options[i].short_name == *word ||
+			    p->cmd->options[i].also == *word)
 				o = &p->cmd->options[i];
 		if (!o) {
 			p->status = ux_usage_error(p->cmd, "unknown option %s", name);

@@ -30,8 +30,10 @@ struct ux_option {
 	size_t target;   /* offset in the command's struct of values */
 	const char *arg; /* name of the argument in the help; NULL for a flag */
 	const char *help;
-	const char *values; /* words that the argument may be, separated by spaces, which a shell
-			       completes; NULL: others */
+	const char *values; /* words that the argument may be, or may list with commas if `arg` is
+			       "LIST", separated by spaces, which a shell completes; NULL: others */
+	char also; /* a short name that means something else for other commands: accepted, since
+		      earlier versions had it, and named at the end of the help; 0: none */
 };
 
 /* The operands of the command line. */
@@ -46,6 +48,8 @@ struct ux_command {
 	const char *name; /* "extract" */
 	const char
 		*usage; /* the rest of the synopsis: "FILE... [options]"; one line for each form */
+	const char *words;    /* what the first operand may be besides the verbs that begin forms of
+				 usage, separated by spaces, which a shell completes; NULL: others */
 	const char *line;     /* one line for the list of commands */
 	const char *text;     /* paragraphs for --help, without a newline at the end */
 	const char *examples; /* lines of a shell, each indented by two spaces, without a newline at
@@ -68,6 +72,14 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 
 /* Parses a value like that of UX_OPTION_BYTES. False: it is malformed or too large. */
 bool ux_option_parse_bytes(const char *text, uint64_t *ret) ux_must;
+
+enum {
+	UX_OPTION_HELP_MAX = 512 /* bytes of an option's help */
+};
+
+/* Writes the help of an option with its other short name to text (UX_OPTION_HELP_MAX bytes), and
+ * returns it. */
+const char *ux_option_help(const struct ux_option *o, char *text);
 
 /* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);

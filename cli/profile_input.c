@@ -6,6 +6,7 @@
 #include "packed_file.h"
 #include "profile_unwind.h"
 #include "sigbus.h"
+#include "stripped.h"
 #include "unhex/process.h"
 
 #include <errno.h>
@@ -333,13 +334,12 @@ static int profile_input_compare(const void *a, const void *b)
 	return (x->module > y->module) - (x->module < y->module);
 }
 
-static void profile_input_report_module(const struct ux_profile_input *in, uint32_t module,
-					uint64_t weight, uint64_t whole, struct ux_out *out)
+/* The module: its name, and its ID. */
+static void profile_input_report_name(const struct ux_profile *p, uint32_t module,
+				      struct ux_out *out)
 {
-	const struct ux_profile *p = &in->profile;
 	const struct ux_profile_module *m = &p->modules.data[module];
 	char id[UX_ID_TEXT];
-	ux_out_cstr(out, weight > 0 ? "  missing: " : "  ");
 	if (module == 0)
 		ux_out_cstr(out, "addresses outside of all modules");
 	else if (m->path == 0 && m->kind == UX_PROFILE_JIT)
@@ -351,20 +351,52 @@ static void profile_input_report_module(const struct ux_profile_input *in, uint3
 		ux_out_u8(out, ' ');
 		ux_text(out, ux_bytes_cstr(id));
 	}
-	ux_out_cstr(out, " (");
-	if (weight > 0) {
-		profile_input_percent(out, weight, whole);
-		ux_out_cstr(out, " of samples");
-	}
-	if (m->source != 0) {
-		ux_out_cstr(out, weight > 0 ? "; symbols from " : "symbols from ");
-		ux_text(out, ux_profile_text(p, m->source));
+}
+
+/* Why a module has addresses without a name, and what would help. The file was read before. */
+static void profile_input_report_lack(const struct ux_profile_input *in,
+				      const struct ux_profile_module *m, bool *told,
+				      struct ux_out *out)
+{
+	struct ux_bytes source = ux_profile_text(&in->profile, m->source);
+	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
+	ux_cleanup(ux_free_ptr) char *path = strndup((const char *)source.data, source.size);
+	if (m->source != 0 && path &&
+	    ux_stripped_advice(&advice, path, in->selected || in->finder.server, told)) {
+		ux_out_u8(out, ' ');
+		ux_out_put(out, advice.data, advice.size);
+		out->failed = out->failed || advice.failed;
+		return;
 	}
 	if (m->why != 0) {
-		ux_out_cstr(out, weight > 0 || m->source != 0 ? "; " : "");
-		ux_text(out, ux_profile_text(p, m->why));
+		ux_out_cstr(out, ": ");
+		ux_text(out, ux_profile_text(&in->profile, m->why));
 	}
-	ux_out_cstr(out, ")\n");
+	if (m->source != 0) {
+		ux_out_cstr(out, m->why != 0 ? "; symbols from " : ": not in the symbols from ");
+		ux_text(out, source);
+	}
+}
+
+/* weight: of the samples that have an address of the module without a name; 0: there are none. */
+static void profile_input_report_module(const struct ux_profile_input *in, uint32_t module,
+					uint64_t weight, uint64_t whole, bool *told,
+					struct ux_out *out)
+{
+	const struct ux_profile_module *m = &in->profile.modules.data[module];
+	ux_out_cstr(out, "  ");
+	if (weight > 0) {
+		profile_input_percent(out, weight, whole);
+		ux_out_cstr(out, ": ");
+	}
+	profile_input_report_name(&in->profile, module, out);
+	if (weight > 0) {
+		profile_input_report_lack(in, m, told, out);
+	} else {
+		ux_out_cstr(out, ": symbols from ");
+		ux_text(out, ux_profile_text(&in->profile, m->source));
+	}
+	ux_out_u8(out, '\n');
 }
 
 static void profile_input_report_modules(const struct ux_profile_input *in,
@@ -373,6 +405,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 					 struct ux_out *out)
 {
 	size_t n = in->profile.modules.size, shown = 0;
+	bool told = false;
 	for (size_t i = 0; i < n; i++)
 		lacks[i] = (struct profile_input_lack){share->of_module[i], (uint32_t)i};
 	qsort(lacks, n, sizeof(*lacks), profile_input_compare);
@@ -385,7 +418,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 			return;
 		}
 		profile_input_report_module(in, lacks[i].module, lacks[i].weight, share->weight,
-					    out);
+					    &told, out);
 	}
 }
 

@@ -108,10 +108,11 @@ size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *fr
 
 /*
  * Sends GET /v1/explain and appends the server's explanation of the ID, or of each pc if there are
- * any, as text or as one JSON object per line. *ret_found is set if the module, or every pc, was
- * found. The codes are those of ux_http_client_call() and ux_server_answer().
+ * any, as text or as one JSON object per line. The name may be an abbreviated ID. *ret_found is set
+ * if the module, or every pc, was found. The codes are those of ux_http_client_call(),
+ * ux_server_answer() and ux_remote_id_resolve().
  */
-enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *id,
+enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *name,
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err) ux_must;
 

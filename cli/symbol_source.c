@@ -240,9 +240,7 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 static enum ux_code symbol_source_check_kind(struct ux_bytes file, struct ux_error *err)
 {
 	if (ux_core_is(file))
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is a core dump, which has no symbols of its own; unhex id "
-				    "lists its modules");
+		return ux_error_set(err, UX_EUNSUPPORTED, "is %s", ux_file_kind(file));
 	if (ux_extract_supports(file))
 		return UX_OK;
 	const char *kind = ux_file_kind(file);

@@ -2,6 +2,9 @@
 /* Profiles of any format. */
 #include "profile_document.h"
 
+#include "core_file.h"
+#include "crash_line.h"
+#include "file_kind.h"
 #include "folded.h"
 #include "perf_script.h"
 #include "profile_jit.h"
@@ -38,6 +41,21 @@ static enum ux_code profile_document_script(struct ux_profile_document *d, struc
 	return UX_OK;
 }
 
+/* Says what the bytes are, if another command reads them. */
+static enum ux_code profile_document_refuse(struct ux_bytes bytes, struct ux_error *err)
+{
+	if (ux_core_is(bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "not a profile: it is %s",
+				    ux_file_kind(bytes));
+	if (ux_crash_is(bytes, NULL))
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "not a profile: it is a crash report; unhex symbolize names "
+				    "its frames");
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "not a profile: expected pprof, OTLP, perf.data, the text of "
+			    "perf script, folded stacks, or one of the Firefox Profiler");
+}
+
 enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,
 				      struct ux_profile *p, struct ux_error *err)
 {
@@ -62,10 +80,7 @@ enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_b
 	case UX_PROFILE_FORMAT_NONE:
 		break;
 	}
-	return ux_error_set(
-		err, UX_EUNSUPPORTED,
-		"not a profile: expected pprof, OTLP, perf.data, text of perf script, folded "
-		"stacks or a Firefox profile");
+	return profile_document_refuse(bytes, err);
 }
 
 void ux_profile_document_close(struct ux_profile_document *d)

@@ -72,6 +72,14 @@ enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 	return db->engine->verify(db, err);
 }
 
+enum ux_code ux_db_fail_newer(int version, int known, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "the index was written by a newer unhex (schema %d, this one reads up "
+			    "to %d); install that version or restore a backup",
+			    version, known);
+}
+
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 {
 	return db->engine->fail(db, err);

@@ -126,6 +126,9 @@ extern const int ux_schema_count;
 extern const struct ux_schema_step ux_postgres_schema_steps[];
 extern const int ux_postgres_schema_count;
 
+/* UX_EUNSUPPORTED: the database has steps up to `version`, which this program does not know. */
+enum ux_code ux_db_fail_newer(int version, int known, struct ux_error *err);
+
 /* A statement in use. A failed bind is remembered and returned by the next step. */
 struct ux_stmt {
 	struct ux_db *db;

@@ -175,11 +175,7 @@ static enum ux_code postgres_check_version(struct ux_db *db, int version, struct
 		UX_TRY(postgres_oldest(db, &oldest, err));
 	return oldest <= ux_postgres_schema_count
 		       ? UX_OK
-		       : ux_error_set(
-				 err, UX_EUNSUPPORTED,
-				 "the index was written by a newer unhex (schema %d, needs %d; "
-				 "this one reads %d): upgrade",
-				 version, oldest, ux_postgres_schema_count);
+		       : ux_db_fail_newer(version, ux_postgres_schema_count, err);
 }
 
 static enum ux_code postgres_steps(struct ux_db *db, struct ux_error *err)

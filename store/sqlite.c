@@ -205,11 +205,7 @@ static enum ux_code sqlite_migrate(struct ux_db *db, struct ux_error *err)
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(sqlite_pragma(db, "PRAGMA user_version", &version, text, sizeof(text), err));
 	if (version > ux_schema_count)
-		return ux_error_set(
-			err, UX_EUNSUPPORTED,
-			"the index was written by a newer unhex (schema %d, this one reads up to "
-			"%d); install that version or restore a backup",
-			version, ux_schema_count);
+		return ux_db_fail_newer(version, ux_schema_count, err);
 	for (int i = version; i < ux_schema_count; i++)
 		UX_TRY(sqlite_exec(db, ux_schema_steps[i].sql, err));
 	snprintf(text, sizeof(text), "PRAGMA user_version = %d", ux_schema_count);

@@ -2,11 +2,13 @@
 /* Selects the reader for a file. */
 #include "extract.h"
 
+#include "core_file.h"
 #include "cubin.h"
 #include "extract_cubin.h"
 #include "extract_object.h"
 #include "elf_file.h"
 #include "fatbin.h"
+#include "file_kind.h"
 
 static bool extract_is_object(struct ux_bytes file)
 {
@@ -40,6 +42,8 @@ bool ux_extract_supports(struct ux_bytes file)
 
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err)
 {
+	if (ux_core_is(file))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is %s", ux_file_kind(file));
 	return ux_extract_supports(file) ? UX_OK : ux_elf_check(file, err);
 }
 

@@ -98,8 +98,8 @@ struct ux_extract_stats {
 /* Returns true when ux_extract() reads this kind of file, judging by its first bytes. */
 bool ux_extract_supports(struct ux_bytes file);
 
-/* Like ux_extract_supports(), but fails with UX_EUNSUPPORTED and a message that describes how the
- * file begins. */
+/* Like ux_extract_supports(), but refuses core dumps, too, and fails with UX_EUNSUPPORTED and a
+ * message that describes how the file begins. */
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* Returns true when the options allow this source. */

@@ -5,6 +5,7 @@
 #include "elf_plt.h"
 #include "elf_reloc.h"
 #include "elf_symbols.h"
+#include "file_kind.h"
 #include "object.h"
 
 struct elf_object {
@@ -364,13 +365,13 @@ static enum ux_code elf_object_check_loadable(const struct ux_object *object, st
 		return UX_OK;
 	if (elf->type == ET_REL && elf_object_id(object).size > 0)
 		return UX_OK;
+	if (elf->type == ET_CORE)
+		return ux_error_set(err, UX_EUNSUPPORTED, "is %s", ux_file_kind(elf->file));
 	return ux_error_set(err, UX_EUNSUPPORTED,
 			    "ELF file of type %u%s; expected an executable, a shared object or a "
 			    "kernel module",
 			    elf->type,
-			    elf->type == ET_REL    ? " (object file without a build ID)"
-			    : elf->type == ET_CORE ? " (core dump)"
-						   : "");
+			    elf->type == ET_REL ? " (object file without a build ID)" : "");
 }
 
 static enum ux_code elf_object_ids(const struct ux_object *object, struct ux_id_set *ret,

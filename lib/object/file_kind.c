@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files that hold no code that unhex reads, for messages. */
+/* Names of files without code that unhex reads, for messages. */
 #include "file_kind.h"
 
+#include "core_file.h"
 #include "text.h"
 
 #define UNPACK "; unpack it first"
+
+#define VMLINUX "; its symbols are in vmlinux (Debian: linux-image-VERSION-dbg)"
 
 #define MAGIC(literal) (literal), sizeof(literal) - 1
 
@@ -29,6 +32,10 @@ static const struct file_kind {
 	{0, MAGIC("7z\274\257\047\034"), "a 7z archive" UNPACK},
 	{0, MAGIC("070701"), "a cpio archive" UNPACK},
 	{0, MAGIC("hsqs"), "a squashfs image" UNPACK},
+	/* Kernel images begin like Windows programs, so that firmware can start them. */
+	{0x202, MAGIC("HdrS"), "a compressed kernel image" VMLINUX},
+	{4, MAGIC("zimg"), "a compressed kernel image" VMLINUX},
+	{56, MAGIC("ARM\x64"), "a kernel image without symbols" VMLINUX},
 	{0, MAGIC("MZ"), "a Windows program (PE), which unhex does not read"},
 	{0, MAGIC("Microsoft C/C++ MSF 7.00"),
 	 "a Windows symbol file (PDB), which unhex does not read"},
@@ -62,6 +69,9 @@ const char *ux_file_kind(struct ux_bytes file)
 		    memcmp(file.data + k->off, k->magic, k->size) == 0)
 			return k->what;
 	}
+	if (ux_core_is(file))
+		return "a core dump; unhex symbolize names its stacks, and unhex id lists its "
+		       "modules";
 	if (file_is_text(file))
 		return "text; for a crash report use unhex symbolize";
 	return NULL;

@@ -8,7 +8,7 @@
 /*
  * Returns what a file is by its first bytes, and what to do about it: "a ZIP archive (a wheel, a
  * jar, an apk); unpack it first". NULL: it is no format that is known here, or one that unhex
- * reads. The text is static.
+ * reads as code: it names core dumps, too. The text is static.
  */
 const char *ux_file_kind(struct ux_bytes file);
 

@@ -2,6 +2,7 @@
 /* Parsing of values in requests. */
 #include "request_values.h"
 #include "id.h"
+#include "id_prefix.h"
 #include "index.h"
 #include "text.h"
 
@@ -142,6 +143,15 @@ enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, con
 	UX_TRY(ux_json_in_array_size(key, json_array_size(v), most, err));
 	*ret = v;
 	return UX_OK;
+}
+
+enum ux_code ux_module_prefix_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
+				    struct ux_error *err)
+{
+	char prefix[UX_ID_TEXT];
+	UX_TRY(ux_id_prefix_parse(text, prefix, err));
+	*ret = ux_arena_strndup(arena, prefix, strlen(prefix));
+	return *ret ? UX_OK : ux_arena_fail(arena, err);
 }
 
 enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,

@@ -66,6 +66,11 @@ const char *ux_json_in_type(const json_t *v);
 
 /* --- IDs -------------------------------------------------------------------------------------- */
 
+/* Parses the beginning of an ID (id_prefix.h); the text of the index is allocated in the arena.
+ * UX_EINVAL, UX_ELIMIT: no ID begins so. */
+enum ux_code ux_module_prefix_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
+				    struct ux_error *err) ux_must;
+
 /* Parses an ID; the canonical text is allocated in the arena. UX_EINVAL: it is not an ID. */
 enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
 				struct ux_error *err) ux_must;

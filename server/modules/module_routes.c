@@ -149,6 +149,43 @@ static enum ux_code modules_answer_file(struct ux_request *req, struct ux_respon
 	return ux_response_out(req, res, "application/json");
 }
 
+/* The field "next" of a page. */
+static void modules_put_next(struct ux_json *j, int64_t last)
+{
+	char next[24];
+	snprintf(next, sizeof(next), "%" PRId64, last);
+	ux_json_key_cstr(j, "next", next);
+}
+
+/* The answer for ?id=: the modules with an ID that begins so. */
+static enum ux_code modules_answer_prefix(struct ux_request *req, struct ux_response *res,
+					  struct ux_bytes text, uint64_t after, size_t limit)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *ns = ux_caller_of(req)->ns;
+	const char *prefix = NULL;
+	struct ux_hits hits;
+	struct ux_module_list list;
+	UX_TRY(ux_module_prefix_parse(text, &req->arena, &prefix, &req->err));
+	const struct ux_search what = {
+		.by = UX_SEARCH_ID, .text = prefix, .after = (int64_t)after, .limit = limit};
+	UX_TRY(ix->modules.search(ix, ns, &what, &req->arena, &hits, &req->err));
+	int64_t *numbers = ux_arena_array(&req->arena, int64_t, hits.n + 1);
+	if (!numbers)
+		return ux_arena_fail(&req->arena, &req->err);
+	for (size_t i = 0; i < hits.n; i++)
+		numbers[i] = hits.hits[i].module;
+	UX_TRY(ix->modules.numbered(ix, ns, numbers, hits.n, &req->arena, &list, &req->err));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	modules_put_list(req, &j, &list);
+	if (hits.more)
+		modules_put_next(&j, numbers[hits.n - 1]);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
 /* The answer for ?git=, ?ci_run= or ?package=: the newest modules, without further pages. */
 static enum ux_code modules_answer_build(struct ux_request *req, struct ux_response *res,
 					 enum ux_provenance_fact fact, struct ux_bytes text,
@@ -194,16 +231,15 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 		if (ux_request_query(req, builds[i].key, &text) && text.size > 0)
 			return modules_answer_build(req, res, builds[i].fact, text, (size_t)limit);
 	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
+	if (ux_request_query(req, "id", &text) && text.size > 0)
+		return modules_answer_prefix(req, res, text, after, (size_t)limit);
 	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
 				&req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	modules_put_list(req, &j, &list);
-	if (list.more) {
-		char next[24];
-		snprintf(next, sizeof(next), "%" PRId64, list.modules[list.n - 1].number);
-		ux_json_key_cstr(&j, "next", next);
-	}
+	if (list.more)
+		modules_put_next(&j, list.modules[list.n - 1].number);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");

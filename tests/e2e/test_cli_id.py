@@ -97,12 +97,16 @@ def test_a_core_dump_lists_its_modules(tmp_path):
     assert any(m["file"] == str(prog) for m in ours.values())
     text = unhex("id", tmp_path / "core").stdout
     assert all(f"{m['file']} gnu:{i}" in text for i, m in ours.items())
-    fails(unhex("lookup", tmp_path / "core", "0x1"), 1, "core dump", "unhex id")
+    for command in ("lookup", "explain", "extract", "flame", "top"):
+        fails(unhex(command, tmp_path / "core"), 1, "core dump", "unhex symbolize names its stacks")
 
 
 @pytest.mark.parametrize("content,words", [
     (b"PK\3\4" + bytes(60), "ZIP archive"),
     (b"MZ" + bytes(60), "Windows program"),
+    (b"MZ" + bytes(0x200) + b"HdrS" + bytes(60), "compressed kernel image; its symbols are in vmlinux"),
+    (b"MZ\0\0zimg" + bytes(60), "compressed kernel image; its symbols are in vmlinux"),
+    (b"MZ" + bytes(54) + b"ARM\x64" + bytes(60), "kernel image without symbols; its symbols are in vmlinux"),
     (b"!<arch>\ndebian-binary   ", "Debian package"),
     (b"!<arch>\nx.o/            ", "static library"),
     (bytes(257) + b"ustar" + bytes(250), "tar archive"),

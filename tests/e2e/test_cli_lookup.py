@@ -131,6 +131,35 @@ def test_a_bad_line_is_answered_and_reported_and_the_run_goes_on(prog, gsym):
     assert 'standard input: line 2 is "0x1\\x002"; expected' in odd.stderr
 
 
+def test_the_name_of_a_function_is_where_it_starts(prog, gsym):
+    start, _ = symbol(prog, "outer")
+    for file in (prog, gsym):
+        done = unhex("lookup", file, "outer", "--json")
+        assert (done.returncode, done.stdout) == (0, unhex("lookup", file, "outer+0", "--json").stdout)
+        assert lines(done)[0]["address"] == hex(start)
+    mixed = unhex("lookup", gsym, "--json", stdin=f"outer\nnosuch\n{start}\n")
+    assert [a["address"] for a in lines(mixed)] == [hex(start), "nosuch", hex(start)]
+    assert 'line 2 is "nosuch"; expected an address' in mixed.stderr
+    fails(unhex("lookup", gsym, "nosuch"), 1, 'no function is named "nosuch"')
+    fails(unhex("lookup", gsym, "no name"), 2, '"no name" is not an address')
+
+
+def test_a_name_of_hexadecimal_digits_is_a_number_with_hex_alone(tmp_path):
+    (tmp_path / "a.c").write_text("int add(int a) { return a + 1; }\nint main(void) { return add(2); }\n")
+    subprocess.run(["gcc", "-g", "-O0", "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
+    start, _ = symbol(tmp_path / "a", "add")
+    (answer,) = lines(unhex("lookup", tmp_path / "a", "add", "--json"))
+    assert answer["address"] == hex(start) and answer["frames"][0]["function"] == "add"
+    for words in (["add"], ["-"]):
+        done = unhex("lookup", tmp_path / "a", "--hex", "--json", *words, stdin="add\n")
+        assert json.loads(done.stdout)["address"] == "0xadd"
+    (answer,) = lines(unhex("lookup", tmp_path / "a", "--hex", "add+0", "--json"))
+    assert answer["address"] == hex(start)
+    fails(unhex("lookup", tmp_path / "a", "deadbeef"), 1,
+          'no function is named "deadbeef"; for the address write 0xdeadbeef or use --hex')
+    fails(unhex("lookup", tmp_path / "a", "12ab"), 2, "hexadecimal with --hex")
+
+
 def test_each_line_is_answered_before_the_next_is_read(prog, gsym):
     pc, _, _ = inlined_address(prog)
     with subprocess.Popen([UNHEX, "lookup", gsym, "--json"], stdin=subprocess.PIPE,

@@ -31,6 +31,12 @@ TYPED = [
     ("unhex serve --reading ke\t", ["serve", "--reading", "keyed"]),
     ("unhex key cre\t", ["key", "create"]),
     ("unhex store back\t", ["store", "backup"]),
+    ("unhex modules sh\t", ["modules", "show"]),
+    ("unhex crawl fed\t", ["crawl", "fedora"]),
+    ("unhex crawl stat\t", ["crawl", "status"]),
+    ("unhex crawl debian --suite bookw\t", ["crawl", "debian", "--suite", "bookworm"]),
+    ("unhex clone --distribution alp\t", ["clone", "--distribution", "alpine"]),
+    ("unhex key create --scopes symb\t", ["key", "create", "--scopes", "symbolize"]),
     ("unhex gsym ver\t", ["gsym", "verify"]),
     ("unhex lookup samp\t", ["lookup", "sample.bin"]),
     ("unhex gsym verify samp\t", ["gsym", "verify", "sample.bin"]),
@@ -96,6 +102,23 @@ def interactive_shell(request, folder):
 @pytest.mark.parametrize("typed,words", TYPED)
 def test_what_is_typed_is_completed(shell, typed, words):
     assert shell.words(typed) == words
+
+
+def test_bash_completes_the_words_of_a_list_with_commas():
+    script = (f"source {FOLDER}/unhex; COMP_WORDS=(unhex key --scopes read,me); COMP_CWORD=3; _unhex; "
+              "printf '%s\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("read,metrics\n", "")
+
+
+def test_every_distribution_is_offered():
+    """Those that an unknown one is told."""
+    told = re.search(r"no distribution: ([a-z -]+) \(", unhex("crawl", "nosuch", "--dry-run").stderr)[1].split()
+    assert "debian" in told
+    script = (f"source {FOLDER}/unhex; COMP_WORDS=(unhex crawl ''); COMP_CWORD=2; _unhex; "
+              "printf '%s\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {*told, "oci", "work", "status"}
 
 
 def options_of_help(command):

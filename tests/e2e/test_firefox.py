@@ -93,7 +93,7 @@ def test_without_anything_to_name_the_bytes_are_the_same(shared):
     text = json.dumps(b.doc(), indent=2).encode()
     done = run("-", data=text)
     assert (done.returncode, done.stdout) == (0, text)
-    assert b"missing: /nowhere/a gnu:00ff" in done.stderr
+    assert b" %: /nowhere/a gnu:00ff" in done.stderr
 
 
 def test_addresses_count_from_where_the_file_is_loaded(tmp_path):

@@ -149,7 +149,7 @@ def test_the_names_are_not_those_of_another_build(program, recorded, tmp_path):
     assert done.returncode == 1
     assert done.stdout == other.SerializeToString()
     text = done.stderr.decode()
-    assert "0.0 % of samples named" in text and f"missing: {program} gnu:{'00' * 20} (100.0 % of samples" in text
+    assert "0.0 % of samples named" in text and f"100.0 %: {program} gnu:{'00' * 20}: " in text
     assert f"{program} is {build_id(program)}" in text
 
 
@@ -310,7 +310,7 @@ def test_folded_stacks_get_inlined_calls_as_frames(program, pcs):
     names = [name for name, _, _ in oracle(program, pcs[0])][::-1]
     assert done.stdout.decode().splitlines() == sorted([
         ";".join(["main", *names]) + " 3", "main;[libx.so+0x12] 1", "_Z1fv 2"])
-    assert "missing: /nowhere/libx.so (16.7 % of samples" in done.stderr.decode()
+    assert "16.7 %: /nowhere/libx.so" in done.stderr.decode()
 
 
 def test_callers_in_folded_stacks_are_return_addresses(program, pcs):
@@ -493,7 +493,7 @@ def test_the_output_name_selects_the_format(recorded, tmp_path):
 
 
 @pytest.mark.parametrize("data,words", [
-    (b"", ["not a profile"]),
+    (b"", ["not a profile or crash report", "a core dump, or a backtrace"]),
     (b"\x7fELF" + bytes(60), ["not a profile"]),
     (b"main;f\nno count\n", ["not a profile"]),
     (b"main;f 1\nmain;g\n", ["line 2"]),
@@ -506,6 +506,13 @@ def test_what_is_no_profile_is_refused(data, words):
     assert (done.returncode, done.stdout) == (1, b"")
     for word in words:
         assert word in done.stderr.decode()
+
+
+def test_other_commands_of_profiles_lead_from_a_crash_report_to_symbolize(tmp_path):
+    (tmp_path / "crash.txt").write_text("hello\n#0  0x55 in ?? () from /lib/x.so\n")
+    for command in ("flame", "top"):
+        fails(subprocess.run([UNHEX, command, tmp_path / "crash.txt"], text=True, timeout=60, capture_output=True),
+              1, "crash report; unhex symbolize names its frames")
 
 
 @pytest.mark.parametrize("before, words", [

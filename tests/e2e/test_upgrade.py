@@ -110,7 +110,7 @@ def test_a_node_whose_version_is_excluded_is_not_ready_and_does_not_start(postgr
         assert doc["error"]["code"] == "not_ready" and "a newer unhex" in doc["error"]["message"]
         seconds_until(lambda: "event=node outdated=yes" in log_of(fleet.nodes[0]))
         fleet.kill(fleet.nodes[1])
-        assert "of schema 9000, for those that know 9000; this unhex knows" in started(fleet, fleet.nodes[1])
+        assert "written by a newer unhex (schema 9000, this one reads up to" in started(fleet, fleet.nodes[1])
         set_schema(postgres, index, f"version = {len(STEPS)}, oldest = 0")
         seconds_until(lambda: fleet.nodes[0].get("/readyz")[0] == 200)
         assert started(fleet, fleet.nodes[1]) is None

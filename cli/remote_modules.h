@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules of a server: their IDs, which may be abbreviated, and their text. */
+#ifndef UX_REMOTE_MODULES_H
+#define UX_REMOTE_MODULES_H
+
+#include "error.h"
+#include "id.h"
+#include "out.h"
+
+struct ux_http_client;
+struct json_t; /* of jansson */
+
+/* Whether the text may be an ID or the beginning of one (id_prefix.h). */
+bool ux_remote_id_is(const char *text);
+
+/*
+ * Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID as it is, without a
+ * request; an abbreviated one as the only module of the server has it whose ID begins so. An ID
+ * that the server does not have stays as it is, if it is well-formed: a server may fetch it.
+ * UX_ECONFLICT: several modules have such an ID; they were printed to stderr. UX_ENOTFOUND: none
+ * has. UX_EINVAL, UX_ELIMIT: the text is not the beginning of an ID. Other codes as of
+ * ux_http_client_call() and ux_server_answer().
+ */
+enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *text, char *ret,
+				  struct ux_error *err) ux_must;
+
+/* Writes one line: ID, quality, time of the last change, file, "pinned". `module` is an object of
+ * GET /v1/modules. */
+void ux_module_line(struct ux_out *out, const struct json_t *module);
+
+/* Writes all that GET /v1/modules/{id} tells. */
+void ux_module_text(struct ux_out *out, const struct json_t *module);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What would give a stripped file its names, for messages. */
+#ifndef UX_STRIPPED_H
+#define UX_STRIPPED_H
+
+#include "bytes.h"
+#include "out.h"
+
+/* Whether it is an ELF file without DWARF, symbol table and Go's tables: only dynamic symbols and
+ * the tables of the loader and the unwinder tell of its functions. */
+bool ux_stripped_is(struct ux_bytes file);
+
+/*
+ * Appends what gives names to the stripped file at `path`: "install dpkg-dbgsym, or push its debug
+ * file". `server`: one was asked, and did not have it; else the options lead to a folder or to a
+ * debuginfod.
+ */
+void ux_stripped_help(struct ux_out *out, const char *path, bool server);
+
+/*
+ * As above, with "is stripped; " before it, if the file at `path` is. Else appends nothing and
+ * returns false. *told: a report has said before what helps with any file, and does not say it
+ * again; it becomes true.
+ */
+bool ux_stripped_advice(struct ux_out *out, const char *path, bool server, bool *told);
+
+#endif
