@@ -307,5 +307,7 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 	    ux_output_file_commit(&out, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	int status = ux_crash_input_report(&s, options->verbose, &err);
+	if (atomic_load(&opened.refused))
+		status = UX_EXIT_SERVER;
 	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
 }

@@ -107,10 +107,18 @@ static enum ux_code profile_input_read_perf(struct ux_profile_input *in, const c
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* Remembers for the exit status that the server refused a request, or could not be reached. */
+static enum ux_code profile_input_asked(struct ux_profile_input *in, enum ux_code code)
+{
+	if (code == UX_EDENIED || code == UX_EUNAVAILABLE)
+		atomic_store(&in->refused, true);
+	return code;
+}
+
 /* Sends the pcs of one module to the server, in batches. */
-static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const uint64_t *pcs,
-					size_t n, ux_frames_fn *fn, void *fn_ctx,
-					struct ux_error *err)
+static enum ux_code profile_input_send(void *ctx, const struct ux_id *id, const uint64_t *pcs,
+				       size_t n, ux_frames_fn *fn, void *fn_ctx,
+				       struct ux_error *err)
 {
 	struct ux_profile_input *in = ctx;
 	struct ux_remote_address *addresses = calloc(UX_REMOTE_BATCH, sizeof(*addresses));
@@ -137,13 +145,22 @@ static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const
 	return UX_OK;
 }
 
+static enum ux_code profile_input_query(void *ctx, const struct ux_id *id, const uint64_t *pcs,
+					size_t n, ux_frames_fn *fn, void *fn_ctx,
+					struct ux_error *err)
+{
+	struct ux_profile_input *in = ctx;
+	return profile_input_asked(in, profile_input_send(ctx, id, pcs, n, fn, fn_ctx, err));
+}
+
 /* The lowest virtual address of a module, from the server. */
 static enum ux_code profile_input_base(void *ctx, const struct ux_id *id, uint64_t *ret,
 				       struct ux_error *err)
 {
 	struct ux_profile_input *in = ctx;
 	char text[UX_ID_TEXT];
-	return ux_remote_image_base(&in->server, ux_id_format(id, text), ret, err);
+	return profile_input_asked(
+		in, ux_remote_image_base(&in->server, ux_id_format(id, text), ret, err));
 }
 
 /* The first bytes of a module's executable, from the server. */
@@ -151,7 +168,7 @@ static enum ux_code profile_input_head(void *ctx, const struct ux_id *id, struct
 				       struct ux_error *err)
 {
 	struct ux_profile_input *in = ctx;
-	return ux_remote_executable_head(&in->server, id, ret, err);
+	return profile_input_asked(in, ux_remote_executable_head(&in->server, id, ret, err));
 }
 
 /* The segments of a module's executable, from the symbols of the server. */
@@ -160,7 +177,8 @@ static enum ux_code profile_input_segments(void *ctx, const struct ux_id *id,
 {
 	struct ux_profile_input *in = ctx;
 	char text[UX_ID_TEXT];
-	return ux_remote_segments(&in->server, ux_id_format(id, text), ret, err);
+	return profile_input_asked(
+		in, ux_remote_segments(&in->server, ux_id_format(id, text), ret, err));
 }
 
 /* What the server has of the run-time code of a process. The last answer is kept: it is needed
@@ -487,6 +505,8 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 		code = ux_file_write(STDERR_FILENO, ux_out_bytes(&out), err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
+	if (atomic_load(&in->refused))
+		return UX_EXIT_SERVER;
 	return share.named > 0 || share.weight == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 

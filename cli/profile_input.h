@@ -13,6 +13,8 @@
 #include "remote.h"
 #include "terminal.h"
 
+#include <stdatomic.h>
+
 /* Embed in a command's values and add UX_PROFILE_OPTIONS to its table. */
 struct ux_profile_options {
 	struct ux_find_values find;
@@ -57,7 +59,8 @@ struct ux_profile_input {
 	struct ux_finder finder;
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;
-	bool selected; /* the server was: its token on the command line is overwritten */
+	atomic_bool refused; /* the server refused a request, or could not be reached */
+	bool selected;       /* the server was: its token on the command line is overwritten */
 	struct ux_runtime_list runtime; /* of the process that was looked up last: */
 	uint32_t runtime_pid;           /* 0: none */
 	struct ux_progress progress;

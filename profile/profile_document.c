@@ -53,7 +53,7 @@ static enum ux_code profile_document_refuse(struct ux_bytes bytes, struct ux_err
 				    "its frames");
 	return ux_error_set(err, UX_EUNSUPPORTED,
 			    "not a profile: expected pprof, OTLP, perf.data, the text of "
-			    "perf script, folded stacks, or one of the Firefox Profiler");
+			    "perf script, folded stacks or a Firefox profile");
 }
 
 enum ux_code ux_profile_document_read(struct ux_profile_document *d, struct ux_bytes bytes,

@@ -73,7 +73,7 @@ def test_gdbs_frames_get_names_where_the_text_has_mappings(crash):
     bare = crash.gdb()
     result = named(crash, bare, "-v")
     frames = re.findall(r"(?m)^#\d+ .*$", bare)
-    assert counts(result)[1] == len(frames) and "?? (the text does not say in which module" in result.stdout
+    assert counts(result)[1] == len(frames) and "?? (the text does not name the module" in result.stdout
     text = crash.gdb("info proc mappings")
     result = named(crash, text)
     have, frames, _ = counts(result)
