@@ -129,3 +129,12 @@ def test_the_apt_line_of_the_build(tree):
     listed = subprocess.run(["sh", "-c", "eval \"$(sed -n '/^packages_for() {/,/^}/p' dev)\"; packages_for build"],
                             cwd=tree, check=True, capture_output=True, text=True).stdout.split()
     assert line.replace("\\\n", " ").split() == [re.sub(r"[|?].*", "", name) for name in listed]
+
+
+@pytest.mark.parametrize("name,pattern", [
+    ("CHANGELOG.md", r"^## (\S+)"), ("packaging/debian/changelog", r"^unhex \((.*?)\)"),
+    ("packaging/rpm/unhex.spec", r"^Version: *(\S+)"), ("packaging/ci/gitlab-ci.yml", r"UNHEX_VERSION: (\S+)"),
+    ("packaging/ci/github-actions.yml", r" version: (\S+)"),
+])
+def test_one_version_everywhere(name, pattern):
+    assert re.search(pattern, (ROOT / name).read_text(), re.M)[1] == VERSION
