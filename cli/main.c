@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "drop_in.h"
 #include "output.h"
+#include "revision.h"
 #include "sandbox.h"
 #include "sigbus.h"
 #include "suggest.h"
@@ -18,7 +19,7 @@ static int main_print_overview(FILE *to)
 	for (size_t i = 0; i < ux_command_count; i++)
 		fprintf(to, "  %-15s  %s\n", ux_commands[i]->name, ux_commands[i]->line);
 	fputs("\n"
-	      "`unhex COMMAND --help` describes one, `unhex --version` prints the version.\n"
+	      "`unhex COMMAND --help` describes one, `unhex --version` (-V) prints version and revision.\n"
 	      "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
 	      "or unreachable.\n",
 	      to);
@@ -65,6 +66,13 @@ static const struct ux_command *main_drop_in_command(const char *argv0)
 	return NULL;
 }
 
+static int main_print_version(void)
+{
+	printf("unhex " UX_VERSION "%s" UX_REVISION "%s\n", UX_REVISION[0] ? " (" : "",
+	       UX_REVISION[0] ? ")" : "");
+	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+}
+
 int main(int argc, char **argv)
 {
 	const struct ux_command *stand_in = argc > 0 ? main_drop_in_command(argv[0]) : NULL;
@@ -82,10 +90,8 @@ int main(int argc, char **argv)
 		return ux_sandbox_main();
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return main_print_help(argc, argv);
-	if (strcmp(word, "--version") == 0) {
-		puts("unhex " UX_VERSION);
-		return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
-	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return main_print_version();
 	const struct ux_command *cmd = ux_command_find(word);
 	if (!cmd)
 		return main_unknown_command(word);

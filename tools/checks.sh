@@ -13,7 +13,7 @@ local_checks='format layers tree shell openapi unit e2e-all attack oracle'
 sanitizer_checks='clang asan tsan'
 release_checks='release'
 # What takes long, or root: other releases of Debian, packages.
-packaging_checks='lto debian-13 debian-13-e2e package rpm container static'
+packaging_checks='lto debian-13 debian-13-e2e package rpm container static arm64 release-files'
 # What takes little time and needs nothing but what builds.
 quick_checks='format layers tree unit'
 
@@ -363,6 +363,21 @@ check_static() {
 		return
 	}
 	build static build-release --buildtype=release && one static tools/static.sh build-release/cli/unhex
+}
+
+# A cross build for arm64, tried with qemu-user in a bare system; its bytes are compared with the static program's.
+check_arm64() {
+	[ "$(id -u)" = 0 ] || {
+		printf '== arm64: skipped: debootstrap and chroot need root\n'
+		return
+	}
+	[ -x packages/static/unhex ] || one static-program tools/static.sh
+	one arm64 tools/arm64.sh
+}
+
+# The parts of ./dev release that need no bare system.
+check_release_files() {
+	one release-files tools/release_try.sh
 }
 
 for check in $checks; do

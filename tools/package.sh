@@ -80,7 +80,7 @@ for suite in "$@"; do
 		mv "$tree.new" "$tree"
 	}
 	sources=$tree.sources.tar
-	tree_sources >"$sources"
+	tools/source_archive.sh >"$sources"
 	say "$suite: building"
 	package_build "$tree" /build LC_ALL=C.UTF-8
 	say "$suite: building once more, elsewhere"

@@ -18,9 +18,7 @@ grep -q "version: '$version'" meson.build || {
 }
 
 mkdir -p "$work/SOURCES" "packages/rpm"
-git ls-files -z --cached --others --exclude-standard |
-	tar -c -z --null --ignore-failed-read --warning=no-failed-read --sort=name --mtime=@0 --owner=0 --group=0 \
-		--transform "s,^,unhex-$version/," -T - >"$work/SOURCES/unhex-$version.tar.gz"
+tools/source_archive.sh "unhex-$version" | gzip -9n >"$work/SOURCES/unhex-$version.tar.gz"
 rpmbuild --quiet --nodeps --define "_topdir $work" --define 'debug_package %{nil}' \
 	--define '_buildhost localhost' -ba packaging/rpm/unhex.spec >"$work/log" 2>&1 || {
 	tail -n 60 "$work/log" >&2
@@ -36,7 +34,7 @@ rpm --root "$root" --initdb
 rpm --root "$root" --nodeps --noscripts -i "packages/rpm/"*".$(uname -m).rpm"
 rpm --root "$root" -V --nodeps unhex unhex-server unhex-agent unhex-libs unhex-devel
 library=$(dirname "$(find "$root" -name 'libunhex.so')")
-"$root/usr/bin/unhex" --version | grep -q "$version"
+"$root/usr/bin/unhex" --version | grep -qF "unhex $version ($(tools/revision.sh))"
 "$root/usr/bin/unhex" id "$library/libunhex.so" >/dev/null
 LD_LIBRARY_PATH=$library "$root/usr/lib/unhex/bin/addr2line" --version >/dev/null
 rpm --root "$root" --nodeps --noscripts -e unhex unhex-server unhex-agent unhex-libs unhex-devel

@@ -1,19 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# static.sh [SERVER]: builds the command as one static program that runs on any Linux of this machine's
+# static.sh [--arm64 | SERVER]: builds the command as one static program that runs on any Linux of this machine's
 # kind, twice, in folders of other names; both must be the same bytes. With SERVER, a program that has
 # `unhex serve`, it is tried in empty roots (tools/static_try.py); this needs root.
-# It is packages/static/unhex. Exit status: 0; 1: something failed; 2: a wrong call.
+# With --arm64 it is cross built; tools/arm64.sh does this in a bare system that has the libraries.
+# It is packages/static/unhex, or unhex-arm64. Exit status: 0; 1: something failed; 2: a wrong call.
 set -eu
 cd "$(dirname "$0")/.."
-if [ $# -gt 1 ] || { [ $# = 1 ] && [ ! -x "$1" ]; }; then
-	echo 'usage: tools/static.sh [SERVER]' >&2
+host='' program=unhex cross=''
+if [ "${1-}" = --arm64 ]; then
+	host=aarch64-linux-gnu program=unhex-arm64 cross="--cross-file $PWD/tools/arm64.cross"
+	shift
+fi
+if [ $# -gt 1 ] || { [ $# = 1 ] && { [ -n "$host" ] || [ ! -x "$1" ]; }; }; then
+	echo 'usage: tools/static.sh [--arm64 | SERVER]' >&2
 	exit 2
 fi
 
 # shellcheck source=tools/apt_beside.sh
 . tools/apt_beside.sh
-work=$PWD/.peers/static
+work=$PWD/.peers/static${host:+-arm64}
 
 # quietly LOG COMMAND...: shows what it printed only if it fails.
 quietly() {
@@ -56,8 +62,9 @@ static_curl_build() {
 	prefix=$1
 	mkdir -p "$prefix/build"
 	cd "$prefix/build"
+	# shellcheck disable=SC2086 # one word or none
 	CFLAGS="-O2 -fPIE -ffunction-sections -fdata-sections -ffile-prefix-map=$prefix=. -ffile-prefix-map=$work=." \
-		"$work/curl/configure" --prefix="$prefix" --disable-shared --enable-static --disable-dependency-tracking \
+		"$work/curl/configure" ${host:+--host=$host} --prefix="$prefix" --disable-shared --enable-static --disable-dependency-tracking \
 		--with-openssl --disable-openssl-auto-load-config --enable-ares \
 		--without-ca-bundle --without-ca-path \
 		--without-zlib --without-zstd --without-brotli --without-nghttp2 --without-libidn2 --without-libpsl \
@@ -79,12 +86,12 @@ static_build() {
 	(static_curl_build "$folder/curl")
 	mkdir "$folder/build"
 	up=$(realpath --relative-to="$folder/build" .) # as meson names the sources, and assert() names them
-	PKG_CONFIG_PATH=$folder/curl \
-		CFLAGS="-ffunction-sections -fdata-sections -ffile-prefix-map=$up/= -ffile-prefix-map=$folder=." \
+	# shellcheck disable=SC2086 # two words or none
+	CFLAGS="-ffunction-sections -fdata-sections -ffile-prefix-map=$up/= -ffile-prefix-map=$folder=." \
 		LDFLAGS='-Wl,--gc-sections' \
-		meson setup "$folder/build" --buildtype=release -Dstatic=enabled
+		meson setup $cross "$folder/build" --buildtype=release -Dstatic=enabled -Dpkg_config_path="$folder/curl"
 	ninja -C "$folder/build" cli/unhex
-	strip -o "$folder/unhex" "$folder/build/cli/unhex"
+	"${host:+$host-}strip" -o "$folder/unhex" "$folder/build/cli/unhex"
 }
 
 mkdir -p "$work"
@@ -100,6 +107,6 @@ cmp "$work/one/unhex" "$work/other/folder/unhex" || {
 	exit 1
 }
 mkdir -p packages/static
-cp "$work/one/unhex" packages/static/
+cp "$work/one/unhex" "packages/static/$program"
 [ $# = 0 ] || unshare -n /usr/bin/python3 -B tools/static_try.py packages/static/unhex "$1"
 ls -l packages/static

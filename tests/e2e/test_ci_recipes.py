@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """packaging/ci: each recipe builds a program and pushes its symbols"""
+import functools
+import hashlib
+import http.server
 import os
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
+import tarfile
+import threading
 
 import pytest
 import yaml
@@ -96,11 +103,107 @@ def test_go_without_arguments_builds_the_program_of_the_folder(server, run):
     assert is_there(server, build_id(run.folder / "cmd/one/one"))
 
 
-@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
-def test_the_command_of_a_hosted_ci(server, run, name):
-    document = yaml.safe_load((RECIPES / name).read_text())
-    command = (document["jobs"]["build"]["steps"][-1]["run"] if "jobs" in document else document["symbols"]["script"][0])
-    (run.folder / "build").mkdir()
-    prog = compile_c(run.folder / "build")
-    run("sh", "-c", command)
-    assert is_there(server, build_id(prog))
+VERSION = "9.8.7"
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A server of files that has a release in the form of tools/release.sh, with the command under test in it."""
+    name = f"unhex-{VERSION}-linux-{platform.machine()}"
+    folder = tmp_path / "releases"
+    (folder / VERSION).mkdir(parents=True)
+    archive = folder / VERSION / f"{name}.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as out:
+        out.add(pathlib.Path(UNHEX).resolve(), f"{name}/bin/unhex")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as files:
+        threading.Thread(target=files.serve_forever, daemon=True).start()
+        yield {"url": f"http://127.0.0.1:{files.server_address[1]}/", "version": VERSION,
+               "sha256": hashlib.sha256(archive.read_bytes()).hexdigest()}
+        files.shutdown()
+
+
+@pytest.fixture
+def job(server, tmp_path):
+    """Runs the lines of a job as a hosted CI does, in a machine without unhex in PATH; returns the exit status."""
+    (tmp_path / "job/build").mkdir(parents=True)
+    (tmp_path / "temp").mkdir()
+    paths = tmp_path / "paths"
+    paths.write_text("")
+
+    def run_line(line, **more):
+        path = ":".join([*paths.read_text().split(), os.environ["PATH"]])
+        return subprocess.run(["sh", "-ec", line], cwd=tmp_path / "job", capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": path, "GITHUB_PATH": str(paths),
+                                   "RUNNER_TEMP": str(tmp_path / "temp"), "CI_PROJECT_DIR": str(tmp_path / "job"),
+                                   "GITHUB_ACTION_PATH": str(RECIPES / "action"), **more})
+    run_line.folder = tmp_path / "job"
+    run_line.server = server
+    return run_line
+
+
+def filled(text, values):
+    """Replaces the ${{ inputs.NAME }} of an action."""
+    return re.sub(r"\${{ inputs\.(\w+) }}", lambda found: values[found[1]], text)
+
+
+def run_action(job, given):
+    """The steps of the composite action; the last result."""
+    action = yaml.safe_load((RECIPES / "action/action.yml").read_text())
+    values = {name: given.get(name, described.get("default")) for name, described in action["inputs"].items()}
+    assert None not in values.values() and given.keys() <= action["inputs"].keys()
+    for step in action["runs"]["steps"]:
+        assert "${{" not in step["run"]  # an input in a script's text would be a command
+        result = job(step["run"], **{name: filled(text, values) for name, text in step["env"].items()})
+        if result.returncode != 0:
+            break
+    return result
+
+
+def recipe_inputs(job, release):
+    """What the recipe hands to the action, with the variables of the repository filled in."""
+    steps = yaml.safe_load((RECIPES / "github-actions.yml").read_text())["jobs"]["build"]["steps"]
+    given = {**steps[-1]["with"], **release}
+    assert {name for name, text in given.items() if "${{" in text} == {"server", "token"}
+    return {**given, "server": job.server.env["UNHEX_URL"], "token": job.server.env["UNHEX_TOKEN"]}
+
+
+def run_gitlab(job, release):
+    shutil.copytree(RECIPES, job.folder / "ci")
+    for line in yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text())["symbols"]["script"]:
+        result = job(line, UNHEX_RELEASES=release["url"], UNHEX_VERSION=release["version"],
+                     UNHEX_SHA256=release["sha256"], **job.server.env)
+        if result.returncode != 0:
+            break
+    return result
+
+
+def run_hosted(name, job, release):
+    return run_action(job, recipe_inputs(job, release)) if name == "github" else run_gitlab(job, release)
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+def test_a_hosted_ci_installs_a_release_and_pushes(job, release, name):
+    prog = compile_c(job.folder / "build")
+    result = run_hosted(name, job, release)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert is_there(job.server, build_id(prog))
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+@pytest.mark.parametrize("changed,words", [
+    ({"sha256": "0" * 64}, "it was not installed"),
+    ({"sha256": "latest"}, "not a SHA-256"),
+    ({"version": "9.8.6"}, "cannot download"),
+], ids=["hash", "no-hash", "version"])
+def test_a_hosted_ci_refuses_another_release(job, release, name, changed, words):
+    prog = compile_c(job.folder / "build")
+    result = run_hosted(name, job, {**release, **changed})
+    assert result.returncode != 0 and words in result.stderr
+    assert not list(job.folder.parent.glob("**/unhex/unhex")) and not (job.folder / ".unhex").exists()
+    assert not is_there(job.server, build_id(prog))
+
+
+def test_inputs_of_the_action_are_not_commands(job, release):
+    result = run_action(job, {**recipe_inputs(job, release), "paths": "$(touch broken) `touch broken`; touch broken"})
+    assert result.returncode != 0 and not (job.folder / "broken").exists()

@@ -2,6 +2,8 @@
 """Help, version and usage errors. UNHEX_GOLDEN=write rewrites the golden files."""
 import os
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -45,7 +47,47 @@ def test_every_golden_help_has_its_command():
 def test_version():
     result = unhex("--version")
     assert result.returncode == 0
-    assert re.fullmatch(r"unhex \d+\.\d+\.\d+\n", result.stdout)
+    # Without git and the file REVISION no revision is known, and none is printed.
+    assert re.fullmatch(r"unhex \d+\.\d+\.\d+( \([0-9a-f]{12}(, modified)?\))?\n", result.stdout)
+    assert unhex("-V").stdout == result.stdout
+
+
+def revision(folder, **more):
+    return subprocess.run([folder / "tools/revision.sh"], env={**os.environ, **more}, check=True,
+                          capture_output=True, text=True).stdout
+
+
+def test_the_revision_of_sources(tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=t", "-c", "user.email=t@localhost",
+                        "-c", "commit.gpgsign=false", *words], check=True, capture_output=True)
+
+    tree = tmp_path / "unhex"
+    (tree / "tools").mkdir(parents=True)
+    shutil.copy(ROOT / "tools/revision.sh", tree / "tools")
+    # An archive unpacked in a folder of another repository does not take that one's commit.
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "other")
+    assert revision(tree) == "\n"
+    (tree / "REVISION").write_text("0123456789ab\n")
+    assert revision(tree) == "0123456789ab\n"
+    (tree / "REVISION").write_text('"; \\ 0123\nmore\n')
+    assert revision(tree) == "  0123\n"
+    (tree / "REVISION").unlink()
+    (tmp_path / ".git").rename(tree / ".git")
+    tmp_path = tree
+    git("add", "-A")
+    git("commit", "-q", "-m", "own")
+    assert re.fullmatch("[0-9a-f]{12}\n", revision(tree))
+    with (tree / "tools/revision.sh").open("a") as script:
+        script.write("# more\n")
+    assert re.fullmatch("[0-9a-f]{12}, modified\n", revision(tree))
+    # A machine without git builds too.
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "dirname", "head", "tr"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    assert revision(tree, PATH=str(tmp_path / "bin")) == "\n"
 
 
 def test_no_command_prints_the_overview_as_an_error():

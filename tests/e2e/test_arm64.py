@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of unit programs that may fail under qemu-user is exact; tools/arm64_try.py judges by it"""
+import sys
+
+import pytest
+
+from tool import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import arm64_try  # noqa: E402 pylint: disable=wrong-import-position
+
+
+@pytest.mark.parametrize("results,known,words", [
+    ({"a": True}, {}, []),
+    ({"a": False}, {}, ["a fails"]),
+    ({"a": False}, {"a": False}, []),
+    ({"a": True}, {"a": False}, ["a passes"]),
+    ({"a": True}, {"a": True}, []),  # a slow one may pass on a faster machine
+    ({"a": True}, {"b": True}, ["b of tools/arm64.exceptions is not"]),
+])
+def test_exceptions_are_exact(results, known, words):
+    wrong = arm64_try.judge(results, known)
+    assert len(wrong) == len(words) and all(w in line for w, line in zip(words, wrong))
+
+
+def test_each_exception_is_a_unit_program():
+    programs = (ROOT / "tests/unit/meson.build").read_text()
+    for name in arm64_try.exceptions():
+        assert f"'{name}'" in programs
