@@ -372,7 +372,7 @@ def test_a_server_is_searched_by_name_and_never_guesses(crash, server, tmp_path)
     text = re.sub(r"(?m)^ *Module prog .*\n", "", crash.coredump()).replace(f"({crash.prog} +", "(prog +")
     options = ("--no-local", "--debug-dir", tmp_path, "-v", "-")
     result = unhex("symbolize", *options, stdin=text, env={"UNHEX_URL": server.url})
-    assert "which only one build at the server has" in result.stderr and "middle at" in result.stdout, result.stderr
+    assert "which only one build on the server has" in result.stderr and "middle at" in result.stdout, result.stderr
     (tmp_path / "prog").write_bytes((crash.folder / "full/asan").read_bytes())
     assert server.unhex("push", tmp_path / "prog").returncode == 0
     result = unhex("symbolize", *options, stdin=text, env={"UNHEX_URL": server.url})
