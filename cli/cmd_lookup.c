@@ -340,7 +340,7 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
 	l->requested++;
-	ux_frames_out_bad(&l->frames, text);
+	ux_frames_out_bad(&l->frames, text, "no function has this name");
 	return UX_OK;
 }
 
@@ -352,7 +352,7 @@ static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_li
 	UX_TRY(lookup_send(l, err));
 	l->bad_lines++;
 	UX_TRY(ux_address_line_warn(line, err));
-	ux_frames_out_bad(&l->frames, line->bad);
+	ux_frames_out_bad(&l->frames, line->bad, "not an address");
 	return UX_OK;
 }
 

@@ -294,7 +294,7 @@ static enum ux_code proc_stdin(struct proc *p, bool hex, struct ux_error *err)
 			UX_TRY(proc_answer_pending(p, err));
 			UX_TRY(ux_address_line_warn(&line, err));
 			p->bad_lines++;
-			ux_frames_out_bad(&p->frames, line.bad);
+			ux_frames_out_bad(&p->frames, line.bad, "not an address");
 		} else if (!proc_addresses_append(&p->given, line.address)) {
 			return ux_error_nomem(err);
 		}

@@ -272,7 +272,7 @@ void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_an
 		frames_write_text(w, address, &answer);
 }
 
-void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text)
+void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text, const char *why)
 {
 	if (!w->json) {
 		ux_text(w->out, text);
@@ -285,7 +285,7 @@ void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text)
 	ux_json_key(&json, "frames");
 	ux_json_array_begin(&json);
 	ux_json_array_end(&json);
-	ux_json_key_cstr(&json, "error", "not an address");
+	ux_json_key_cstr(&json, "error", why);
 	ux_json_object_end(&json);
 	ux_out_u8(w->out, '\n');
 }

@@ -84,8 +84,8 @@ struct ux_answer {
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 
-/* Writes the answer for input that is not an address: "text ??" as text, or a JSON object with
- * "error". */
-void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text);
+/* Writes the answer for input that is not an address: "text ??" as text, or a JSON object whose
+ * "error" is `why`. */
+void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text, const char *why);
 
 #endif

@@ -140,6 +140,8 @@ def test_the_name_of_a_function_is_where_it_starts(prog, gsym):
     mixed = unhex("lookup", gsym, "--json", stdin=f"outer\nnosuch\n{start}\n")
     assert [a["address"] for a in lines(mixed)] == [hex(start), "nosuch", hex(start)]
     assert 'line 2 is "nosuch"; expected an address' in mixed.stderr
+    (answer,) = lines(unhex("lookup", gsym, "nosuch", "--json"))
+    assert answer == {"address": "nosuch", "frames": [], "error": "no function has this name"}
     fails(unhex("lookup", gsym, "nosuch"), 1, 'no function is named "nosuch"')
     fails(unhex("lookup", gsym, "no name"), 2, '"no name" is not an address')
 

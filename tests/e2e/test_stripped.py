@@ -59,7 +59,7 @@ def test_reports_of_profiles_and_crashes_say_what_would_help(stripped):
     text = f"p 1 1.0: 1 cycles:\n\t1 [unknown] ({stripped}/prog)\n\t1 [unknown] (/nowhere/x.so)\n\n"
     report = subprocess.run([UNHEX, "top", "-"], input=text, text=True, capture_output=True).stderr
     assert f" is stripped; {FOLDER_OR_SERVER}\n" in report
-    assert "  100.0 %: /nowhere/x.so: no such file is here\n" in report
+    assert "  100.0 %: /nowhere/x.so: no such file was found\n" in report
     crash = f"{stripped}/prog(+0x1)[0x55]\n"
     report = subprocess.run([UNHEX, "symbolize", "-"], input=crash, text=True, capture_output=True).stderr
     assert f"; it is stripped; {FOLDER_OR_SERVER})\n" in report
