@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of unit programs that may fail under qemu-user is exact; tools/arm64_try.py judges by it"""
+"""The lists about arm64 are exact: unit programs that may fail under qemu-user, code that x86-64 alone has"""
+import re
+import subprocess
 import sys
 
 import pytest
@@ -27,3 +29,11 @@ def test_each_exception_is_a_unit_program():
     programs = (ROOT / "tests/unit/meson.build").read_text()
     for name in arm64_try.exceptions():
         assert f"'{name}'" in programs
+
+
+def test_the_documents_list_the_code_of_x86_64_alone():
+    names = subprocess.run(["git", "grep", "-l", "__x86_64__", "--", "*.c", "*.h", ":!tests", ":!tools"], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout.split()
+    alone = [name for name in names if "__aarch64__" not in (ROOT / name).read_text()]
+    table = (ROOT / "docs/install.md").read_text().split("Only x86-64 has:")[1].split("\n## ")[0]
+    assert alone and re.findall(r"^\|.*?\(`(.*?)`\) \|", table, re.M) == alone
