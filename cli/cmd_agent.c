@@ -69,7 +69,7 @@ static const struct ux_option agent_options[] = {
 	{"metrics", 0, UX_OPTION_TEXT, offsetof(struct agent_values, metrics), "ADDRESS",
 	 "serve metrics for Prometheus at HOST:PORT or unix:PATH"},
 	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
-	 "what is known and what waits [$STATE_DIRECTORY, else $XDG_STATE_HOME/unhex-agent]"},
+	 "folder of the agent's state and queue [$STATE_DIRECTORY, else $XDG_STATE_HOME/unhex-agent]"},
 	{"queue", 0, UX_OPTION_BYTES, offsetof(struct agent_values, queue), "SIZE",
 	 "of symbols that wait on disk while the server is away; the oldest make room [256M]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct agent_values, description), "TEXT",
@@ -206,8 +206,10 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	uint64_t cpu_ppm = v.once ? 0 : CPU_PERCENT * PPM_IN_PERCENT;
 	if (v.cpu && !agent_cpu_parse(v.cpu, &cpu_ppm))
-		return ux_usage_error(cmd, "--cpu: \"%.32s\" is no share of a core, such as 5%%",
-				      v.cpu);
+		return ux_usage_error(
+			cmd,
+			"--cpu: \"%.32s\" is not a share of a core; expected a percentage such as 5%%",
+			v.cpu);
 	if (args.n > 0)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[0]);
 	if (ux_server_select(&v.server, &server, &err) != UX_OK) {
@@ -259,12 +261,12 @@ const struct ux_command ux_cmd_agent = {
 	.name = "agent",
 	.usage = "[options]\n--once [options]",
 	.line = "keep pushing symbols of what runs on this host",
-	.text = "Finds the files that processes of this host execute, those in containers, deleted ones\n"
-		"and those of processes that end soon too, and uploads the symbols that the server does\n"
-		"not have yet. The kernel reports new mappings, so that a host at rest costs nothing.\n"
-		"Each file is read once, in a confined child. Without --dwarf these are the names in\n"
-		"symbol tables and in Go's own tables.\n"
-		"Prints a line for each file that was uploaded, or could not be.",
+	.text = "Finds the files that processes of this host execute, in containers too, also deleted files\n"
+		"and short-lived processes, and uploads the symbols that the server does not have yet.\n"
+		"The kernel reports new mappings, so that a host at rest costs nothing. Each file is read\n"
+		"once, in a confined child. Without --dwarf the agent sends only the names in symbol tables\n"
+		"and in Go's own tables. It prints a line for each file that it uploaded, or could not\n"
+		"upload.",
 	.examples =
 		"  unhex agent --url https://symbols.example.com --token-file /etc/unhex/token\n"
 		"  unhex agent --once --dry-run",

@@ -33,9 +33,9 @@ struct clone_values {
 static const struct ux_option clone_options[] = {
 	{"from-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, from_token_file),
 	 "FILE",
-	 "file whose first line is the key of the server FROM [UNHEX_TOKEN, if TO is no server]"},
+	 "file whose first line is the key of the server FROM [UNHEX_TOKEN, if TO is not a server]"},
 	{"to-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, to_token_file), "FILE",
-	 "the same for the server TO [UNHEX_TOKEN, if FROM is no server]"},
+	 "the same for the server TO [UNHEX_TOKEN, if FROM is not a server]"},
 	{"cacert", 0, UX_OPTION_TEXT, offsetof(struct clone_values, cacert), "FILE",
 	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"},
 	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(struct clone_values, s3_endpoint), "URL",
@@ -57,9 +57,9 @@ static const struct ux_option clone_options[] = {
 	{"password-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, password_file), "FILE",
 	 "file whose first line is the password of that key"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct clone_values, jobs), "N",
-	 "modules that are copied at once; archives are written by one [4]"},
+	 "modules copied at the same time; archives are written one by one [4]"},
 	{"check", 0, UX_OPTION_FLAG, offsetof(struct clone_values, check), NULL,
-	 "compare all that the folder TO has with its hashes, and copy anew what is damaged"},
+	 "compare every file in the folder TO with its hash, and copy damaged files again"},
 	{"all", 0, UX_OPTION_FLAG, offsetof(struct clone_values, everything), NULL,
 	 "list the server FROM from its beginning, also what an earlier copy has listed"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct clone_values, dry_run), NULL,
@@ -274,11 +274,11 @@ static enum ux_code clone_select_token(const char *where, const char *token_file
 	struct ux_server_values values = {.url = where, .token_file = token_file, .cacert = cacert};
 	*ret = (struct ux_server_selection){.url = where};
 	if (!clone_is_url(where))
-		return token_file
-			       ? ux_error_set(err, UX_EINVAL,
-					      "a key is given for \"%.100s\", which is no server",
-					      where)
-			       : UX_OK;
+		return token_file ? ux_error_set(
+					    err, UX_EINVAL,
+					    "a key is given for \"%.100s\", which is not a server",
+					    where)
+				  : UX_OK;
 	if (strncmp(where, bucket, sizeof(bucket) - 1) == 0)
 		values.url = where + sizeof(bucket) - 1;
 	UX_TRY(ux_server_select(&values, ret, err));
@@ -436,11 +436,11 @@ const struct ux_command ux_cmd_clone = {
 	.name = "clone",
 	.usage = "FROM TO [options]\nkey NAME",
 	.line = "copy a symbol store",
-	.text = "Copies what TO lacks. FROM and TO are servers (http://, https://), folders, buckets\n"
-		"(s3://BUCKET/PREFIX), or archives (FILE.tar, or - for a pipe); FROM may also be a folder behind a static web server\n"
-		"(bucket+https://...). Every object is compared with its SHA-256 before TO has it. A run that\n"
-		"was interrupted is continued by the same command, and a later one copies only what is new.\n"
-		"A folder has a manifest of all that is in it, and a layout that a static web server can serve\n"
+	.text = "Copies the modules that TO lacks. FROM and TO are servers (http://, https://), folders, buckets\n"
+		"(s3://BUCKET/PREFIX), or archives (FILE.tar, or - for a pipe); FROM may also be a folder that a static web server serves\n"
+		"(bucket+https://...). Every object is compared with its SHA-256 before it is stored in TO. Run\n"
+		"the same command again to continue after an interruption, or to copy only new modules later.\n"
+		"A folder has a manifest that lists its content, and a layout that a static web server can serve\n"
 		"to debuginfod's clients and to unhex. --sign and --pubkey sign and verify the manifest as\n"
 		"minisign does; key makes a pair of such keys, NAME.key and NAME.pub.",
 	.examples =

@@ -75,9 +75,9 @@ static const struct ux_option crawl_options[] = {
 	{"on-demand", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, on_demand), NULL,
 	 "announce the build IDs alone: the server fetches a package when one is missing"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct crawl_values, jobs), "N",
-	 "packages that are worked on at once [one a processor]"},
+	 "packages processed at the same time [one a processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, memory), "SIZE",
-	 "memory of all extractions at once; what is over goes to files in TMPDIR [160M]"},
+	 "memory for all extractions together; the rest is spilled to files in TMPDIR [160M]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct crawl_values, json), NULL,
 	 "one object a repository or package"},
 };
@@ -338,7 +338,7 @@ static bool crawl_choose(const struct ux_command *cmd, const struct crawl_values
 	};
 	if (v->since && !crawl_parse_date(v->since, &ret->since)) {
 		*ret_status = ux_usage_error(
-			cmd, "--since: \"%.32s\" is no date of the form YYYY-MM-DD", v->since);
+			cmd, "--since: \"%.32s\" is not a date; expected YYYY-MM-DD", v->since);
 		return false;
 	}
 	if (v->mirror && ux_repo_url_check(v->mirror, &err) != UX_OK) {
@@ -407,7 +407,7 @@ const struct ux_command ux_cmd_crawl = {
 		"reference to a registry; of its layers each one is read once.\n"
 		"The packages are announced to the server, which leases them to workers: to this command,\n"
 		"until none is left, and to others. work reads the named packages (.deb, .rpm, .apk,\n"
-		".pkg.tar.*, layers), or those that the server leases, and sends their symbols. status says\n"
+		".pkg.tar.*, layers), or packages that the server leases, and sends their symbols. status says\n"
 		"how far the crawls of the server are, how fast, and what failed.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"

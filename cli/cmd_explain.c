@@ -202,7 +202,7 @@ static const char *explain_reason(const struct explain_result *of, int name)
 	if (name == UX_SOURCE_BOUNDS)
 		return "no source has a name for it; unwind tables say where it begins and ends";
 	if (explain_source_is_rich(name))
-		return "debug information knows the function and what is inlined in it";
+		return "debug information has the function and the calls inlined into it";
 	if (of[UX_SOURCE_DWARF].n > 0 || of[UX_SOURCE_GOPCLNTAB].n > 0)
 		return "the symbol names the same function more exactly than debug information";
 	return "no debug information here; of the symbols that reach it this is the best";
@@ -660,11 +660,11 @@ const struct ux_command ux_cmd_explain = {
 	.usage = "FILE|ID [ADDR...|-] [options]",
 	.line = "what each source of symbols says, and which one is believed",
 	.text = "Without addresses, prints which symbols FILE, an ELF or Mach-O file, has and how much of its\n"
-		"code they cover. Prints where its debug file was searched, and for each address what each\n"
-		"source has on its own, which answer was chosen, and why. Addresses are those of unhex lookup;\n"
-		"for - they are read from standard input, one a line. FILE may be -, standard input, too.\n"
-		"For an ID, a server describes its candidates, the upstreams that it queried and when, and\n"
-		"what would help.\n"
+		"code they cover. Prints where unhex searched for its debug file, and for each address the\n"
+		"answer of each source, the answer that was chosen, and why. Give addresses as to unhex\n"
+		"lookup; with - they are read from standard input, one a line. FILE may be -, standard input,\n"
+		"too. For an ID, a server describes its candidates, the upstreams that it queried and when,\n"
+		"and how to get better symbols.\n"
 		"\n"
 		"Exit status 1: an address, or the ID, is unknown.",
 	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"

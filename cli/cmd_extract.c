@@ -54,7 +54,7 @@ static const struct ux_option extract_options[] = {
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct extract_values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct extract_values, memory), "SIZE",
-	 "memory to stay under, 32M or more; what is over goes to TMPDIR or /var/tmp [no bound]"},
+	 "limit of memory, 32M or more; the rest is spilled to TMPDIR or /var/tmp [no limit]"},
 	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct extract_values, gsym_version), "1|2",
 	 "format of the output [1, or 2 when that cannot hold it]"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct extract_values, alternatives), NULL,
@@ -64,7 +64,7 @@ static const struct ux_option extract_options[] = {
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct extract_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct extract_values, json), NULL,
-	 "say what was written as an object"},
+	 "print a summary of the output as an object"},
 };
 
 /* Where the GSYM is written. A failure to write concerns the output, any other one the input. */
@@ -154,7 +154,7 @@ static void extract_warn_sources(const char *path, const struct ux_extract_stats
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_sources > 0)
-		ux_print_message("%s: passed over what is damaged: %s", path,
+		ux_print_message("%s: skipped damaged parts: %s", path,
 				 ux_error_format(&s->first_bad_source, text, sizeof(text)));
 }
 
@@ -399,12 +399,12 @@ const struct ux_command ux_cmd_extract = {
 	.usage = "FILE [-d DEBUG] [-o OUT] [options]",
 	.line = "a GSYM file from an ELF or Mach-O file",
 	.text = "Packs functions, files, lines and inlined calls of an ELF or Mach-O file into a GSYM\n"
-		"file. With -d they come from the unstripped or .debug file of a stripped FILE, or from\n"
-		"the dSYM bundle of a Mach-O FILE, while the identity stays FILE's; a pair whose build\n"
-		"IDs or UUIDs differ is refused. Without -d the debug file of an ELF file is looked for\n"
-		"as gdb does it (--debug-dir \"\" looks nowhere), and X.dSYM beside a Mach-O file X. With\n"
-		"--gpu it is a piece of the GPU code in FILE, which may be a program or a fat binary;\n"
-		"a cubin needs no choice. The output appears whole or not at all.",
+		"file. With -d it reads them from the unstripped or .debug file of a stripped FILE, or from\n"
+		"the dSYM bundle of a Mach-O FILE, and keeps the identity of FILE; it refuses a pair whose\n"
+		"build IDs or UUIDs differ. Without -d it searches for the debug file of an ELF file as gdb\n"
+		"does (--debug-dir \"\": nowhere), and for X.dSYM beside a Mach-O file X. --gpu selects a\n"
+		"piece of the GPU code in FILE, a program or a fat binary; a cubin needs no choice. The\n"
+		"output appears whole or not at all.",
 	.examples = "  unhex extract /usr/lib/x86_64-linux-gnu/libc.so.6 -o libc.gsym\n"
 		    "  unhex extract stripped -d stripped.debug\n"
 		    "  unhex extract big.so --memory 256M --threads 2",

@@ -30,7 +30,7 @@ static const struct ux_option flame_options[] = {
 	 "html, svg, folded, speedscope or firefox [by the name of the output, else html]",
 	 "html svg folded speedscope firefox"},
 	{"diff", 0, UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
-	 "the profile before: show what has changed since (html, svg)", NULL, 'd'},
+	 "an earlier profile: show the difference to it (html, svg)", NULL, 'd'},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct flame_values, value), "NAME",
 	 "which value of the samples is shown, such as cpu or inuse_space, or its number from 1 on "
 	 "[the last one]"},
@@ -288,16 +288,15 @@ const struct ux_command ux_cmd_flame = {
 	.usage = "PROFILE [-o OUT] [options]\n"
 		 "[-o OUT] [options] -- COMMAND [ARGUMENT...]",
 	.line = "a flame graph of a profile, or of a program that it runs",
-	.text = "Reads a profile as unhex symbolize does, gives names to what has none, and writes a\n"
-		"flame graph: one HTML file that needs no network, with search, zoom, the inverted\n"
-		"view, colours by module and by source, and for code without a name the reason. With\n"
-		"--diff it shows what has changed since another profile. An output that ends in .svg\n"
-		"is a picture without scripts, .folded is text; .speedscope.json and .firefox.json are\n"
-		"for www.speedscope.app and profiler.firefox.com. A profile - is\n"
-		"standard input.\n"
+	.text = "Reads a profile as unhex symbolize does, names its addresses, and writes a flame graph:\n"
+		"one HTML file that needs no network, with search, zoom, the inverted view, colours by\n"
+		"module and by source, and the reason for each address without a name. --diff shows the\n"
+		"difference to an earlier profile. An output that ends in .svg is a picture without\n"
+		"scripts, .folded is text; .speedscope.json and .firefox.json are for\n"
+		"www.speedscope.app and profiler.firefox.com. A profile - is standard input.\n"
 		"\n"
-		"With a command behind --, a --pid or --all it records the profile first, as unhex\n"
-		"record does.",
+		"With a command after --, with --pid or with --all it records the profile first, as\n"
+		"unhex record does.",
 	.examples = "  unhex flame -- ./program --its-option\n"
 		    "  unhex flame cpu.pb.gz -o cpu.html\n"
 		    "  unhex flame after.pb.gz --diff before.pb.gz -o diff.html\n"

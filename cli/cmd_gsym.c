@@ -330,9 +330,9 @@ const struct ux_command ux_cmd_gsym = {
 	.name = "gsym",
 	.usage = "verify|dump|stat FILE... [options]",
 	.line = "check, print or measure GSYM files",
-	.text = "verify reads every byte and prints the first that is wrong, or what is odd but legal; dump\n"
+	.text = "verify reads every byte and prints the first error, and oddities that are legal; dump\n"
 		"prints every function with its lines and inlined calls, under its linkage name; stat prints\n"
-		"how many there are and where the bytes are.",
+		"their number and the size of each part.",
 	.examples = "  unhex gsym verify libc.gsym\n"
 		    "  unhex gsym stat libc.gsym\n"
 		    "  unhex gsym dump libc.gsym | less",

@@ -247,11 +247,11 @@ const struct ux_command ux_cmd_key = {
 	.name = "key",
 	.usage = "create [options]\nlist [options]\nrotate ID [options]\nrevoke ID [options]",
 	.line = "API keys of the server in a folder",
-	.text = "create prints a new key, and creates its namespace if there is none of that name. Only the\n"
-		"hash of a key is stored, so it cannot be printed again. list prints the keys. rotate\n"
-		"prints a second token of a key and lets the earlier ones expire after the overlap. revoke\n"
-		"ends a key at once. All of it works while the server runs; the folder must be one in\n"
-		"which it has been started before.",
+	.text = "create prints a new key, and creates its namespace if it does not exist. The server stores\n"
+		"only the hash of a key, so it cannot be printed again. list prints the keys. rotate prints\n"
+		"a second token of a key; the earlier ones expire after the overlap. revoke ends a key\n"
+		"immediately. All verbs work while the server runs; it must have been started with the\n"
+		"folder before.",
 	.examples = "  unhex key create --namespace team --scopes read,upload --description CI\n"
 		    "  unhex key list\n"
 		    "  unhex key rotate 4f1c09a2be77 --overlap 24h",

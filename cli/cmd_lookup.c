@@ -42,7 +42,7 @@ static const struct ux_option lookup_options[] = {
 	{"columns", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, columns), NULL,
 	 "also columns, where the DWARF of the file has them; without the cache, which has none"},
 	{"no-cache", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, no_cache), NULL,
-	 "neither use nor keep what was extracted of large files (UNHEX_CACHE=off)"},
+	 "do not cache the symbols of large files (UNHEX_CACHE=off)"},
 	UX_FIND_OPTIONS(struct lookup_values, find),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
@@ -618,7 +618,7 @@ const struct ux_command ux_cmd_lookup = {
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
-		"code (--gpu selects it), or a GSYM file; - is standard input. A name that is no file but an ID\n"
+		"code (--gpu selects it), or a GSYM file; - is standard input. An ID instead of a file\n"
 		"(gnu:HEX, go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is looked up on the server, which finds\n"
 		"functions by name, too.\n"
 		"\n"

@@ -36,7 +36,7 @@ static const struct ux_option modules_options[] = {
 	{"git", 0, UX_OPTION_TEXT, offsetof(struct modules_values, git), "REVISION",
 	 "list: only those built from a revision that begins so, newest first"},
 	{"ci-run", 0, UX_OPTION_TEXT, offsetof(struct modules_values, ci_run), "URL",
-	 "list: only those that this CI run built, newest first"},
+	 "list: only modules that this CI run built, newest first"},
 	{"package", 0, UX_OPTION_TEXT, offsetof(struct modules_values, package), "NAME",
 	 "list: only those from a package of this name, newest first"},
 	{"limit", 0, UX_OPTION_COUNT, offsetof(struct modules_values, limit), "N",

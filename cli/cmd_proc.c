@@ -216,8 +216,7 @@ static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 		if (p->lost[i] == hash)
 			return;
 	p->lost[p->n_lost++] = hash;
-	ux_print_message("no lines of %.100s: %s", *a->module ? a->module : "what is mapped",
-			 a->lost);
+	ux_print_message("no lines of %.100s: %s", *a->module ? a->module : "the mapping", a->lost);
 }
 
 /* The time after which code that a run-time compiler has just made may be found, in milliseconds;
@@ -351,7 +350,7 @@ static int proc_parse_args(const struct ux_command *cmd, const struct ux_args *a
 		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &address))
 			return ux_usage_error(
 				cmd,
-				"\"%.64s\" is no address; expected 0x..., decimal, or "
+				"\"%.64s\" is not an address; expected 0x..., decimal, or "
 				"hexadecimal with --hex",
 				args->items[i]);
 		if (!proc_addresses_append(ret, address))
@@ -393,7 +392,7 @@ static int proc_run(const struct ux_command *cmd, int argc, char **argv, struct 
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no process given");
 	if (!ux_decimal_parse(ux_bytes_cstr(args.items[0]), &pid) || pid == 0 || pid > INT_MAX)
-		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
+		return ux_usage_error(cmd, "\"%.64s\" is not a process ID", args.items[0]);
 	enum ux_interp_kind kind = v->python ? UX_INTERP_PYTHON
 				   : v->php  ? UX_INTERP_PHP
 				   : v->ruby ? UX_INTERP_RUBY
@@ -434,8 +433,8 @@ const struct ux_command ux_cmd_proc = {
 	.name = "proc",
 	.usage = "PID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses of a live process",
-	.text = "Prints the frames at each address of a process, innermost first, and what the address\n"
-		"belongs to: a mapped file (also a deleted one, one in memory, or one of another container),\n"
+	.text = "Prints the frames at each address of a process, innermost first, and the place of the\n"
+		"address: a mapped file (also a deleted one, one in memory, or one of another container),\n"
 		"code made at run time (perf maps and jitdumps), the vDSO, or, for addresses in the upper\n"
 		"half, the kernel. Without addresses they are read from standard input, one a line, and each\n"
 		"is answered before the next is read. The process is not stopped.\n"

@@ -70,7 +70,7 @@ static const struct ux_option push_options[] = {
 	 "push the paths in this file (- for standard input), one a line or ended by NUL"},
 	UX_DEBUG_DIR_OPTION(struct push_values, debug_dir),
 	{"force", 'f', UX_OPTION_FLAG, offsetof(struct push_values, force), NULL,
-	 "upload also what is there already"},
+	 "upload files that the server already has, too"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct push_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
 	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct push_values, with_debuginfo), NULL,
@@ -98,9 +98,9 @@ static const struct ux_option push_options[] = {
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct push_values, proxy), "URL",
 	 "reach the server through it [https_proxy, http_proxy, no_proxy]"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct push_values, jobs), "N",
-	 "files that are extracted and sent at once [one a processor]"},
+	 "files extracted and sent at the same time [one a processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct push_values, memory), "SIZE",
-	 "for all extractions together; what is over goes to files in /var/tmp"},
+	 "for all extractions together; the rest is spilled to files in /var/tmp"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct push_values, dry_run), NULL,
 	 "ask the server what it wants, but upload nothing"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct push_values, json), NULL,
@@ -194,7 +194,7 @@ static void push_on_interrupt(void *ctx)
 	ux_push_summary_write(&out, &push->done, push->values->dry_run);
 	if (!push->values->json)
 		(void)!ux_flush(&out, &err);
-	ux_print_message("push: interrupted; a later push goes on with what is missing");
+	ux_print_message("push: interrupted; push again to send the rest");
 }
 
 /* Prints the summary and computes the exit status of a finished run. */
@@ -235,7 +235,7 @@ static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args 
 		uint64_t pid = 0;
 		if (!ux_decimal_parse(ux_bytes_cstr(v->pids.items[i]), &pid) || pid == 0 ||
 		    pid > INT_MAX) {
-			*ret_status = ux_usage_error(cmd, "--pid: \"%s\" is no process ID",
+			*ret_status = ux_usage_error(cmd, "--pid: \"%s\" is not a process ID",
 						     v->pids.items[i]);
 			return false;
 		}
@@ -364,12 +364,11 @@ const struct ux_command ux_cmd_push = {
 	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]\n--pid PID... | --image IMAGE... "
 		 "[options]",
 	.line = "symbols of binaries to a server",
-	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, packages, wheels and\n"
-		"other archives, that the server does not have yet; also those of running processes and\n"
-		"container images. Archives and images are read in a confined child.\n"
-		"Symbols are extracted here, and the binaries stay where they are unless\n"
-		"--with-debuginfo sends them. The debug file of a stripped binary is found by its build\n"
-		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
+	.text = "Uploads symbols that the server does not have yet: of ELF and Mach-O files, of folders,\n"
+		"packages, wheels and other archives, of running processes and container images. It reads\n"
+		"archives and images in a confined child. It extracts the symbols on this machine, and\n"
+		"sends the binaries only with --with-debuginfo. It finds the debug file of a stripped\n"
+		"binary by its build ID; -e and -d name both. --sources sends the source files, for debuggers and\n"
 		"profilers to show.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
 	.examples = "  unhex push build/ --token-file ~/.unhex-token\n"

@@ -167,17 +167,17 @@ const struct ux_command ux_cmd_record = {
 	.line = "where a program spends its time: a profile as pprof or perf.data",
 	.text = "Samples a command, a process or the whole machine until it ends, for --duration, or\n"
 		"until Ctrl-C, and writes a profile with names, or a recording that perf reads. unhex\n"
-		"flame and unhex top do the same and show it at once. Where the machine has no counter\n"
-		"of cycles, as in most virtual ones, a timer is used. The top of each\n"
-		"stack is copied, and unwound by the tables that exceptions need. --call-graph fp\n"
-		"follows frame pointers instead, for programs that have them; --all does so unless\n"
-		"--call-graph is given, since the copies of many processors are large.\n"
+		"flame and unhex top record the same and show it immediately. Where the machine has no\n"
+		"counter of cycles, as most virtual ones, a timer is used. The top of each stack is\n"
+		"copied, and unwound by the tables that exceptions need. --call-graph fp follows frame\n"
+		"pointers instead, for programs that have them; so does --all without --call-graph,\n"
+		"since the copies of many processors are large.\n"
 		"\n"
 		"The output is created first. A recording without samples leaves it as it was; one whose\n"
 		"output cannot be written is kept in TMPDIR or /tmp.\n"
 		"\n"
-		"The exit status is that of the command. What the machine does not permit is said with\n"
-		"the setting that would allow it.",
+		"The exit status is the status of the command. If the machine forbids a recording, the\n"
+		"message names the setting that would allow it.",
 	.examples = "  unhex record -- ./server --port 8080\n"
 		    "  unhex record --pid 1234 --duration 10 -o server.pb.gz\n"
 		    "  unhex record --all --call-graph dwarf --duration 5 -o perf.data",

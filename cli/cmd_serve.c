@@ -198,8 +198,8 @@ const struct ux_command ux_cmd_serve = {
 	.name = "serve",
 	.usage = "[options]",
 	.line = "the symbol server",
-	.text = "Stores symbols, receives them from `unhex push`, and answers what is at an address. With\n"
-		"nothing configured it listens on this machine alone and keeps everything in one folder. On\n"
+	.text = "Stores symbols, receives them from `unhex push`, and names addresses. Without a\n"
+		"configuration it listens on this machine alone and keeps everything in one folder. On\n"
 		"its first start it creates an admin key: a terminal gets the key itself, once; otherwise\n"
 		"it is written to the file admin-key in the folder, which only the server's user can\n"
 		"read. SIGTERM and SIGINT stop the server; SIGHUP makes it read its configuration again.",

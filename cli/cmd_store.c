@@ -485,13 +485,13 @@ const struct ux_command ux_cmd_store = {
 	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
 		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]\n"
 		 "backup DIR [options]\nrestore DIR [options]\nmigrate DIR [options]",
-	.line = "checks, sweeps and pins what a server keeps in its folder",
+	.line = "checks, sweeps, pins, backs up and moves the store of a server",
 	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
-		"exit status 1 means that something is wrong. sweep does at once what the server does\n"
-		"every hour: modules that were not used for long are marked and, after the grace time,\n"
-		"removed; pinned ones stay. usage prints what each namespace holds, its quotas and how\n"
-		"long it keeps modules. limit changes those settings of a namespace that are given. backup\n"
-		"copies the store to DIR, or adds what is new to an earlier backup there; restore makes a\n"
+		"exit status 1 means that something is wrong. sweep does now the hourly work of the server:\n"
+		"it marks modules that were not used for long and removes them after the grace time;\n"
+		"pinned ones stay. usage prints the size of each namespace, its quotas and how long it\n"
+		"keeps modules. limit changes the given settings of a namespace. backup copies the store\n"
+		"to DIR, or adds new modules to an earlier backup there; restore makes a\n"
 		"store from a backup. migrate copies the store to DIR and, with --to-index, its index to a\n"
 		"database, or back to a file; run it again when it was interrupted. All of them work while\n"
 		"the server runs, except check --repair, sweep without --dry-run, and restore.",

@@ -42,7 +42,7 @@ static const struct ux_option symbolize_options[] = {
 	 "of crash text: file or ID of the module with that name, or of frames that name none; may be "
 	 "repeated"},
 	{"follow", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, follow), NULL,
-	 "crash text from a pipe that stays open, as of journalctl -f: write what has come"},
+	 "read a crash report from a pipe that stays open, such as journalctl -f; write each line as it comes"},
 	UX_PROFILE_OPTIONS(struct symbolize_values, profile),
 	UX_OTLP_OPTIONS(struct symbolize_values, otlp),
 };
@@ -288,14 +288,14 @@ const struct ux_command ux_cmd_symbolize = {
 		"everything else byte for byte, and frames that have names already keep these.\n"
 		"Symbols are from the files to which the profile's paths lead, if they have its build\n"
 		"IDs, from build-ID folders and perf's cache, from the running kernel, perf maps, and\n"
-		"from the server in --url or UNHEX_URL. What cannot be named stays MODULE+0xADDRESS,\n"
-		"and stderr says how much that is and what is missing. - reads standard input.\n"
+		"from the server in --url or UNHEX_URL. Other addresses stay MODULE+0xADDRESS;\n"
+		"stderr says how many, and which files would name them. - reads standard input.\n"
 		"\n"
 		"A crash report is text too: of backtrace(3), sanitizers, gdb, systemd-coredump, eu-stack,\n"
 		"Go, Rust, Java (hs_err), the kernel, Android and macOS; of a core dump it is made from the\n"
 		"stacks of all threads. It is copied byte for byte, and below each frame stand its\n"
 		"functions, the innermost first. Mappings (/proc/PID/maps) in the text say where modules\n"
-		"were. Nothing is guessed: what has several answers is reported, and --module chooses.",
+		"were. unhex never guesses: it reports a name with several files, and --module chooses.",
 	.examples =
 		"  unhex symbolize crash.txt\n"
 		"  unhex symbolize core\n"

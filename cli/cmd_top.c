@@ -39,7 +39,7 @@ static const struct ux_option top_options[] = {
 	{"lines", 0, UX_OPTION_FLAG, offsetof(struct top_values, lines), NULL,
 	 "a row for each line instead of each function", NULL, 'l'},
 	{"total", 0, UX_OPTION_FLAG, offsetof(struct top_values, total), NULL,
-	 "order by what functions have together with those that they call"},
+	 "sort by the total of a function and the functions that it calls"},
 	{"rows", 'n', UX_OPTION_COUNT, offsetof(struct top_values, rows), "N",
 	 "how many rows [30]"},
 	{"annotate", 0, UX_OPTION_TEXT, offsetof(struct top_values, annotate), "FUNCTION",
@@ -297,7 +297,8 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 		*err = (struct ux_error)UX_ERROR_INIT;
 	}
 	if (job->v->profile.no_local)
-		return ux_error_set(err, UX_ENOTFOUND, "--no-local, and there is no --source");
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "--no-local without --source: no source files are read");
 	if (path.data[0] != '/')
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "the path is relative; expected --source DIR");
@@ -378,7 +379,7 @@ static enum ux_code top_put_source(struct top_job *job, const struct ux_top_row 
 		if (rows[at].line <= line)
 			continue;
 		top_put_shares(job, &rows[at]);
-		ux_out_fmt(&job->out, " %6" PRIu32 "  (behind the end of the file)\n",
+		ux_out_fmt(&job->out, " %6" PRIu32 "  (after the end of the file)\n",
 			   rows[at].line);
 	}
 	return ux_flush(&job->out, err);
@@ -493,12 +494,11 @@ const struct ux_command ux_cmd_top = {
 	.usage = "PROFILE [options]\n"
 		 "[options] -- COMMAND [ARGUMENT...]",
 	.line = "the functions or lines of a profile, or of a program that it runs, as a table",
-	.text = "Reads a profile as unhex symbolize does and prints its functions, those first in\n"
-		"which most samples were taken. self is what was measured in a function itself, total\n"
-		"with all that it calls; inlined functions count as functions. --annotate prints the\n"
-		"source of a function with the share of each line. - reads standard input. With a\n"
-		"command behind --, a --pid or --all it records the profile first, as unhex record\n"
-		"does.",
+	.text = "Reads a profile as unhex symbolize does and prints its functions, the one with most\n"
+		"samples first. self is the time in a function itself, total includes all functions\n"
+		"that it calls; inlined functions count as functions. --annotate prints the source of a\n"
+		"function with the share of each line. - reads standard input. With a command after --,\n"
+		"with --pid or with --all it records the profile first, as unhex record does.",
 	.examples = "  unhex top cpu.pb.gz\n"
 		    "  unhex top -- ./program --its-option\n"
 		    "  unhex top cpu.pb.gz --lines -n 50\n"

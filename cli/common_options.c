@@ -44,7 +44,7 @@ void ux_find_warn(const char *path, const struct ux_error *lost)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (lost->code != UX_OK)
-		ux_print_message("%s: %s; what is in it stays unknown", path,
+		ux_print_message("%s: %s; its content stays unknown", path,
 				 ux_error_format(lost, text, sizeof(text)));
 }
 

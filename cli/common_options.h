@@ -44,7 +44,7 @@ struct ux_find_values {
 #define UX_FIND_OPTIONS(values, member) \
 	UX_DEBUG_DIR_OPTION(values, member.dirs), \
 	{"debuginfod", 0, UX_OPTION_TEXT, offsetof(values, member.debuginfod), "URL", \
-	 "ask this server for what is not here [DEBUGINFOD_URLS]"}
+	 "ask this server for missing files [DEBUGINFOD_URLS]"}
 /* clang-format on */
 
 /* Creates a finder from the values. No server is contacted yet. UX_EINVAL: a URL is invalid. The
@@ -68,8 +68,14 @@ struct ux_server_values {
 
 /* clang-format off */
 #define UX_SERVER_OPTIONS(values, member) \
-	{"url", 'u', UX_OPTION_TEXT, offsetof(values, member.url), "URL", \
-	 "server [UNHEX_URL, " UX_URL_DEFAULT "]"}, \
+	UX_SERVER_OPTIONS_OF(values, member, "server [UNHEX_URL, " UX_URL_DEFAULT "]")
+
+/* The same for commands that ask a server only if one is named. */
+#define UX_SERVER_OPTIONS_OPTIONAL(values, member) \
+	UX_SERVER_OPTIONS_OF(values, member, "ask this server, too [UNHEX_URL, else none]")
+
+#define UX_SERVER_OPTIONS_OF(values, member, help) \
+	{"url", 'u', UX_OPTION_TEXT, offsetof(values, member.url), "URL", help}, \
 	{"token", 't', UX_OPTION_TEXT, offsetof(values, member.token), "TOKEN", \
 	 "its key; better kept in a file or in UNHEX_TOKEN"}, \
 	{"token-file", 0, UX_OPTION_TEXT, offsetof(values, member.token_file), "FILE", \

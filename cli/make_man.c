@@ -133,9 +133,9 @@ static void man_common(struct ux_out *out)
 		".TP\n.B UNHEX_URL\nthe server for lookups and pushes\n"
 		".TP\n.B UNHEX_TOKEN\nthe key that is sent to it\n"
 		".TP\n.B UNHEX_CACERT\na PEM file of the roots that https trusts\n"
-		".TP\n.B UNHEX_CACHE\n\\fBoff\\fR: what is extracted of large files is not kept; "
-		"\\fBon\\fR, or a folder: that of every file of 4 MiB and more is kept at once. Not set: "
-		"the user's cache folder has those that are needed again and again\n"
+		".TP\n.B UNHEX_CACHE\n\\fBoff\\fR: the symbols of large files are not cached; "
+		"\\fBon\\fR, or a folder: the symbols of every file of 4 MiB or more are cached. Not set: "
+		"after a few lookups in a large file, its symbols are cached in the user's cache folder\n"
 		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n"
 		".TP\n.B UNHEX_SERVICE_ROOT\na folder before /etc/default/unhex and "
 		"/var/lib/unhex, where \\fBunhex key\\fR and \\fBunhex store\\fR look for the "
@@ -217,7 +217,7 @@ static void man_settings(struct ux_out *out)
 	ux_out_cstr(
 		out,
 		".SH DESCRIPTION\nA line a key: \\fIkey\\fR = \\fIvalue\\fR, to the end of the line; a\n"
-		"line that begins with # is a comment. Keys in front of the first section are the\n"
+		"line that begins with # is a comment. Keys before the first section are the\n"
 		"server's; [\\fIKIND NAME\\fR] begins a section. Unknown keys, keys that come twice and\n"
 		"invalid values are errors. \\fBunhex serve \\-\\-print\\-config\\fR prints what is\n"
 		"in force. SIGHUP makes the server read the file again.\n"

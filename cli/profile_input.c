@@ -449,22 +449,24 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		const char *what;
 	} counts[] = {
 		{s->lost_records, "records were lost while it was recorded"},
-		{s->unmapped, "addresses are in no mapping: what follows frame pointers finds such "
-			      "callers in code that keeps none; --call-graph dwarf does not"},
-		{s->not_unwound, "samples have a copy of their stack, which is not unwound: their "
-				 "innermost location alone is kept"},
-		{s->unwound_short, "stacks end with their copy: --call-graph dwarf,BYTES copies "
-				   "more"},
+		{s->unmapped, "callers are wrong: that code keeps no frame pointers; use "
+			      "--call-graph dwarf"},
+		{s->not_unwound,
+		 "copies of stacks could not be unwound; only the innermost location is "
+		 "kept"},
+		{s->unwound_short,
+		 "stacks were cut off where their copy ends; --call-graph dwarf,BYTES "
+		 "copies more"},
 		{s->unwound_lost, "stacks end in code without unwind tables"},
 		{s->unwound_wrong,
-		 "files are not those that were recorded: stacks through them may be "
+		 "files have changed since the recording; stacks through them may be "
 		 "wrong"},
 		{s->untimed,
 		 "addresses have the name of the last run-time code there: the recording has no "
 		 "times of the jitdump's clock (perf record -k mono)"},
 		{s->unsure,
-		 "addresses of run-time code are named by times that are taken for those of the "
-		 "jitdump's clock: the text does not say which clock it has (perf script --header)"},
+		 "addresses of run-time code are named on the assumption that the text has the "
+		 "jitdump's clock; perf script --header would say which clock it has"},
 		{s->deferred, "samples have their callers in records that are not read"},
 		{s->late, "records came too late to be put in order"},
 		{s->unkept_mappings, "mappings were too many"},
@@ -479,7 +481,7 @@ static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux
 		ux_out_fmt(out, "unhex: the first damage: %s\n",
 			   ux_error_format(&s->damage, text, sizeof(text)));
 	if (s->truncated)
-		ux_out_cstr(out, "unhex: the recording is cut off; what is complete was read\n");
+		ux_out_cstr(out, "unhex: the recording is cut off; its complete part was read\n");
 }
 
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err)

@@ -35,9 +35,9 @@ struct ux_profile_options {
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(values, member.no_dwarf), NULL, \
 	 "of files, symbol tables and Go's own tables only: quick, without lines and inlined calls"}, \
 	{"no-cache", 0, UX_OPTION_FLAG, offsetof(values, member.no_cache), NULL, \
-	 "neither use nor keep what was extracted of large files (UNHEX_CACHE=off)"}, \
+	 "do not cache the symbols of large files (UNHEX_CACHE=off)"}, \
 	UX_FIND_OPTIONS(values, member.find), \
-	UX_SERVER_OPTIONS(values, member.server), \
+	UX_SERVER_OPTIONS_OPTIONAL(values, member.server), \
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(values, member.verbose), NULL, \
 	 "say for each module where its symbols are from, or why it has none"}
 /* clang-format on */

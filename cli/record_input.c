@@ -117,7 +117,7 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 				     "unhex %s -- COMMAND",
 				     args->items[0], cmd->name);
 	else if (args->ended && args->n == 0)
-		(void)ux_usage_error(cmd, "no command behind --");
+		(void)ux_usage_error(cmd, "no command after --");
 	else if (v->pid &&
 		 (!ux_decimal_parse(ux_bytes_cstr(v->pid), &pid) || pid == 0 || pid > INT32_MAX))
 		(void)ux_usage_error(cmd, "--pid is \"%.64s\"; expected the number of a process",

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import time
 
 from tool import UNHEX, lines, unhex
@@ -177,3 +178,9 @@ def wait_for(condition, seconds=60, pause=0.05):
 
 __all__ = ["UNHEX", "ask", "compile_target", "function", "mapping_of", "maps", "running",
            "wait_for"]
+
+
+def may_record():
+    """Whether this machine's kernel lets us record."""
+    with tempfile.TemporaryDirectory() as folder:
+        return "perf_event" not in unhex("record", "--duration", "200ms", "-o", f"{folder}/a.data", "--", "sleep", "1").stderr

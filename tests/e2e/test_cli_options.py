@@ -127,7 +127,7 @@ def test_no_command_prints_the_overview_as_an_error():
     (["push", "-"], ["- is not pushed", "paths"]),
     (["push", "x", "--timeout", "0x10"], ["--timeout", '"0x10"']),
     (["extract", "a", "--memory", "0x100M"], ["--memory", '"0x100M"', "100M"]),
-    (["proc", "0x1", "0x1"], ['"0x1"', "no process number"]),
+    (["proc", "0x1", "0x1"], ['"0x1"', "not a process ID"]),
     (["key"], ["create, list, rotate or revoke"]),
     (["key", "revoke"], ["ID"]),
     (["key", "list", "more"], ['"more"']),

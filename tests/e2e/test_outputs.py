@@ -10,8 +10,7 @@ import threading
 
 import pytest
 
-from live import wait_for
-from test_record import may_record
+from live import may_record, wait_for
 from tool import UNHEX, compile_c, fails, unhex
 
 FOLDED = "main;work 10\n"

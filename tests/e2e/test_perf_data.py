@@ -160,7 +160,7 @@ def summary(path):
 def same_links(mine, other):
     """
     Whether two stacks are the same but for what is meant to differ: perf prints the 0 that ends a
-    chain of frames, which is no address, and it drops all of a chain in which the unwinder took a
+    chain of frames, which is not an address, and it drops all of a chain in which the unwinder took a
     small negative number for a return address.
     """
     other = [link for i, link in enumerate(other) if link[0] or i == 0]
@@ -306,7 +306,7 @@ def test_another_kernel_is_named_by_the_copy_of_its_symbols_that_perf_has_kept(p
     assert bytes.fromhex(own) in recorded
     path.write_bytes(recorded.replace(bytes.fromhex(own), bytes.fromhex(other)))
     leaves, said = kernel_leaves(path)
-    assert set(leaves) == {"?"} and "another kernel runs here" in said
+    assert set(leaves) == {"?"} and "another kernel is running" in said
 
     cache = program / "home/.debug"
     copy = cache / "[kernel.kallsyms]" / other

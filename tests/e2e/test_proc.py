@@ -285,7 +285,7 @@ def test_a_vmlinux_gives_lines_wherever_the_kernel_was_loaded(folder, target, ba
     with running(target) as live:
         other = make_vmlinux(folder, "vmlinux-other", "00" * 20)
         fails(unhex("proc", live.pid, "--vmlinux", other, "0x1"), 1, "vmlinux-other",
-              "the running kernel is gnu:" + build[:40])
+              "the running kernel has gnu:" + build[:40])
         if not symbols:
             return  # the kernel's addresses are hidden here
         text = min(a for a, names in symbols.items() if "_text" in names)
@@ -321,10 +321,10 @@ def test_a_user_without_access_gets_the_reason(folder, target):
 
 @pytest.mark.parametrize("args,status,words", [
     ([], 2, ["no process given"]),
-    (["abc"], 2, ['"abc" is no process number']),
-    (["0"], 2, ["no process number"]),
-    (["99999999999"], 2, ["no process number"]),
-    (["1", "zz"], 2, ['"zz" is no address']),
+    (["abc"], 2, ['"abc" is not a process ID']),
+    (["0"], 2, ["not a process ID"]),
+    (["99999999999"], 2, ["not a process ID"]),
+    (["1", "zz"], 2, ['"zz" is not an address']),
     (["1", "--demangle", "x"], 2, ["--demangle"]),
     (["1", "--at", "now"], 2, ["--at"]),
     (["1", "--at", "1.1234567890"], 2, ["--at"]),

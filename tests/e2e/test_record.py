@@ -10,7 +10,7 @@ import time
 import pytest
 
 from interpreters import cpu_time
-from live import wait_for
+from live import may_record, wait_for
 from tool import UNHEX, fails, unhex
 
 SOURCE = r"""
@@ -79,12 +79,6 @@ int main(int argc, char **argv)
 	return argc > 3 ? atoi(argv[3]) : 0;
 }
 """
-
-
-def may_record():
-    r = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"],
-                       capture_output=True)
-    return r.returncode == 0
 
 
 pytestmark = pytest.mark.skipif(not may_record(), reason="this machine's kernel lets nobody record")
@@ -411,7 +405,7 @@ def test_what_is_not_permitted_is_said_with_the_setting(program, tmp_path):
 
 @pytest.mark.parametrize("args, words", [
     ([], ["nothing to record"]),
-    (["--"], ["no command behind --"]),
+    (["--"], ["no command after --"]),
     (["-p", "1", "--", "true"], ["one of"]),
     (["-p", "x"], ["--pid", "number"]),
     (["-p", "1", "-F", "1000000"], ["--frequency", "50000"]),
@@ -427,4 +421,4 @@ def test_a_wrong_command_line_is_refused(args, words):
 
 
 def test_a_process_that_does_not_exist_is_said():
-    fails(unhex("record", "-p", "999999999"), 1, "no process 999999999")
+    fails(unhex("record", "-p", "999999999"), 1, "process 999999999 does not exist")

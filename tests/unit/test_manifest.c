@@ -156,18 +156,18 @@ static void each_fault_is_named(void **state)
 		{"{}\n", "first line", UX_ECORRUPT},
 		{"{\"unhex_manifest\":2,\"objects\":0,\"bytes\":0}\n", "version 2",
 		 UX_EUNSUPPORTED},
-		{"{\"unhex_manifest\":1,\"objects\":99999999,\"bytes\":0}\n", "at most", UX_ELIMIT},
-		{HEAD, "cut off", UX_ECORRUPT},
+		{"{\"unhex_manifest\":1,\"objects\":99999999,\"bytes\":0}\n", "the limit is", UX_ELIMIT},
+		{HEAD, "truncated", UX_ECORRUPT},
 		{"{\"unhex_manifest\":1,\"objects\":0,\"bytes\":0}\n" LINE(PLACE "/gsym", ""),
-		 "more than the 0", UX_ECORRUPT},
+		 "more objects than the 0", UX_ECORRUPT},
 		{"{\"unhex_manifest\":1,\"objects\":1,\"bytes\":6}\n" LINE(PLACE "/gsym", ""),
 		 "5 of 6 bytes", UX_ECORRUPT},
-		{HEAD LINE("../gsym", ""), "not that of the object", UX_ECORRUPT},
-		{HEAD LINE("/gsym", ""), "not that of the object", UX_ECORRUPT},
-		{HEAD LINE(PLACE "/gsym.0202020202020202", ""), "not that of the object",
+		{HEAD LINE("../gsym", ""), "does not match the object", UX_ECORRUPT},
+		{HEAD LINE("/gsym", ""), "does not match the object", UX_ECORRUPT},
+		{HEAD LINE(PLACE "/gsym.0202020202020202", ""), "does not match the object",
 		 UX_ECORRUPT},
-		{HEAD LINE(PLACE "/gsym/../../x", ""), "not that of the object", UX_ECORRUPT},
-		{HEAD LINE(PLACE "/executable", ""), "not that of the object", UX_ECORRUPT},
+		{HEAD LINE(PLACE "/gsym/../../x", ""), "does not match the object", UX_ECORRUPT},
+		{HEAD LINE(PLACE "/executable", ""), "does not match the object", UX_ECORRUPT},
 		{HEAD LINE("ns/../" PLACE "/gsym", ",\"namespace\":\"..\""), "namespace",
 		 UX_ECORRUPT},
 		{HEAD LINE(PLACE "/gsym", ",\"namespace\":\"a/b\""), "namespace", UX_ECORRUPT},
@@ -198,7 +198,7 @@ static void paths_out_of_order_or_twice_are_refused(void **state)
 	(void)snprintf(text, sizeof(text), "%s%s%s", head, LINE(PLACE "/gsym", ""),
 		       LINE(PLACE "/gsym", ""));
 	assert_int_equal(read_text(text, &err), UX_ECORRUPT);
-	assert_non_null(strstr(err.text, "not in order"));
+	assert_non_null(strstr(err.text, "out of order"));
 }
 
 static void folder_is(const char *ns, const char *id, const char *expected)

@@ -192,7 +192,7 @@ static void a_package_that_is_too_long_ends_the_reading(void **state)
 	struct package_file f;
 	write_package(&f, ux_out_bytes(&tar));
 	f.options.size = tar.size - 1;
-	expect_cause(&f, UX_CAUSE_SIZE, "over");
+	expect_cause(&f, UX_CAUSE_SIZE, "exceeds");
 }
 
 static void bytes_of_the_distribution_that_are_no_archive_are_damage(void **state)
@@ -234,7 +234,7 @@ static void a_bomb_ends_at_its_limit(void **state)
 	}
 	assert_int_equal(ux_bundle_writer_end(&w, NULL), UX_OK);
 	write_package(&f, ux_out_bytes(&out));
-	expect_cause(&f, UX_CAUSE_TOO_MUCH, "come out of");
+	expect_cause(&f, UX_CAUSE_TOO_MUCH, "unpacked from");
 }
 
 static void a_stream_is_closed_in_its_middle(void **state)

@@ -207,8 +207,8 @@ static void a_file_is_held_to_its_size_and_hash(void **state)
 		{{.size = 5, .most = 100, .sha256 = wrong},
 		 UX_ECORRUPT,
 		 "wrong hash: SHA-256 2cf24dba"},
-		{{.size = UINT64_MAX, .most = 4}, UX_ELIMIT, "over 4 bytes"},
-		{{.size = 3, .most = 100}, UX_ELIMIT, "over 4 bytes"},
+		{{.size = UINT64_MAX, .most = 4}, UX_ELIMIT, "exceeds 4 bytes"},
+		{{.size = 3, .most = 100}, UX_ELIMIT, "exceeds 4 bytes"},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		SCRIPT(s, {.answer = OK("", "5\r\n\r\nhello")});

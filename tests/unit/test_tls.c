@@ -104,7 +104,7 @@ static void a_pair_is_loaded_replaced_and_unloaded(void **state)
 	assert_int_equal(handshake(), 1);
 	/* Now the earlier pair stays. */
 	put(other, two.key_pem.data, two.key_pem.size);
-	assert_refused(cert, other, "is not the key of the certificate");
+	assert_refused(cert, other, "does not belong to the certificate");
 	put(other, "", 0);
 	assert_refused(other, key, other);
 	assert_refused(cert, other, other);

@@ -105,7 +105,7 @@ static void files_without_measure_are_refused(void **state)
 		snprintf(name, sizeof(name), "%d.js", i);
 		put(name, "", 0);
 	}
-	refused(UX_ELIMIT, "over 32 files");
+	refused(UX_ELIMIT, "more than 32 files");
 }
 
 static enum ux_code alloc_viewer(void *ctx)
