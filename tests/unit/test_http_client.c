@@ -233,7 +233,7 @@ static void an_answer_may_be_as_long_as_its_limit(void **state)
 	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_OK);
 	assert_body(&a, "12345678");
 	assert_int_equal(call((struct ux_http_call){.answer_most = 8}, &a, &err), UX_ELIMIT);
-	assert_non_null(strstr(err.text, "over 8 bytes"));
+	assert_non_null(strstr(err.text, "exceeds 8 bytes"));
 	end(&s);
 }
 
@@ -309,7 +309,7 @@ static void a_call_ends_when_nothing_comes_or_it_is_cancelled(void **state)
 	int64_t begin = ux_clock_ms();
 	assert_int_equal(call((struct ux_http_call){.silence_ms = 1000}, &a, &err),
 			 UX_EUNAVAILABLE);
-	assert_non_null(strstr(err.text, "did not answer in time"));
+	assert_non_null(strstr(err.text, "deadline exceeded"));
 	assert_in_range(ux_clock_ms() - begin, 1000, 20000);
 	end(&s);
 	SCRIPT(t, {.answer = OK("6\r\n\r\n"), .stall = true},
@@ -319,7 +319,7 @@ static void a_call_ends_when_nothing_comes_or_it_is_cancelled(void **state)
 	const struct ux_http_call c = {.cancelled = is_cancelled, .cancelled_ctx = &polled};
 	begin = ux_clock_ms();
 	assert_int_equal(call(c, &a, &err), UX_EUNAVAILABLE);
-	assert_non_null(strstr(err.text, "no request waits"));
+	assert_non_null(strstr(err.text, "was cancelled"));
 	assert_true(polled > 0);
 	assert_in_range(ux_clock_ms() - begin, 0, 20000);
 	end(&t);
