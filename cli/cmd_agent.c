@@ -253,8 +253,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		return agent_finish(&c, &summary);
 	if (!summary.subject && code != UX_EUNAVAILABLE)
 		summary.subject = server.url;
-	status = ux_print_error(summary.subject, &err);
-	return code == UX_EDENIED ? UX_EXIT_SERVER : status;
+	return ux_server_print_error(&server, summary.subject, &err);
 }
 
 const struct ux_command ux_cmd_agent = {

@@ -281,10 +281,16 @@ static enum ux_code clone_select_token(const char *where, const char *token_file
 				  : UX_OK;
 	if (strncmp(where, bucket, sizeof(bucket) - 1) == 0)
 		values.url = where + sizeof(bucket) - 1;
-	UX_TRY(ux_server_select(&values, ret, err));
+	enum ux_code code = ux_server_select(&values, ret, err);
+	if (code != UX_OK && strcmp(ret->subject, "--url") == 0)
+		ret->subject = where; /* the operand has the URL */
+	UX_TRY(code);
 	ret->url = where;
-	if (!token_file && (other_is_url || values.url != where))
+	ret->subject = NULL;
+	if (!token_file && (other_is_url || values.url != where)) {
 		ret->token[0] = '\0';
+		ret->key_source = NULL;
+	}
 	return UX_OK;
 }
 
@@ -337,13 +343,28 @@ static void clone_inputs_deinit(struct clone_inputs *in)
 	explicit_bzero(in->to.token, sizeof(in->to.token));
 }
 
+/* Two servers may each have a key: the message then names the sources of both. */
+static int clone_print_error(const struct clone_inputs *in, const struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out both = {0};
+	const char *from = in->from.key_source, *to = in->to.key_source;
+	struct ux_server_selection server = {.key_source = from ? from : to};
+	if (from && to) {
+		ux_out_fmt(&both, "%s or %s", from, to);
+		ux_out_u8(&both, 0);
+		server.key_source = both.failed ? NULL : (const char *)both.data;
+	}
+	return ux_server_print_error(&server, "clone", err);
+}
+
 static int clone_copy_run(struct clone_job *job, char **operands)
 {
 	ux_cleanup(clone_inputs_deinit) struct clone_inputs in = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_clone_summary sum;
 	if (clone_read_inputs(job->values, operands, &in, &err) != UX_OK) {
-		ux_print_error("clone", &err);
+		const char *subject = in.to.subject ? in.to.subject : in.from.subject;
+		ux_print_error(subject ? subject : "clone", &err);
 		return UX_EXIT_USAGE;
 	}
 	in.o.report = clone_on_report;
@@ -359,11 +380,8 @@ static int clone_copy_run(struct clone_job *job, char **operands)
 	clone_flush(job);
 	(void)pthread_mutex_unlock(&job->lock);
 	if (code != UX_OK) {
-		int status = ux_print_error("clone", &err);
-		bool server = code == UX_EUNAVAILABLE || (code == UX_EDENIED && err.os_errno == 0);
-		return server                                         ? UX_EXIT_SERVER
-		       : code == UX_EINVAL || code == UX_EUNSUPPORTED ? UX_EXIT_USAGE
-								      : status;
+		int status = clone_print_error(&in, &err);
+		return code == UX_EINVAL || code == UX_EUNSUPPORTED ? UX_EXIT_USAGE : status;
 	}
 	return sum.objects[UX_CLONE_FAILED] > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
 }

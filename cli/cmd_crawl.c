@@ -196,14 +196,16 @@ static int crawl_print_plan(const struct ux_crawl_plan *plan, const struct crawl
 }
 
 /* Announces what is planned; returns the exit status. */
-static int crawl_announce(struct ux_crawl_client *server, const struct ux_crawl_plan *plan,
-			  const struct ux_crawl_choice *choice, const struct crawl_values *v)
+static int crawl_announce(struct ux_crawl_client *server,
+			  const struct ux_server_selection *selected,
+			  const struct ux_crawl_plan *plan, const struct ux_crawl_choice *choice,
+			  const struct crawl_values *v)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_crawl_announced sum;
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_crawl_announce(server, plan, choice, &sum, &err) != UX_OK) {
-		(void)ux_print_error("server", &err);
+		(void)ux_server_print_error(selected, "server", &err);
 		return UX_EXIT_SERVER;
 	}
 	if (v->json) {
@@ -267,7 +269,7 @@ static int crawl_work(const struct ux_server_selection *server, const struct cra
 						      .memory = v->memory,
 						      .retries = SERVER_TRIES - 1,
 						      .repository = repository};
-	return ux_crawl_work_run(&options, packages, n, v->json);
+	return ux_crawl_work_run(server, &options, packages, n, v->json);
 }
 
 /* Reads and announces; returns the exit status. */
@@ -289,11 +291,12 @@ static int crawl_for_server(const struct ux_server_selection *selected, struct u
 		return UX_EXIT_USAGE;
 	}
 	if (ux_crawl_known(&server, plan, choice, known, &err) != UX_OK) {
-		(void)ux_print_error(err.code == UX_EUNAVAILABLE ? NULL : selected->url, &err);
+		(void)ux_server_print_error(
+			selected, err.code == UX_EUNAVAILABLE ? NULL : selected->url, &err);
 		return UX_EXIT_SERVER;
 	}
 	int status = crawl_read(plan, choice, known, v);
-	int announced = crawl_announce(&server, plan, choice, v);
+	int announced = crawl_announce(&server, selected, plan, choice, v);
 	return ux_max(status, announced);
 }
 
@@ -355,7 +358,7 @@ static int crawl_print_status(const struct ux_server_selection *server, bool jso
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_crawl_status(server, json, &out, &err) == UX_OK)
 		return ux_finish(&out, UX_EXIT_DONE);
-	(void)ux_print_error(server->url, &err);
+	(void)ux_server_print_error(server, server->url, &err);
 	return UX_EXIT_SERVER;
 }
 

@@ -555,7 +555,7 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 		      const struct explain_pcs *pcs)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_server_selection server;
+	struct ux_server_selection server = {0};
 	bool found = false;
 	enum ux_code code = ux_server_select(&v->server, &server, &err);
 	bool selected = code == UX_OK;
@@ -564,12 +564,11 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 					 &found, &err);
 	if (code == UX_OK)
 		return ux_finish(&e->out, found && e->bad_lines == 0 ? UX_EXIT_DONE : UX_EXIT_SOME);
-	int status = ux_print_error(id, &err);
+	int status = selected ? ux_server_print_error(&server, id, &err)
+			      : (ux_print_error(server.subject, &err), UX_EXIT_USAGE);
 	if (v->answer.json)
 		ux_json_failure(&e->out, id, &err);
-	return ux_finish(&e->out, !selected            ? UX_EXIT_USAGE
-				  : code == UX_EDENIED ? UX_EXIT_SERVER
-						       : status);
+	return ux_finish(&e->out, status);
 }
 
 /* Whether name is an ID, or begins one. If a file of that name exists, it is taken as a file. */

@@ -459,15 +459,14 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	return UX_OK;
 }
 
-static int lookup_failed(struct lookup *l, const char *subject, const struct ux_error *err)
+static int lookup_failed(struct lookup *l, const char *subject,
+			 const struct ux_server_selection *server, const struct ux_error *err)
 {
-	int status = ux_print_error(subject, err);
+	int status = l->selecting   ? (ux_print_error(server->subject, err), UX_EXIT_USAGE)
+		     : l->is_remote ? ux_server_print_error(server, subject, err)
+				    : ux_print_error(subject, err);
 	if (l->frames.json && subject)
 		ux_json_failure(&l->out, strcmp(subject, UX_DASH_INPUT) == 0 ? "-" : subject, err);
-	if (l->selecting)
-		status = UX_EXIT_USAGE;
-	else if (l->is_remote && err->code == UX_EDENIED)
-		status = UX_EXIT_SERVER;
 	return ux_finish(&l->out, status);
 }
 
@@ -532,9 +531,9 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	struct ux_error err = UX_ERROR_INIT;
 	const char *path = NULL;
 	if (ux_dash_file_read(&input, name, UX_BYTES_NONE, &path, &err) != UX_OK)
-		return lookup_failed(l, NULL, &err);
+		return lookup_failed(l, NULL, &server, &err);
 	if (lookup_open(l, path, v, &server, &err) != UX_OK)
-		return lookup_failed(l, path == name ? name : UX_DASH_INPUT, &err);
+		return lookup_failed(l, path == name ? name : UX_DASH_INPUT, &server, &err);
 	enum ux_code code = lookup_given(l, &err);
 	if (l->given.size == 0) {
 		if (isatty(STDIN_FILENO))
@@ -544,7 +543,7 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	}
 	if (code == UX_OK)
 		code = lookup_send(l, &err);
-	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &err);
+	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &server, &err);
 }
 
 /* Parses the arguments after the name of the file. This is done before any file is opened. */

@@ -51,6 +51,7 @@ static const struct ux_option modules_options[] = {
 /* The state of the command. */
 struct modules_job {
 	const struct modules_values *values;
+	struct ux_server_selection server; /* without its key once the client is there */
 	struct ux_http_client *client;
 	struct ux_out out;
 };
@@ -223,15 +224,10 @@ static enum ux_code modules_delete(struct modules_job *job, const char *text, st
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Refusals and servers that cannot be reached end the command: the next ID would fare alike. */
-static int modules_status(const struct ux_error *err)
-{
-	return err->code == UX_EDENIED ? UX_EXIT_SERVER : ux_exit_of(err->code);
-}
-
 typedef enum ux_code modules_verb_fn(struct modules_job *job, const char *text,
 				     struct ux_error *err);
 
+/* Refusals and servers that cannot be reached end the command: the next ID would fare alike. */
 static int modules_each(struct modules_job *job, modules_verb_fn *verb, char *const *ids, size_t n)
 {
 	int status = UX_EXIT_DONE;
@@ -239,10 +235,9 @@ static int modules_each(struct modules_job *job, modules_verb_fn *verb, char *co
 		struct ux_error err = UX_ERROR_INIT;
 		if (verb(job, ids[i], &err) == UX_OK)
 			continue;
-		(void)ux_print_error(ids[i], &err);
+		status = ux_max(status, ux_server_print_error(&job->server, ids[i], &err));
 		if (job->values->json)
 			ux_json_failure(&job->out, ids[i], &err);
-		status = ux_max(status, modules_status(&err));
 		if (status == UX_EXIT_SERVER)
 			break;
 	}
@@ -254,20 +249,20 @@ static int modules_all(struct modules_job *job)
 	struct ux_error err = UX_ERROR_INIT;
 	if (modules_list(job, &err) == UX_OK)
 		return ux_finish(&job->out, UX_EXIT_DONE);
-	(void)ux_print_error("modules", &err);
-	return ux_finish(&job->out, err.code == UX_EINVAL ? UX_EXIT_USAGE : modules_status(&err));
+	int status = ux_server_print_error(&job->server, "modules", &err);
+	return ux_finish(&job->out, err.code == UX_EINVAL ? UX_EXIT_USAGE : status);
 }
 
 /* Opens the server. No request is sent yet. */
 static enum ux_code modules_open(struct modules_job *job, struct modules_values *v,
 				 struct ux_error *err)
 {
-	struct ux_server_selection server;
-	UX_TRY(ux_server_select(&v->server, &server, err));
+	struct ux_server_selection *server = &job->server;
+	UX_TRY(ux_server_select(&v->server, server, err));
 	const struct ux_http_client_options options = {
-		.url = server.url, .token = server.token, .cafile = server.cacert};
+		.url = server->url, .token = server->token, .cafile = server->cacert};
 	enum ux_code code = ux_http_client_create(&job->client, &options, err);
-	explicit_bzero(server.token, sizeof(server.token));
+	explicit_bzero(server->token, sizeof(server->token));
 	return code;
 }
 
@@ -311,7 +306,7 @@ static int cmd_modules_run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	ux_cleanup(modules_job_deinit) struct modules_job job = {.values = &v};
 	if (modules_open(&job, &v, &err) != UX_OK) {
-		(void)ux_print_error("modules", &err);
+		(void)ux_print_error(job.client ? "modules" : job.server.subject, &err);
 		return UX_EXIT_USAGE;
 	}
 	if (strcmp(args.items[0], "list") == 0)

@@ -311,7 +311,7 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 	if (code == UX_OK)
 		return push_finish(push, &summary);
 	/* The message of UX_EUNAVAILABLE already names the server. */
-	ux_print_error(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+	ux_server_print_error(&server, code == UX_EUNAVAILABLE ? NULL : server.url, &err);
 	if (push->unreached > 1 && !v->json)
 		ux_print_message("push: %" PRIu64
 				 " files were not pushed; a later push goes on with "

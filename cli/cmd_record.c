@@ -107,7 +107,8 @@ static enum ux_code record_open_output(struct record_job *job, struct ux_error *
 static int record_fail(const struct record_job *job, const struct ux_error *err)
 {
 	bool output = job->output_failed || job->result.bytes > 0;
-	int status = ux_print_error(output ? job->output : ux_record_subject(&job->options), err);
+	int status = ux_profile_input_fail(
+		&job->input, output ? job->output : ux_record_subject(&job->options), err);
 	if (job->result.samples > 0)
 		ux_record_keep(job->perf ? job->recording.fd : job->input.dash.fd);
 	return status;

@@ -270,12 +270,12 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 	ux_cleanup(ux_crash_input_close) struct ux_crash_input report = UX_CRASH_INPUT_INIT;
 	bool is_report = false;
 	if (ux_crash_input_open(&report, job.c.name, &is_report, &err) != UX_OK)
-		return ux_print_error(subject, &err);
+		return ux_profile_input_fail(&job.c.input, subject, &err);
 	if (is_report)
 		return symbolize_report(cmd, &v, job.options.demangle, &report, job.c.name);
 	job.c.input.head = ux_out_bytes(&report.head);
 	if (symbolize_run(&job, &v, &subject, &err) != UX_OK)
-		return ux_print_error(subject, &err);
+		return ux_profile_input_fail(&job.c.input, subject, &err);
 	return ux_profile_command_report(&job.c, NULL, v.profile.verbose);
 }
 

@@ -88,6 +88,20 @@ static enum ux_code server_check_url(const char *url, struct ux_error *err)
 		"the URL holds a user name; a key goes into --token-file or UNHEX_TOKEN");
 }
 
+static enum ux_code server_select_token(struct ux_server_values *values,
+					struct ux_server_selection *ret, struct ux_error *err)
+{
+	if (values->token && values->token_file)
+		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");
+	if (values->token_file)
+		return server_read_token(values->token_file, ret, err);
+	if (!values->token)
+		return server_set_token(ux_bytes_cstr(getenv("UNHEX_TOKEN")), ret, err);
+	enum ux_code code = server_set_token(ux_bytes_cstr(values->token), ret, err);
+	memset(values->token, '*', strlen(values->token));
+	return code;
+}
+
 enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
 			      struct ux_error *err)
 {
@@ -100,13 +114,32 @@ enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_
 	ret->subject = values->token_file ? values->token_file
 		       : values->token    ? "--token"
 					  : "UNHEX_TOKEN";
-	if (values->token && values->token_file)
-		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");
-	if (values->token_file)
-		return server_read_token(values->token_file, ret, err);
-	if (!values->token)
-		return server_set_token(ux_bytes_cstr(getenv("UNHEX_TOKEN")), ret, err);
-	enum ux_code code = server_set_token(ux_bytes_cstr(values->token), ret, err);
-	memset(values->token, '*', strlen(values->token));
-	return code;
+	UX_TRY(server_select_token(values, ret, err));
+	ret->key_source = ret->token[0] != '\0' ? ret->subject : NULL;
+	return UX_OK;
+}
+
+bool ux_server_is_refusal(const struct ux_error *err)
+{
+	/* Access to a file is denied with a number of the system, a request without one. */
+	return err->code == UX_EUNAVAILABLE || (err->code == UX_EDENIED && err->os_errno == 0);
+}
+
+int ux_server_print_error(const struct ux_server_selection *server, const char *subject,
+			  const struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out note = {0};
+	bool refused = err->code == UX_EDENIED && err->os_errno == 0;
+	if (refused && server->key_source)
+		ux_out_fmt(&note, "the key is from %s", server->key_source);
+	ux_out_u8(&note, 0);
+	int status =
+		ux_print_error_note(subject, err, note.failed ? NULL : (const char *)note.data);
+	return ux_server_is_refusal(err) ? UX_EXIT_SERVER : status;
+}
+
+void ux_server_print_key_source(const struct ux_server_selection *server)
+{
+	if (server->key_source)
+		ux_print_message("the server refused the key from %s", server->key_source);
 }

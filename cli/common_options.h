@@ -94,6 +94,8 @@ struct ux_server_selection {
 	const char *cacert;        /* NULL: the system's certificates are used */
 	char token[UX_TOKEN_MOST]; /* "" for none */
 	const char *subject; /* after a failure: the option, variable or file with the defect */
+	/* the option, variable or file of the key; NULL without a key */
+	const char *key_source;
 };
 
 /*
@@ -103,5 +105,19 @@ struct ux_server_selection {
  */
 enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
 			      struct ux_error *err) ux_must;
+
+/* Whether an error of a request means that the server refused it, or cannot be reached. */
+bool ux_server_is_refusal(const struct ux_error *err);
+
+/*
+ * Prints an error of a request to the selected server as ux_print_error() does. If the server
+ * refused the key, it says where the key is from. Returns the exit status: UX_EXIT_SERVER for
+ * ux_server_is_refusal(), else that of the error.
+ */
+int ux_server_print_error(const struct ux_server_selection *server, const char *subject,
+			  const struct ux_error *err);
+
+/* For reports that have printed the refusal: says on a line of its own where the key is from. */
+void ux_server_print_key_source(const struct ux_server_selection *server);
 
 #endif

@@ -293,7 +293,7 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 	if (ux_output_file_open(&out, output->path, &err) != UX_OK)
 		return ux_print_error(output->path, &err);
 	if (ux_profile_input_sources(&opened, options, &profile, &err) != UX_OK)
-		return ux_print_error(NULL, &err);
+		return ux_profile_input_fail(&opened, NULL, &err);
 	sources.search = profile.server ? crash_input_find : NULL;
 	profile.progress = NULL; /* a report is short, or its parts are */
 	subject = ux_dash_is(name) ? UX_DASH_INPUT : name;
@@ -307,7 +307,6 @@ int ux_crash_input_run(struct ux_crash_input *in, const char *name,
 	    ux_output_file_commit(&out, &err) != UX_OK)
 		return ux_print_error(subject, &err);
 	int status = ux_crash_input_report(&s, options->verbose, &err);
-	if (atomic_load(&opened.refused))
-		status = UX_EXIT_SERVER;
-	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
+	return err.code == UX_OK ? ux_profile_input_exit(&opened, status)
+				 : ux_print_error(NULL, &err);
 }

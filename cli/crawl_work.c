@@ -2,6 +2,7 @@
 /* unhex crawl work: packages to symbols on a server, a line for each. */
 #include "commands.h"
 
+#include "common_options.h"
 #include "crawl_worker.h"
 #include "json_out.h"
 #include "output.h"
@@ -147,7 +148,8 @@ static bool crawl_work_package(const char *place, struct ux_package *ret, char *
 }
 
 static int crawl_work_finish(struct crawl_work_output *o, enum ux_code code,
-			     const struct ux_crawl_work_summary *s, const struct ux_error *err)
+			     const struct ux_crawl_work_summary *s,
+			     const struct ux_server_selection *server, const struct ux_error *err)
 {
 	if (!o->json)
 		crawl_work_summary(o, s);
@@ -155,11 +157,12 @@ static int crawl_work_finish(struct crawl_work_output *o, enum ux_code code,
 	int status = ux_finish(&o->out, failed ? UX_EXIT_SOME : UX_EXIT_DONE);
 	if (code == UX_OK)
 		return status;
-	(void)ux_print_error("crawl", err);
+	(void)ux_server_print_error(server, "crawl", err);
 	return UX_EXIT_SERVER;
 }
 
-int ux_crawl_work_run(const struct ux_crawl_work_options *options, char *const *packages, size_t n,
+int ux_crawl_work_run(const struct ux_server_selection *server,
+		      const struct ux_crawl_work_options *options, char *const *packages, size_t n,
 		      bool json)
 {
 	struct crawl_work_output o = {.json = json};
@@ -182,7 +185,7 @@ int ux_crawl_work_run(const struct ux_crawl_work_options *options, char *const *
 		all.ended = crawl_work_on_end;
 		all.ctx = &o;
 		enum ux_code code = ux_crawl_work(&all, &s, &err);
-		status = crawl_work_finish(&o, code, &s, &err);
+		status = crawl_work_finish(&o, code, &s, server, &err);
 	}
 	for (size_t i = 0; paths && i < n; i++)
 		free(paths[i]);

@@ -179,5 +179,5 @@ int ux_otlp_sidecar_run(const struct ux_command *cmd, const struct ux_otlp_value
 	struct ux_error err = UX_ERROR_INIT;
 	pthread_mutex_init(&s.lock, NULL);
 	enum ux_code code = sidecar_run(&s, values, options, &set, &err);
-	return code == UX_OK ? UX_EXIT_DONE : ux_print_error(NULL, &err);
+	return code == UX_OK ? UX_EXIT_DONE : ux_profile_input_fail(&s.input, NULL, &err);
 }

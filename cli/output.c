@@ -41,6 +41,11 @@ static void text_to_stderr(struct ux_out *out)
 
 int ux_print_error(const char *subject, const struct ux_error *err)
 {
+	return ux_print_error_note(subject, err, NULL);
+}
+
+int ux_print_error_note(const char *subject, const struct ux_error *err, const char *note)
+{
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_out_cstr(&out, "unhex: ");
@@ -49,6 +54,10 @@ int ux_print_error(const char *subject, const struct ux_error *err)
 		ux_out_cstr(&out, ": ");
 	}
 	ux_text(&out, ux_bytes_cstr(ux_error_format(err, text, sizeof(text))));
+	if (note && *note) {
+		ux_out_cstr(&out, "; ");
+		ux_text(&out, ux_bytes_cstr(note));
+	}
 	text_to_stderr(&out);
 	return ux_exit_of(err->code);
 }

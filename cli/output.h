@@ -21,6 +21,9 @@ int ux_exit_of(enum ux_code code);
 /* Prints "unhex: subject: error" to stderr, escaped; returns ux_exit_of(). subject may be NULL. */
 int ux_print_error(const char *subject, const struct ux_error *err);
 
+/* The same, followed by the note unless that is NULL or empty. */
+int ux_print_error_note(const char *subject, const struct ux_error *err, const char *note);
+
 /*
  * Appends {"file":PATH,"error":TEXT} and a newline: with --json each file has an object, also one
  * that failed.

@@ -62,7 +62,7 @@ const char *ux_profile_command_subject(const struct ux_profile_command *c)
 int ux_profile_command_fail(const struct ux_profile_command *c, const char *subject,
 			    const struct ux_error *err)
 {
-	int status = ux_print_error(subject, err);
+	int status = ux_profile_input_fail(&c->input, subject, err);
 	if (c->records && c->recorded.samples > 0)
 		ux_record_keep(c->input.dash.fd);
 	return status;

@@ -112,6 +112,8 @@ static enum ux_code profile_input_asked(struct ux_profile_input *in, enum ux_cod
 {
 	if (code == UX_EDENIED || code == UX_EUNAVAILABLE)
 		atomic_store(&in->refused, true);
+	if (code == UX_EDENIED)
+		atomic_store(&in->denied, true);
 	return code;
 }
 
@@ -207,7 +209,10 @@ static enum ux_code profile_input_select(struct ux_profile_input *in,
 	if (in->selected)
 		return UX_OK;
 	in->selected = true;
-	return ux_server_select(&values, &in->server, err);
+	in->selecting = true;
+	UX_TRY(ux_server_select(&values, &in->server, err));
+	in->selecting = false;
+	return UX_OK;
 }
 
 static bool profile_input_has_server(const struct ux_profile_options *v)
@@ -507,9 +512,24 @@ int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, str
 		code = ux_file_write(STDERR_FILENO, ux_out_bytes(&out), err);
 	if (code != UX_OK)
 		return ux_exit_of(code);
-	if (atomic_load(&in->refused))
-		return UX_EXIT_SERVER;
-	return share.named > 0 || share.weight == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+	return ux_profile_input_exit(in, share.named > 0 || share.weight == 0 ? UX_EXIT_DONE
+									      : UX_EXIT_SOME);
+}
+
+int ux_profile_input_fail(const struct ux_profile_input *in, const char *subject,
+			  const struct ux_error *err)
+{
+	if (!in->selecting)
+		return ux_print_error(subject, err);
+	(void)ux_print_error(in->server.subject, err);
+	return UX_EXIT_USAGE;
+}
+
+int ux_profile_input_exit(const struct ux_profile_input *in, int status)
+{
+	if (atomic_load(&in->denied))
+		ux_server_print_key_source(&in->server);
+	return atomic_load(&in->refused) ? UX_EXIT_SERVER : status;
 }
 
 bool ux_profile_name_ends(const char *name, const char *suffix)

@@ -60,6 +60,8 @@ struct ux_profile_input {
 	struct ux_process_cache *cache;
 	struct ux_server_selection server;
 	atomic_bool refused; /* the server refused a request, or could not be reached */
+	atomic_bool denied;  /* it was a refusal */
+	bool selecting;      /* the server's URL and key are being read, or have a defect */
 	bool selected;       /* the server was: its token on the command line is overwritten */
 	struct ux_runtime_list runtime; /* of the process that was looked up last: */
 	uint32_t runtime_pid;           /* 0: none */
@@ -90,6 +92,15 @@ enum ux_code ux_profile_input_symbolize(struct ux_profile_input *in, struct ux_p
  * status: UX_EXIT_SOME if nothing was named in a profile that has addresses.
  */
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err);
+
+/* Prints an error about `subject`, or about the option, variable or file that selects the server.
+ * Returns the exit status. */
+int ux_profile_input_fail(const struct ux_profile_input *in, const char *subject,
+			  const struct ux_error *err);
+
+/* The exit status of a command whose own one is `status`: UX_EXIT_SERVER if the server refused a
+ * request or cannot be reached. Says where a refused key is from. */
+int ux_profile_input_exit(const struct ux_profile_input *in, int status);
 
 void ux_profile_input_close(struct ux_profile_input *in);
 

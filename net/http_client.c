@@ -31,6 +31,7 @@ struct ux_http_client {
 	uint64_t rate; /* of bodies, bytes a second; 0: no limit */
 	uint64_t receive_rate;
 	enum ux_http_reach reach;
+	const char *private_advice;
 	struct curl_slist *lines; /* headers of the call in progress */
 };
 
@@ -47,6 +48,7 @@ struct transfer {
 	bool enough; /* an error document exceeds its limit */
 	bool cancelled;
 	bool refused; /* the address is not allowed */
+	bool own;     /* it is a private one of the URL's own host */
 	int read_errno;
 	CURL *curl;
 	enum ux_code sink_code; /* result of the caller's function, if it ended the call */
@@ -202,6 +204,7 @@ static void client_copy_options(struct ux_http_client *c, const struct ux_http_c
 	c->receive_rate = o->receive_rate;
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
 	c->reach = o->reach;
+	c->private_advice = o->private_advice;
 }
 
 enum ux_code ux_http_client_create(struct ux_http_client **ret,
@@ -372,10 +375,11 @@ static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct cu
 	struct guard *g = ctx;
 	(void)purpose;
 	enum ux_address_kind kind = ux_address_kind(&to->addr, to->addrlen);
+	bool own = kind == UX_ADDRESS_PRIVATE && client_is_own_origin(g->client, g->transfer->curl);
 	if (kind == UX_ADDRESS_NEVER ||
-	    (kind == UX_ADDRESS_PRIVATE && !(g->client->reach == UX_HTTP_OWN &&
-					     client_is_own_origin(g->client, g->transfer->curl)))) {
+	    (kind == UX_ADDRESS_PRIVATE && !(own && g->client->reach == UX_HTTP_OWN))) {
 		g->transfer->refused = true;
+		g->transfer->own |= own;
 		return CURL_SOCKET_BAD;
 	}
 	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
@@ -554,7 +558,9 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 		return ux_error_nomem(err);
 	if (t->refused && code == CURLE_COULDNT_CONNECT)
 		return ux_error_set(err, UX_EDENIED,
-				    "%.60s resolves to an address that is not public", c->url);
+				    "%.60s resolves to an address that is not public%s%s", c->url,
+				    t->own && c->private_advice ? "; " : "",
+				    t->own && c->private_advice ? c->private_advice : "");
 	if (t->cancelled)
 		return ux_error_set(err, UX_EUNAVAILABLE, "the request to %.80s was cancelled",
 				    c->url);

@@ -25,6 +25,9 @@ struct ux_http_client_options {
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
 	unsigned connect_ms; /* 0: 10 s */
 	enum ux_http_reach reach;
+	/* with UX_HTTP_PUBLIC: ends the error about a private address of the URL's own host, which
+	 * UX_HTTP_OWN would allow; a literal, or NULL */
+	const char *private_advice;
 	uint64_t rate;         /* bytes a second that a body is sent with; 0: no limit */
 	uint64_t receive_rate; /* the same for answers */
 	const char *proxy; /* URL of a proxy, with reach ANYWHERE; NULL: that of the environment */

@@ -97,7 +97,7 @@ static enum ux_code archive_collect(void *ctx, struct ux_bytes bytes, struct ux_
 static enum ux_code archive_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_file_new *file = ctx;
-	return file->fd >= 0 ? ux_file_write(file->fd, bytes, err) : UX_OK;
+	return file->fd >= 0 ? ux_split_write(file, bytes, err) : UX_OK;
 }
 
 static enum ux_code archive_count(void *ctx, struct ux_bytes bytes, struct ux_error *err)

@@ -26,8 +26,7 @@ static void split_work_deinit(struct split_work *w)
 
 static enum ux_code split_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
-	const int *fd = ctx;
-	return ux_file_write(*fd, bytes, err);
+	return ux_split_write(ctx, bytes, err);
 }
 
 /* --- the debug file --------------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static enum ux_code split_write_debug(struct split_work *w, struct ux_split_resu
 	if (w->options->dry_run)
 		return UX_OK;
 	UX_TRY(ux_file_new_open(&w->debug, ret->debug, err));
-	UX_TRY(ux_elf_image_write(&image, split_sink, &w->debug.fd, err));
+	UX_TRY(ux_elf_image_write(&image, split_sink, &w->debug, err));
 	UX_TRY(ux_file_attributes_copy_plain(&w->in->st, w->debug.fd, err));
 	UX_TRY(ux_file_map_fd(w->debug.fd, &written, err));
 	*ret_crc = ux_debuglink_crc(written.bytes);
@@ -92,7 +91,7 @@ static enum ux_code split_write_stripped(struct split_work *w, struct ux_split_r
 	if (w->options->dry_run)
 		return UX_OK;
 	UX_TRY(ux_file_new_open(&w->stripped, w->in->real, err));
-	UX_TRY(ux_elf_image_write(&image, split_sink, &w->stripped.fd, err));
+	UX_TRY(ux_elf_image_write(&image, split_sink, &w->stripped, err));
 	UX_TRY(ux_file_map_fd(w->stripped.fd, &written, err));
 	UX_TRY(ux_elf_pair_check(&w->pair, written.bytes, err));
 	return ux_file_attributes_copy(w->in->fd, &w->in->st, w->stripped.fd, err);

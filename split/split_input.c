@@ -51,3 +51,12 @@ enum ux_code ux_split_input_check_unchanged(const struct ux_split_input *in, str
 		return ux_error_set(err, UX_ECONFLICT, "changed during the split");
 	return UX_OK;
 }
+
+enum ux_code ux_split_write(const struct ux_file_new *file, struct ux_bytes bytes,
+			    struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_file_write(file->fd, bytes, &why);
+	return code == UX_OK ? UX_OK
+			     : ux_error_os(err, why.os_errno, "cannot write %s", file->path);
+}

@@ -47,4 +47,8 @@ enum ux_code ux_file_attributes_copy(int from, const struct stat *st, int to, st
 enum ux_code ux_file_attributes_copy_plain(const struct stat *st, int to, struct ux_error *err)
 	ux_must;
 
+/* Appends to an output. The error names it, because the caller names the file that is split. */
+enum ux_code ux_split_write(const struct ux_file_new *file, struct ux_bytes bytes,
+			    struct ux_error *err) ux_must;
+
 #endif

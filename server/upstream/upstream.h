@@ -47,6 +47,13 @@ struct ux_upstream {
 enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct ux_error *err)
 	ux_must;
 
+/* For upstreams whose host has a private address, but which lack the option "private". */
+#define UX_UPSTREAM_PRIVATE_ADVICE "add ,private to the upstream to allow it"
+
+/* Whether the host of the URL is a private address, and requests to it are refused. Resolves no
+ * name. */
+bool ux_upstream_lacks_private(const struct ux_upstream *up);
+
 /* "unhex", "debuginfod", "bucket", "packages", "dir". */
 const char *ux_upstream_kind_name(enum ux_upstream_kind kind);
 

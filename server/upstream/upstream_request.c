@@ -25,6 +25,7 @@ enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
 		.agent = agent,
 		.connect_ms = UX_UPSTREAM_CONNECT_MS,
 		.reach = up->own_network ? UX_HTTP_OWN : UX_HTTP_PUBLIC,
+		.private_advice = UX_UPSTREAM_PRIVATE_ADVICE,
 	};
 	return ux_http_client_create(ret, &options, err);
 }

@@ -166,7 +166,11 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
 		const struct ux_upstream_status s = ux_fetcher_status(f, i);
 		asks_debuginfod |= s.upstream->kind == UX_UPSTREAM_DEBUGINFOD;
-		if (s.breaker != UX_BREAKER_CLOSED && ux_caller_sees_server(req))
+		if (ux_upstream_lacks_private(s.upstream) && ux_caller_sees_server(req))
+			advise_about(
+				j, s.upstream->name,
+				"has an address that is not public: " UX_UPSTREAM_PRIVATE_ADVICE);
+		else if (s.breaker != UX_BREAKER_CLOSED && ux_caller_sees_server(req))
 			advise_about(j, s.upstream->name,
 				     "does not answer: is it up, and is its address allowed?");
 	}

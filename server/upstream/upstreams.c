@@ -277,7 +277,9 @@ static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_
 		.log = upstreams_log,
 		.ctx = s,
 	};
-	return ux_fetcher_open(ret, s->store, &options, err);
+	UX_TRY(ux_fetcher_open(ret, s->store, &options, err));
+	ux_upstreams_warn(ups, list->n);
+	return UX_OK;
 }
 
 enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,

@@ -61,6 +61,10 @@ enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res) u
 enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struct ux_error *err)
 	ux_must;
 
+/* Logs a warning for each upstream whose private address is refused. Names are resolved by a
+ * thread, which nothing waits for. */
+void ux_upstreams_warn(const struct ux_upstream *ups, size_t n);
+
 /* Sets s->fetcher and s->missing when upstreams are configured. The caller closes the fetcher. */
 enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
 				      struct ux_error *err) ux_must;

@@ -7,9 +7,11 @@ import signal
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
+from conftest import Server
 from live import may_record, wait_for
 from tool import UNHEX, compile_c, fails, unhex
 
@@ -143,3 +145,75 @@ def test_a_self_signed_certificate_leads_to_cacert(args, tmp_path):
                   f"https://127.0.0.1:{server.server_port}")
         server.shutdown()
     assert r.returncode == 3 and "--cacert FILE" in r.stderr, (r.returncode, r.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("threads", [[], ["--threads", "1"]], ids=["threads", "one thread"])
+def test_a_signal_in_the_middle_of_an_extraction_keeps_the_output_before(number, threads, tmp_path):
+    out = tmp_path / "out.gsym"
+    ended = set()
+    for delay in (0.01, 0.03, 0.1, 0.2, 0.4):
+        out.write_text("before")
+        with subprocess.Popen([UNHEX, "extract", *threads, UNHEX, "-o", out], stderr=subprocess.DEVNULL) as process:
+            time.sleep(delay)
+            process.send_signal(number)
+            ended.add(process.wait(timeout=60))
+        assert [p.name for p in tmp_path.iterdir()] == ["out.gsym"], delay
+        assert out.read_bytes()[:6] == b"before" or process.returncode == 0, delay
+    assert ended & {-number, 128 + number}, "no signal came in time"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_a_split_keeps_the_program(number, tmp_path):
+    whole = pathlib.Path(UNHEX).read_bytes()
+    ended = set()
+    for delay in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2):
+        program = tmp_path / "program"
+        program.write_bytes(whole)
+        program.chmod(0o755)
+        with subprocess.Popen([UNHEX, "split", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(delay)
+            process.send_signal(number)
+            ended.add(process.wait(timeout=60))
+        names = {p.name for p in tmp_path.iterdir()}
+        assert names <= {"program", "program.debug"}, delay
+        assert program.read_bytes() == whole or "program.debug" in names, delay
+        (tmp_path / "program.debug").unlink(missing_ok=True)
+    assert ended & {-number, 128 + number}, "no signal came in time"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+@pytest.mark.parametrize("verb", ["extract", "split"])
+def test_a_disk_that_fills_in_the_middle_names_the_output(verb, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    out = disk / ("out" if verb == "extract" else "prog.debug")
+    size = "64k" if verb == "extract" else f"{os.path.getsize(UNHEX) // 1024 + 200}k"
+    args = ["extract", UNHEX, "-o", out] if verb == "extract" else ["split", disk / "prog"]
+    script = f"""
+mount -t tmpfs -o size={size} none {disk} || exit 99
+[ {verb} = split ] && cp {UNHEX} {disk}/prog
+[ {verb} = extract ] && echo before > {out}
+"$@"
+status=$?
+ls -A {disk}
+[ {verb} = split ] && cmp {UNHEX} {disk}/prog || cat {out}
+exit $status
+"""
+    r = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", UNHEX, *map(str, args)], capture_output=True, text=True)
+    fails(r, 1, out, "No space left on device")
+    assert r.stdout == ("out\nbefore\n" if verb == "extract" else "prog\n"), r
+
+
+@pytest.mark.parametrize("verb", ["split", "clone", "store backup"])
+def test_a_folder_that_cannot_be_made_is_named(verb, tmp_path):
+    prog = compile_c(tmp_path)
+    server = Server(tmp_path / "store").start()
+    assert server.stop() in (0, None)
+    store = server.data
+    for output in ("/dev/null/out", "/proc/out"):
+        args = {"split": ["split", prog, "-o", output], "clone": ["clone", store, output],
+                "store backup": ["store", "backup", output, "--data", store]}[verb]
+        before = prog.read_bytes()
+        fails(unhex(*args), 1, output)
+        assert prog.read_bytes() == before

@@ -33,7 +33,10 @@ def inputs(tmp_path_factory):
 VERBS = {
     "lookup": lambda f: ["lookup", ID, "0x1139"],
     "explain": lambda f: ["explain", ID, "0x1139"],
-    "push": lambda f: ["push", next(p for p in f.iterdir() if p.suffix == "" and p.name not in ("crash", "state"))],
+    "crawl": lambda f: ["crawl", "debian", "--no-work", "--mirror", "http://127.0.0.1:1/", "--suite", "none"],
+    "crawl status": lambda f: ["crawl", "status"],
+    "crawl work": lambda f: ["crawl", "work"],
+    "push": lambda f: ["push", "--no-retries", next(p for p in f.iterdir() if p.suffix == "" and p.name not in ("crash", "state", "key", "clone-key", "copy"))],
     "clone": lambda f: ["clone", "URL", f / "copy"],
     "modules list": lambda f: ["modules", "list"],
     "modules show": lambda f: ["modules", "show", ID],
@@ -51,16 +54,62 @@ def run(verb, folder, url, token):
     return unhex(*args, env={"UNHEX_URL": url, "UNHEX_TOKEN": token}, timeout=120)
 
 
+KEY = "ux_" + "a" * 52
+
+
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_refused_key_is_status_3(verb, folder, keyed):
-    done = run(verb, folder, keyed.url, "ux_" + "a" * 52)
+def test_a_refused_key_is_status_3_and_its_source_is_said(verb, folder, keyed):
+    done = run(verb, folder, keyed.url, KEY)
+    assert done.returncode == 3 and "401" in done.stderr, done
+    assert "key is from UNHEX_TOKEN" in done.stderr or "the key from UNHEX_TOKEN" in done.stderr, done
+    assert KEY not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_missing_key_is_status_3_and_leads_to_the_options(verb, folder, keyed):
+    done = run(verb, folder, keyed.url, "")
+    assert done.returncode == 3 and "--token-file FILE or UNHEX_TOKEN" in done.stderr, done
+    assert "key is from" not in done.stderr and "the key from" not in done.stderr, done
+
+
+@pytest.mark.parametrize("verb", [v for v in VERBS if v != "clone"])
+@pytest.mark.parametrize("option", ["--token", "--token-file"])
+def test_a_key_of_an_option_is_named_by_it(verb, option, folder, keyed):
+    file = folder / "key"
+    file.write_text(f"{KEY}\n")
+    args = [*VERBS[verb](folder), "--url", keyed.url, option, KEY if option == "--token" else file]
+    done = unhex(*args, timeout=120)
+    source = "--token" if option == "--token" else str(file)
     assert done.returncode == 3, done
-    assert "401" in done.stderr or "key" in done.stderr, done
+    assert f"key is from {source}" in done.stderr or f"the key from {source}" in done.stderr, done
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v != "push"])
+def test_a_clone_names_the_file_of_its_key(folder, keyed):
+    file = folder / "clone-key"
+    file.write_text(f"{KEY}\n")
+    done = unhex("clone", "--from-token-file", file, keyed.url, folder / "copy")
+    assert done.returncode == 3 and f"the key is from {file}" in done.stderr, done
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_server_that_is_away_is_status_3(verb, folder):
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = s.getsockname()[1]
-    done = run(verb, folder, f"http://127.0.0.1:{port}", "ux_" + "a" * 52)
-    assert done.returncode == 3, done
+    done = run(verb, folder, f"http://127.0.0.1:{port}", KEY)
+    assert done.returncode == 3 and f"cannot reach http://127.0.0.1:{port}" in done.stderr, done
+
+
+@pytest.mark.parametrize("url", ["http://user@127.0.0.1/", "https://127.0.0.1:x/", "bucket+http://"])
+def test_a_bad_url_of_a_clone_is_named(url, folder):
+    for places in ((url, folder / "copy"), (folder, url)):
+        done = unhex("clone", *places)
+        assert done.returncode == 2 and done.stderr.startswith(f"unhex: {url}: "), done
+
+
+@pytest.mark.parametrize("verb", [v for v in VERBS if v != "clone"])
+@pytest.mark.parametrize("url", ["not a url", "http://user@127.0.0.1/"])
+def test_a_bad_url_names_its_source(verb, url, folder):
+    done = run(verb, folder, url, KEY)
+    assert done.returncode == 2 and done.stderr.startswith("unhex: UNHEX_URL: "), done
+    done = unhex(*VERBS[verb](folder), "--url", url, timeout=120)
+    assert done.returncode == 2 and done.stderr.startswith("unhex: --url: "), done

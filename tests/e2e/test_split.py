@@ -191,7 +191,7 @@ def text(path):
 
 
 @pytest.mark.parametrize("make, status, words", [
-    (hard_link, 1, ["2 names"]),
+    (hard_link, 1, ["2 hard links"]),
     (with_archive, 1, ["belong to none"]),
     (archive, 1, ["not an ELF file"]),
     (cut, 1, ["exceed the file"]),

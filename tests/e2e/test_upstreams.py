@@ -505,6 +505,31 @@ def test_an_address_of_this_machine_must_be_allowed(servers, stub, prog):
     assert "not public" in reported["answers"][0]["says"]
 
 
+def log_of(server):
+    return server.data.with_suffix(".log").read_text()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.1.2.3", "localhost"])
+def test_a_private_address_without_its_option_is_said_at_the_start(servers, host):
+    """A name is resolved meanwhile."""
+    s = servers(f"debuginfod+http://{host}:1,name=inside", f"debuginfod+http://{host}:2,name=allowed,private")
+    deadline = time.monotonic() + PATIENCE
+    while "event=upstream " not in log_of(s) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (line,) = [line for line in log_of(s).splitlines() if "event=upstream " in line]
+    assert "level=warning" in line and "upstream=inside" in line and "add ,private" in line, line
+
+
+def test_a_private_address_without_its_option_is_said_at_its_use(servers, stub, prog):
+    s = servers(f"debuginfod+{stub.url},name=inside")
+    assert get(s, f"/buildid/{hex_id(prog)}/debuginfo")[0] == 404
+    (line, *_) = [line for line in log_of(s).splitlines() if "event=fetch " in line]
+    assert "level=warning" in line and "not public; add ,private to the upstream" in line, line
+    explained = explain(s, build_id(prog))
+    assert "add ,private to the upstream" in explained["upstreams"][0]["answers"][0]["says"]
+    assert any("upstream inside has an address that is not public: add ,private" in a for a in explained["advice"]), explained
+
+
 def test_two_servers_that_name_each_other_do_not_loop(servers, stub):
     """Whichever is queried first, and both at once."""
     second = servers(own(stub.url, "first"))

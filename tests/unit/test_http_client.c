@@ -360,6 +360,11 @@ static void addresses_decide_where_a_client_may_go(void **state)
 	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
 	assert_non_null(strstr(err.text, "not public"));
 	ux_http_client_destroy(client);
+	client_make(&s, (struct ux_http_client_options){.reach = UX_HTTP_PUBLIC,
+							.private_advice = "allow it"});
+	assert_int_equal(call((struct ux_http_call){0}, &a, &err), UX_EDENIED);
+	assert_non_null(strstr(err.text, "not public; allow it"));
+	ux_http_client_destroy(client);
 	/* The URL's own server is, but not one that it names; and no proxy is used. */
 	char proxy[64];
 	snprintf(proxy, sizeof(proxy), "%s", target.url);
