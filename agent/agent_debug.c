@@ -196,8 +196,7 @@ enum ux_code ux_agent_find_supplementary(void *ctx, struct ux_push_module *m,
 	}
 	if (!s.done && m->lost[0] == '\0')
 		snprintf(m->lost, sizeof(m->lost),
-			 "supplementary file %.96s is missing; its names are unavailable",
-			 path);
+			 "supplementary file %.96s is missing; its names are unavailable", path);
 	return UX_OK;
 }
 

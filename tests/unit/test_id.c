@@ -103,9 +103,10 @@ static void nonsense_is_refused_with_its_reason(void **state)
 			    "\"gnu:123\" is not an ID; expected an even number of hexadecimal "
 			    "digits");
 	assert_non_null(strstr(refused("xyz", UX_EINVAL), digits));
-	assert_non_null(
-		strstr(refused("GNU:12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
-	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected the prefix gnu:, go:, file:, uuid: or "));
+	assert_non_null(strstr(refused("GNU:12", UX_EINVAL),
+			       "expected the prefix gnu:, go:, file:, uuid: or "));
+	assert_non_null(strstr(refused(":12", UX_EINVAL),
+			       "expected the prefix gnu:, go:, file:, uuid: or "));
 	assert_string_equal(refused("go:", UX_EINVAL), "Go build ID is empty");
 	assert_string_equal(refused("go:a b", UX_EINVAL),
 			    "Go build ID has byte 0x20, expected printable ASCII");
