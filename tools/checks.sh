@@ -153,7 +153,7 @@ check_tree() {
 }
 
 check_shell() {
-	one shell shellcheck dev .ci/run tools/*.sh packaging/*.sh packaging/debian/tests/smoke packaging/debian/*.preinst packaging/debian/*.postrm
+	one shell shellcheck dev .ci/run tools/*.sh packaging/*.sh packaging/ci/*.sh packaging/debian/tests/smoke packaging/debian/*.preinst packaging/debian/*.postrm
 }
 
 check_openapi() {
