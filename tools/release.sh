@@ -36,6 +36,7 @@ for part in "$@"; do
 	esac
 done
 [ $# != 0 ] || set -- source static arm64 rpm image deb
+parts=$*
 [ -z "$key" ] || [ -r "$key" ] || die "$key, the key that signs, cannot be read"
 
 version=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
@@ -43,7 +44,8 @@ revision=$(tools/revision.sh)
 [ -n "$revision" ] || die 'the revision is unknown: a release is made from a clone of the repository'
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
-out=$PWD/packages/release/$version
+place=$PWD/packages/release/$version
+out=$place.new # the release of before stays until this one is whole
 work=$PWD/.peers/release
 left_out=
 
@@ -111,7 +113,10 @@ release_arm64() {
 		return 0
 	}
 	quietly server server_build
-	[ -x packages/static/unhex ] || quietly static tools/static.sh
+	case " $parts " in
+	*' static '*) ;; # made just now, of this commit
+	*) quietly static tools/static.sh ;;
+	esac
 	quietly arm64 tools/arm64.sh static
 	static_archive packages/static/unhex-arm64 aarch64
 }
@@ -193,4 +198,6 @@ for part in source static arm64 rpm image deb; do
 done
 sign
 [ -z "$left_out" ] || say "left out, since they need root:$left_out"
-ls -l "$out"
+rm -rf "$place"
+mv "$out" "$place"
+ls -l "$place"
