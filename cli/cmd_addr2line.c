@@ -45,21 +45,21 @@ static void addr2line_deinit(struct addr2line *r)
 static void addr2line_print_usage(FILE *to)
 {
 	fputs("Usage: addr2line [option(s)] [addr(s)]\n"
-	      " Functions, files and lines at addresses of a binary; without addresses on the\n"
-	      " command line they are read from standard input, one a line. All are hexadecimal.\n"
-	      " The options are those of GNU addr2line:\n"
-	      "  @FILE                    take options and addresses from FILE\n"
+	      " Prints functions, files and lines at hexadecimal addresses of a binary. Without\n"
+	      " addresses as arguments, reads them from standard input, one per line.\n"
+	      " Takes the options of GNU addr2line:\n"
+	      "  @FILE                    read options and addresses from FILE\n"
 	      "  -a --addresses           print each address first\n"
-	      "  -b --target=BFDNAME      format of the file; only ELF names are taken\n"
+	      "  -b --target=BFDNAME      format of the file; only ELF formats\n"
 	      "  -e --exe=FILE            the binary, or a GSYM file [a.out]\n"
 	      "  -i --inlines             print the callers of inlined code, too\n"
-	      "  -j --section=NAME        addresses count from the start of this section\n"
-	      "  -p --pretty-print        one line for each frame\n"
-	      "  -s --basenames           names of files without their folders\n"
+	      "  -j --section=NAME        addresses are offsets in this section\n"
+	      "  -p --pretty-print        print one line per frame\n"
+	      "  -s --basenames           print file names without folders\n"
 	      "  -f --functions           print names of functions, too\n"
 	      "  -C --demangle[=STYLE]    demangle them: auto, gnu-v3, rust, dlang, gnat, none\n"
-	      "  -R --recurse-limit       taken and ignored: demangling is always bounded\n"
-	      "  -r --no-recurse-limit    taken and ignored, likewise\n"
+	      "  -R --recurse-limit       ignored: demangling is always limited\n"
+	      "  -r --no-recurse-limit    ignored, too\n"
 	      "  -h --help                print this\n"
 	      "  -v --version             print the version\n",
 	      to);
@@ -363,7 +363,7 @@ static int cmd_addr2line_run(const struct ux_command *cmd, int argc, char **argv
 
 const struct ux_command ux_cmd_addr2line = {
 	.name = "addr2line",
-	.line = "GNU addr2line's options and output, drop-in",
+	.line = "replace GNU addr2line, with its options and output",
 	.help = addr2line_print_usage,
 	.examples = "  unhex addr2line -e a.out -fiC 0x1129\n"
 		    "  nm a.out | cut -d ' ' -f 1 | unhex addr2line -e a.out\n"

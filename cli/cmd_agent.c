@@ -46,40 +46,42 @@ struct agent_values {
 static const struct ux_option agent_options[] = {
 	UX_SERVER_OPTIONS(struct agent_values, server),
 	{"once", 0, UX_OPTION_FLAG, offsetof(struct agent_values, once), NULL,
-	 "push what runs now, and end"},
+	 "upload the symbols of running processes once, then exit"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct agent_values, dry_run), NULL,
-	 "list what the server lacks, but upload nothing"},
+	 "list the files that the server lacks; upload nothing"},
 	{"dwarf", 0, UX_OPTION_FLAG, offsetof(struct agent_values, dwarf), NULL,
-	 "extract lines and inlined calls too, which takes more memory and time"},
+	 "extract lines and inlined calls, too; takes more memory and time"},
 	{"jit", 0, UX_OPTION_FLAG, offsetof(struct agent_values, jit), NULL,
-	 "send what run-time compilers list in perf maps and jitdumps, too"},
+	 "also upload the symbols of run-time code, from perf maps and jitdumps"},
 	{"host", 0, UX_OPTION_TEXT, offsetof(struct agent_values, host), "NAME",
-	 "of this host in recordings, for --jit [uname -n]"},
+	 "for --jit: name of this host in recordings [uname -n]"},
 	UX_DEBUG_DIR_OPTION(struct agent_values, debug_dir),
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct agent_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct agent_values, memory), "SIZE",
-	 "for an extraction [40M; with --dwarf 100M]"},
+	 "maximum memory of an extraction [40M; with --dwarf 100M]"},
 	{"cpu", 0, UX_OPTION_TEXT, offsetof(struct agent_values, cpu), "PERCENT",
-	 "of one core in any minute, or none [5%; with --once none]"},
+	 "maximum share of one core in any minute; none: no limit [5%; with --once none]"},
 	{"rate", 0, UX_OPTION_BYTES, offsetof(struct agent_values, rate), "SIZE",
-	 "bytes a second of uploads"},
+	 "maximum bytes per second of uploads"},
 	{"debuginfod", 0, UX_OPTION_EACH, offsetof(struct agent_values, debuginfod), "URL",
-	 "do not upload what this debuginfod server has, such as a distribution's"},
+	 "do not upload symbols that this debuginfod server has, such as a distribution's"},
 	{"metrics", 0, UX_OPTION_TEXT, offsetof(struct agent_values, metrics), "ADDRESS",
-	 "serve metrics for Prometheus at HOST:PORT or unix:PATH"},
+	 "serve Prometheus metrics at HOST:PORT or unix:PATH"},
 	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
-	 "folder of the agent's state and queue [$STATE_DIRECTORY, else $XDG_STATE_HOME/unhex-agent]"},
+	 "folder of the list of known files and of waiting uploads [$STATE_DIRECTORY, else "
+	 "$XDG_STATE_HOME/unhex-agent]"},
 	{"queue", 0, UX_OPTION_BYTES, offsetof(struct agent_values, queue), "SIZE",
-	 "of symbols that wait on disk while the server is away; the oldest make room [256M]"},
+	 "maximum disk space of symbols that wait while the server is unreachable; the oldest "
+	 "are dropped [256M]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct agent_values, description), "TEXT",
-	 "kept with the symbols: a group of hosts"},
+	 "text to store with the symbols, such as a group of hosts"},
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct agent_values, proxy), "URL",
-	 "reach the server through it [https_proxy, http_proxy, no_proxy]"},
+	 "reach the server through this proxy [https_proxy, http_proxy, no_proxy]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct agent_values, json), NULL,
-	 "one object a file"},
+	 "print one JSON object per file"},
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct agent_values, verbose), NULL,
-	 "name also the files that the server has already"},
+	 "also print the files that the server already has"},
 };
 
 /* The state of the command. */
@@ -208,7 +210,7 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.cpu && !agent_cpu_parse(v.cpu, &cpu_ppm))
 		return ux_usage_error(
 			cmd,
-			"--cpu: \"%.32s\" is not a share of a core; expected a percentage such as 5%%",
+			"--cpu: \"%.32s\" is not a share of a core; expected a number such as 5%%",
 			v.cpu);
 	if (args.n > 0)
 		return ux_usage_error(cmd, "unexpected operand %.64s", args.items[0]);
@@ -259,13 +261,16 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_agent = {
 	.name = "agent",
 	.usage = "[options]\n--once [options]",
-	.line = "keep pushing symbols of what runs on this host",
-	.text = "Finds the files that processes of this host execute, in containers too, also deleted files\n"
-		"and short-lived processes, and uploads the symbols that the server does not have yet.\n"
-		"The kernel reports new mappings, so that a host at rest costs nothing. Each file is read\n"
-		"once, in a confined child. Without --dwarf the agent sends only the names in symbol tables\n"
-		"and in Go's own tables. It prints a line for each file that it uploaded, or could not\n"
-		"upload.",
+	.line = "upload symbols of the programs that run on this host",
+	.text = "Finds the files that processes of this host execute, and uploads the symbols that the\n"
+		"server does not have yet. Covers containers, deleted files and short-lived "
+		"processes. The\n"
+		"kernel reports new mappings, so an idle host costs nothing. The agent reads "
+		"each file once,\n"
+		"in a confined child. Without --dwarf it uploads only the names in symbol "
+		"tables and in Go's\n"
+		"own tables.\n"
+		"Prints a line for each file that it uploads or fails to upload.",
 	.examples =
 		"  unhex agent --url https://symbols.example.com --token-file /etc/unhex/token\n"
 		"  unhex agent --once --dry-run",

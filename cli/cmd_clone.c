@@ -33,41 +33,44 @@ struct clone_values {
 static const struct ux_option clone_options[] = {
 	{"from-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, from_token_file),
 	 "FILE",
-	 "file whose first line is the key of the server FROM [UNHEX_TOKEN, if TO is not a server]"},
+	 "file with the key of the server FROM on its first line [UNHEX_TOKEN, if TO is not a "
+	 "server]"},
 	{"to-token-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, to_token_file), "FILE",
-	 "the same for the server TO [UNHEX_TOKEN, if FROM is not a server]"},
+	 "file with the key of the server TO on its first line [UNHEX_TOKEN, if FROM is not a "
+	 "server]"},
 	{"cacert", 0, UX_OPTION_TEXT, offsetof(struct clone_values, cacert), "FILE",
-	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"},
+	 "file of root certificates (PEM) for https [UNHEX_CACERT, the system's]"},
 	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(struct clone_values, s3_endpoint), "URL",
-	 "server of an s3:// bucket [Amazon's]; keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
+	 "server of an s3:// bucket [Amazon's]; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
+	 "hold the keys"},
 	{"ns", 0, UX_OPTION_TEXT, offsetof(struct clone_values, ns), "NAME",
-	 "copy only what belongs to this namespace"},
+	 "copy only objects of this namespace"},
 	{"distribution", 0, UX_OPTION_TEXT, offsetof(struct clone_values, distribution), "NAME",
-	 "copy only what came from packages of this distribution", ux_crawl_distributions},
+	 "copy only objects from packages of this distribution", ux_crawl_distributions},
 	{"suite", 0, UX_OPTION_TEXT, offsetof(struct clone_values, suite), "NAME",
-	 "copy only what came from packages of this suite"},
+	 "copy only objects from packages of this suite"},
 	{"since", 0, UX_OPTION_TEXT, offsetof(struct clone_values, since), "WHEN",
-	 "copy only what came since then: 30d or 12h ago, or a day, 2027-12-31"},
+	 "copy only objects added since then: 30d or 12h ago, or a day, 2027-12-31"},
 	{"older", 0, UX_OPTION_TEXT, offsetof(struct clone_values, older), "WHEN",
-	 "copy only what came before then"},
+	 "copy only objects added before then"},
 	{"pubkey", 0, UX_OPTION_TEXT, offsetof(struct clone_values, pubkey), "KEY",
-	 "copy only if this key of minisign, a file or its text, has signed the manifest of FROM"},
+	 "copy only if this minisign key (a file or its text) has signed the manifest of FROM"},
 	{"sign", 0, UX_OPTION_TEXT, offsetof(struct clone_values, sign), "FILE",
 	 "sign the manifest of TO with this secret key"},
 	{"password-file", 0, UX_OPTION_TEXT, offsetof(struct clone_values, password_file), "FILE",
-	 "file whose first line is the password of that key"},
+	 "file with the password of that key on its first line"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct clone_values, jobs), "N",
-	 "modules copied at the same time; archives are written one by one [4]"},
+	 "modules to copy in parallel; archives always use one [4]"},
 	{"check", 0, UX_OPTION_FLAG, offsetof(struct clone_values, check), NULL,
-	 "compare every file in the folder TO with its hash, and copy damaged files again"},
+	 "verify the hash of every object in the folder TO, and copy damaged ones again"},
 	{"all", 0, UX_OPTION_FLAG, offsetof(struct clone_values, everything), NULL,
-	 "list the server FROM from its beginning, also what an earlier copy has listed"},
+	 "list the server FROM from its beginning, including the objects of an earlier copy"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct clone_values, dry_run), NULL,
-	 "only print what would be copied"},
+	 "only print the objects to copy"},
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct clone_values, verbose), NULL,
-	 "print a line for each object that is copied"},
+	 "print a line for each copied object"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct clone_values, json), NULL,
-	 "one object a line, the last with the sums"},
+	 "print one JSON object per line, the last with the totals"},
 };
 
 /* The state of the command. */
@@ -177,7 +180,8 @@ static void clone_on_interrupt(void *ctx)
 	struct clone_job *job = ctx;
 	(void)pthread_mutex_lock(&job->lock);
 	ux_progress_clear(&job->progress);
-	ux_print_message("clone: interrupted after %" PRIu64 " objects; the same command goes on",
+	ux_print_message("clone: interrupted after %" PRIu64
+			 " objects; run the same command to continue",
 			 job->done.objects[UX_CLONE_COPIED]);
 	(void)pthread_mutex_unlock(&job->lock);
 }
@@ -217,7 +221,8 @@ static enum ux_code clone_map_small(const char *path, struct ux_mapping *ret, st
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_file_map(path, ret, &why);
 	if (code == UX_OK && ret->bytes.size > UX_MINISIGN_FILE_MOST)
-		code = ux_error_set(&why, UX_ELIMIT, "has over %d bytes", UX_MINISIGN_FILE_MOST);
+		code = ux_error_set(&why, UX_ELIMIT, "is larger than %d bytes",
+				    UX_MINISIGN_FILE_MOST);
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%.100s: %s", path, why.text);
 }
 
@@ -252,7 +257,7 @@ static enum ux_code clone_read_secret(const struct clone_values *v, struct ux_mi
 	return code;
 }
 
-/* Where the place is a server, the text behind this prefix is its URL. */
+/* If the place is a server, its URL follows this prefix. */
 static const char bucket[] = "bucket+";
 
 static bool clone_is_url(const char *where)
@@ -274,10 +279,10 @@ static enum ux_code clone_select_token(const char *where, const char *token_file
 	struct ux_server_values values = {.url = where, .token_file = token_file, .cacert = cacert};
 	*ret = (struct ux_server_selection){.url = where};
 	if (!clone_is_url(where))
-		return token_file ? ux_error_set(
-					    err, UX_EINVAL,
-					    "a key is given for \"%.100s\", which is not a server",
-					    where)
+		return token_file ? ux_error_set(err, UX_EINVAL,
+						 "a key is given for \"%.100s\", which is not a "
+						 "server; omit the key",
+						 where)
 				  : UX_OK;
 	if (strncmp(where, bucket, sizeof(bucket) - 1) == 0)
 		values.url = where + sizeof(bucket) - 1;
@@ -442,7 +447,9 @@ static int cmd_clone_run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.password_file && !v.sign)
 		return ux_usage_error(cmd, "--password-file needs --sign");
 	if (v.sign && clone_is_url(args.items[1]))
-		return ux_usage_error(cmd, "--sign: a server has no manifest");
+		return ux_usage_error(
+			cmd, "--sign: expected a folder, bucket or archive as TO; a server has no "
+			     "manifest");
 	ux_cleanup(clone_job_deinit) struct clone_job job = {
 		.values = &v,
 		.to = strcmp(args.items[1], "-") == 0 && !v.dry_run ? stderr : stdout,
@@ -454,18 +461,24 @@ const struct ux_command ux_cmd_clone = {
 	.name = "clone",
 	.usage = "FROM TO [options]\nkey NAME",
 	.line = "copy a symbol store",
-	.text = "Copies the modules that TO lacks. FROM and TO are servers (http://, https://), folders, buckets\n"
-		"(s3://BUCKET/PREFIX), or archives (FILE.tar, or - for a pipe); FROM may also be a folder that a static web server serves\n"
-		"(bucket+https://...). Every object is compared with its SHA-256 before it is stored in TO. Run\n"
-		"the same command again to continue after an interruption, or to copy only new modules later.\n"
-		"A folder has a manifest that lists its content, and a layout that a static web server can serve\n"
-		"to debuginfod's clients and to unhex. --sign and --pubkey sign and verify the manifest as\n"
-		"minisign does; key makes a pair of such keys, NAME.key and NAME.pub.",
-	.examples =
-		"  unhex clone https://symbols.example.com /srv/symbols --from-token-file key\n"
-		"  unhex clone /srv/symbols - | ssh host unhex clone - /srv/symbols\n"
-		"  unhex clone https://symbols.example.com s3://mirror/symbols --from-token-file key\n"
-		"  unhex clone bucket+https://mirror.example.com/symbols http://127.0.0.1:8420 --pubkey mirror.pub",
+	.text = "Copies the objects that TO lacks. FROM and TO are servers (http://, https://), folders, buckets\n"
+		"(s3://BUCKET/PREFIX), or archives (FILE.tar, or - for a pipe); FROM may also "
+		"be a folder that a static web server serves\n"
+		"(bucket+https://...). clone verifies the SHA-256 of every object before TO "
+		"gets it. After an\n"
+		"interruption, the same command continues; a later run copies only new "
+		"objects. A folder has a\n"
+		"manifest of its objects, and a layout that a static web server can serve to "
+		"debuginfod clients\n"
+		"and to unhex. --sign and --pubkey sign and verify the manifest as minisign "
+		"does; key creates\n"
+		"such a pair of keys, NAME.key and NAME.pub.",
+	.examples = "  unhex clone https://symbols.example.com /srv/symbols --from-token-file key\n"
+		    "  unhex clone /srv/symbols - | ssh host unhex clone - /srv/symbols\n"
+		    "  unhex clone https://symbols.example.com s3://mirror/symbols "
+		    "--from-token-file key\n"
+		    "  unhex clone bucket+https://mirror.example.com/symbols http://127.0.0.1:8420 "
+		    "--pubkey mirror.pub",
 	.options = clone_options,
 	.n_options = ux_countof(clone_options),
 	.run = cmd_clone_run,

@@ -46,40 +46,40 @@ static const struct ux_option crawl_options[] = {
 	 "component, such as main; may be repeated [apt's]",
 	 "main contrib non-free non-free-firmware universe restricted multiverse community", 'c'},
 	{"arch", 0, UX_OPTION_EACH, offsetof(struct crawl_values, archs), "ARCH",
-	 "architecture, in the distribution's words; may be repeated [this machine's]",
+	 "architecture, as the distribution names it; may be repeated [this machine's]",
 	 "amd64 arm64 armhf i386 ppc64el riscv64 s390x x86_64 aarch64", 'a'},
 	{"package", 0, UX_OPTION_EACH, offsetof(struct crawl_values, names), "GLOB",
-	 "only packages of such names; may be repeated", NULL, 'p'},
+	 "only packages whose name matches; may be repeated", NULL, 'p'},
 	{"since", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, since), "DATE",
-	 "only packages that were built on or after YYYY-MM-DD, where the index says when"},
+	 "only packages built on or after YYYY-MM-DD, where the index has a date"},
 	{"max-size", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, max_size), "SIZE",
 	 "leave out larger packages"},
 	{"debug-only", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, debug_only), NULL,
-	 "only packages with debug files, not the stripped ones"},
+	 "only packages with debug files; no stripped ones"},
 	{"sources", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, sources), NULL,
-	 "announce source packages too: the server fetches one when a source file is missing"},
+	 "also announce source packages: the server fetches one when a source file is missing"},
 	{"mirror", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, mirror), "URL",
-	 "root of a mirror, also a folder [apt's]", NULL, 'm'},
+	 "root of a mirror: a URL or a folder [apt's]", NULL, 'm'},
 	{"keyring", 0, UX_OPTION_EACH, offsetof(struct crawl_values, keyrings), "FILE",
-	 "keys that may sign; may be repeated [apt's, the distribution's]"},
+	 "file of trusted signing keys; may be repeated [apt's, the distribution's]"},
 	{"allow-expired", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_expired), NULL,
-	 "accept metadata whose Valid-Until has passed"},
+	 "accept metadata after its Valid-Until date"},
 	{"allow-unsigned", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, allow_unsigned), NULL,
-	 "accept metadata without a signature also without https"},
+	 "accept metadata without a signature, even without https"},
 	{"contact", 0, UX_OPTION_TEXT, offsetof(struct crawl_values, contact), "TEXT",
-	 "address or URL for people who run mirrors, sent in the User-Agent"},
+	 "e-mail address or URL for mirror administrators, sent in the User-Agent"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct crawl_values, dry_run), NULL,
-	 "count packages and bytes, and do nothing else"},
+	 "only count packages and bytes"},
 	{"no-work", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, no_work), NULL,
-	 "announce the packages to the server, for workers elsewhere"},
+	 "only announce the packages to the server, for other workers"},
 	{"on-demand", 0, UX_OPTION_FLAG, offsetof(struct crawl_values, on_demand), NULL,
-	 "announce the build IDs alone: the server fetches a package when one is missing"},
+	 "announce only build IDs: the server fetches a package when one is missing"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct crawl_values, jobs), "N",
-	 "packages processed at the same time [one a processor]"},
+	 "packages to read in parallel [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct crawl_values, memory), "SIZE",
-	 "memory for all extractions together; the rest is spilled to files in TMPDIR [160M]"},
+	 "maximum memory of all extractions together; the rest goes to files in TMPDIR [160M]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct crawl_values, json), NULL,
-	 "one object a repository or package"},
+	 "print one JSON object per repository or package"},
 };
 
 static struct ux_crawl_words crawl_words(const struct ux_option_each *each)
@@ -401,17 +401,23 @@ const struct ux_command ux_cmd_crawl = {
 	.usage = "DISTRIBUTION [options]\noci IMAGE... [options]\nwork [PACKAGE...] [options]\n"
 		 "status [options]",
 	.words = ux_crawl_distributions,
-	.line = "symbols of a distribution's packages to a server",
-	.text = "Reads the metadata of a distribution, verified from its signature down to the hash of each\n"
-		"package, and chooses the packages that have symbols: those with debug files, and the\n"
-		"stripped ones as poorer candidates. DISTRIBUTION is debian, debian-debug,\n"
-		"ubuntu, ubuntu-ddebs, alpine, arch, fedora, amazon, opensuse, or rpm with --mirror.\n"
-		"IMAGE is a folder of the OCI's layout or a tar of one, what docker save writes, or a\n"
-		"reference to a registry; of its layers each one is read once.\n"
-		"The packages are announced to the server, which leases them to workers: to this command,\n"
-		"until none is left, and to others. work reads the named packages (.deb, .rpm, .apk,\n"
-		".pkg.tar.*, layers), or packages that the server leases, and sends their symbols. status says\n"
-		"how far the crawls of the server are, how fast, and what failed.",
+	.line = "upload symbols of a distribution's packages",
+	.text = "Reads the metadata of a distribution and verifies it, from its signature to the hash of each\n"
+		"package. Chooses the packages that have symbols: packages with debug files "
+		"first, then\n"
+		"stripped ones. DISTRIBUTION is debian, debian-debug,\n"
+		"ubuntu, ubuntu-ddebs, alpine, arch, fedora, amazon, opensuse, or rpm with "
+		"--mirror.\n"
+		"IMAGE is an OCI layout folder or a tar of one, an output of docker save, or a "
+		"reference to\n"
+		"a registry; crawl reads each layer once.\n"
+		"Announces the packages to the server, which leases them to workers: to this "
+		"command, until\n"
+		"none is left, and to others. work reads the named packages (.deb, .rpm, .apk, "
+		".pkg.tar.*,\n"
+		"layers), or packages that the server leases, and uploads their symbols. "
+		"status prints the\n"
+		"progress of the server's crawls, their speed and their failures.",
 	.examples = "  unhex crawl debian --dry-run\n"
 		    "  unhex crawl debian --suite bookworm --package 'libc6*' --dry-run\n"
 		    "  unhex crawl debian --mirror /srv/mirror --suite bookworm --dry-run --json",

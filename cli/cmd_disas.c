@@ -25,7 +25,7 @@ struct disas_values {
 
 static const struct ux_option disas_options[] = {
 	{"source-map", 'm', UX_OPTION_EACH, offsetof(struct disas_values, maps), "FROM=TO",
-	 "read sources below FROM from TO; may be repeated"},
+	 "read source files of the folder FROM from TO; may be repeated"},
 	UX_ANSWER_OPTIONS(struct disas_values, answer),
 	UX_FIND_OPTIONS(struct disas_values, find),
 };
@@ -88,7 +88,7 @@ static enum ux_code disas_find_demangled(struct disas *d, struct ux_bytes text, 
 	}
 	return *ret_count > 0
 		       ? UX_OK
-		       : ux_error_set(err, UX_ENOTFOUND, "no function has the name %.*s",
+		       : ux_error_set(err, UX_ENOTFOUND, "no function is named \"%.*s\"",
 				      (int)ux_min(text.size, (size_t)100), (const char *)text.data);
 }
 
@@ -102,17 +102,19 @@ static enum ux_code disas_find(struct disas *d, const char *path, const char *wh
 	else
 		UX_TRY(disas_find_demangled(d, text, &pc, &count, err));
 	if (count > 1)
-		ux_print_message("%s: %" PRIu64 " functions have this name; an address chooses one "
-				 "(unhex lookup), this is that at 0x%" PRIx64,
+		ux_print_message("%s: %" PRIu64
+				 " functions have this name; showing the one at 0x%" PRIx64,
 				 path, count, pc);
 	UX_TRY(ux_gsym_extent(&d->symbols.gsym, pc, &start, &size, err));
 	if (size == 0)
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "the function at 0x%" PRIx64 " has no known end", start);
+				    "the function at 0x%" PRIx64
+				    " has no known end; unhex cannot disassemble it",
+				    start);
 	if (size > CODE_MOST)
 		return ux_error_set(err, UX_ELIMIT,
 				    "the function has %" PRIu64
-				    " bytes, at most %d are disassembled",
+				    " bytes; unhex disassembles at most %d",
 				    size, CODE_MOST);
 	d->range = (struct ux_code_range){.pc = start, .size = size};
 	return UX_OK;
@@ -129,7 +131,7 @@ static enum ux_code disas_run_child(struct disas *d, const char *path, struct ux
 		return ux_error_os(err, errno, "cannot open");
 	d->text = memfd_create("unhex-disas", MFD_CLOEXEC);
 	if (d->text < 0)
-		return ux_error_os(err, errno, "cannot make a file in memory");
+		return ux_error_os(err, errno, "cannot create a file in memory");
 	UX_TRY(ux_sandbox_disassemble(d->elf, &d->range, d->text, &disas_limits, NULL, err));
 	return ux_file_map_fd(d->text, &d->written, err);
 }
@@ -208,12 +210,15 @@ static int cmd_disas_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_disas = {
 	.name = "disas",
 	.usage = "FILE FUNCTION|ADDR [options]",
-	.line = "instructions beside source lines",
-	.text = "Disassembles one function of an ELF file: each source line, then the instructions that\n"
-		"were made from it. Inlined calls are named and indented by a bar for each level. The\n"
-		"function is given by its linkage name, by its name as in the source, with parameters or\n"
-		"without, or by an address in it, whose instruction is marked with =>. Where a source\n"
-		"file is not here, its name and line number stand for the text.",
+	.line = "print instructions with their source lines",
+	.text = "Disassembles one function of an ELF file: prints each source line, then its instructions.\n"
+		"A bar per level marks inlined calls, with their names. Name the function by "
+		"its linkage\n"
+		"name, by its source name, with or without parameters, or by an address in it; "
+		"=> marks the\n"
+		"instruction at that address. If a source file is missing, its name and line "
+		"number replace\n"
+		"the text.",
 	.examples = "  unhex disas build/app main\n"
 		    "  unhex disas build/app 0x1165 --source-map /builddir/app=$PWD",
 	.options = disas_options,

@@ -36,7 +36,7 @@ static const struct ux_option explain_options[] = {
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct explain_values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct explain_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
+	 "a piece of its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	UX_FIND_OPTIONS(struct explain_values, find),
 	UX_SERVER_OPTIONS(struct explain_values, server),
 };
@@ -198,14 +198,14 @@ static bool explain_source_is_rich(int source)
 static const char *explain_reason(const struct explain_result *of, int name)
 {
 	if (name == UX_SOURCE_PLT)
-		return "code that jumps to where the loader put the function of another module";
+		return "this code jumps to a function of another module";
 	if (name == UX_SOURCE_BOUNDS)
-		return "no source has a name for it; unwind tables say where it begins and ends";
+		return "no source names this function; unwind tables have only its range";
 	if (explain_source_is_rich(name))
-		return "debug information has the function and the calls inlined into it";
+		return "debug information has the function and its inlined calls";
 	if (of[UX_SOURCE_DWARF].n > 0 || of[UX_SOURCE_GOPCLNTAB].n > 0)
-		return "the symbol names the same function more exactly than debug information";
-	return "no debug information here; of the symbols that reach it this is the best";
+		return "the symbol has a more exact name for the function than debug information";
+	return "no debug information here; best of the symbols that cover the address";
 }
 
 static struct explain_choice explain_choose(const struct explain_result *all,
@@ -218,7 +218,7 @@ static struct explain_choice explain_choose(const struct explain_result *all,
 	if (c.name >= 0)
 		c.why = explain_reason(of, c.name);
 	else if (all->n > 0)
-		c.why = "the sources together know more than each of them alone";
+		c.why = "combined from several sources, because no single source has everything";
 	if (!explain_has_line(all))
 		return c;
 	c.line = UX_SOURCE_DWARF;
@@ -592,8 +592,9 @@ static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct e
 	static struct ux_address_reader reader;
 	struct ux_address_line line;
 	if (isatty(STDIN_FILENO))
-		ux_print_message("explain: reading addresses from the terminal, one a line; "
-				 "Ctrl-D ends");
+		ux_print_message(
+			"explain: reading addresses from the terminal, one per line; press "
+			"Ctrl-D to end");
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	while (ux_address_reader_next(&reader, &line, err)) {
 		e->bad_lines += line.bad.size > 0;
@@ -603,7 +604,7 @@ static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct e
 			return ux_error_nomem(err);
 	}
 	if (err->code == UX_OK && pcs->size == 0)
-		return ux_error_set(err, UX_EINVAL, "no address; expected one a line");
+		return ux_error_set(err, UX_EINVAL, "no address; expected one per line");
 	return err->code;
 }
 
@@ -614,8 +615,8 @@ static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
 	struct ux_error err = UX_ERROR_INIT;
 	if (args->n == 2 && ux_dash_is(args->items[1])) {
 		if (ux_dash_is(args->items[0]))
-			return ux_usage_error(cmd, "the file is standard input, so that the "
-						   "addresses must be arguments");
+			return ux_usage_error(
+				cmd, "standard input is the file; pass the addresses as arguments");
 		return explain_read_addresses(e, hex, pcs, &err) == UX_OK
 			       ? UX_EXIT_DONE
 			       : ux_print_error(UX_DASH_INPUT, &err);
@@ -657,15 +658,19 @@ static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_explain = {
 	.name = "explain",
 	.usage = "FILE|ID [ADDR...|-] [options]",
-	.line = "what each source of symbols says, and which one is believed",
-	.text = "Without addresses, prints which symbols FILE, an ELF or Mach-O file, has and how much of its\n"
-		"code they cover. Prints where unhex searched for its debug file, and for each address the\n"
-		"answer of each source, the answer that was chosen, and why. Give addresses as to unhex\n"
-		"lookup; with - they are read from standard input, one a line. FILE may be -, standard input,\n"
-		"too. For an ID, a server describes its candidates, the upstreams that it queried and when,\n"
-		"and how to get better symbols.\n"
+	.line = "show what each symbol source knows, and the choice",
+	.text = "Without addresses, prints the symbols of FILE, an ELF or Mach-O file, and how much of its code\n"
+		"they cover. Prints where unhex searched the debug file, and for each address "
+		"the answer of\n"
+		"each symbol source, the chosen answer, and the reason. Takes the same "
+		"addresses as unhex\n"
+		"lookup; with -, reads them from standard input, one per line. FILE - is "
+		"standard input, too.\n"
+		"For an ID, the server describes its candidates, the upstreams that it queried "
+		"and when, and\n"
+		"what would help.\n"
 		"\n"
-		"Exit status 1: an address, or the ID, is unknown.",
+		"Exit status 1: an address or the ID is unknown.",
 	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"
 		    "  unhex explain gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40",
 	.options = explain_options,

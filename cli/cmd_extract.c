@@ -46,25 +46,26 @@ static const struct ux_option extract_options[] = {
 	 "take the symbols from this unstripped or .debug file, or dSYM bundle"},
 	UX_FIND_OPTIONS(struct extract_values, find),
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct extract_values, output), "FILE",
-	 "where to write, or - [name of the input + .gsym, in the current folder]"},
+	 "output file, or - for standard output [name of the input + .gsym, in the current "
+	 "folder]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct extract_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct extract_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
+	 "a piece of its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct extract_values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct extract_values, memory), "SIZE",
-	 "limit of memory, 32M or more; the rest is spilled to TMPDIR or /var/tmp [no limit]"},
+	 "maximum memory, 32M or more; the rest goes to files in TMPDIR or /var/tmp [no limit]"},
 	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct extract_values, gsym_version), "1|2",
-	 "format of the output [1, or 2 when that cannot hold it]"},
+	 "format version of the output [1, or 2 if version 1 is too small]"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct extract_values, alternatives), NULL,
-	 "keep other names of a function's range, too"},
+	 "keep all names of each function"},
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct extract_values, no_dwarf), NULL,
-	 "symbol tables and Go's own tables only"},
+	 "read only symbol tables and Go's own tables"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct extract_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct extract_values, json), NULL,
-	 "print a summary of the output as an object"},
+	 "print a JSON object that describes the output"},
 };
 
 /* Where the GSYM is written. A failure to write concerns the output, any other one the input. */
@@ -131,22 +132,25 @@ static void extract_warn_damage(const char *path, const struct ux_extract_stats 
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_units > 0)
 		ux_print_message("%s: %" PRIu64 " of %" PRIu64
-				 " DWARF units are damaged and give less, the first: %s",
+				 " DWARF units are damaged; some of their symbols are missing; the "
+				 "first: %s",
 				 path, s->bad_units, s->units,
 				 ux_error_format(&s->first_bad, text, sizeof(text)));
 	if (s->bad_go > 0)
 		ux_print_message(
-			"%s: %" PRIu64 " Go functions are damaged and give less, the first: %s",
+			"%s: %" PRIu64
+			" Go functions are damaged; some of their symbols are missing; the "
+			"first: %s",
 			path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
 	if (s->bad_relocs > 0)
-		ux_print_message("%s: %" PRIu64 " relocations passed over, the first because: %s",
-				 path, s->bad_relocs,
+		ux_print_message("%s: %" PRIu64 " relocations skipped, the first because: %s", path,
+				 s->bad_relocs,
 				 ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
 	if (s->map_missing + s->map_changed > 0)
 		ux_print_message(
 			"%s: DWARF of %" PRIu64 " of %" PRIu64
-			" object files is not linked, and they are gone or written since, so that "
-			"lines stay unknown; run dsymutil where it is built",
+			" object files is not linked, and the files are missing or newer, so "
+			"lines stay unknown; run dsymutil on the build machine",
 			path, s->map_missing + s->map_changed, s->map_objects);
 }
 
@@ -164,12 +168,12 @@ static void extract_warn_split(const char *path, const struct ux_extract_stats *
 {
 	if (s->split_missing > 0)
 		ux_print_message("%s: %" PRIu64 " of %" PRIu64
-				 " .dwo files are not there; inlined calls in them stay unknown",
+				 " .dwo files are missing; their inlined calls stay unknown",
 				 path, s->split_missing, s->split_units);
 	if (s->split_mismatched > 0)
 		ux_print_message(
 			"%s: %" PRIu64 " of %" PRIu64
-			" .dwo files are of another build; inlined calls in them stay unknown",
+			" .dwo files belong to another build; their inlined calls stay unknown",
 			path, s->split_mismatched, s->split_units);
 }
 
@@ -266,7 +270,8 @@ static enum ux_code extract_check_output(const struct extract_job *job, const ch
 	if (stat(output, &st) == 0 &&
 	    (extract_is_same_file(&job->exe, &st) || extract_is_same_file(&job->debug, &st) ||
 	     extract_is_same_file(&job->files.debug.file, &st)))
-		return ux_error_set(err, UX_EINVAL, "is the input itself; expected another file");
+		return ux_error_set(err, UX_EINVAL,
+				    "output is the input itself; expected another file");
 	return UX_OK;
 }
 
@@ -365,11 +370,13 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
 	if (!v.output && ux_dash_is(args.items[0]))
-		return ux_usage_error(cmd, "the input has no name that the output could get; "
-					   "expected -o");
+		return ux_usage_error(cmd,
+				      "standard input has no name for the output; expected -o");
 	bool to_stdout = v.output && ux_dash_is(v.output);
 	if (to_stdout && v.json)
-		return ux_usage_error(cmd, "--json and the output cannot both be standard output");
+		return ux_usage_error(
+			cmd, "--json and the output cannot both go to standard output; write to a "
+			     "file with -o");
 	extract_tune_malloc();
 	extract_limit_memory(&v);
 	ux_cleanup(ux_free_ptr) char *name =
@@ -397,14 +404,19 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_extract = {
 	.name = "extract",
 	.usage = "FILE [-d DEBUG] [-o OUT] [options]",
-	.line = "a GSYM file from an ELF or Mach-O file",
-	.text = "Packs functions, files, lines and inlined calls of an ELF or Mach-O file into a GSYM\n"
-		"file. With -d it reads them from the unstripped or .debug file of a stripped FILE, or from\n"
-		"the dSYM bundle of a Mach-O FILE, and keeps the identity of FILE; it refuses a pair whose\n"
-		"build IDs or UUIDs differ. Without -d it searches for the debug file of an ELF file as gdb\n"
-		"does (--debug-dir \"\": nowhere), and for X.dSYM beside a Mach-O file X. --gpu selects a\n"
-		"piece of the GPU code in FILE, a program or a fat binary; a cubin needs no choice. The\n"
-		"output appears whole or not at all.",
+	.line = "create a GSYM file from an ELF or Mach-O file",
+	.text = "Writes functions, files, lines and inlined calls of an ELF or Mach-O file to a GSYM file.\n"
+		"With -d it reads them from the unstripped or .debug file of a stripped FILE, "
+		"or from the\n"
+		"dSYM bundle of a Mach-O FILE, and keeps the identity of FILE; it refuses a "
+		"pair with\n"
+		"different build IDs or UUIDs. Without -d it searches the debug file of an ELF "
+		"file as gdb\n"
+		"does (--debug-dir \"\" disables the search), and X.dSYM beside a Mach-O file "
+		"X. --gpu selects\n"
+		"a piece of GPU code in a program or fat binary; a cubin has only one. After a "
+		"failure no\n"
+		"partial output is left.",
 	.examples = "  unhex extract /usr/lib/x86_64-linux-gnu/libc.so.6 -o libc.gsym\n"
 		    "  unhex extract stripped -d stripped.debug\n"
 		    "  unhex extract big.so --memory 256M --threads 2",

@@ -25,21 +25,22 @@ struct flame_values {
 
 static const struct ux_option flame_options[] = {
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct flame_values, output), "FILE",
-	 "where to write [standard output; of a command's recording, its name and .html]"},
+	 "output file [standard output; for a recorded command, its name + .html]"},
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct flame_values, to), "FORMAT",
-	 "html, svg, folded, speedscope or firefox [by the name of the output, else html]",
+	 "output format: html, svg, folded, speedscope or firefox [by the name of the output, "
+	 "else html]",
 	 "html svg folded speedscope firefox"},
 	{"diff", 0, UX_OPTION_TEXT, offsetof(struct flame_values, diff), "PROFILE",
-	 "an earlier profile: show the difference to it (html, svg)", NULL, 'd'},
+	 "show the changes since this earlier profile (html, svg)", NULL, 'd'},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct flame_values, value), "NAME",
-	 "which value of the samples is shown, such as cpu or inuse_space, or its number from 1 on "
-	 "[the last one]"},
+	 "value of the samples to show: a name, such as cpu or inuse_space, or its number, "
+	 "from 1 [the last one]"},
 	{"threads", 0, UX_OPTION_FLAG, offsetof(struct flame_values, threads), NULL,
-	 "a tree for each thread"},
+	 "show a tree per thread"},
 	{"limit", 0, UX_OPTION_COUNT, offsetof(struct flame_values, limit), "N",
-	 "frames of an html graph; smaller ones are summed up [500000]"},
+	 "maximum frames in an html graph; smaller frames are merged [500000]"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct flame_values, demangle), "MODE",
-	 "of linkage names: full, short, templates-elided or none [short]",
+	 "how to print names: full, short (no parameters), templates-elided or none [short]",
 	 "full short templates-elided none"},
 	UX_RECORD_OPTIONS(struct flame_values, record, 'a'),
 	UX_PROFILE_OPTIONS(struct flame_values, profile),
@@ -209,8 +210,10 @@ static enum ux_code flame_open(struct flame_job *job, struct ux_error *err)
 	const char *output = job->output;
 	bool file = output && !ux_dash_is(output);
 	if (!file && isatty(STDOUT_FILENO) && job->to != FLAME_FOLDED)
-		return ux_error_set(err, UX_EINVAL,
-				    "a graph is not written to a terminal; expected -o FILE.html");
+		return ux_error_set(
+			err, UX_EINVAL,
+			"standard output is a terminal; write the graph to a file with -o "
+			"FILE.html");
 	return ux_output_file_open(&job->out, output, err);
 }
 
@@ -256,10 +259,11 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 							     .c = UX_PROFILE_COMMAND_INIT,
 							     .before = UX_PROFILE_INPUT_INIT,
 							     .out = UX_OUTPUT_FILE_INIT};
-	const struct ux_profile_command_values values = {.record = &v.record,
-							 .profile = &v.profile,
-							 .demangle = v.demangle,
-							 .hint = ": --diff compares two"};
+	const struct ux_profile_command_values values = {
+		.record = &v.record,
+		.profile = &v.profile,
+		.demangle = v.demangle,
+		.hint = "; to compare two profiles, use --diff"};
 	job.c.demangle = UX_DEMANGLE_SHORT;
 	if (!ux_profile_command_begin(&job.c, cmd, &values, &args, &status))
 		return status;
@@ -268,9 +272,9 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(
 			cmd, "--to %s: expected html, svg, folded, speedscope or firefox", v.to);
 	if (v.diff && job.to != FLAME_HTML && job.to != FLAME_SVG)
-		return ux_usage_error(cmd, "--diff: expected an output as html or svg");
+		return ux_usage_error(cmd, "--diff: expected html or svg as the output's format");
 	if (v.diff && ux_dash_is(v.diff) && !job.c.records && ux_dash_is(job.c.name))
-		return ux_usage_error(cmd, "standard input is one profile");
+		return ux_usage_error(cmd, "standard input can be only one of the two profiles");
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
 	if (flame_run(&job, job.c.name, &subject, &err) != UX_OK)
@@ -287,16 +291,21 @@ const struct ux_command ux_cmd_flame = {
 	.name = "flame",
 	.usage = "PROFILE [-o OUT] [options]\n"
 		 "[-o OUT] [options] -- COMMAND [ARGUMENT...]",
-	.line = "a flame graph of a profile, or of a program that it runs",
-	.text = "Reads a profile as unhex symbolize does, names its addresses, and writes a flame graph:\n"
-		"one HTML file that needs no network, with search, zoom, the inverted view, colours by\n"
-		"module and by source, and the reason for each address without a name. --diff shows the\n"
-		"difference to an earlier profile. An output that ends in .svg is a picture without\n"
-		"scripts, .folded is text; .speedscope.json and .firefox.json are for\n"
-		"www.speedscope.app and profiler.firefox.com. A profile - is standard input.\n"
+	.line = "write a flame graph of a profile or of a program",
+	.text = "Reads a profile as unhex symbolize does, adds missing names, and writes a flame graph: one\n"
+		"HTML file that needs no network, with search, zoom, an inverted view, and "
+		"colours by module\n"
+		"and by source. For code without a name it shows the reason. --diff shows the "
+		"changes since\n"
+		"another profile. The end of the output's name selects the format: .svg is a "
+		"picture without\n"
+		"scripts, .folded is text, .speedscope.json and .firefox.json are for "
+		"www.speedscope.app and\n"
+		"profiler.firefox.com. PROFILE - is standard input.\n"
 		"\n"
-		"With a command after --, with --pid or with --all it records the profile first, as\n"
-		"unhex record does.",
+		"With a command after --, or with --pid or --all, it records the profile "
+		"first, as unhex\n"
+		"record does.",
 	.examples = "  unhex flame -- ./program --its-option\n"
 		    "  unhex flame cpu.pb.gz -o cpu.html\n"
 		    "  unhex flame after.pb.gz --diff before.pb.gz -o diff.html\n"

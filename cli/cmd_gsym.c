@@ -132,7 +132,7 @@ struct gsym_values {
 
 static const struct ux_option gsym_options[] = {
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct gsym_values, json), NULL,
-	 "one object a line: a file, or with dump a function"},
+	 "print one JSON object per file; with dump, one per function"},
 };
 
 /* The GSYM file that a verb works on. */
@@ -329,10 +329,11 @@ static int cmd_gsym_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_gsym = {
 	.name = "gsym",
 	.usage = "verify|dump|stat FILE... [options]",
-	.line = "check, print or measure GSYM files",
-	.text = "verify reads every byte and prints the first error, and oddities that are legal; dump\n"
-		"prints every function with its lines and inlined calls, under its linkage name; stat prints\n"
-		"their number and the size of each part.",
+	.line = "verify, print or measure GSYM files",
+	.text = "verify reads every byte, and prints the first error, or unusual but valid content. dump prints\n"
+		"every function by its linkage name, with its lines and inlined calls. stat "
+		"prints the number\n"
+		"of functions and the size of each part.",
 	.examples = "  unhex gsym verify libc.gsym\n"
 		    "  unhex gsym stat libc.gsym\n"
 		    "  unhex gsym dump libc.gsym | less",

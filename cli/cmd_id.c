@@ -147,8 +147,7 @@ static enum ux_code gpu_list_write(struct ux_out *out, const char *path, struct 
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	UX_TRY(ux_fatbin_list_read(file, &list, err));
 	if (list.bad > 0)
-		ux_print_message("%s: %" PRIu64
-				 " containers of GPU code are damaged, the first: %s",
+		ux_print_message("%s: %" PRIu64 " GPU code containers are damaged, the first: %s",
 				 path, list.bad, ux_error_format(&list.reason, text, sizeof(text)));
 	if (list.entries.size > GPU_LIST_SHORT && !options->all) {
 		gpu_write_summary(out, path, &list, options->json);
@@ -178,11 +177,12 @@ struct id_values {
 };
 
 static const struct ux_option id_options[] = {
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct id_values, json), NULL, "one object a line"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct id_values, json), NULL,
+	 "print one JSON object per line"},
 	{"quick", 'q', UX_OPTION_FLAG, offsetof(struct id_values, quick), NULL,
-	 "identities only: do not read the symbols"},
+	 "print only identities; do not read the symbols"},
 	{"gpu", 0, UX_OPTION_FLAG, offsetof(struct id_values, gpu), NULL,
-	 "each piece of GPU code in programs, however many there are"},
+	 "list every piece of GPU code in programs"},
 	UX_FIND_OPTIONS(struct id_values, find),
 };
 
@@ -502,15 +502,21 @@ static int cmd_id_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_id = {
 	.name = "id",
 	.usage = "FILE... [options]",
-	.line = "identities of files, and what symbols they hold",
+	.line = "print identities of files and their symbol quality",
 	.text = "Prints the identities of ELF and Mach-O files: the GNU build ID (gnu:), the Go build ID\n"
-		"(go:), the UUID (uuid:) and the File ID (file:, a hash of the content). Prints also the\n"
-		"measured quality of their symbols: none, dynsym, symtab, lines or inlines; how many functions\n"
-		"there are, how much of the code is in a function or has a line, and which sources were read.\n"
-		"When a separate debug file is found, it is named, and the quality is that of both together.\n"
-		"A universal Mach-O file and a dSYM bundle are described slice by slice. A cubin has an alias\n"
-		"(cubin-crc:), by which CUPTI names it. Each piece of GPU code in a program or in a fat binary\n"
-		"is described, too. Of a core dump, the files that were mapped are listed with their build IDs.",
+		"(go:), the UUID (uuid:) and the File ID (file:, a hash of the content). Also "
+		"measures the\n"
+		"quality of their symbols: none, dynsym, symtab, lines or inlines; prints the "
+		"number of\n"
+		"functions, the share of the code with a function or a line, and the symbol "
+		"sources. If unhex\n"
+		"finds a separate debug file, it prints its path, and measures both files "
+		"together. It\n"
+		"describes each slice of a universal Mach-O file or dSYM bundle, and each "
+		"piece of GPU code in\n"
+		"a program or fat binary. A cubin has an alias (cubin-crc:), the name that "
+		"CUPTI uses. For a\n"
+		"core dump, prints the mapped files with their build IDs.",
 	.examples = "  unhex id /usr/bin/python3\n"
 		    "  unhex id --json a.out | jq -r '.ids[]'",
 	.options = id_options,

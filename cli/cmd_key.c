@@ -28,23 +28,24 @@ struct key_values {
 static const struct ux_option key_options[] = {
 	UX_FOLDER_OPTIONS(struct key_values, folder),
 	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct key_values, ns), "NAME",
-	 "create: the namespace that it may use [default]; list: only its keys [all]"},
+	 "create: namespace of the key [default]; list: only the keys of this namespace [all]"},
 	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct key_values, scopes), "LIST",
 	 "create: read, symbolize, upload, delete, admin, metrics, server [first 3]",
 	 "read symbolize upload delete admin metrics server"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct key_values, description), "TEXT",
-	 "create: for whom or what it is"},
+	 "create: owner or purpose of the key"},
 	{"days", 0, UX_OPTION_COUNT, offsetof(struct key_values, days), "N",
-	 "create: expires after so many days [never]"},
+	 "create: days until the key expires [never]"},
 	{"expires", 0, UX_OPTION_TEXT, offsetof(struct key_values, expires), "WHEN",
-	 "create: after 90d, 12h or 30m; or on a day, 2027-12-31 [never]"},
+	 "create: when the key expires: after 90d, 12h or 30m, or on a day, 2027-12-31 [never]"},
 	{"rate", 0, UX_OPTION_COUNT, offsetof(struct key_values, rate), "N",
-	 "create: requests a second [as the server says]"},
+	 "create: maximum requests per second [the server's setting]"},
 	{"uploads", 0, UX_OPTION_COUNT, offsetof(struct key_values, uploads), "N",
-	 "create: uploads open at a time [as the server says]"},
+	 "create: maximum parallel uploads [the server's setting]"},
 	{"overlap", 0, UX_OPTION_TEXT, offsetof(struct key_values, overlap), "TIME",
-	 "rotate: how long earlier tokens stay valid: 0, 30m, 12h or 7d [7d]"},
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct key_values, json), NULL, "one object a key"},
+	 "rotate: time that earlier tokens stay valid: 0, 30m, 12h or 7d [7d]"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct key_values, json), NULL,
+	 "print one JSON object per key"},
 };
 
 enum {
@@ -106,7 +107,7 @@ static enum ux_code key_parse_expiry(const struct key_values *v, ux_time now, ux
 		return UX_OK;
 	if (v->days)
 		return ux_error_set(err, UX_EINVAL,
-				    "--days and --expires say the same; one is enough");
+				    "--days and --expires are both given; expected one of them");
 	return ux_key_expiry_parse(v->expires, "--expires", now, ret, err);
 }
 
@@ -134,14 +135,14 @@ static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 	UX_TRY(key_parse_expiry(v, now, &key.expires, err));
 	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
 		return ux_error_set(err, UX_EINVAL,
-				    "--scopes is \"%.64s\"; expected some of "
+				    "--scopes: \"%.64s\" is not a list of scopes; expected some of "
 				    "read,symbolize,upload,delete,admin,metrics,server",
 				    v->scopes);
 	bool known = false;
 	UX_TRY(key_namespace_exists(job->index, v->ns, &known, err));
 	UX_TRY(ux_key_create(job->index, &key, &key_actor, now, token, err));
 	if (!known)
-		ux_print_message("namespace %.64s is new", key.ns);
+		ux_print_message("created namespace %.64s", key.ns);
 	if (v->json)
 		key_write_json(&job->out, &key, token);
 	else
@@ -237,7 +238,7 @@ static int cmd_key_run(const struct ux_command *cmd, int argc, char **argv)
 	if (of_one && args.n != 2)
 		return ux_usage_error(cmd, "%s needs the ID of one key", word);
 	if (!of_one && args.n != 1)
-		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1]);
+		return ux_usage_error(cmd, "unexpected argument \"%.64s\"", args.items[1]);
 	ux_cleanup(key_job_deinit) struct key_job job = {.values = &v};
 	job.id = of_one ? args.items[1] : NULL;
 	return key_verb_run(verb, &job);
@@ -246,12 +247,15 @@ static int cmd_key_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_key = {
 	.name = "key",
 	.usage = "create [options]\nlist [options]\nrotate ID [options]\nrevoke ID [options]",
-	.line = "API keys of the server in a folder",
+	.line = "create, list, rotate and revoke API keys of a server",
 	.text = "create prints a new key, and creates its namespace if it does not exist. The server stores\n"
-		"only the hash of a key, so it cannot be printed again. list prints the keys. rotate prints\n"
-		"a second token of a key; the earlier ones expire after the overlap. revoke ends a key\n"
-		"immediately. All verbs work while the server runs; it must have been started with the\n"
-		"folder before.",
+		"only the hash of a key, so it is shown only once. list prints the keys. "
+		"rotate prints a\n"
+		"second token of a key; earlier tokens expire after the overlap. revoke ends a "
+		"key\n"
+		"immediately. All verbs work while the server runs; the server must have "
+		"started once in\n"
+		"its folder.",
 	.examples = "  unhex key create --namespace team --scopes read,upload --description CI\n"
 		    "  unhex key list\n"
 		    "  unhex key rotate 4f1c09a2be77 --overlap 24h",

@@ -39,30 +39,33 @@ static void symbolizer_print_usage(FILE *to)
 {
 	fputs("Usage: llvm-symbolizer [options] [addresses...]\n"
 	      "\n"
-	      "Functions, files and lines at addresses, which are read from standard input when none\n"
-	      "are given: `[CODE|DATA|FRAME] [FILE:|BUILDID:]FILE ADDRESS`, or ADDRESS with --obj.\n"
-	      "Columns are 0 without --columns. The other options are those of llvm-symbolizer:\n"
+	      "Prints functions, files and lines at addresses. Without addresses as arguments, "
+	      "reads\n"
+	      "requests from standard input: `[CODE|DATA|FRAME] [FILE:|BUILDID:]FILE ADDRESS`, or\n"
+	      "ADDRESS with --obj. Columns are 0 without --columns. Takes llvm-symbolizer's "
+	      "options:\n"
 	      "  -a, --addresses, --print-address  print each address first\n"
 	      "      --adjust-vma=OFFSET           subtract this from each address\n"
-	      "  -s, --basenames                   names of files without their folders\n"
+	      "  -s, --basenames                   print file names without folders\n"
 	      "      --build-id=HEX                the module by its build ID\n"
-	      "      --columns                     read columns, too: slower, as the cache has none\n"
+	      "      --columns                     print columns; slower: bypasses the cache\n"
 	      "  -C, --demangle, --no-demangle     demangle names [yes]\n"
-	      "      --debug-file-directory=DIR    where separate debug files are\n"
-	      "  -e, --obj=FILE, --exe=FILE        the module; then requests name none\n"
+	      "      --debug-file-directory=DIR    folder of separate debug files\n"
+	      "  -e, --obj=FILE, --exe=FILE        the module; requests then omit it\n"
 	      "  -f, --functions=none|short|linkage\n"
-	      "                                    which names of functions [linkage]\n"
-	      "  -i, --inlines, --no-inlines       frames of inlined calls, too [yes]\n"
-	      "      --output-style=LLVM|GNU|JSON  how to print [LLVM]\n"
-	      "  -p, --pretty-print                a frame a line\n"
-	      "      --print-source-context-lines=N  text of the source around each line\n"
-	      "      --verbose                     a fact a line\n"
+	      "                                    how to print function names [linkage]\n"
+	      "  -i, --inlines, --no-inlines       print frames of inlined calls [yes]\n"
+	      "      --output-style=LLVM|GNU|JSON  output format [LLVM]\n"
+	      "  -p, --pretty-print                print one line per frame\n"
+	      "      --print-source-context-lines=N  print source text around each line\n"
+	      "      --verbose                     print one value per line\n"
 	      "  -h, --help                        print this\n"
 	      "  -v, --version                     print the version\n"
 	      "      --default-arch=ARCH           slice of universal Mach-O files\n"
 	      "      --dsym-hint, --dwp, --fallback-debug-path, --relativenames,\n"
-	      "      --relative-address, --no-untag-addresses, --[no-]debuginfod, --cache-size, --dia\n"
-	      "                                    taken and without effect\n",
+	      "      --relative-address, --no-untag-addresses, --[no-]debuginfod, "
+	      "--cache-size, --dia\n"
+	      "                                    ignored\n",
 	      to);
 }
 
@@ -572,7 +575,7 @@ static int cmd_llvm_symbolizer_run(const struct ux_command *cmd, int argc, char 
 
 const struct ux_command ux_cmd_llvm_symbolizer = {
 	.name = "llvm-symbolizer",
-	.line = "llvm-symbolizer's options, requests and output, drop-in",
+	.line = "replace llvm-symbolizer, with its options and output",
 	.help = symbolizer_print_usage,
 	.examples = "  unhex llvm-symbolizer --obj=a.out 0x1129\n"
 		    "  echo 'CODE a.out 0x1129' | unhex llvm-symbolizer --output-style=JSON\n"

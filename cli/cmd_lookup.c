@@ -36,18 +36,18 @@ struct lookup_values {
 static const struct ux_option lookup_options[] = {
 	UX_ANSWER_OPTIONS(struct lookup_values, answer),
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, no_inlines), NULL,
-	 "only the innermost frame of each address"},
+	 "print only the innermost frame of each address"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, alternatives), NULL,
-	 "also other names of the function, where the file keeps them"},
+	 "also print other names of the function, if the file has them"},
 	{"columns", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, columns), NULL,
-	 "also columns, where the DWARF of the file has them; without the cache, which has none"},
+	 "also print columns, if the file's DWARF has them; bypasses the cache"},
 	{"no-cache", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, no_cache), NULL,
-	 "do not cache the symbols of large files (UNHEX_CACHE=off)"},
+	 "do not use the cache of extracted symbols (UNHEX_CACHE=off)"},
 	UX_FIND_OPTIONS(struct lookup_values, find),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, gpu), "WHICH",
-	 "its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
+	 "a piece of its GPU code instead: sm_90, an ID, or a number that unhex id prints"},
 	UX_SERVER_OPTIONS(struct lookup_values, server),
 };
 
@@ -445,10 +445,11 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	}
 	if (v->columns)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "--columns: a server has none; expected a file");
+				    "--columns: expected a file; a server has no columns");
 	if (v->alternatives)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "--alternatives: a server does not tell them; expected a file");
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"--alternatives: expected a file; a server does not return other names");
 	l->is_remote = true;
 	l->selecting = true;
 	UX_TRY(ux_server_select(&v->server, server, err));
@@ -508,7 +509,7 @@ static void lookup_hint_hex(struct lookup *l, const struct lookup_arg *a)
 	    lookup_has_function(l, a->address) || !lookup_has_function(l, a->hex))
 		return;
 	l->hinted_hex = true;
-	ux_print_message("%" PRIu64 " was read as decimal, and nothing is there; for 0x%" PRIx64
+	ux_print_message("%" PRIu64 " was read as decimal, and has no symbol; for 0x%" PRIx64
 			 " write 0x or use --hex",
 			 a->address, a->hex);
 }
@@ -537,8 +538,9 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	enum ux_code code = lookup_given(l, &err);
 	if (l->given.size == 0) {
 		if (isatty(STDIN_FILENO))
-			ux_print_message("lookup: reading addresses from the terminal, one a line; "
-					 "Ctrl-D ends");
+			ux_print_message(
+				"lookup: reading addresses from the terminal, one per line; "
+				"press Ctrl-D to end");
 		code = lookup_stdin(l, v->answer.hex, &err);
 	}
 	if (code == UX_OK)
@@ -589,8 +591,8 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n == 2 && ux_dash_is(args.items[1]))
 		args.n = 1; /* addresses are read from standard input anyway */
 	if (args.n == 1 && ux_dash_is(args.items[0]))
-		return ux_usage_error(cmd, "the file is standard input, so that the addresses must "
-					   "be arguments");
+		return ux_usage_error(
+			cmd, "standard input is the file; pass the addresses as arguments");
 	if (!ux_answer_mode(cmd, &v.answer, &mode, &status))
 		return status;
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,
@@ -607,23 +609,30 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_lookup = {
 	.name = "lookup",
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
-	.line = "functions, files and lines at addresses",
-	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses as the\n"
-		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name,\n"
-		"which is where it starts, or the name and an offset: main, main+0x12. With --hex, a name that\n"
-		"has only hexadecimal digits, such as add, is a number: write add+0 for the function. Without\n"
-		"addresses, or with -, they are read from standard input, one a line, and each is answered\n"
-		"before the next is read.\n"
+	.line = "print functions, files and lines at addresses",
+	.text = "Prints the frames at each address, innermost first. An address is a virtual address in the\n"
+		"file: 0x..., decimal, or bare hexadecimal with --hex. It can also be a "
+		"function's linkage\n"
+		"name, or name and offset: main, main+0x12. With --hex, a name of hexadecimal "
+		"digits only, such\n"
+		"as add, is a number: write add+0 for the function. Without addresses, or with "
+		"-, lookup reads\n"
+		"them from standard input, one per line, and answers each line before it reads "
+		"the next.\n"
 		"\n"
-		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
-		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
-		"code (--gpu selects it), or a GSYM file; - is standard input. An ID instead of a file\n"
-		"(gnu:HEX, go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is looked up on the server, which finds\n"
-		"functions by name, too.\n"
+		"FILE is an ELF file, a Mach-O file (--arch selects a slice), a cubin, a "
+		"program with GPU code\n"
+		"(--gpu selects a piece), or a GSYM file; - is standard input. lookup finds "
+		"the separate debug\n"
+		"file of an ELF file by build ID or link, and the dSYM bundle beside a Mach-O "
+		"file. If no such\n"
+		"file exists and the name is an ID (gnu:HEX, go:TEXT, file:HEX, uuid:HEX, "
+		"cubin-crc:HEX), lookup\n"
+		"asks the server, which also finds functions by name.\n"
 		"\n"
-		"On a terminal the arguments of templates are left out of names; --demangle full prints them.\n"
+		"On a terminal, names omit template arguments; --demangle full prints them.\n"
 		"\n"
-		"Exit status 1: no address was found, or one of them was invalid.",
+		"Exit status 1: no address was found, or an address is invalid.",
 	.examples = "  unhex lookup a.out 0x1129\n"
 		    "  unhex lookup a.out main main+0x12\n"
 		    "  echo 1129 | unhex lookup --hex --json a.out\n"

@@ -30,21 +30,21 @@ struct modules_values {
 
 static const struct ux_option modules_options[] = {
 	{"id", 0, UX_OPTION_TEXT, offsetof(struct modules_values, id), "PREFIX",
-	 "list: only those with an ID that begins so"},
+	 "list: only modules with an ID that starts with PREFIX"},
 	{"file", 0, UX_OPTION_TEXT, offsetof(struct modules_values, file), "NAME",
-	 "list: only those with a file of that path, or of that name if it has no slash"},
+	 "list: only modules whose file has this path, or this name if NAME has no slash"},
 	{"git", 0, UX_OPTION_TEXT, offsetof(struct modules_values, git), "REVISION",
-	 "list: only those built from a revision that begins so, newest first"},
+	 "list: only modules built from a revision that starts with REVISION, newest first"},
 	{"ci-run", 0, UX_OPTION_TEXT, offsetof(struct modules_values, ci_run), "URL",
 	 "list: only modules that this CI run built, newest first"},
 	{"package", 0, UX_OPTION_TEXT, offsetof(struct modules_values, package), "NAME",
-	 "list: only those from a package of this name, newest first"},
+	 "list: only modules from a package of this name, newest first"},
 	{"limit", 0, UX_OPTION_COUNT, offsetof(struct modules_values, limit), "N",
-	 "list: at most so many [all]"},
+	 "list: maximum number of modules [all]"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct modules_values, dry_run), NULL,
-	 "delete: print what would be deleted, and delete nothing"},
+	 "delete: only print the modules to delete"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct modules_values, json), NULL,
-	 "one object a module"},
+	 "print one JSON object per module"},
 	UX_SERVER_OPTIONS(struct modules_values, server),
 };
 
@@ -155,8 +155,10 @@ static enum ux_code modules_list(struct modules_job *job, struct ux_error *err)
 		left -= (unsigned)ux_min(n, (size_t)left);
 		const char *next = json_string_value(json_object_get(doc, "next"));
 		if (!filter.paged && n == PAGE && left > 0)
-			ux_print_message("modules: there may be more; the server lists %d of them",
-					 PAGE);
+			ux_print_message(
+				"modules: the list may be incomplete; the server returns at "
+				"most %d modules",
+				PAGE);
 		if (!next || n == 0 || left == 0 || strlen(next) >= sizeof(after))
 			return UX_OK;
 		(void)snprintf(after, sizeof(after), "%s", next);
@@ -282,12 +284,14 @@ static int modules_check(const struct ux_command *cmd, const struct modules_valu
 	if (!list && !show && !delete)
 		return ux_usage_verb(cmd, word, "list show delete");
 	if (list && args->n > 1)
-		return ux_usage_error(cmd, "unexpected argument \"%.64s\"; --id and --file filter",
+		return ux_usage_error(cmd,
+				      "unexpected argument \"%.64s\"; filter with --id or --file",
 				      args->items[1]);
 	if (!list && args->n < 2)
 		return ux_usage_error(cmd, "%s needs an ID", word);
 	if (!list && modules_is_filtered(v))
-		return ux_usage_error(cmd, "%s takes IDs; filters and --limit are for list", word);
+		return ux_usage_error(
+			cmd, "%s: expected IDs only; filters and --limit are for list", word);
 	if (!delete &&v->dry_run)
 		return ux_usage_error(cmd, "--dry-run is for delete");
 	return UX_EXIT_DONE;
@@ -318,20 +322,25 @@ static int cmd_modules_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_modules = {
 	.name = "modules",
 	.usage = "list [options]\nshow ID... [options]\ndelete ID... [options]",
-	.line = "modules of a server: list, describe, delete",
-	.text = "list prints a line for each module that the server has: its ID, the best quality of its\n"
-		"symbols, when it was last changed, and its file. show prints all IDs of a module, its\n"
-		"pins, and its candidates, best first: their kind, quality and size, who sent them and\n"
-		"when. delete removes modules with all IDs and candidates, and prints them.\n"
+	.line = "list, describe and delete modules of a server",
+	.text = "list prints a line per module of the server: its ID, the best quality of its symbols, the\n"
+		"time of its last change, and its file. show prints all IDs of a module, its "
+		"pins, and its\n"
+		"candidates, best first: their kind, quality and size, their sender and time. "
+		"delete removes\n"
+		"modules with all IDs and candidates, and prints them.\n"
 		"\n"
-		"An ID may be abbreviated to 4 characters or more after its type, as long as only one\n"
-		"module has such an ID: 93ac61, gnu:93ac61. If several have one, they are listed, and\n"
-		"nothing is done.\n"
+		"An ID may be abbreviated to 4 characters or more after its type, if only one\n"
+		"module has such an ID: 93ac61, gnu:93ac61. If several modules match, unhex "
+		"lists them and\n"
+		"changes nothing.\n"
 		"\n"
-		"Reading needs a key with the scope read, unless the server is configured otherwise;\n"
+		"Reading needs a key with the scope read, unless the server is configured "
+		"otherwise;\n"
 		"delete needs the scope delete.\n"
 		"\n"
-		"Exit status 1: an ID is unknown or ambiguous. 3: the server cannot be reached, or refuses\n"
+		"Exit status 1: an ID is unknown or ambiguous. 3: the server cannot be "
+		"reached, or refuses\n"
 		"the key.",
 	.examples = "  unhex modules list --file libc.so.6\n"
 		    "  unhex modules show 93ac61\n"

@@ -141,22 +141,22 @@ struct proc_values {
 static const struct ux_option proc_options[] = {
 	UX_ANSWER_OPTIONS(struct proc_values, answer),
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct proc_values, no_inlines), NULL,
-	 "only the innermost frame of each address"},
+	 "print only the innermost frame of each address"},
 	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct proc_values, return_addresses),
-	 NULL, "addresses are where calls return to"},
+	 NULL, "treat addresses as return addresses"},
 	{"at", 0, UX_OPTION_TEXT, offsetof(struct proc_values, at), "TIME",
-	 "when they were, in seconds as perf script prints them [now]"},
+	 "time of the addresses, in seconds as perf script prints them [now]"},
 	UX_FIND_OPTIONS(struct proc_values, find),
 	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct proc_values, vmlinux), "FILE",
-	 "the running kernel's ELF file [where packages put it]"},
+	 "ELF file of the running kernel [where packages install it]"},
 	{"kernel-root", 0, UX_OPTION_TEXT, offsetof(struct proc_values, kernel_root), "DIR",
-	 "the host's root, with proc, sys, boot and lib/modules [/]"},
+	 "root folder of the host, with proc, sys, boot and lib/modules [/]"},
 	{"python", 0, UX_OPTION_FLAG, offsetof(struct proc_values, python), NULL,
-	 "the Python stack of every thread instead"},
+	 "print the Python stack of every thread instead"},
 	{"php", 0, UX_OPTION_FLAG, offsetof(struct proc_values, php), NULL,
-	 "the PHP stack instead"},
+	 "print the PHP stack instead"},
 	{"ruby", 0, UX_OPTION_FLAG, offsetof(struct proc_values, ruby), NULL,
-	 "the Ruby stack of every thread instead"},
+	 "print the Ruby stack of every thread instead"},
 };
 
 enum {
@@ -216,7 +216,7 @@ static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 		if (p->lost[i] == hash)
 			return;
 	p->lost[p->n_lost++] = hash;
-	ux_print_message("no lines of %.100s: %s", *a->module ? a->module : "the mapping", a->lost);
+	ux_print_message("%.100s: no lines: %s", *a->module ? a->module : "mapped code", a->lost);
 }
 
 /* The time after which code that a run-time compiler has just made may be found, in milliseconds;
@@ -329,7 +329,8 @@ static int proc_lookup(struct proc *p, const char *name, pid_t pid, const struct
 	bool from_stdin = p->given.size == 0;
 	if (from_stdin && isatty(STDIN_FILENO))
 		ux_print_message(
-			"proc: reading addresses from the terminal, one a line; Ctrl-D ends");
+			"proc: reading addresses from the terminal, one per line; press Ctrl-D "
+			"to end");
 	enum ux_code code = proc_open(p, pid, v, &err);
 	if (code == UX_OK)
 		code = from_stdin ? proc_stdin(p, v->answer.hex, &err)
@@ -392,7 +393,8 @@ static int proc_run(const struct ux_command *cmd, int argc, char **argv, struct 
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no process given");
 	if (!ux_decimal_parse(ux_bytes_cstr(args.items[0]), &pid) || pid == 0 || pid > INT_MAX)
-		return ux_usage_error(cmd, "\"%.64s\" is not a process ID", args.items[0]);
+		return ux_usage_error(cmd, "\"%.64s\" is not a process ID; expected a number",
+				      args.items[0]);
 	enum ux_interp_kind kind = v->python ? UX_INTERP_PYTHON
 				   : v->php  ? UX_INTERP_PHP
 				   : v->ruby ? UX_INTERP_RUBY
@@ -400,7 +402,7 @@ static int proc_run(const struct ux_command *cmd, int argc, char **argv, struct 
 	if (v->python + v->php + v->ruby > 1)
 		return ux_usage_error(cmd, "more than one of --python, --php and --ruby");
 	if (kind != UX_INTERP_ANY && args.n > 1)
-		return ux_usage_error(cmd, "addresses with --%s; it takes the process alone",
+		return ux_usage_error(cmd, "--%s: unexpected address; it prints whole stacks",
 				      v->python ? "python"
 				      : v->php  ? "php"
 						: "ruby");
@@ -432,25 +434,34 @@ static int cmd_proc_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_proc = {
 	.name = "proc",
 	.usage = "PID [ADDR...] [options]",
-	.line = "functions, files and lines at addresses of a live process",
-	.text = "Prints the frames at each address of a process, innermost first, and the place of the\n"
-		"address: a mapped file (also a deleted one, one in memory, or one of another container),\n"
-		"code made at run time (perf maps and jitdumps), the vDSO, or, for addresses in the upper\n"
-		"half, the kernel. Without addresses they are read from standard input, one a line, and each\n"
-		"is answered before the next is read. The process is not stopped.\n"
+	.line = "print functions, files and lines in a live process",
+	.text = "Prints the frames at each address of a process, innermost first, and the owner of the address:\n"
+		"a mapped file (even if it is deleted, in memory only, or in another "
+		"container), run-time code\n"
+		"(perf maps and jitdumps), the vDSO, or the kernel, for addresses in the upper "
+		"half. Without\n"
+		"addresses, proc reads them from standard input, one per line, and answers "
+		"each line before it\n"
+		"reads the next. It does not stop the process.\n"
 		"\n"
-		"--python prints the stack of each thread of the CPython 3.7 to 3.15 in the process, innermost\n"
-		"function first; --php that of PHP 8.2 or 8.4, --ruby that of Ruby 3.1 or 3.3. A stack that\n"
-		"changed while it was read is marked, and only its consistent part is printed.\n"
+		"--python prints the stack of each thread of the CPython 3.7 to 3.15 in the "
+		"process, innermost\n"
+		"function first; --php prints the stack of PHP 8.2 or 8.4, --ruby the stacks "
+		"of Ruby 3.1 or 3.3.\n"
+		"If a stack changes while proc reads it, proc marks it and prints only its "
+		"consistent part.\n"
 		"\n"
-		"Lines of the kernel and of its modules need their debug files, which are found by build ID\n"
-		"below /boot, /lib/modules and the folders of debug files, or on a debuginfod server. Lines of\n"
-		"BPF programs need CAP_SYS_ADMIN.\n"
+		"Lines of the kernel and its modules need their debug files. proc finds them "
+		"by build ID in\n"
+		"/boot, /lib/modules and the folders of debug files, or on a debuginfod "
+		"server. Lines of BPF\n"
+		"programs need CAP_SYS_ADMIN.\n"
 		"\n"
-		"The command needs the right to trace the process, CAP_SYS_ADMIN for deleted files of other\n"
+		"The command needs the right to trace the process, CAP_SYS_ADMIN for deleted "
+		"files of other\n"
 		"users, and for the kernel a kernel.kptr_restrict that shows its addresses.\n"
 		"\n"
-		"Exit status 1: no address was found, or one of them was invalid.",
+		"Exit status 1: no address was found, or an address is invalid.",
 	.examples = "  unhex proc 4711 0x7f3a5c2d1d90\n"
 		    "  unhex proc 4711 --python",
 	.options = proc_options,

@@ -56,57 +56,57 @@ struct push_values {
 static const struct ux_option push_options[] = {
 	UX_SERVER_OPTIONS(struct push_values, server),
 	{"exe", 'e', UX_OPTION_TEXT, offsetof(struct push_values, exe), "EXE",
-	 "push this file, which gives the identity"},
+	 "push this file, under its identity"},
 	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct push_values, debug), "DEBUG",
 	 "with -e: take the symbols from this unstripped or .debug file"},
 	{"pid", 'p', UX_OPTION_EACH, offsetof(struct push_values, pids), "PID",
 	 "push the files that this process has mapped; may be repeated"},
 	{"image", 0, UX_OPTION_EACH, offsetof(struct push_values, images), "IMAGE",
-	 "push the programs of a container image: an OCI folder, a file of docker save, or a "
-	 "reference; may be repeated"},
+	 "push the programs of a container image: an OCI layout folder, an output of docker "
+	 "save, or a reference; may be repeated"},
 	{"platform", 0, UX_OPTION_TEXT, offsetof(struct push_values, platform), "OS/ARCH",
-	 "of an image for several: which one, or all [this machine's]"},
+	 "platform of a multi-platform image, or all [this machine's]"},
 	{"files-from", 0, UX_OPTION_TEXT, offsetof(struct push_values, files_from), "FILE",
-	 "push the paths in this file (- for standard input), one a line or ended by NUL"},
+	 "push the paths in this file (- for standard input), one per line or separated by NUL"},
 	UX_DEBUG_DIR_OPTION(struct push_values, debug_dir),
 	{"force", 'f', UX_OPTION_FLAG, offsetof(struct push_values, force), NULL,
-	 "upload files that the server already has, too"},
+	 "upload even if the server already has the symbols"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct push_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
 	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct push_values, with_debuginfo), NULL,
 	 "upload ELF files whole: the server extracts and serves them"},
 	{"sources", 0, UX_OPTION_FLAG, offsetof(struct push_values, sources), NULL,
-	 "upload also the source files that the lines name and that are here"},
+	 "also upload the source files that the symbols name, if they exist here"},
 	{"source-prefix", 0, UX_OPTION_LIST, offsetof(struct push_values, prefixes), "FROM=TO",
-	 "with --sources: what lay in FROM when it was compiled is here in TO"},
+	 "with --sources: read source files of the build folder FROM from TO"},
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
 	{"no-archives", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_archives), NULL,
 	 "do not look into packages, wheels and other archives"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct push_values, description), "TEXT",
-	 "kept with the symbols: a release, a commit"},
+	 "text to store with the symbols, such as a release or commit"},
 	{"no-git", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_git), NULL,
-	 "do not keep the git revision of the files and the CI run with them"},
+	 "do not store the git revision and the CI run with the symbols"},
 	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
-	 "for the whole run [600]"},
+	 "timeout of the whole run [600]"},
 	{"total-timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
-	 "the same"},
+	 "same as --timeout"},
 	{"retries", 0, UX_OPTION_COUNT, offsetof(struct push_values, retries), "N",
-	 "how often a request is sent again while the server cannot be reached [3]"},
+	 "maximum retries of a request while the server is unreachable [3]"},
 	{"no-retries", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_retries), NULL,
-	 "give up when the server cannot be reached"},
+	 "do not retry if the server is unreachable"},
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct push_values, proxy), "URL",
-	 "reach the server through it [https_proxy, http_proxy, no_proxy]"},
+	 "reach the server through this proxy [https_proxy, http_proxy, no_proxy]"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct push_values, jobs), "N",
-	 "files extracted and sent at the same time [one a processor]"},
+	 "files to extract and upload in parallel [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct push_values, memory), "SIZE",
-	 "for all extractions together; the rest is spilled to files in /var/tmp"},
+	 "maximum memory of all extractions together; the rest goes to files in /var/tmp"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct push_values, dry_run), NULL,
-	 "ask the server what it wants, but upload nothing"},
+	 "ask the server which symbols it lacks; upload nothing"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct push_values, json), NULL,
-	 "one object a file"},
+	 "print one JSON object per file"},
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct push_values, verbose), NULL,
-	 "name also the files of folders that are nothing to push"},
+	 "also print the files in folders that push skips"},
 };
 
 /* The state of the command. */
@@ -182,7 +182,7 @@ static void push_on_reading(void *ctx, const char *path)
 }
 
 /* Prints what was done when a signal ends the command. The process ends with the lock held, so that
- * nothing is printed behind it. */
+ * nothing is printed after it. */
 static void push_on_interrupt(void *ctx)
 {
 	struct push *push = ctx;
@@ -194,7 +194,7 @@ static void push_on_interrupt(void *ctx)
 	ux_push_summary_write(&out, &push->done, push->values->dry_run);
 	if (!push->values->json)
 		(void)!ux_flush(&out, &err);
-	ux_print_message("push: interrupted; push again to send the rest");
+	ux_print_message("push: interrupted; run push again to upload the rest");
 }
 
 /* Prints the summary and computes the exit status of a finished run. */
@@ -206,7 +206,7 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	if (!push->values->json)
 		ux_push_summary_write(&push->out, s, push->values->dry_run);
 	if (reported == s->quiet)
-		ux_print_message("push: no executable and no shared object there");
+		ux_print_message("push: found no executables or shared objects");
 	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && reported > s->quiet && !push->broken;
 	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
@@ -235,8 +235,9 @@ static bool push_inputs_read(const struct ux_command *cmd, const struct ux_args 
 		uint64_t pid = 0;
 		if (!ux_decimal_parse(ux_bytes_cstr(v->pids.items[i]), &pid) || pid == 0 ||
 		    pid > INT_MAX) {
-			*ret_status = ux_usage_error(cmd, "--pid: \"%s\" is not a process ID",
-						     v->pids.items[i]);
+			*ret_status = ux_usage_error(
+				cmd, "--pid: \"%s\" is not a process ID; expected a number",
+				v->pids.items[i]);
 			return false;
 		}
 		in->pids[in->n_pids++] = (pid_t)pid;
@@ -314,8 +315,7 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 	ux_server_print_error(&server, code == UX_EUNAVAILABLE ? NULL : server.url, &err);
 	if (push->unreached > 1 && !v->json)
 		ux_print_message("push: %" PRIu64
-				 " files were not pushed; a later push goes on with "
-				 "what is missing",
+				 " files were not pushed; run push again to upload the rest",
 				 push->unreached);
 	return code == UX_ENOMEM || code == UX_ELIMIT ? UX_EXIT_SOME
 	       : code == UX_EINVAL                    ? UX_EXIT_USAGE
@@ -337,14 +337,15 @@ static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	if (v.debug && !v.exe)
-		return ux_usage_error(cmd, "-d needs -e: the file that it has the symbols of");
+		return ux_usage_error(cmd, "-d needs -e: name the file that the symbols belong to");
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_push_prefixes_check(v.prefixes, &err) != UX_OK)
 		return ux_usage_error(cmd, "--source-prefix: %s", err.text);
 	for (size_t i = 0; i < args.n; i++)
 		if (ux_dash_is(args.items[i]))
-			return ux_usage_error(cmd, "- is not pushed: the server lists modules by "
-						   "the paths of their files");
+			return ux_usage_error(
+				cmd, "cannot push standard input: expected the path of a file or "
+				     "folder");
 	if (v.platform && v.images.n == 0)
 		return ux_usage_error(cmd, "--platform needs --image");
 	if (v.prefixes && !v.sources)
@@ -363,14 +364,18 @@ const struct ux_command ux_cmd_push = {
 	.name = "push",
 	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]\n--pid PID... | --image IMAGE... "
 		 "[options]",
-	.line = "symbols of binaries to a server",
-	.text = "Uploads symbols that the server does not have yet: of ELF and Mach-O files, of folders,\n"
-		"packages, wheels and other archives, of running processes and container images. It reads\n"
-		"archives and images in a confined child. It extracts the symbols on this machine, and\n"
-		"sends the binaries only with --with-debuginfo. It finds the debug file of a stripped\n"
-		"binary by its build ID; -e and -d name both. --sources sends the source files, for debuggers and\n"
-		"profilers to show.\n"
-		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
+	.line = "upload symbols of binaries",
+	.text = "Uploads the symbols that the server does not have yet. Reads ELF and Mach-O files, also in\n"
+		"folders, packages, wheels and other archives, running processes and container "
+		"images. A\n"
+		"confined child reads archives and images. push extracts the symbols on this "
+		"machine and\n"
+		"uploads no binaries without --with-debuginfo. It finds the debug file of a "
+		"stripped binary by\n"
+		"its build ID, or takes the file in -d. --sources uploads source files, too, "
+		"for debuggers and\n"
+		"profilers.\n"
+		"Prints a line per file: uploaded, already-there, better-there, skipped or failed.",
 	.examples = "  unhex push build/ --token-file ~/.unhex-token\n"
 		    "  unhex push -e app -d app.debug --description \"release 1.4\"\n"
 		    "  unhex push dist/app-1.0.whl app_1.0_amd64.deb\n"

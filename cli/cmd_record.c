@@ -19,9 +19,10 @@ struct record_values {
 
 static const struct ux_option record_options[] = {
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct record_values, output), "FILE",
-	 "where to write; - is standard output [profile.pb.gz]"},
+	 "output file; - is standard output [profile.pb.gz]"},
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct record_values, to), "FORMAT",
-	 "pprof, or perf.data [by the name of the output, which ends in .data; else pprof]",
+	 "output format: pprof or perf.data [perf.data if the name of the output ends in "
+	 ".data, else pprof]",
 	 "pprof perf.data"},
 	UX_RECORD_OPTIONS(struct record_values, record, 'a'),
 	UX_PROFILE_OPTIONS(struct record_values, profile),
@@ -118,9 +119,9 @@ static enum ux_code record_run(struct record_job *job, struct ux_error *err)
 {
 	bool print = ux_dash_is(job->output);
 	if (print && isatty(STDOUT_FILENO))
-		return ux_error_set(err, UX_EINVAL,
-				    "a binary profile is not written to a terminal; expected "
-				    "-o FILE");
+		return ux_error_set(
+			err, UX_EINVAL,
+			"standard output is a terminal; write the profile to a file with -o FILE");
 	if (!print)
 		UX_TRY(record_open_output(job, err));
 	if (job->perf && !print)
@@ -165,20 +166,27 @@ const struct ux_command ux_cmd_record = {
 	.usage = "[-o OUT] [options] -- COMMAND [ARGUMENT...]\n"
 		 "--pid PID [-o OUT] [options]\n"
 		 "--all [-o OUT] [options]",
-	.line = "where a program spends its time: a profile as pprof or perf.data",
-	.text = "Samples a command, a process or the whole machine until it ends, for --duration, or\n"
-		"until Ctrl-C, and writes a profile with names, or a recording that perf reads. unhex\n"
-		"flame and unhex top record the same and show it immediately. Where the machine has no\n"
-		"counter of cycles, as most virtual ones, a timer is used. The top of each stack is\n"
-		"copied, and unwound by the tables that exceptions need. --call-graph fp follows frame\n"
-		"pointers instead, for programs that have them; so does --all without --call-graph,\n"
-		"since the copies of many processors are large.\n"
+	.line = "record a profile of a program, as pprof or perf.data",
+	.text = "Samples a command, a process or the whole machine until it ends, for --duration, or until\n"
+		"Ctrl-C. Writes a profile with names, or a recording that perf reads. unhex "
+		"flame and unhex\n"
+		"top can record, too, and show the result immediately. If the machine has no "
+		"cycle counter,\n"
+		"like most virtual machines, record uses a timer. It copies the top of each "
+		"stack and unwinds\n"
+		"it with the tables for exceptions. --call-graph fp follows frame pointers "
+		"instead, if the\n"
+		"program keeps them; with --all that is the default, because the stack copies "
+		"of many\n"
+		"processors are large.\n"
 		"\n"
-		"The output is created first. A recording without samples leaves it as it was; one whose\n"
-		"output cannot be written is kept in TMPDIR or /tmp.\n"
+		"record creates the output first. Without samples, it leaves an existing "
+		"output unchanged; if\n"
+		"it cannot write the output, it keeps the recording in TMPDIR or /tmp.\n"
 		"\n"
-		"The exit status is the status of the command. If the machine forbids a recording, the\n"
-		"message names the setting that would allow it.",
+		"Exits with the status of the command. If the machine denies something, the "
+		"error names the\n"
+		"setting that allows it.",
 	.examples = "  unhex record -- ./server --port 8080\n"
 		    "  unhex record --pid 1234 --duration 10 -o server.pb.gz\n"
 		    "  unhex record --all --call-graph dwarf --duration 5 -o perf.data",

@@ -27,38 +27,43 @@ struct serve_values {
 
 static const struct ux_option serve_options[] = {
 	{"config", 'c', UX_OPTION_TEXT, offsetof(struct serve_values, config), "FILE",
-	 "read settings from it [$UNHEX_CONFIG]; options take precedence"},
+	 "configuration file [$UNHEX_CONFIG]; options take precedence"},
 	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct serve_values, listen), "ADDRESS",
-	 "HOST:PORT to listen on; port 0 takes a free one [127.0.0.1:8420]"},
+	 "HOST:PORT to listen on; port 0: any free port [127.0.0.1:8420]"},
 	{"data", 0, UX_OPTION_TEXT, offsetof(struct serve_values, data), "DIR",
-	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
+	 "folder of the store [$XDG_DATA_HOME/unhex]"},
 	{"index", 0, UX_OPTION_TEXT, offsetof(struct serve_values, index), "URL",
 	 "keep the index in a database, postgres://HOST/NAME [a file in the folder]"},
 	{"blobs", 0, UX_OPTION_TEXT, offsetof(struct serve_values, blobs), "URL",
 	 "keep files in a bucket, s3://BUCKET/PREFIX [the folder]"},
 	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(struct serve_values, s3_endpoint), "URL",
-	 "server of the bucket [Amazon's]; keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
+	 "server of the bucket [Amazon's]; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY hold "
+	 "the keys"},
 	{"index-replica", 0, UX_OPTION_TEXT, offsetof(struct serve_values, replica), "URL",
 	 "look modules up in a replica of that database"},
 	{"node", 0, UX_OPTION_TEXT, offsetof(struct serve_values, node), "NAME",
-	 "name of this server among those with the same index [machine and random digits]"},
+	 "unique name of this server among the servers of one index [machine and random digits]"},
 	{"serve-from", 0, UX_OPTION_TEXT, offsetof(struct serve_values, serve_from), "DIR",
-	 "serve this folder of unhex clone, or s3://BUCKET/PREFIX, as it is, without a store and keys"},
+	 "serve this folder of unhex clone, or s3://BUCKET/PREFIX, unchanged, without a store "
+	 "and keys"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
-	 "who may read without a key: open (everyone), keyed (no one), auto (open on loopback) [auto]",
+	 "who may read without a key: open (everyone), keyed (no one), auto (open on loopback) "
+	 "[auto]",
 	 "open keyed auto"},
 	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct serve_values, keep_days), "N",
-	 "remove modules that were not used for so many days, unless their namespace has a limit of its own [never]"},
+	 "days after which unused modules are removed, unless their namespace has its own "
+	 "limit [never]"},
 	{"cache", 0, UX_OPTION_TEXT, offsetof(struct serve_values, cache), "SIZE",
-	 "keep so much of what can be extracted or fetched again [all]"},
+	 "maximum size of data that the server can extract or fetch again [no limit]"},
 	{"keep-profiles", 0, UX_OPTION_TEXT, offsetof(struct serve_values, keep_profiles), "TIME",
-	 "keep profiles that pass or are uploaded for so long, such as 7d, and show them [not kept]"},
+	 "how long to keep and show uploaded and forwarded profiles, such as 7d [not kept]"},
 	{"upstream", 0, UX_OPTION_EACH, offsetof(struct serve_values, upstreams), "WHERE",
-	 "fetch missing files from it: KIND+URL, or dir:/PATH, as unhex-serve.conf(5) says; may be repeated, in order"},
+	 "fetch missing files from this upstream: KIND+URL or dir:/PATH, see "
+	 "unhex-serve.conf(5); may be repeated, in order"},
 	{"set", 0, UX_OPTION_EACH, offsetof(struct serve_values, set), "KEY=VALUE",
-	 "any key of the file"},
+	 "set any key of the configuration file"},
 	{"print-config", 0, UX_OPTION_FLAG, offsetof(struct serve_values, print), NULL,
-	 "print all settings as a file, with what they mean, and end"},
+	 "print all settings and their meaning as a configuration file, then exit"},
 };
 
 /* Command line options, each of which sets the configuration key with the same name. */
@@ -197,12 +202,15 @@ static int cmd_serve_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_serve = {
 	.name = "serve",
 	.usage = "[options]",
-	.line = "the symbol server",
-	.text = "Stores symbols, receives them from `unhex push`, and names addresses. Without a\n"
-		"configuration it listens on this machine alone and keeps everything in one folder. On\n"
-		"its first start it creates an admin key: a terminal gets the key itself, once; otherwise\n"
-		"it is written to the file admin-key in the folder, which only the server's user can\n"
-		"read. SIGTERM and SIGINT stop the server; SIGHUP makes it read its configuration again.",
+	.line = "run the symbol server",
+	.text = "Receives symbols from `unhex push`, stores them, and answers requests for addresses. Without\n"
+		"a configuration it listens only on this machine and keeps everything in one "
+		"folder. On its\n"
+		"first start it creates an admin key: on a terminal it prints the key once; "
+		"otherwise it\n"
+		"writes the key to the file admin-key in the folder, readable only by the "
+		"server's user.\n"
+		"SIGTERM and SIGINT stop the server; SIGHUP makes it read its configuration again.",
 	.examples = "  unhex serve\n"
 		    "  unhex serve --listen 0.0.0.0:8420 --data /var/lib/unhex\n"
 		    "  unhex serve --config /etc/unhex/serve.conf --print-config",

@@ -20,18 +20,18 @@ struct split_values {
 
 static const struct ux_option split_options[] = {
 	{"strip", 's', UX_OPTION_TEXT, offsetof(struct split_values, strip), "WHAT",
-	 "debug (information), unneeded (and symbols) or all (and comments) [debug]",
+	 "remove debug information (debug), also symbols (unneeded), also comments (all) [debug]",
 	 "debug unneeded all"},
 	{"compress", 0, UX_OPTION_TEXT, offsetof(struct split_values, compress), "HOW",
-	 "debug sections: zstd, zlib or none [as they are]", "zstd zlib none", 'c'},
+	 "compression of debug sections: zstd, zlib or none [unchanged]", "zstd zlib none", 'c'},
 	{"output-dir", 'o', UX_OPTION_TEXT, offsetof(struct split_values, output_dir), "DIR",
-	 "debug files to DIR/.build-id/xx/yyyy.debug [FILE.debug]"},
+	 "write debug files to DIR/.build-id/xx/yyyy.debug [FILE.debug]"},
 	{"add-build-id", 0, UX_OPTION_FLAG, offsetof(struct split_values, add_build_id), NULL,
-	 "give files without a build ID one, from their content"},
+	 "add a build ID, a hash of the content, to files without one"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct split_values, dry_run), NULL,
-	 "say what would be done, but write nothing"},
+	 "print the planned changes; write nothing"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct split_values, json), NULL,
-	 "one object a file"},
+	 "print one JSON object per file"},
 };
 
 /* The state of the command. */
@@ -95,13 +95,14 @@ static void split_warn(struct split_run *run, const char *path, const struct ux_
 		ux_print_message("%s: has symbols but no debug information%s", path,
 				 run->hinted_dwarf ? "" : " (compile with -g)");
 	if (r->id.size == 0)
-		ux_print_message("%s: has no build ID: its debug file is found only beside it, by "
-				 "name%s",
-				 path, run->hinted_id ? "" : " (--add-build-id gives it one)");
+		ux_print_message(
+			"%s: has no build ID: debuggers find its debug file only by name, in "
+			"the same folder%s",
+			path, run->hinted_id ? "" : " (add one with --add-build-id)");
 	if (r->relative_alt)
 		ux_print_message(
-			"%s: dwz's link in its debug file is relative to another folder; the "
-			"file there is found by its build ID alone",
+			"%s: the dwz link in its debug file is relative to another folder; "
+			"debuggers find that file only by build ID",
 			path);
 	run->hinted_dwarf |= !r->has_dwarf;
 	run->hinted_id |= r->id.size == 0;
@@ -201,7 +202,7 @@ static int split_all(struct split_run *run, const struct ux_args *args)
 	if (code != UX_OK)
 		return ux_print_error("split", &err);
 	if (run->done == 0 && run->status == UX_EXIT_DONE) {
-		ux_print_message("split: nothing with debug information there");
+		ux_print_message("split: found no file with debug information");
 		return UX_EXIT_SOME;
 	}
 	return run->status;
@@ -237,15 +238,20 @@ static int cmd_split_run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_split = {
 	.name = "split",
 	.usage = "PATH... [options]",
-	.line = "strip binaries, keep their debug files",
-	.text = "Replaces each ELF file by its stripped form and writes what it loses to a debug file\n"
-		"that gdb, lldb, perf and unhex find by name or build ID: what objcopy\n"
-		"--only-keep-debug, strip and objcopy --add-gnu-debuglink do together. A folder stands\n"
-		"for the programs and libraries in it. The debug files of the libraries in a wheel, JAR\n"
-		"or other ZIP archive go into NAME-debug-symbols.zip beside it, and RECORD of a wheel\n"
-		"gets their hashes. Both files are written aside, compared with the input and renamed,\n"
-		"the debug file first, so that a failure leaves the input as it was. Owner, mode, times\n"
-		"and extended attributes stay.",
+	.line = "strip binaries and keep their debug files",
+	.text = "Strips each ELF file and writes the removed parts to a debug file that gdb, lldb, perf and\n"
+		"unhex find by name or build ID. Replaces objcopy --only-keep-debug, strip and "
+		"objcopy\n"
+		"--add-gnu-debuglink. For a folder, split strips the programs and libraries in "
+		"it. It puts the\n"
+		"debug files of the libraries in a wheel, JAR or other ZIP archive into\n"
+		"NAME-debug-symbols.zip beside it, and updates the hashes in the RECORD of a "
+		"wheel. split\n"
+		"writes both files to temporary names, compares them with the input and "
+		"renames them, the\n"
+		"debug file first; a failure leaves the input unchanged. Owner, mode, times "
+		"and extended\n"
+		"attributes stay.",
 	.examples = "  unhex split build/app build/libapp.so\n"
 		    "  unhex split dist/*.whl\n"
 		    "  unhex split --strip=unneeded --compress=zstd -o debug/ build/app",

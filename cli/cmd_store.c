@@ -11,37 +11,39 @@
 static const struct ux_option store_options[] = {
 	UX_FOLDER_OPTIONS(struct store_values, folder),
 	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct store_values, ns), "NAME",
-	 "pin, unpin: where the module is [default]"},
+	 "pin, unpin: namespace of the module [default]"},
 	{"repair", 0, UX_OPTION_FLAG, offsetof(struct store_values, repair), NULL,
 	 "check: remove lost blobs from the index, so that clients upload them again"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct store_values, dry_run), NULL,
-	 "sweep: only print what would be removed"},
+	 "sweep: only print the modules to remove"},
 	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct store_values, keep_days), "N",
-	 "limit: remove modules that were not used for so many days; never; served: as the server is "
-	 "configured. sweep: for namespaces without a limit of their own [as configured]"},
+	 "limit: days after which unused modules are removed, or never, or served: the "
+	 "server's setting. sweep: the same, for namespaces without their own limit [as "
+	 "configured]"},
 	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct store_values, grace_days), "N",
-	 "sweep: between the mark of a module and its removal [7]"},
+	 "sweep: days between the mark of a module and its removal [7]"},
 	{"cache", 0, UX_OPTION_BYTES, offsetof(struct store_values, cache_bytes), "SIZE",
-	 "sweep: keep so much of what can be extracted or fetched again [as configured]"},
+	 "sweep: maximum size of data that the server can extract or fetch again [as configured]"},
 	{"create", 0, UX_OPTION_FLAG, offsetof(struct store_values, create), NULL,
-	 "limit: create the namespace if there is none of that name"},
+	 "limit: create the namespace if it does not exist"},
 	{"quota", 0, UX_OPTION_TEXT, offsetof(struct store_values, quota), "SIZE",
-	 "limit: bytes that uploads to the namespace may hold, or any"},
+	 "limit: maximum size of uploads in the namespace; any: no limit"},
 	{"modules", 0, UX_OPTION_TEXT, offsetof(struct store_values, modules), "N",
-	 "limit: modules that the namespace may have, or any"},
+	 "limit: maximum number of modules in the namespace; any: no limit"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct store_values, reading), "WHO",
-	 "limit: who may read without a key: open (everyone), keyed (no one), or served (as the server is configured)",
+	 "limit: who may read without a key: open (everyone), keyed (no one), or served (the "
+	 "server's setting)",
 	 "open keyed served"},
 	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct store_values, upstreams), "NAMES",
-	 "limit: upstreams that missing files are fetched from, in order: a,b; all; none"},
+	 "limit: upstreams for missing files, in order: a,b; all; none"},
 	{"copy", 0, UX_OPTION_FLAG, offsetof(struct store_values, copy), NULL,
-	 "backup, restore: copy files even where links to them would do"},
+	 "backup, restore: copy files; do not link them"},
 	{"to-index", 0, UX_OPTION_TEXT, offsetof(struct store_values, to_index), "URL",
 	 "migrate: the database of the new index, postgres://HOST/NAME [a file in the new folder]"},
 	{"to-blobs", 0, UX_OPTION_TEXT, offsetof(struct store_values, to_blobs), "URL",
 	 "migrate: the bucket of the new store's files, s3://BUCKET/PREFIX [the new folder]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
-	 "one object a line"},
+	 "print one JSON object per line"},
 };
 
 enum {
@@ -124,8 +126,7 @@ static enum ux_code store_check(struct store_job *job, struct ux_error *err)
 	if (sum.requeued > 0)
 		ux_out_fmt(&job->out, "; %" PRIu64 " uploads are extracted again", sum.requeued);
 	if (sum.garbage > 0)
-		ux_out_fmt(&job->out, "; %" PRIu64 " that no module refers to, for the sweep",
-			   sum.garbage);
+		ux_out_fmt(&job->out, "; %" PRIu64 " unused, for the next sweep", sum.garbage);
 	ux_out_u8(&job->out, '\n');
 	return UX_OK;
 }
@@ -216,7 +217,9 @@ static enum ux_code store_sweep(struct store_job *job, struct ux_error *err)
 	if (ux_store_clock_agrees(&s->clock))
 		UX_TRY(ux_store_sweep(s, GARBAGE_S, ux_store_now(s), v->dry_run, &garbage, err));
 	else
-		ux_print_message("the clock was set since the last sweep; garbage is kept for now");
+		ux_print_message(
+			"the clock changed since the last sweep; this sweep removes no unused "
+			"blobs");
 	store_sweep_sum(job, &sum, &garbage);
 	return v->dry_run ? UX_OK : ux_store_tick(s, err);
 }
@@ -291,7 +294,7 @@ static void store_usage_text(struct ux_out *out, const struct ux_namespace *ns,
 		ux_out_fmt(out, "  kept %" PRIi64 " days after the last use",
 			   ns->retention_s / DAY_S);
 	else if (ns->retention_s == 0)
-		ux_out_cstr(out, "  kept for ever");
+		ux_out_cstr(out, "  kept forever");
 	ux_out_u8(out, '\n');
 }
 
@@ -379,7 +382,7 @@ static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 					   .upstreams = "*",
 					   .description = ""};
 	else if (code == UX_ENOTFOUND)
-		return ux_error_set(err, code, "no such namespace; --create creates it");
+		return ux_error_set(err, code, "no such namespace; create it with --create");
 	else if (code != UX_OK)
 		return ux_error_set(err, code, "%s", why.text);
 	if (v->reading)
@@ -463,7 +466,8 @@ static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_verb(cmd, args.n > 0 ? args.items[0] : NULL,
 				     "check sweep pin unpin usage limit backup restore migrate");
 	if (args.n - 1 > verb->operands)
-		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
+		return ux_usage_error(cmd, "unexpected argument \"%.64s\"",
+				      args.items[1 + verb->operands]);
 	if (args.n - 1 < verb->operands)
 		return ux_usage_error(cmd, "%s needs %s", verb->name,
 				      verb->operands == 2       ? "the ID of a module and a label"
@@ -485,16 +489,20 @@ const struct ux_command ux_cmd_store = {
 	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
 		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]\n"
 		 "backup DIR [options]\nrestore DIR [options]\nmigrate DIR [options]",
-	.line = "checks, sweeps, pins, backs up and moves the store of a server",
-	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
-		"exit status 1 means that something is wrong. sweep does now the hourly work of the server:\n"
-		"it marks modules that were not used for long and removes them after the grace time;\n"
-		"pinned ones stay. usage prints the size of each namespace, its quotas and how long it\n"
-		"keeps modules. limit changes the given settings of a namespace. backup copies the store\n"
-		"to DIR, or adds new modules to an earlier backup there; restore makes a\n"
-		"store from a backup. migrate copies the store to DIR and, with --to-index, its index to a\n"
-		"database, or back to a file; run it again when it was interrupted. All of them work while\n"
-		"the server runs, except check --repair, sweep without --dry-run, and restore.",
+	.line = "check, sweep, back up and configure the store of a server",
+	.text = "check verifies the hash of every blob and compares the index with the blobs; exit status 1\n"
+		"reports an error. sweep does immediately what the server does every hour: it "
+		"marks unused\n"
+		"modules, and removes them after the grace period; pinned modules stay. usage "
+		"prints the usage, quotas and retention of each namespace. limit changes "
+		"settings of\n"
+		"a namespace. backup copies the store to DIR, or updates an earlier backup "
+		"there; restore\n"
+		"creates a store from a backup. migrate copies the store to DIR and, with "
+		"--to-index, its index\n"
+		"to a database, or back to a file; run it again after an interruption. All "
+		"verbs work while the\n"
+		"server runs, except check --repair, sweep without --dry-run, and restore.",
 	.examples = "  unhex store check\n"
 		    "  unhex store limit team --quota 50G --keep-days 90\n"
 		    "  unhex store sweep --dry-run\n"

@@ -28,21 +28,24 @@ struct symbolize_values {
 
 static const struct ux_option symbolize_options[] = {
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct symbolize_values, output), "FILE",
-	 "where to write [standard output]"},
+	 "output file [standard output]"},
 	{"to", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, to), "FORMAT",
-	 "pprof, folded, speedscope or firefox [that of the input, or by the name of the output]",
+	 "output format: pprof, folded, speedscope or firefox [by the name of the output, else "
+	 "the input's format]",
 	 "pprof folded speedscope firefox"},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, value), "NAME",
-	 "which value of the samples folded stacks and profiles for viewers have: its name, or its "
-	 "number from 1 on [the last one]"},
+	 "value of the samples to write as folded, speedscope or firefox: a name or its "
+	 "number, from 1 [the last one]"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct symbolize_values, demangle), "MODE",
-	 "in text: full, short, templates-elided or none [short]",
+	 "how to print names in text: full, short (no parameters), templates-elided or none "
+	 "[short]",
 	 "full short templates-elided none"},
 	{"module", 0, UX_OPTION_EACH, offsetof(struct symbolize_values, modules), "[NAME=]WHAT",
-	 "of crash text: file or ID of the module with that name, or of frames that name none; may be "
-	 "repeated"},
+	 "in crash reports: file or ID of the module NAME, or of frames without a module; may "
+	 "be repeated"},
 	{"follow", 0, UX_OPTION_FLAG, offsetof(struct symbolize_values, follow), NULL,
-	 "read a crash report from a pipe that stays open, such as journalctl -f; write each line as it comes"},
+	 "crash reports from a pipe that stays open, such as journalctl -f: write each part "
+	 "immediately"},
 	UX_PROFILE_OPTIONS(struct symbolize_values, profile),
 	UX_OTLP_OPTIONS(struct symbolize_values, otlp),
 };
@@ -181,9 +184,9 @@ static enum ux_code symbolize_put(struct symbolize_job *job, const char *output,
 {
 	bool file = output && !ux_dash_is(output);
 	if (!file && symbolize_is_binary(job) && isatty(STDOUT_FILENO))
-		return ux_error_set(err, UX_EINVAL,
-				    "a binary profile is not written to a terminal; expected "
-				    "-o FILE or --to folded");
+		return ux_error_set(
+			err, UX_EINVAL,
+			"standard output is a terminal; expected -o FILE, or --to folded for text");
 	UX_TRY(symbolize_write(job, err));
 	return ux_output_file_commit(&job->out, err);
 }
@@ -240,7 +243,8 @@ static int symbolize_report(const struct ux_command *cmd, struct symbolize_value
 	const struct ux_crash_output output = {
 		.path = v->output, .demangle = demangle, .modules = v->modules};
 	if (v->to)
-		return ux_usage_error(cmd, "--to %s: a crash report has no samples", v->to);
+		return ux_usage_error(
+			cmd, "--to %s: expected a profile; a crash report has no samples", v->to);
 	report->follow = v->follow;
 	return ux_crash_input_run(report, input, &output, &v->profile);
 }
@@ -282,20 +286,29 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 const struct ux_command ux_cmd_symbolize = {
 	.name = "symbolize",
 	.usage = "PROFILE [-o OUT] [options]",
-	.line = "names in a profile or a crash report: perf.data, pprof, OTLP, text",
-	.text = "Reads a profile, finds out which format it has, and writes it with the names of its\n"
-		"addresses; inlined calls become frames. A profile that keeps its format keeps\n"
-		"everything else byte for byte, and frames that have names already keep these.\n"
-		"Symbols are from the files to which the profile's paths lead, if they have its build\n"
-		"IDs, from build-ID folders and perf's cache, from the running kernel, perf maps, and\n"
-		"from the server in --url or UNHEX_URL. Other addresses stay MODULE+0xADDRESS;\n"
-		"stderr says how many, and which files would name them. - reads standard input.\n"
+	.line = "add names to a profile (perf.data, pprof, OTLP) or crash report",
+	.text = "Reads a profile, detects its format, and writes it with the names of its addresses; inlined\n"
+		"calls become frames. If the format stays the same, everything else stays the "
+		"same byte for\n"
+		"byte. Frames that already have names keep them. Symbols come from the files "
+		"at the profile's\n"
+		"paths if their build IDs match, from build-ID folders and perf's cache, from "
+		"the running\n"
+		"kernel, from perf maps, and from the server in --url or UNHEX_URL. Addresses "
+		"without a name\n"
+		"stay MODULE+0xADDRESS; stderr reports their share and the missing files. - "
+		"reads standard\n"
+		"input.\n"
 		"\n"
-		"A crash report is text too: of backtrace(3), sanitizers, gdb, systemd-coredump, eu-stack,\n"
-		"Go, Rust, Java (hs_err), the kernel, Android and macOS; of a core dump it is made from the\n"
-		"stacks of all threads. It is copied byte for byte, and below each frame stand its\n"
-		"functions, the innermost first. Mappings (/proc/PID/maps) in the text say where modules\n"
-		"were. unhex never guesses: it reports a name with several files, and --module chooses.",
+		"A crash report is the text of backtrace(3), sanitizers, gdb, "
+		"systemd-coredump, eu-stack, Go,\n"
+		"Rust, Java (hs_err), the kernel, Android or macOS. For a core dump, symbolize "
+		"writes the stacks\n"
+		"of all threads. It copies the text byte for byte, and adds below each frame "
+		"its functions,\n"
+		"innermost first. Mappings (/proc/PID/maps) in the text locate the modules. "
+		"symbolize does not\n"
+		"guess: it reports modules with several candidates; choose one with --module.",
 	.examples =
 		"  unhex symbolize crash.txt\n"
 		"  unhex symbolize core\n"
@@ -305,7 +318,8 @@ const struct ux_command ux_cmd_symbolize = {
 		"  unhex symbolize perf.data -o cpu.firefox.json\n"
 		"  unhex symbolize cpu.pb.gz --to folded | flamegraph.pl > cpu.svg\n"
 		"  unhex symbolize --no-local --url https://symbols.example.com cpu.pb.gz -o -\n"
-		"  unhex symbolize --otlp-listen 127.0.0.1:4318 --otlp-queue /var/lib/unhex-otlp \\\n"
+		"  unhex symbolize --otlp-listen 127.0.0.1:4318 --otlp-queue "
+		"/var/lib/unhex-otlp \\\n"
 		"      --otlp-forward https://profiles.example.com",
 	.options = symbolize_options,
 	.n_options = ux_countof(symbolize_options),

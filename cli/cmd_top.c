@@ -15,7 +15,7 @@
 
 enum {
 	TOP_ROWS = 30,
-	TOP_NUMBERS = 36,         /* columns of the numbers in front of a name */
+	TOP_NUMBERS = 36,         /* columns of the numbers before a name */
 	TOP_AROUND = 3,           /* lines of source around those with samples */
 	TOP_NAMES = 5,            /* functions that a message lists */
 	TOP_SOURCE_LINE = 4096,   /* bytes of a line of source that are printed */
@@ -37,24 +37,24 @@ struct top_values {
 
 static const struct ux_option top_options[] = {
 	{"lines", 0, UX_OPTION_FLAG, offsetof(struct top_values, lines), NULL,
-	 "a row for each line instead of each function", NULL, 'l'},
+	 "print a row per line, not per function", NULL, 'l'},
 	{"total", 0, UX_OPTION_FLAG, offsetof(struct top_values, total), NULL,
-	 "sort by the total of a function and the functions that it calls"},
+	 "sort by the total of a function and its callees"},
 	{"rows", 'n', UX_OPTION_COUNT, offsetof(struct top_values, rows), "N",
-	 "how many rows [30]"},
+	 "maximum number of rows [30]"},
 	{"annotate", 0, UX_OPTION_TEXT, offsetof(struct top_values, annotate), "FUNCTION",
-	 "the lines of a function, beside their source where the file can be read", NULL, 'a'},
+	 "print the lines of a function, with their source if the file is readable", NULL, 'a'},
 	{"source", 0, UX_OPTION_TEXT, offsetof(struct top_values, source), "DIR",
-	 "folder below which source files are at their paths"},
+	 "folder that contains the source files at their paths"},
 	{"value", 0, UX_OPTION_TEXT, offsetof(struct top_values, value), "NAME",
-	 "which value of the samples is counted, such as cpu or inuse_space, or its number from 1 on "
-	 "[the last one]"},
+	 "value of the samples to count: a name, such as cpu or inuse_space, or its number, "
+	 "from 1 [the last one]"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct top_values, demangle), "MODE",
-	 "of linkage names: full, short, templates-elided or none [short; templates-elided on a "
-	 "terminal]",
+	 "how to print names: full, short (no parameters), templates-elided or none [short; "
+	 "templates-elided on a terminal]",
 	 "full short templates-elided none"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct top_values, json), NULL,
-	 "one object a line: a row"},
+	 "print one JSON object per row"},
 	UX_RECORD_OPTIONS(struct top_values, record, 0),
 	UX_PROFILE_OPTIONS(struct top_values, profile),
 };
@@ -202,8 +202,8 @@ static enum ux_code top_put_table(struct top_job *job, struct ux_error *err)
 			UX_TRY(ux_flush(&job->out, err));
 	}
 	if (more > 0 && !job->v->json)
-		ux_out_fmt(&job->out, "%*s and %zu more: -n sets how many\n", TOP_NUMBERS - 1, "",
-			   more);
+		ux_out_fmt(&job->out, "%*s and %zu more; set the number of rows with -n\n",
+			   TOP_NUMBERS - 1, "", more);
 	return ux_flush(&job->out, err);
 }
 
@@ -285,7 +285,7 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 {
 	struct ux_bytes path = ux_profile_text(&job->c.input.profile, file);
 	if (memchr(path.data, 0, path.size) || path.size > TOP_PATH_MOST)
-		return ux_error_set(err, UX_EINVAL, "this is not the path of a file");
+		return ux_error_set(err, UX_EINVAL, "not the path of a file");
 	if (job->v->source) {
 		char *joined = NULL;
 		if (asprintf(&joined, "%s/%s", job->v->source, (const char *)path.data) < 0)
@@ -297,11 +297,10 @@ static enum ux_code top_open_source(const struct top_job *job, uint32_t file,
 		*err = (struct ux_error)UX_ERROR_INIT;
 	}
 	if (job->v->profile.no_local)
-		return ux_error_set(err, UX_ENOTFOUND,
-				    "--no-local without --source: no source files are read");
+		return ux_error_set(err, UX_ENOTFOUND, "--no-local is given without --source");
 	if (path.data[0] != '/')
 		return ux_error_set(err, UX_ENOTFOUND,
-				    "the path is relative; expected --source DIR");
+				    "the path is relative; name its folder with --source");
 	return ux_file_map((const char *)path.data, ret, err);
 }
 
@@ -493,12 +492,15 @@ const struct ux_command ux_cmd_top = {
 	.name = "top",
 	.usage = "PROFILE [options]\n"
 		 "[options] -- COMMAND [ARGUMENT...]",
-	.line = "the functions or lines of a profile, or of a program that it runs, as a table",
-	.text = "Reads a profile as unhex symbolize does and prints its functions, the one with most\n"
-		"samples first. self is the time in a function itself, total includes all functions\n"
-		"that it calls; inlined functions count as functions. --annotate prints the source of a\n"
-		"function with the share of each line. - reads standard input. With a command after --,\n"
-		"with --pid or with --all it records the profile first, as unhex record does.",
+	.line = "print a profile's functions or lines as a table",
+	.text = "Reads a profile as unhex symbolize does and prints its functions, sorted by samples. self\n"
+		"counts samples in the function itself, total also samples in its callees; "
+		"inlined functions\n"
+		"count as functions. --annotate prints the source of a function with the share "
+		"of each line. -\n"
+		"reads standard input. With a command after --, or with --pid or --all, it "
+		"records the profile\n"
+		"first, as unhex record does.",
 	.examples = "  unhex top cpu.pb.gz\n"
 		    "  unhex top -- ./program --its-option\n"
 		    "  unhex top cpu.pb.gz --lines -n 50\n"

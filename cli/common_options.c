@@ -44,7 +44,7 @@ void ux_find_warn(const char *path, const struct ux_error *lost)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (lost->code != UX_OK)
-		ux_print_message("%s: %s; its content stays unknown", path,
+		ux_print_message("%s: %s; continuing without that file", path,
 				 ux_error_format(lost, text, sizeof(text)));
 }
 
@@ -72,7 +72,7 @@ static enum ux_code server_read_token(const char *path, struct ux_server_selecti
 	while (line.size > 0 && strchr(" \t", line.data[0]))
 		line = ux_bytes(line.data + 1, line.size - 1);
 	if (line.size == 0)
-		return ux_error_set(err, UX_EINVAL, "has no key on its first line");
+		return ux_error_set(err, UX_EINVAL, "first line is empty; expected a key");
 	return server_set_token(line, ret, err);
 }
 

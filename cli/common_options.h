@@ -18,9 +18,10 @@ struct ux_answer_values {
 
 /* clang-format off */
 #define UX_ANSWER_OPTIONS(values, member) \
-	{"json", 'j', UX_OPTION_FLAG, offsetof(values, member.json), NULL, "one object a line"}, \
+	{"json", 'j', UX_OPTION_FLAG, offsetof(values, member.json), NULL, \
+	 "print one JSON object per line"}, \
 	{"hex", 'x', UX_OPTION_FLAG, offsetof(values, member.hex), NULL, \
-	 "addresses are hexadecimal also without 0x"}, \
+	 "read addresses without 0x as hexadecimal, too"}, \
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(values, member.demangle), "MODE", \
 	 "full, short (no parameters), templates-elided or none [full; templates-elided on a " \
 	 "terminal]", "full short templates-elided none"}
@@ -40,7 +41,7 @@ struct ux_find_values {
 /* clang-format off */
 #define UX_DEBUG_DIR_OPTION(values, member) \
 	{"debug-dir", 0, UX_OPTION_LIST, offsetof(values, member), "DIR", \
-	 "where debug files are; may be repeated [/usr/lib/debug]"}
+	 "folder of debug files; may be repeated [/usr/lib/debug]"}
 #define UX_FIND_OPTIONS(values, member) \
 	UX_DEBUG_DIR_OPTION(values, member.dirs), \
 	{"debuginfod", 0, UX_OPTION_TEXT, offsetof(values, member.debuginfod), "URL", \
@@ -77,11 +78,11 @@ struct ux_server_values {
 #define UX_SERVER_OPTIONS_OF(values, member, help) \
 	{"url", 'u', UX_OPTION_TEXT, offsetof(values, member.url), "URL", help}, \
 	{"token", 't', UX_OPTION_TEXT, offsetof(values, member.token), "TOKEN", \
-	 "its key; better kept in a file or in UNHEX_TOKEN"}, \
+	 "the server's key; --token-file and UNHEX_TOKEN keep it out of the process list"}, \
 	{"token-file", 0, UX_OPTION_TEXT, offsetof(values, member.token_file), "FILE", \
-	 "file whose first line is the key"}, \
+	 "file with the key on its first line"}, \
 	{"cacert", 0, UX_OPTION_TEXT, offsetof(values, member.cacert), "FILE", \
-	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"}
+	 "file of root certificates (PEM) for https [UNHEX_CACERT, the system's]"}
 /* clang-format on */
 
 enum {

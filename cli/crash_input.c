@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	PART_BYTES = 16 << 20, /* of a text that is read at once */
+	PART_BYTES = 16 << 20, /* of text per read */
 	READ_BYTES = 1 << 16,
 	DETECT_BYTES = 256 << 10, /* of standard input that decide whether it is a report */
 	QUIET_MS = 200,           /* after which a text that is followed is a part */
@@ -112,7 +112,7 @@ static bool crash_input_is_quiet(void)
 	return poll(&fd, 1, QUIET_MS) == 0;
 }
 
-/* Makes `left` the text that is there, of which as much as fits into a part is read. */
+/* Sets `left` to the available text; reads at most one part. */
 static enum ux_code crash_input_more(struct ux_crash_input *in, struct ux_error *err)
 {
 	if (!in->is_stream)
@@ -198,7 +198,7 @@ static void crash_input_report_source(const struct ux_crash_file *m, const struc
 {
 	if (!t->source && !m->path)
 		return;
-	ux_out_cstr(out, t->source ? "; symbols from " : "; it is ");
+	ux_out_cstr(out, t->source ? "; symbols from " : "; file ");
 	ux_text(out, ux_bytes_cstr(t->source ? t->source : m->path));
 	ux_out_fmt(out, ", found %s", ux_crash_how_name(m->how));
 }
@@ -219,9 +219,8 @@ static void crash_input_report_module(const struct ux_crash_file *m, const struc
 				      bool server, bool *told, struct ux_out *out)
 {
 	uint64_t lacking = t->frames - t->named;
-	ux_out_cstr(out, lacking > 0 ? "  missing: " : "  ");
+	ux_out_fmt(out, "  %" PRIu64 " of %" PRIu64 " frames named: ", t->named, t->frames);
 	crash_input_report_name(m, out);
-	ux_out_fmt(out, " (%" PRIu64 " of %" PRIu64 " frames named", t->named, t->frames);
 	crash_input_report_source(m, t, out);
 	if (lacking > 0 && t->why) {
 		ux_out_cstr(out, "; ");
@@ -229,7 +228,7 @@ static void crash_input_report_module(const struct ux_crash_file *m, const struc
 	}
 	if (lacking > 0)
 		crash_input_report_advice(t, server, told, out);
-	ux_out_cstr(out, ")\n");
+	ux_out_u8(out, '\n');
 }
 
 static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool verbose,
@@ -242,7 +241,7 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 		if (t->frames == 0 || (t->named == t->frames && !verbose))
 			continue;
 		if (!verbose && shown++ == MISSING_MOST) {
-			ux_out_cstr(out, "  and more: -v lists all\n");
+			ux_out_cstr(out, "  more modules: list all with -v\n");
 			return;
 		}
 		crash_input_report_module(&s->files.data[i], t, s->sources->search != NULL, &told,
@@ -256,7 +255,7 @@ int ux_crash_input_report(const struct ux_crash_symbolizer *s, bool verbose, str
 	uint64_t have = s->named + s->in_text;
 	ux_out_fmt(&out, "unhex: %" PRIu64 " of %" PRIu64 " frames have names", have, s->frames);
 	if (s->in_text > 0)
-		ux_out_fmt(&out, ", %" PRIu64 " of them from the text alone", s->in_text);
+		ux_out_fmt(&out, ", %" PRIu64 " of them already in the text", s->in_text);
 	ux_out_u8(&out, '\n');
 	crash_input_report_modules(s, verbose, &out);
 	enum ux_code code = ux_out_status(&out, err);

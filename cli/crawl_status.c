@@ -89,7 +89,7 @@ static void status_put_failures(struct ux_out *out, const json_t *doc)
 		status_put_text(out, c, "cause");
 		ux_out_fmt(out, " %" PRIu64, status_number(c, "packages"));
 	}
-	ux_out_cstr(out, "\nthe last ones:\n");
+	ux_out_cstr(out, "\nlast failures:\n");
 	for (size_t i = 0; i < json_array_size(failures) && i < FAILURES_SHOWN; i++) {
 		const json_t *f = json_array_get(failures, i);
 		ux_out_cstr(out, "  ");

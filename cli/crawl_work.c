@@ -76,7 +76,7 @@ static void crawl_work_text(struct crawl_work_output *o, const struct ux_package
 	ux_text_size(&o->out, r->bytes_stored);
 	ux_out_cstr(&o->out, " stored");
 	if (r->bad > 0) {
-		ux_out_fmt(&o->out, ", %" PRIu64 " files cannot be read: ", r->bad);
+		ux_out_fmt(&o->out, ", %" PRIu64 " unreadable files, the first: ", r->bad);
 		ux_text(&o->out, ux_bytes_cstr(ux_error_format(&r->first_bad, text, sizeof(text))));
 	}
 	ux_out_u8(&o->out, '\n');
@@ -126,7 +126,7 @@ static enum ux_package_kind crawl_work_kind(const char *name)
 	return UX_PACKAGE_LAYER;
 }
 
-/* A package of which only its place is known. *path is malloc'ed, where the place was relative. */
+/* A package with a known place only. *path is malloc'ed if the place was relative. */
 static bool crawl_work_package(const char *place, struct ux_package *ret, char **path)
 {
 	bool remote = strstr(place, "://") != NULL;
@@ -176,7 +176,7 @@ int ux_crawl_work_run(const struct ux_server_selection *server,
 	for (size_t i = 0; i < n && there; i++) {
 		there = crawl_work_package(packages[i], &list[i], &paths[i]);
 		if (!there)
-			ux_print_message("crawl: %s does not exist", packages[i]);
+			ux_print_message("crawl: %s: no such file or folder", packages[i]);
 	}
 	if (there) {
 		all.packages = list;

@@ -92,7 +92,7 @@ static size_t disas_common(const struct ux_disas_out *d, size_t n)
 	return common;
 }
 
-/* Text of a source file: its tabs become spaces, since what is in front of it moves it. */
+/* Text of a source file. Tabs become spaces, because the prefix of the line would move them. */
 static void disas_put_source(struct ux_disas_out *d, struct ux_bytes text)
 {
 	size_t from = 0, column = 0;

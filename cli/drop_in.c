@@ -198,7 +198,7 @@ static enum ux_code response_file_expand_word(struct expansion *x, const char *w
 		return response_file_add(x, word, n);
 	x->bytes += file.bytes.size;
 	if (++x->files > UX_RESPONSE_FILES_MOST || x->bytes > UX_RESPONSE_MOST)
-		return ux_error_set(x->err, UX_ELIMIT, "too many @-files, or too large ones");
+		return ux_error_set(x->err, UX_ELIMIT, "@-files are too many or too large");
 	return response_file_expand_text(x, file.bytes);
 }
 

@@ -19,9 +19,11 @@ static int main_print_overview(FILE *to)
 	for (size_t i = 0; i < ux_command_count; i++)
 		fprintf(to, "  %-15s  %s\n", ux_commands[i]->name, ux_commands[i]->line);
 	fputs("\n"
-	      "`unhex COMMAND --help` describes one, `unhex --version` (-V) prints version and revision.\n"
-	      "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
-	      "or unreachable.\n",
+	      "`unhex COMMAND --help` describes a command. `unhex --version` (-V) prints "
+	      "version and revision.\n"
+	      "Exit status: 0 success; 1 something was not found, or some inputs failed; 2 "
+	      "usage error;\n"
+	      "3 the server refused the request or was unreachable.\n",
 	      to);
 	return fflush(to) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
@@ -35,7 +37,7 @@ static int main_unknown_command(const char *name)
 		ux_print_message("unknown command \"%.64s\"; did you mean \"%s\"?", name,
 				 near.best);
 	else
-		ux_print_message("unknown command \"%.64s\" (unhex help)", name);
+		ux_print_message("unknown command \"%.64s\"; see unhex help", name);
 	return UX_EXIT_USAGE;
 }
 

@@ -234,7 +234,7 @@ static void bash_option_case(struct ux_out *out, const struct ux_command *cmd,
 static void write_bash(struct ux_out *out)
 {
 	ux_out_cstr(out,
-		    "# bash completion of unhex. Made of the program's own tables.\n"
+		    "# bash completion of unhex. Generated from the program's own tables.\n"
 		    "_unhex()\n{\n"
 		    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
 		    "\tlocal command=${COMP_WORDS[1]} kind=option words= first=file options=\n"
@@ -269,7 +269,8 @@ static void write_bash(struct ux_out *out)
 		"\t\telif ((COMP_CWORD == 2)); then\n\t\t\tkind=$first\n\t\tfi\n\tfi\n"
 		"\tcase $kind in\n"
 		"\twords) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;\n"
-		"\tlist) mapfile -t COMPREPLY < <(local before=; [[ $cur != *,* ]] || before=${cur%,*},; "
+		"\tlist) mapfile -t COMPREPLY < <(local before=; [[ $cur != *,* ]] || "
+		"before=${cur%,*},; "
 		"compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\") ;;\n"
 		"\tprocess) mapfile -t COMPREPLY < <(cd /proc && compgen -W \"$(echo [0-9]*)\" -- "
 		"\"$cur\") ;;\n"
@@ -304,7 +305,8 @@ static void zsh_option(struct ux_out *out, const struct ux_command *cmd, const s
 static void write_zsh(struct ux_out *out)
 {
 	ux_out_cstr(out,
-		    "#compdef unhex\n# zsh completion of unhex. Made of the program's own tables.\n"
+		    "#compdef unhex\n# zsh completion of unhex. Generated from the program's own "
+		    "tables.\n"
 		    "_unhex() {\n\tlocal -a commands=(\n");
 	for (size_t i = 0; i < ux_command_count; i++) {
 		ux_out_fmt(out, "\t\t'%s:", ux_commands[i]->name);
@@ -355,18 +357,18 @@ static void fish_option(struct ux_out *out, const struct ux_command *cmd, const 
 
 static void write_fish(struct ux_out *out)
 {
-	ux_out_cstr(
-		out,
-		"# fish completion of unhex. Made of the program's own tables.\n"
-		"function __unhex_command_is\n"
-		"\tset -l words (commandline -opc)\n"
-		"\ttest (count $words) -ge 2; and contains -- $words[2] $argv\nend\n"
-		"function __unhex_first_is\n"
-		"\tset -l words (commandline -opc)\n"
-		"\ttest (count $words) -eq 2; and contains -- $words[2] $argv\nend\n"
-		"function __unhex_no_command\n"
-		"\ttest (count (commandline -opc)) -eq 1\nend\n"
-		"complete -c unhex -n __unhex_no_command -f -a help -d 'print the help of a command'\n");
+	ux_out_cstr(out,
+		    "# fish completion of unhex. Generated from the program's own tables.\n"
+		    "function __unhex_command_is\n"
+		    "\tset -l words (commandline -opc)\n"
+		    "\ttest (count $words) -ge 2; and contains -- $words[2] $argv\nend\n"
+		    "function __unhex_first_is\n"
+		    "\tset -l words (commandline -opc)\n"
+		    "\ttest (count $words) -eq 2; and contains -- $words[2] $argv\nend\n"
+		    "function __unhex_no_command\n"
+		    "\ttest (count (commandline -opc)) -eq 1\nend\n"
+		    "complete -c unhex -n __unhex_no_command -f -a help -d 'print the help of a "
+		    "command'\n");
 	for (size_t i = 0; i < ux_command_count; i++) {
 		const struct ux_command *cmd = ux_commands[i];
 		struct complete_argument a = complete_first_operand(cmd);

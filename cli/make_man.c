@@ -48,7 +48,7 @@ static void man_prose(struct ux_out *out, const char *text)
 
 static void man_head(struct ux_out *out, const char *name, unsigned section, const char *line)
 {
-	ux_out_cstr(out, ".\\\" Made of the program's own tables.\n.TH ");
+	ux_out_cstr(out, ".\\\" Generated from the program's own tables.\n.TH ");
 	for (const char *p = name; *p; p++)
 		ux_out_u8(out, (uint8_t)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p));
 	ux_out_fmt(out, " %u \"\" \"unhex " UX_VERSION "\" \"unhex\"\n.SH NAME\n", section);
@@ -124,22 +124,33 @@ static void man_drop_in_help(struct ux_out *out, const struct ux_command *cmd)
 
 static void man_common(struct ux_out *out)
 {
-	ux_out_cstr(
-		out,
-		".SH EXIT STATUS\n"
-		"0: done; 1: not found, or some inputs failed; 2: the call makes no sense; 3: the\n"
-		"server refused or could not be reached.\n"
-		".SH ENVIRONMENT\n"
-		".TP\n.B UNHEX_URL\nthe server for lookups and pushes\n"
-		".TP\n.B UNHEX_TOKEN\nthe key that is sent to it\n"
-		".TP\n.B UNHEX_CACERT\na PEM file of the roots that https trusts\n"
-		".TP\n.B UNHEX_CACHE\n\\fBoff\\fR: the symbols of large files are not cached; "
-		"\\fBon\\fR, or a folder: the symbols of every file of 4 MiB or more are cached. Not set: "
-		"after a few lookups in a large file, its symbols are cached in the user's cache folder\n"
-		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n"
-		".TP\n.B UNHEX_SERVICE_ROOT\na folder before /etc/default/unhex and "
-		"/var/lib/unhex, where \\fBunhex key\\fR and \\fBunhex store\\fR look for the "
-		"service when root runs them\n");
+	ux_out_cstr(out,
+		    ".SH EXIT STATUS\n"
+		    "0: success; 1: something was not found, or some inputs failed; 2: usage "
+		    "error; 3: the\n"
+		    "server refused the request or was unreachable.\n"
+		    ".SH ENVIRONMENT\n"
+		    ".TP\n"
+		    ".B UNHEX_URL\n"
+		    "the server for lookups and pushes\n"
+		    ".TP\n"
+		    ".B UNHEX_TOKEN\n"
+		    "the key for that server\n"
+		    ".TP\n"
+		    ".B UNHEX_CACERT\n"
+		    "a PEM file of root certificates for https\n"
+		    ".TP\n"
+		    ".B UNHEX_CACHE\n"
+		    "\\fBoff\\fR: do not cache extracted symbols. \\fBon\\fR, or the path of a "
+		    "folder: cache the symbols of every file of 4 MiB or more. Not set: cache "
+		    "large files in the user's cache folder after a few lookups\n"
+		    ".TP\n"
+		    ".B UNHEX_CONFIG\n"
+		    "the configuration file of \\fBunhex serve\\fR\n"
+		    ".TP\n"
+		    ".B UNHEX_SERVICE_ROOT\n"
+		    "a prefix for /etc/default/unhex and /var/lib/unhex, where \\fBunhex key\\fR "
+		    "and \\fBunhex store\\fR look for the service if root runs them\n");
 }
 
 static void man_command(const struct ux_command *cmd, struct ux_out *out)
@@ -195,7 +206,7 @@ static void man_setting(const struct ux_setting *row, struct ux_out *out)
 		man_text(out, row->value, strlen(row->value));
 		ux_out_u8(out, '.');
 	}
-	ux_out_cstr(out, (row->flags & UX_SETTING_LIVE) != 0 ? "\nA reload takes it over.\n"
+	ux_out_cstr(out, (row->flags & UX_SETTING_LIVE) != 0 ? "\nA reload applies it.\n"
 							     : "\nIt needs a restart.\n");
 	out->failed |= expected.failed;
 }
@@ -216,12 +227,16 @@ static void man_settings(struct ux_out *out)
 	man_head(out, "unhex-serve.conf", 5, "the configuration of the symbol server");
 	ux_out_cstr(
 		out,
-		".SH DESCRIPTION\nA line a key: \\fIkey\\fR = \\fIvalue\\fR, to the end of the line; a\n"
-		"line that begins with # is a comment. Keys before the first section are the\n"
-		"server's; [\\fIKIND NAME\\fR] begins a section. Unknown keys, keys that come twice and\n"
-		"invalid values are errors. \\fBunhex serve \\-\\-print\\-config\\fR prints what is\n"
-		"in force. SIGHUP makes the server read the file again.\n"
-		".SH KEYS IN FRONT OF ALL SECTIONS\n");
+		".SH DESCRIPTION\n"
+		"Each line is \\fIkey\\fR = \\fIvalue\\fR; the value ends with the line. A "
+		"line that\n"
+		"begins with # is a comment. Keys before the first section configure the server;\n"
+		"[\\fIKIND NAME\\fR] begins a section. Unknown keys, duplicate keys and "
+		"invalid values are\n"
+		"errors. \\fBunhex serve \\-\\-print\\-config\\fR prints the settings in "
+		"effect. SIGHUP makes the\n"
+		"server read the file again.\n"
+		".SH KEYS BEFORE THE FIRST SECTION\n");
 	man_setting_list(NULL, out);
 	for (size_t i = 0; i < t->n_sections; i++) {
 		ux_out_fmt(out, ".SH [%s NAME]\n", t->sections[i].kind);

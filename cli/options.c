@@ -46,7 +46,7 @@ int ux_usage_verb(const struct ux_command *cmd, const char *word, const char *ve
 	if (word && near.best)
 		return ux_usage_error(cmd, "unknown verb \"%.64s\"; did you mean \"%s\"?", word,
 				      near.best);
-	return ux_usage_error(cmd, "first comes %s", list);
+	return ux_usage_error(cmd, "expected %s", list);
 }
 
 /* Prints words that are wrapped before the column `width`; further lines begin at `indent`.
@@ -208,8 +208,8 @@ static const char *const type_words[] = {
 	[UX_OPTION_FLAG] = "",
 	[UX_OPTION_TEXT] = "a text",
 	[UX_OPTION_LIST] = "a text",
-	[UX_OPTION_COUNT] = "a number from 1 on",
-	[UX_OPTION_BYTES] = "a number of bytes like 100M",
+	[UX_OPTION_COUNT] = "a number, 1 or more",
+	[UX_OPTION_BYTES] = "a size such as 100M",
 	[UX_OPTION_EACH] = "at most 64 of them",
 };
 

@@ -38,10 +38,10 @@ struct ux_option {
 
 /* The operands of the command line. */
 struct ux_args {
-	char **items; /* in argv; NULL is behind them */
+	char **items; /* in argv; NULL-terminated */
 	size_t n;
 	bool ended;   /* there was a "--" */
-	size_t front; /* how many are in front of it; n without one */
+	size_t front; /* number of items before it; n without one */
 };
 
 struct ux_command {

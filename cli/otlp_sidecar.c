@@ -60,7 +60,7 @@ static enum ux_code sidecar_take(struct ux_request *req, struct ux_response *res
 	if (!ux_forwarder_has_room(s->forwarder))
 		return sidecar_refuse(res, 429,
 				      ux_error_set(&req->err, UX_EUNAVAILABLE,
-						   "the queue of profiles to pass on is full"));
+						   "the queue of waiting profiles is full"));
 	enum ux_code code = ux_otlp_body_read(req, res, &body);
 	n.bytes = body.message;
 	if (code == UX_OK)

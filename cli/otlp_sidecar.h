@@ -17,15 +17,15 @@ struct ux_otlp_values {
 /* clang-format off */
 #define UX_OTLP_OPTIONS(values, member) \
 	{"otlp-listen", 0, UX_OPTION_TEXT, offsetof(values, member.listen), "HOST:PORT", \
-	 "instead of reading PROFILE: take profiles by OTLP/HTTP, until SIGTERM"}, \
+	 "receive profiles by OTLP/HTTP until SIGTERM, instead of reading PROFILE"}, \
 	{"otlp-forward", 0, UX_OPTION_TEXT, offsetof(values, member.forward), "URL", \
-	 "the receiver to pass them on to"}, \
+	 "forward the profiles to this OTLP receiver"}, \
 	{"otlp-headers", 0, UX_OPTION_TEXT, offsetof(values, member.headers), "FILE", \
-	 "headers for the receiver, a line NAME: VALUE each"}, \
+	 "file of headers for the receiver, one NAME: VALUE per line"}, \
 	{"otlp-queue", 0, UX_OPTION_TEXT, offsetof(values, member.queue), "DIR", \
-	 "folder of what waits to be passed on"}, \
+	 "folder of the profiles that wait to be forwarded"}, \
 	{"otlp-queue-bytes", 0, UX_OPTION_BYTES, offsetof(values, member.queue_bytes), "SIZE", \
-	 "what these may have on disk [1G]"}
+	 "maximum disk space of waiting profiles [1G]"}
 /* clang-format on */
 
 /*

@@ -21,7 +21,7 @@ static enum ux_code path_list_split(struct ux_path_list *list, struct ux_bytes t
 {
 	bool nul = text.size > 0 && memchr(text.data, '\0', text.size) != NULL;
 	if (nul && text.data[text.size - 1] != '\0')
-		return ux_error_set(err, UX_EINVAL, "the list ends within a path");
+		return ux_error_set(err, UX_EINVAL, "list ends in the middle of a path");
 	while (text.size > 0) {
 		const uint8_t *end = memchr(text.data, nul ? '\0' : '\n', text.size);
 		size_t n = end ? (size_t)(end - text.data) : text.size;
@@ -41,7 +41,7 @@ enum ux_code ux_path_list_read(struct ux_path_list *list, const char *file, stru
 	UX_TRY(ux_dash_file_read(&dash, file, UX_BYTES_NONE, &path, err));
 	UX_TRY(ux_file_map(path, &map, err));
 	if (map.bytes.size > UX_PATH_LIST_BYTES_MOST)
-		return ux_error_set(err, UX_ELIMIT, "a list of over %d bytes",
+		return ux_error_set(err, UX_ELIMIT, "list is larger than %d bytes",
 				    UX_PATH_LIST_BYTES_MOST);
 	return path_list_split(list, map.bytes, arena, err);
 }

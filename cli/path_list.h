@@ -14,7 +14,7 @@ enum {
 UX_VEC(ux_path_list, char *);
 
 /*
- * Appends the paths in a file ("-": standard input), each on a line, or each with a NUL behind it
+ * Appends the paths in a file ("-": standard input), one per line, or each followed by a NUL
  * if there is one (find -print0). Empty lines are skipped. The texts are in the arena. UX_EINVAL:
  * the last path of several with a NUL has none, so the list was cut off; UX_ELIMIT.
  */

@@ -22,7 +22,7 @@ struct ux_profile_command_values {
 	const struct ux_record_values *record; /* NULL: the command never records */
 	struct ux_profile_options *profile;
 	const char *demangle; /* --demangle; NULL: the default */
-	const char *hint;     /* behind the error that there are several profiles; "" */
+	const char *hint;     /* appended to the error about several profiles; "": nothing */
 };
 
 /*

@@ -364,7 +364,7 @@ static void profile_input_report_name(const struct ux_profile *p, uint32_t modul
 	const struct ux_profile_module *m = &p->modules.data[module];
 	char id[UX_ID_TEXT];
 	if (module == 0)
-		ux_out_cstr(out, "addresses outside of all modules");
+		ux_out_cstr(out, "addresses outside all modules");
 	else if (m->path == 0 && m->kind == UX_PROFILE_JIT)
 		ux_out_fmt(out, "run-time code of process %" PRIu32, m->pid);
 	else
@@ -396,7 +396,8 @@ static void profile_input_report_lack(const struct ux_profile_input *in,
 		ux_text(out, ux_profile_text(&in->profile, m->why));
 	}
 	if (m->source != 0) {
-		ux_out_cstr(out, m->why != 0 ? "; symbols from " : ": not in the symbols from ");
+		ux_out_cstr(out,
+			    m->why != 0 ? "; symbols from " : ": no name in the symbols from ");
 		ux_text(out, source);
 	}
 }
@@ -437,7 +438,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 		if (lacks[i].weight == 0 && !(verbose && used))
 			continue;
 		if (!verbose && shown++ == MISSING_MOST) {
-			ux_out_cstr(out, "  and more: -v lists all\n");
+			ux_out_cstr(out, "  more modules: list all with -v\n");
 			return;
 		}
 		profile_input_report_module(in, lacks[i].module, lacks[i].weight, share->weight,
@@ -448,45 +449,48 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 /* What a recording of perf lacks. */
 static void profile_input_report_perf(const struct ux_perf_summary *s, struct ux_out *out)
 {
-	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128], cut[128];
+	snprintf(cut, sizeof(cut),
+		 "stacks were cut off after %" PRIu64
+		 " bytes; --call-graph dwarf,BYTES copies more",
+		 s->cut_bytes);
 	const struct {
 		uint64_t n;
 		const char *what;
 	} counts[] = {
-		{s->lost_records, "records were lost while it was recorded"},
-		{s->unmapped, "callers are wrong: that code keeps no frame pointers; use "
-			      "--call-graph dwarf"},
+		{s->lost_records, "records were lost during the recording"},
+		{s->unmapped,
+		 "callers are wrong: that code keeps no frame pointers. Use --call-graph dwarf"},
 		{s->not_unwound,
-		 "copies of stacks could not be unwound; only the innermost location is "
-		 "kept"},
-		{s->unwound_short,
-		 "stacks were cut off where their copy ends; --call-graph dwarf,BYTES "
-		 "copies more"},
-		{s->unwound_lost, "stacks end in code without unwind tables"},
+		 "samples have only their innermost location: unhex cannot unwind their stack "
+		 "copies"},
+		{s->unwound_short, cut},
+		{s->unwound_lost, "stacks end early, in code without unwind tables"},
 		{s->unwound_wrong,
-		 "files have changed since the recording; stacks through them may be "
-		 "wrong"},
+		 "files have changed since the recording: stacks through them may be wrong"},
 		{s->untimed,
-		 "addresses have the name of the last run-time code there: the recording has no "
-		 "times of the jitdump's clock (perf record -k mono)"},
+		 "addresses have the name of the last run-time code there: the recording uses "
+		 "another clock than the jitdump. Record with perf record -k mono"},
 		{s->unsure,
-		 "addresses of run-time code are named on the assumption that the text has the "
-		 "jitdump's clock; perf script --header would say which clock it has"},
-		{s->deferred, "samples have their callers in records that are not read"},
-		{s->late, "records came too late to be put in order"},
-		{s->unkept_mappings, "mappings were too many"},
-		{s->auxtrace_bytes, "bytes of hardware traces are not read"},
-		{s->unknown_records, "records are of unknown types"},
-		{s->damaged_records, "records are damaged"},
+		 "addresses of run-time code may have wrong names: the text does not name its "
+		 "clock, so unhex assumes the jitdump's. Print it with perf script --header"},
+		{s->deferred,
+		 "samples lack their callers: unhex does not read deferred callchains"},
+		{s->late, "records arrived too late to be sorted by time"},
+		{s->unkept_mappings, "mappings were left out: the recording has too many"},
+		{s->auxtrace_bytes, "bytes of hardware traces were skipped"},
+		{s->unknown_records, "records of unknown types were skipped"},
+		{s->damaged_records, "damaged records were skipped"},
 	};
 	for (size_t i = 0; i < ux_countof(counts); i++)
 		if (counts[i].n > 0)
 			ux_out_fmt(out, "unhex: %" PRIu64 " %s\n", counts[i].n, counts[i].what);
 	if (s->damage.code != UX_OK)
-		ux_out_fmt(out, "unhex: the first damage: %s\n",
+		ux_out_fmt(out, "unhex: first damaged record: %s\n",
 			   ux_error_format(&s->damage, text, sizeof(text)));
 	if (s->truncated)
-		ux_out_cstr(out, "unhex: the recording is cut off; its complete part was read\n");
+		ux_out_cstr(out,
+			    "unhex: the recording is cut off; unhex read the complete records\n");
 }
 
 int ux_profile_input_report(const struct ux_profile_input *in, bool verbose, struct ux_error *err)

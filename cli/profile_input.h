@@ -29,17 +29,20 @@ struct ux_profile_options {
 /* clang-format off */
 #define UX_PROFILE_OPTIONS(values, member) \
 	{"files", 0, UX_OPTION_LIST, offsetof(values, member.files), "DIR", \
-	 "folder with the binaries of the recorded machine, by path or build ID; may be repeated"}, \
+	 "folder with the binaries of the recorded machine, by path or build ID; may be " \
+	 "repeated"}, \
 	{"no-local", 0, UX_OPTION_FLAG, offsetof(values, member.no_local), NULL, \
-	 "do not read this machine's files, kernel and perf maps: the profile is from another one"}, \
+	 "do not read files, kernel and perf maps of this machine, because the profile" \
+	 " is from another one"}, \
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(values, member.no_dwarf), NULL, \
-	 "of files, symbol tables and Go's own tables only: quick, without lines and inlined calls"}, \
+	 "read only symbol tables and Go's own tables: fast, without lines and inlined" \
+	 " calls"}, \
 	{"no-cache", 0, UX_OPTION_FLAG, offsetof(values, member.no_cache), NULL, \
-	 "do not cache the symbols of large files (UNHEX_CACHE=off)"}, \
+	 "do not use the cache of extracted symbols (UNHEX_CACHE=off)"}, \
 	UX_FIND_OPTIONS(values, member.find), \
 	UX_SERVER_OPTIONS_OPTIONAL(values, member.server), \
 	{"verbose", 'v', UX_OPTION_FLAG, offsetof(values, member.verbose), NULL, \
-	 "say for each module where its symbols are from, or why it has none"}
+	 "print the symbol source of each module, or why it has none"}
 /* clang-format on */
 
 void ux_profile_options_free(struct ux_profile_options *v);

@@ -117,16 +117,16 @@ bool ux_record_options_parse(const struct ux_command *cmd, const struct ux_recor
 				     "unhex %s -- COMMAND",
 				     args->items[0], cmd->name);
 	else if (args->ended && args->n == 0)
-		(void)ux_usage_error(cmd, "no command after --");
+		(void)ux_usage_error(cmd, "expected a command after --");
 	else if (v->pid &&
 		 (!ux_decimal_parse(ux_bytes_cstr(v->pid), &pid) || pid == 0 || pid > INT32_MAX))
-		(void)ux_usage_error(cmd, "--pid is \"%.64s\"; expected the number of a process",
-				     v->pid);
+		(void)ux_usage_error(cmd, "--pid is \"%.64s\"; expected a process ID", v->pid);
 	else if (v->frequency > UX_RECORD_FREQUENCY_MOST)
 		(void)ux_usage_error(cmd, "--frequency is %u; expected at most %d", v->frequency,
 				     UX_RECORD_FREQUENCY_MOST);
 	else if (v->duration && !record_parse_time(v->duration, &ret->duration_ms))
-		(void)ux_usage_error(cmd, "--duration is \"%.64s\"; expected a time like 10 or 5m",
+		(void)ux_usage_error(cmd,
+				     "--duration is \"%.64s\"; expected a time such as 10 or 5m",
 				     v->duration);
 	else if (v->calls && !record_parse_calls(v->calls, ret))
 		(void)ux_usage_error(cmd,
@@ -163,7 +163,7 @@ static void record_report_command(const struct ux_record_result *r)
 	if (r->status < 0 || r->stopped)
 		return;
 	if (WIFSIGNALED(r->status))
-		ux_print_message("the command was ended by signal %d", WTERMSIG(r->status));
+		ux_print_message("signal %d ended the command", WTERMSIG(r->status));
 	else if (WEXITSTATUS(r->status) != 0)
 		ux_print_message("the command ended with status %d", WEXITSTATUS(r->status));
 }
@@ -171,27 +171,30 @@ static void record_report_command(const struct ux_record_result *r)
 void ux_record_report(const struct ux_record_options *o, const struct ux_record_result *r)
 {
 	ux_print_message("recorded %" PRIu64 " samples in %" PRIu64 ".%" PRIu64
-			 " s, %u a second of each processor, by %s",
+			 " s, %u per second on each processor, by %s",
 			 r->samples, r->took_ms / 1000, r->took_ms % 1000 / 100, r->frequency,
-			 r->no_counter ? "a timer (this machine has no counter of cycles)"
-				       : "a counter of cycles");
+			 r->no_counter ? "a timer (this machine has no cycle counter)"
+				       : "a cycle counter");
 	if (r->no_kernel)
-		ux_print_message("the kernel's own code is not in it: kernel.perf_event_paranoid "
-				 "is %d, and it takes 1, CAP_PERFMON or root",
-				 r->paranoid);
+		ux_print_message(
+			"the recording lacks kernel code: kernel.perf_event_paranoid is %d; "
+			"set it to 1, or record with CAP_PERFMON or as root",
+			r->paranoid);
 	if (r->frequency_most > 0)
-		ux_print_message("more than %u samples a second are not allowed: "
+		ux_print_message("--frequency was lowered to %u samples a second, the limit in "
 				 "kernel.perf_event_max_sample_rate",
 				 r->frequency_most);
 	if (r->lost > 0)
-		ux_print_message("%" PRIu64 " samples or other records were lost: they came faster "
-				 "than they were read%s",
-				 r->lost,
-				 r->small_rings ? ", into buffers that ulimit -l or "
-						  "kernel.perf_event_mlock_kb keep small"
-						: "; a lower --frequency loses none");
+		ux_print_message(
+			"%" PRIu64
+			" records were lost: the kernel wrote them faster than unhex read them%s",
+			r->lost,
+			r->small_rings
+				? "; raise ulimit -l or kernel.perf_event_mlock_kb for larger buffers"
+				: "; use a lower --frequency");
 	if (r->stopped && r->status < 0)
-		ux_print_message("%s still runs: it ignored SIGTERM", ux_record_subject(o));
+		ux_print_message("%s: still running; the command ignored SIGTERM",
+				 ux_record_subject(o));
 	record_report_command(r);
 }
 
@@ -199,8 +202,8 @@ int ux_record_empty(const struct ux_record_result *r, const char *output)
 {
 	int status = ux_record_exit(r);
 	ux_print_message(
-		"%s: not written: there are no samples; record for longer, or with a higher "
-		"--frequency",
+		"%s: not written, because there are no samples; record for longer, or with a "
+		"higher --frequency",
 		output);
 	return status == UX_EXIT_DONE ? UX_EXIT_SOME : status;
 }
@@ -221,7 +224,7 @@ void ux_record_keep(int fd)
 		code = ux_file_write(to, recording.bytes, &err);
 	(void)close(to);
 	if (code == UX_OK) {
-		ux_print_message("the recording is kept in %s: unhex symbolize reads it", path);
+		ux_print_message("kept the recording in %s; read it with unhex symbolize", path);
 		return;
 	}
 	(void)unlink(path);

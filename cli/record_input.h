@@ -19,16 +19,16 @@ struct ux_record_values {
 /* clang-format off */
 #define UX_RECORD_OPTIONS(values, member, letter_of_all) \
 	{"pid", 'p', UX_OPTION_TEXT, offsetof(values, member.pid), "PID", \
-	 "record this process and the threads and processes that it makes"}, \
+	 "record this process, its threads and its new child processes"}, \
 	{"all", letter_of_all, UX_OPTION_FLAG, offsetof(values, member.all), NULL, \
 	 "record all processes, and the kernel"}, \
 	{"frequency", 'F', UX_OPTION_COUNT, offsetof(values, member.frequency), "HZ", \
-	 "samples a second of each processor [99]"}, \
+	 "samples per second on each processor [99]"}, \
 	{"duration", 0, UX_OPTION_TEXT, offsetof(values, member.duration), "TIME", \
-	 "how long to record: 10, 500ms, 5m [until the command ends, or Ctrl-C]"}, \
+	 "recording time: 10, 500ms, 5m [until the command ends, or Ctrl-C]"}, \
 	{"call-graph", 0, UX_OPTION_TEXT, offsetof(values, member.calls), "HOW", \
-	 "find callers by dwarf (unwind tables, in copies of stacks; dwarf,BYTES of each " \
-	 "[8192]), fp (frame pointers) or none [dwarf; of all processes fp]", "fp dwarf none"}
+	 "how to find callers: dwarf (unwind tables and stack copies; dwarf,BYTES sets" \
+	 " their size [8192]), fp (frame pointers) or none [dwarf; with --all fp]", "fp dwarf none"}
 /* clang-format on */
 
 /*
@@ -40,7 +40,7 @@ int ux_record_empty(const struct ux_record_result *r, const char *output);
 /* Copies a recording whose output failed to a named file in TMPDIR or /tmp, and says where. */
 void ux_record_keep(int fd);
 
-/* Whether the command line wants a recording: a command behind "--", a process, or all of them. */
+/* Whether the command line wants a recording: a command after "--", a process, or all processes. */
 bool ux_record_is_wanted(const struct ux_record_values *v, const struct ux_args *args);
 
 /*

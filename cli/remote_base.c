@@ -37,8 +37,8 @@ static enum ux_code remote_base_request(const struct ux_server_selection *server
 	if (answer->status == OK || answer->status == PARTIAL)
 		return UX_OK;
 	UX_TRY(ux_server_answer(answer, &doc, err));
-	return ux_error_set(err, UX_EUNSUPPORTED, "status %u is not that of a part",
-			    answer->status);
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "unexpected status %u; expected 206 for a byte range", answer->status);
 }
 
 /* Requests a part of a module's GSYM. */
@@ -73,7 +73,8 @@ enum ux_code ux_remote_segments(const struct ux_server_selection *server, const 
 	UX_TRY(remote_base_request_gsym(server, id, "?segments=true", part, &answer, err));
 	if (ux_gsym_segments_read(ux_out_bytes(&answer.body), ret) > 0)
 		return UX_OK;
-	return ux_error_set(err, UX_ENOTFOUND, "its symbols have none: push it again");
+	return ux_error_set(err, UX_ENOTFOUND,
+			    "the server's symbols have no segments; push the file again");
 }
 
 enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
@@ -83,7 +84,8 @@ enum ux_code ux_remote_executable_head(const struct ux_server_selection *server,
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	char hex[2 * UX_ID_GNU_MOST + 1], path[sizeof(hex) + 32], part[32];
 	if (id->type != UX_ID_GNU)
-		return ux_error_set(err, UX_ENOTFOUND, "it is known by build IDs alone");
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "the server finds executables only by GNU build ID");
 	ux_hex_encode(ux_bytes(id->bytes, ux_min(id->size, UX_ID_GNU_MOST)), hex);
 	(void)snprintf(path, sizeof(path), "/buildid/%s/executable", hex);
 	(void)snprintf(part, sizeof(part), "0-%d", UX_REMOTE_HEAD - 1);

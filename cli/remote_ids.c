@@ -69,7 +69,8 @@ static enum ux_code remote_id_ambiguous(const json_t *modules, const char *prefi
 		remote_id_print(module, id);
 		n++;
 	}
-	return ux_error_set(err, UX_ECONFLICT, "begins the IDs of %s modules; give more characters",
+	return ux_error_set(err, UX_ECONFLICT,
+			    "%s modules have IDs with this prefix; give more characters",
 			    json_array_size(modules) > LISTED_MAX ? "many" : "these");
 }
 
@@ -118,5 +119,6 @@ enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *tex
 	UX_TRY(remote_id_choose(json_object_get(doc, "modules"), prefix, ret, &found, err));
 	if (found || is_id)
 		return UX_OK;
-	return ux_error_set(err, UX_ENOTFOUND, "no module of the server has an ID that begins so");
+	return ux_error_set(err, UX_ENOTFOUND,
+			    "no module on the server has an ID with this prefix");
 }

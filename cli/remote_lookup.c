@@ -82,15 +82,15 @@ static enum ux_code remote_check_status(enum ux_module_status status, const char
 				    reason[0] != '\0' ? reason : "no reason given");
 	case UX_MODULE_PENDING:
 		return ux_error_set(err, UX_EUNAVAILABLE,
-				    "the server is on it: %s; ask again in %" PRIu64 " s", reason,
-				    retry_after_s);
+				    "the server is still working: %s; retry in %" PRIu64 " s",
+				    reason, retry_after_s);
 	}
 	return UX_EUNSUPPORTED;
 }
 
 static enum ux_code remote_bad_answer(const char *what, struct ux_error *err)
 {
-	return ux_error_set(err, UX_EUNSUPPORTED, "the answer is not an unhex server's: %s", what);
+	return ux_error_set(err, UX_EUNSUPPORTED, "not an unhex server: %s", what);
 }
 
 /* Checks that the first module of the answer was found and has n lists of frames. */
@@ -105,11 +105,11 @@ static enum ux_code remote_check_json(const struct ux_remote *r, size_t n, struc
 	while (status && i < ux_countof(words) && strcmp(status, words[i]) != 0)
 		i++;
 	if (!status || i == ux_countof(words))
-		return remote_bad_answer("no status", err);
+		return remote_bad_answer("the response has no status", err);
 	UX_TRY(remote_check_status((enum ux_module_status)i, reason ? reason : "",
 				   (uint64_t)ux_max(after, (json_int_t)0), err));
 	if (json_array_size(json_object_get(module, "frames")) != n)
-		return remote_bad_answer("no list of frames", err);
+		return remote_bad_answer("the response has a wrong number of frames", err);
 	return UX_OK;
 }
 
@@ -166,12 +166,13 @@ enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err)
 	if (ux_wire_read_open(&r->reply, ux_out_bytes(&r->bytes), err) != UX_OK)
 		return err ? err->code : UX_ECORRUPT;
 	if (r->reply.n_modules != 1)
-		return remote_bad_answer("not one module", err);
+		return remote_bad_answer("the response has more or fewer than one module", err);
 	const struct ux_wire_module *m = &r->reply.modules[0];
 	UX_TRY(remote_check_status((enum ux_module_status)m->status,
 				   ux_wire_read_string(&r->reply, m->reason), m->retry_after_s,
 				   err));
-	return m->n == n ? UX_OK : remote_bad_answer("another number of addresses", err);
+	return m->n == n ? UX_OK
+			 : remote_bad_answer("the response has a wrong number of addresses", err);
 }
 
 static enum ux_code remote_send_compact(struct ux_remote *r,
@@ -186,7 +187,7 @@ static enum ux_code remote_send_compact(struct ux_remote *r,
 	if (answer.status != 200) {
 		enum ux_code code = ux_server_answer(&answer, &doc, err);
 		json_decref(doc);
-		return code == UX_OK ? remote_bad_answer("another status", err) : code;
+		return code == UX_OK ? remote_bad_answer("unexpected status", err) : code;
 	}
 	r->bytes = answer.body;
 	answer.body = (struct ux_out){0};

@@ -6,22 +6,22 @@
 #include "output.h"
 #include "sandbox.h"
 
-#define ABSENT_LINE "not in this build, which has no server"
+#define ABSENT_LINE "not available: this build has no server"
 
 static int server_absent_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	ux_print_message("%s: this build has no server (unhex " UX_VERSION
+	ux_print_message("%s: not available: this build has no server (unhex " UX_VERSION
 			 ", static); install the package unhex, or use its container",
 			 cmd->name);
 	return UX_EXIT_USAGE;
 }
 
-#define ABSENT(command)                                                                           \
-	{                                                                                         \
-		.name = command, .usage = "", .line = ABSENT_LINE,                                \
-		.text = "This build is one static program, with the commands of a client alone.", \
-		.run = server_absent_run                                                          \
+#define ABSENT(command)                                                                  \
+	{                                                                                \
+		.name = command, .usage = "", .line = ABSENT_LINE,                       \
+		.text = "This build is a static program with the client commands only.", \
+		.run = server_absent_run                                                 \
 	}
 
 const struct ux_command ux_cmd_agent = ABSENT("agent");

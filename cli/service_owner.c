@@ -56,7 +56,7 @@ static enum ux_code service_read_variables(const char *path, struct ux_service *
 	*ret_any = true;
 	UX_TRY(ux_file_map(path, &file, err));
 	if (file.bytes.size > VARIABLES_BYTES_MAX)
-		return ux_error_set(err, UX_ELIMIT, "%s has %zu bytes; at most %d are read", path,
+		return ux_error_set(err, UX_ELIMIT, "%s: %zu bytes; expected at most %d", path,
 				    file.bytes.size, VARIABLES_BYTES_MAX);
 	struct ux_bytes value = variable_find(file.bytes, "UNHEX_CONFIG");
 	if (value.size == 0)
@@ -109,7 +109,7 @@ enum ux_code ux_service_become_owner(const char *dir, struct ux_error *err)
 		return UX_OK;
 	if (setgroups(0, NULL) != 0 || setegid(st.st_gid) != 0 || seteuid(st.st_uid) != 0 ||
 	    !owner_keep_access())
-		return ux_error_os(err, errno, "cannot go on as user %u, who owns %s",
+		return ux_error_os(err, errno, "cannot switch to user %u, who owns %s",
 				   (unsigned)st.st_uid, dir);
 	return UX_OK;
 }

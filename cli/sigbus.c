@@ -42,7 +42,7 @@ static void sigbus_handle(int signal_number)
 	sigbus_clean();
 	sigbus_write("unhex: ");
 	sigbus_write(path ? path : "a file");
-	sigbus_write(": got shorter, or could not be read, while it was in use\n");
+	sigbus_write(": became shorter or unreadable while unhex read it\n");
 	_exit(UX_EXIT_SOME);
 }
 

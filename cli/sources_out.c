@@ -48,7 +48,8 @@ void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
 	if (!any)
 		ux_out_cstr(out, "none");
 	if (sources_unread(stats)) {
-		ux_out_fmt(out, "; none of %" PRIu64 " DWARF units can be read: ", stats->units);
+		ux_out_fmt(out,
+			   "; cannot read its %" PRIu64 " DWARF units, the first: ", stats->units);
 		ux_text(out, ux_bytes_cstr(stats->first_bad.text));
 	}
 }

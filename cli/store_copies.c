@@ -49,8 +49,8 @@ static void store_backup_sum(struct store_job *job, const struct ux_backup_sum *
 	ux_out_fmt(&job->out, ": %" PRIu64 " linked, %" PRIu64 " copied (", sum->linked,
 		   sum->copied);
 	ux_text_size(&job->out, sum->copied_bytes);
-	ux_out_fmt(&job->out, "), %" PRIu64 " no longer needed; %" PRIu64 " problems\n",
-		   sum->pruned, sum->problems);
+	ux_out_fmt(&job->out, "), %" PRIu64 " unused; %" PRIu64 " problems\n", sum->pruned,
+		   sum->problems);
 }
 
 static enum ux_code store_copy(struct store_job *job, const char *from, const char *to, bool fresh,
@@ -111,7 +111,7 @@ static void store_migrate_sum(struct store_job *job, const struct ux_migrate_sum
 	ux_text_size(&job->out, sum->bytes);
 	ux_out_fmt(&job->out, ", %" PRIu64 " copied now (", sum->copied);
 	ux_text_size(&job->out, sum->copied_bytes);
-	ux_out_fmt(&job->out, "), %" PRIu64 " deleted meanwhile; %" PRIu64 " problems\n",
+	ux_out_fmt(&job->out, "), %" PRIu64 " deleted during the copy; %" PRIu64 " problems\n",
 		   sum->deleted, sum->problems);
 }
 

@@ -22,7 +22,7 @@ static enum ux_code folder_take_default(struct ux_folder *f, struct ux_error *er
 	f->dir = strdup(f->service);
 	if (!f->dir)
 		return ux_error_nomem(err);
-	ux_print_message("using the folder of the service, %s (--data names another one)", f->dir);
+	ux_print_message("using the service's folder %s; choose another with --data", f->dir);
 	return UX_OK;
 }
 

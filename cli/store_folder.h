@@ -45,15 +45,17 @@ struct ux_folder_values {
 /* clang-format off */
 #define UX_FOLDER_OPTIONS(values, member) \
 	{"data", 0, UX_OPTION_TEXT, offsetof(values, member.data), "DIR", \
-	 "the server's folder [as configured, else for root the service's, else $XDG_DATA_HOME/unhex]"}, \
+	 "folder of the server [as configured, else for root the service's, else " \
+	 "$XDG_DATA_HOME/unhex]"}, \
 	{"index", 0, UX_OPTION_TEXT, offsetof(values, member.index), "URL", \
-	 "the database of its index, postgres://HOST/NAME [as configured, else a file in the folder]"}, \
+	 "database of the index, postgres://HOST/NAME [as configured, else a file in " \
+	 "the folder]"}, \
 	{"blobs", 0, UX_OPTION_TEXT, offsetof(values, member.blobs), "URL", \
-	 "the bucket of its files, s3://BUCKET/PREFIX [as configured, else the folder]"}, \
+	 "bucket of the files, s3://BUCKET/PREFIX [as configured, else the folder]"}, \
 	{"s3-endpoint", 0, UX_OPTION_TEXT, offsetof(values, member.s3_endpoint), "URL", \
 	 "server of the bucket [as configured, else Amazon's]"}, \
 	{"config", 'c', UX_OPTION_TEXT, offsetof(values, member.config), "FILE", \
-	 "the server's configuration, which may name its folder [$UNHEX_CONFIG]"}
+	 "configuration file of the server [$UNHEX_CONFIG]"}
 /* clang-format on */
 
 /* The selected store. */

@@ -93,7 +93,7 @@ static enum ux_code symbol_source_extract(struct ux_symbol_source *s,
 	if (ret_stats->bad_units > 0 && ret_stats->bad_units == ret_stats->units &&
 	    s->lost.code == UX_OK)
 		ux_error_set(&s->lost, UX_ECORRUPT,
-			     "none of its %" PRIu64 " DWARF units can be read, the first: %.100s",
+			     "cannot read its %" PRIu64 " DWARF units, the first: %.100s",
 			     ret_stats->units, ret_stats->first_bad.text);
 	if (s->built.size == 0) /* the file has nothing at these addresses */
 		return UX_OK;

@@ -28,8 +28,9 @@ struct ux_perf_summary {
 	uint64_t not_unwound;   /* samples with a copy of the stack: their leaf alone is kept */
 	uint64_t unwound;       /* samples whose copy of the stack was unwound */
 	uint64_t unwound_short; /* of these: the outermost callers are not in the copy */
+	uint64_t cut_bytes;     /* of the largest copy of these */
 	uint64_t unwound_wrong; /* modules that were unwound by files with other build IDs */
-	uint64_t unwound_lost;  /* of these: they end in code without unwind tables */
+	uint64_t unwound_lost;  /* of the unwound: they end in code without unwind tables */
 	uint64_t untimed;       /* addresses of run-time code, where the last code there is taken:
 				   the recording has no times of the jitdump's clock */
 	uint64_t unsure;        /* those that were looked up by times of a clock that the text of

@@ -106,7 +106,10 @@ enum ux_code ux_perf_reader_unwind(struct ux_perf_reader *r, const struct ux_per
 	UX_TRY(ux_unwind(&r->unwind->unwinder, &thread, perf_unwind_find, &place, r->unwind->frames,
 			 ret_n, &end, err));
 	r->summary->unwound++;
-	r->summary->unwound_short += end == UX_UNWIND_SHORT || end == UX_UNWIND_LIMIT;
+	if (end == UX_UNWIND_SHORT || end == UX_UNWIND_LIMIT) {
+		r->summary->unwound_short++;
+		r->summary->cut_bytes = ux_max(r->summary->cut_bytes, (uint64_t)sample->stack.size);
+	}
 	r->summary->unwound_lost += end == UX_UNWIND_NO_RULES;
 	return UX_OK;
 }

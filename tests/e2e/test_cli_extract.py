@@ -148,7 +148,7 @@ def test_explain_takes_the_file_or_the_addresses_from_standard_input(tmp_path):
     some = unhex("explain", prog, "-", stdin=f"0x{main}\nno address\n")
     fails(some, 1, "line 2", '"no address"')
     assert "chosen         main" in some.stdout
-    fails(unhex("explain", prog, "-", stdin="\n"), 1, "standard input", "one a line")
+    fails(unhex("explain", prog, "-", stdin="\n"), 1, "standard input", "one per line")
     fails(unhex("explain", "-", stdin=""), 1, "standard input", "empty")
     fails(unhex("explain", "-", "-", stdin="1"), 2, "arguments")
 

@@ -84,7 +84,7 @@ def test_the_folder_may_come_from_the_configuration(data, tmp_path):
 
 def test_a_new_namespace_is_reported(data):
     first = unhex("key", "create", "--data", data, "--namespace", "team")
-    assert first.returncode == 0 and first.stderr == "unhex: namespace team is new\n"
+    assert first.returncode == 0 and first.stderr == "unhex: created namespace team\n"
     for more in (["--namespace", "team"], []):
         assert unhex("key", "create", "--data", data, *more).stderr == ""
 
@@ -114,7 +114,7 @@ def test_expiry_is_a_time_or_a_day_to_come(data):
     for bad in ("tomorrow", "0", "0d", "-1d", "2999-02-30", "2999-13-01", "2999-02-28x", "9d9",
                 "99999999999999999999d", "400000d", "d", ""):
         fails(unhex("key", "create", "--data", data, "--expires", bad), 2, "--expires")
-    fails(unhex("key", "create", "--data", data, "--expires", "2001-01-01"), 2, "over")
+    fails(unhex("key", "create", "--data", data, "--expires", "2001-01-01"), 2, "in the past")
     fails(unhex("key", "create", "--data", data, "--expires", "1d", "--days", 1), 2, "--days")
 
 

@@ -98,7 +98,7 @@ def test_no_command_prints_the_overview_as_an_error():
 
 @pytest.mark.parametrize("args,words", [
     (["lokup"], ['unknown command "lokup"; did you mean "lookup"?']),
-    (["zzz"], ['unknown command "zzz" (unhex help)']),
+    (["zzz"], ['unknown command "zzz"; see unhex help']),
     (["id", "--jsno", "x"], ["unknown option --jsno; did you mean --json?"]),
     (["push", "--dryrun", "x"], ["unknown option --dryrun; did you mean --dry-run?"]),
     (["nope"], ['unknown command "nope"']),
@@ -124,7 +124,7 @@ def test_no_command_prints_the_overview_as_an_error():
     (["gsym", "stats", "x"], ['did you mean "stat"?']),
     (["store", "chekc"], ['did you mean "check"?']),
     (["store", "zzzzzz"], ["check, sweep, pin, unpin, usage, limit, backup, restore or migrate"]),
-    (["push", "-"], ["- is not pushed", "paths"]),
+    (["push", "-"], ["cannot push standard input", "path"]),
     (["push", "x", "--timeout", "0x10"], ["--timeout", '"0x10"']),
     (["extract", "a", "--memory", "0x100M"], ["--memory", '"0x100M"', "100M"]),
     (["proc", "0x1", "0x1"], ['"0x1"', "not a process ID"]),

@@ -168,7 +168,7 @@ def test_explain_tells_who_said_what_and_who_is_believed(prog):
     text = unhex("explain", prog, hex(start)).stdout
     assert re.search(r"^  symtab +outer$", text, re.M)
     assert re.search(r"^  chosen +outer at .*prog.c:\d+$", text, re.M)
-    assert re.search(r"^  because +dwarf: debug information knows the function", text, re.M)
+    assert re.search(r"^  because +dwarf: debug information has the function", text, re.M)
 
 
 def test_explain_says_of_stubs_and_of_nameless_functions_why(prog, tmp_path):

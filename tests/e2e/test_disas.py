@@ -99,7 +99,7 @@ def test_sources_cannot_write_to_the_terminal(tmp_path):
 
 
 @pytest.mark.parametrize("args, status, words", [
-    (["nothing"], 1, ["no function has the name nothing"]),
+    (["nothing"], 1, ['no function is named "nothing"']),
     (["0x1"], 1, ["0x1"]),
     ([], 2, ["a function or an address"]),
     (["outer", "main"], 2, ["more than one"]),

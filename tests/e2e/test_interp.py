@@ -306,7 +306,7 @@ def test_the_command_prints_what_the_library_tells(version):
     with running(PYTHONS[version], "-S", "-c", STILL) as (process, target):
         text = unhex("proc", target["pid"], "--python")
         (thread,) = lines(unhex("proc", target["pid"], "--python", "--json"))
-        fails(unhex("proc", target["pid"], "0x1000", "--python"), 2, "addresses with --python")
+        fails(unhex("proc", target["pid"], "0x1000", "--python"), 2, "--python: unexpected address")
     assert text.returncode == 0 and text.stderr == ""
     first, second, *frames = text.stdout.splitlines()
     assert first.startswith("Python %d.%d" % version) and second == f"thread {target['pid']}"

@@ -109,7 +109,7 @@ def test_the_command_prints_the_stack(version):
     with running(PHPS[version], TARGET, "plain") as (process, reported):
         text = unhex("proc", reported["pid"], "--php")
         (thread,) = lines(unhex("proc", reported["pid"], "--php", "--json"))
-        fails(unhex("proc", reported["pid"], "0x1000", "--php"), 2, "addresses with --php")
+        fails(unhex("proc", reported["pid"], "0x1000", "--php"), 2, "--php: unexpected address")
         fails(unhex("proc", reported["pid"], "--python"), 1, "no interpreter")
     assert text.returncode == 0
     assert text.stdout.startswith(f"PHP {reported['version']}\nthread {reported['pid']}\n")

@@ -124,7 +124,7 @@ def test_statuses(filled, prog):
     fails(filled.unhex("modules", "show", name, "--dry-run"), 2, "for delete")
     fails(filled.unhex("modules", "show", "what:ever"), 1, "does not begin an ID")
     fails(filled.unhex("modules", "show", "gnu:abcdef"), 1, "HTTP 404")
-    fails(filled.unhex("modules", "show", "gnu:abcde"), 1, "no module of the server has an ID that begins so")
+    fails(filled.unhex("modules", "show", "gnu:abcde"), 1, "no module on the server has an ID with this prefix")
     fails(filled.unhex("modules", "delete", name, "--token", "bad"), 3, "401")
     fails(unhex("modules", "list", "--url", "http://127.0.0.1:1"), 3, "127.0.0.1")
     fails(unhex("modules", "show", name, "b" * 40, "--url", "http://127.0.0.1:1"), 3, "127.0.0.1")
@@ -141,7 +141,7 @@ def test_lookup_and_explain_take_abbreviated_ids(filled, prog):
     for verb in ("lookup", "explain"):
         fails_with_a_list(filled.unhex(verb, "gnu:feed", "0x1"), 1, TWINS[0], TWINS[1], "give more characters")
         fails(filled.unhex(verb, "gnu:fee", "0x1"), 1, "gnu:fee")
-    fails(filled.unhex("lookup", "gnu:abcde", "0x1"), 1, "no module of the server has an ID that begins so")
+    fails(filled.unhex("lookup", "gnu:abcde", "0x1"), 1, "no module on the server has an ID with this prefix")
     done = filled.unhex("lookup", "gnu:abcdef", "0x1")
     assert done.returncode == 1 and "unhex explain gnu:abcdef says what would help" in done.stderr
 

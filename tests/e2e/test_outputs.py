@@ -98,7 +98,7 @@ def test_a_recording_without_samples_replaces_nothing(verb, tmp_path):
     out = tmp_path / "out.html"
     out.write_text("before")
     r = unhex(verb, "-F", "1", "-o", out, "--", "false")
-    assert r.returncode == 1 and f"{out}: not written: there are no samples" in r.stderr, r.stderr
+    assert r.returncode == 1 and f"{out}: not written, because there are no samples" in r.stderr, r.stderr
     assert out.read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
 
@@ -110,7 +110,7 @@ def test_a_recording_is_kept_when_what_follows_fails(tmp_path):
               env={"TMPDIR": str(tmp_path)})
     assert r.returncode != 0
     (kept,) = tmp_path.glob("unhex-*.data")
-    assert f"the recording is kept in {kept}" in r.stderr
+    assert f"kept the recording in {kept}" in r.stderr
     assert kept.stat().st_mode & 0o077 == 0
     assert unhex("symbolize", kept).returncode == 0
 

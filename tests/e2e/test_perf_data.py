@@ -270,7 +270,7 @@ def test_a_recording_of_another_machine_is_named_by_the_symbols_of_a_server(prog
     gsym.write_bytes(whole[:-16 - 24 * int.from_bytes(whole[-16:-12], "little")])
     assert server.unhex("push", gsym).returncode == 0
     n, said = far()
-    assert n == 0 and "its symbols have none: push it again" in said, said
+    assert n == 0 and "the server's symbols have no segments; push the file again" in said, said
     gsym.write_bytes(whole)
     assert server.unhex("push", "--force", gsym).returncode == 0
     n, said = far()

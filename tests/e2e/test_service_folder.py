@@ -50,7 +50,7 @@ def owners(folder):
 
 def found(result, folder):
     assert result.returncode == 0, result.stderr
-    assert f"using the folder of the service, {folder} (--data names another one)" in result.stderr
+    assert f"using the service's folder {folder}; choose another with --data" in result.stderr
     return result.stdout
 
 

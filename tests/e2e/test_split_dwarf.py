@@ -224,7 +224,7 @@ def test_a_dwo_of_another_build_is_not_taken(tmp_path, compiler, version):
     out = unhex("extract", path, "-o", tmp_path / "out.gsym")
     assert out.returncode == 0
     assert out.stderr.count("\n") == 1
-    assert "1 of 4 .dwo files are of another build" in out.stderr
+    assert "1 of 4 .dwo files belong to another build" in out.stderr
     for a, b in zip(whole, ours(path, addresses)):
         assert a == b or ("three" in a[-1][0] and len(b) == 1)
 
@@ -241,7 +241,7 @@ def test_damaged_dwo_files_and_packages_are_reported_and_cost_only_themselves(tm
     pathlib.Path(f"{path}.dwp").write_bytes(b"no package")
     out = unhex("extract", path, "-o", tmp_path / "out.gsym")
     assert out.returncode == 0
-    assert "damaged and give less, the first: " in out.stderr
+    assert "damaged; some of their symbols are missing; the first: " in out.stderr
     pathlib.Path(f"{path}.dwp").unlink()
     assert agree(path) > 100
 
