@@ -200,7 +200,7 @@ def test_a_missing_dwo_costs_its_unit_the_inlined_frames_and_nothing_else(tmp_pa
     out = unhex("extract", path, "-o", tmp_path / "out.gsym")
     assert out.returncode == 0
     assert out.stderr.count("\n") == 1
-    assert "1 of 4 .dwo files are not there" in out.stderr
+    assert "1 of 4 .dwo files are missing" in out.stderr
     part = ours(path, addresses)
     lost = 0
     for address, a, b in zip(addresses, whole, part):
