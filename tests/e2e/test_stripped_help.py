@@ -62,7 +62,7 @@ def test_reports_of_profiles_and_crashes_say_what_would_help(stripped):
     assert "  100.0 %: /nowhere/x.so: no such file was found\n" in report
     crash = f"{stripped}/prog(+0x1)[0x55]\n"
     report = subprocess.run([UNHEX, "symbolize", "-"], input=crash, text=True, capture_output=True).stderr
-    assert f"; it is stripped; {FOLDER_OR_SERVER})\n" in report
+    assert f"; it is stripped; {FOLDER_OR_SERVER}\n" in report
 
 
 def test_a_report_tells_once_what_helps_with_any_file(stripped, tmp_path):
