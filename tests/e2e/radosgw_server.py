@@ -73,6 +73,8 @@ class Radosgw:
             (f / name).mkdir()
         (f / "keyring").touch()
         v2, v1 = self.mon
+        # Debian 13's default is relative to the working folder; without classes the gateway ends at once.
+        classes = next(pathlib.Path("/usr/lib").glob("*/rados-classes"))
         self.conf.write_text(f"""
 [global]
 fsid = {uuid.uuid4()}
@@ -98,6 +100,7 @@ mon max pg per osd = 2000
 mon data avail warn = 1
 mon data avail crit = 1
 osd class load list = *
+osd class dir = {classes}
 [mon.a]
 mon data = {f}/mon/a
 [osd.0]

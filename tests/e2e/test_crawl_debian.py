@@ -116,7 +116,7 @@ def test_text_around_what_is_signed_is_not_read(mirror):
 def test_another_key_is_not_trusted(mirror, tmp_path):
     other = Key(tmp_path, "other")
     try:
-        refused(mirror, "signature", "by a key that is not in the keyrings", keyring=other.keyring)
+        refused(mirror, "signature", "key is not in the keyrings", keyring=other.keyring)
     finally:
         other.close()
 
@@ -160,12 +160,12 @@ def test_an_index_with_another_hash_says_so(mirror):
 def test_an_index_that_is_too_long_says_so(mirror):
     for path in mirror.index_files():
         path.write_bytes(path.read_bytes() + b"#" * 1000)
-    refused(mirror, "limit", "is over")
+    refused(mirror, "limit", "exceeds")
 
 
 @pytest.mark.parametrize("stanza,words", [
     ("Package: x\n", "lacks Package, Version, Filename"), ("no field\n", "a line is not a field"),
-    (deb_stanza("x", Filename="../../etc/passwd"), "no path inside of the repository"),
+    (deb_stanza("x", Filename="../../etc/passwd"), "not a path inside the repository"),
     (deb_stanza("x", Version="1\x1b[31m"), "control character")])
 def test_a_malformed_index_is_refused_as_a_whole(mirror, stanza, words):
     mirror.write([*STANZAS, stanza])

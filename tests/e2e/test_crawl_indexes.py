@@ -107,12 +107,12 @@ def test_a_changed_index_of_alpine_has_a_bad_signature(alpine):
     data = bytearray(alpine.index.read_bytes())
     data[-1] ^= 1
     alpine.index.write_bytes(data)
-    refused("signature", *alpine.args(), words=("verifies the index",))
+    refused("signature", *alpine.args(), words=("does not match its signature",))
 
 
 def test_alpines_key_must_be_in_the_folder(alpine):
     (alpine.keys / "test@example.com-1234.rsa.pub").rename(alpine.keys / "other.rsa.pub")
-    refused("signature", *alpine.args(), words=("not in the keyrings: test@example.com-1234.rsa.pub",))
+    refused("signature", *alpine.args(), words=("key test@example.com-1234.rsa.pub is not in the keyrings",))
 
 
 def test_another_key_of_the_same_name_is_not_trusted(alpine, tmp_path):
@@ -189,7 +189,7 @@ def test_with_keys_a_database_has_to_be_signed(tmp_path):
         db.with_name(db.name + ".sig").write_bytes(key.detached(db.read_bytes(), armour=False))
         assert plan(*args)["in_index"] == 3
         db.write_bytes(db.read_bytes() + b"\0")
-        refused("signature", *args, words=("verifies the index",))
+        refused("signature", *args, words=("does not match its signature",))
     finally:
         key.close()
 
@@ -300,16 +300,16 @@ def test_a_signature_of_repomd_is_checked(rpm_mirror, tmp_path):
         (repomd.parent / "repomd.xml.asc").write_bytes(key.detached(repomd.read_bytes()))
         assert plan("rpm", rpm_mirror, "--keyring", key.armoured)["in_index"] == 5
         repomd.write_bytes(repomd.read_bytes() + b"\n")
-        refused("signature", "rpm", rpm_mirror, "--keyring", key.keyring, words=("verifies the index",))
+        refused("signature", "rpm", rpm_mirror, "--keyring", key.keyring, words=("does not match its signature",))
     finally:
         key.close()
 
 
 @pytest.mark.parametrize("change,cause,words", [
     (lambda d: d[:-5], "truncated", "truncated: "), (lambda d: d[:-1] + b"#", "hash", "wrong hash: "),
-    (lambda d: d + b"#" * 9, "limit", "is over")])
+    (lambda d: d + b"#" * 9, "limit", "exceeds")])
 def test_a_changed_primary_is_refused(rpm_mirror, change, cause, words):
-    createrepo(rpm_mirror)
+    createrepo(rpm_mirror, "--general-compress-type=gz")  # newer ones use zstd by default
     [primary] = (rpm_mirror / "repodata").glob("*primary.xml.gz")
     primary.write_bytes(change(primary.read_bytes()))
     refused(cause, "rpm", rpm_mirror, words=(words,))
@@ -362,7 +362,7 @@ def test_a_primary_of_the_size_of_fedoras_is_never_unpacked_as_a_whole(tmp_path,
 
 @pytest.mark.parametrize("text,cause,words", [
     (lambda: b"<metadata>" + b"x" * (80 << 20), "limit", "unpacks to more than"),
-    (lambda: b"<metadata a=\"" + b"x" * (30 << 20), "limit", "a tag is over")])
+    (lambda: b"<metadata a=\"" + b"x" * (30 << 20), "limit", "a tag exceeds")])
 def test_a_primary_that_is_a_bomb_is_refused(tmp_path, text, cause, words):
     primary = zstd(text())
     folder = tmp_path / "repodata"
@@ -491,7 +491,7 @@ def test_layers_of_an_archive_end_in_answers(image, server, tmp_path, form):
 
 
 @pytest.mark.parametrize("change,cause,words", [
-    (lambda c, m: c["rootfs"]["diff_ids"].pop(), "corrupt", "3 layers and 2 digests"),
+    (lambda c, m: c["rootfs"]["diff_ids"].pop(), "corrupt", "3 layers and 2 layer digests"),
     (lambda c, m: c["rootfs"]["diff_ids"].reverse(), "corrupt", "does not match the configuration"),
     (lambda c, m: m["Layers"].append(m["Layers"].pop(0)), "corrupt", "does not match the configuration"),
     (lambda c, m: m["Layers"].__setitem__(1, "none"), "absent", "none is not in the archive"),

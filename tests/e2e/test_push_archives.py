@@ -253,7 +253,7 @@ def test_a_bomb_ends_at_its_ratio(server, tmp_path):
                     self.at += n
                     return (zeros if self.at == n else bytes(n))[:n]
             out.addfile(info, Zeros())
-    assert "is over" in failed(server, tmp_path / "bomb.tar.xz")
+    assert "exceeds" in failed(server, tmp_path / "bomb.tar.xz")
 
 
 def test_archives_inside_each_other_have_a_limit(server, prog, tmp_path):
