@@ -302,7 +302,7 @@ def test_a_file_at_the_path_of_the_socket_stays(server, tmp_path):
 @pytest.mark.parametrize("text", ["", "%", "0", "0%", "-5%", "5%%", "five", "1000000"])
 def test_a_share_that_is_none_is_refused(text):
     result = unhex("agent", "--once", "--url", "http://127.0.0.1:9", "--cpu", text)
-    assert result.returncode == 2 and "no share of a core" in result.stderr
+    assert result.returncode == 2 and "not a share of a core" in result.stderr
 
 
 # the unit

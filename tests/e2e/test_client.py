@@ -66,7 +66,7 @@ def test_what_is_unknown_is_said(client, served, prog):
     assert ask(client, served, build_id(prog), "1").stdout == "1 nothing known\n"
     assert ask(client, served, "gnu:00ff", "1").stdout == "gnu:00ff missing \n"
     refused = ask(client, served, "nonsense", "1")
-    assert refused.returncode == 1 and "identity" in refused.stderr
+    assert refused.returncode == 1 and "is not an ID" in refused.stderr
 
 
 def test_a_server_that_is_not_there_or_not_ours_is_an_error(client, served, prog):

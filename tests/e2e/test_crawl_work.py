@@ -229,8 +229,8 @@ def test_a_connection_that_breaks_is_taken_up_again(server, mirror, prog, debug,
 
 
 @pytest.mark.parametrize("what,cause,words", [
-    ("hash", "hash", "SHA-256"), ("short", "size", "bytes"), ("long", "size", "over"), ("gone", "gone", "404"),
-    ("damaged", "damaged", ""), ("bomb", "limit", "come out of")])
+    ("hash", "hash", "SHA-256"), ("short", "size", "bytes"), ("long", "size", "exceeds"), ("gone", "gone", "404"),
+    ("damaged", "damaged", ""), ("bomb", "limit", "unpacked from")])
 def test_what_is_wrong_with_a_package_is_its_cause_and_nothing_of_it_is_visible(server, mirror, prog, debug, tmp_path,
                                                                                what, cause, words):
     files = {NAMES: packages.read(debug)}

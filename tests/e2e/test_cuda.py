@@ -77,7 +77,7 @@ def test_an_address_is_the_place_in_the_file():
 
 def test_unknown_functions_are_reported():
     fails(unhex("lookup", CUBIN, "nothing+1"), 1, CUBIN, 'no function is named "nothing"')
-    fails(unhex("lookup", CUBIN, "%77+1"), 1, CUBIN, "symbol 77 is no function")
+    fails(unhex("lookup", CUBIN, "%77+1"), 1, CUBIN, "symbol 77 is not a function")
     assert "nothing+1 ??" in unhex("lookup", CUBIN, "nothing+1").stdout
     assert unhex("lookup", CUBIN, "a+", "0").returncode == 2
 

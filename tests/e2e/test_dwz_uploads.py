@@ -115,7 +115,7 @@ def test_what_was_extracted_without_it_is_extracted_again_when_it_comes(server, 
         files += ["-d", alone / "one.debug"]
     (reported,) = push(server, "--debug-dir", "", *files)
     assert reported["status"] == "uploaded" and "supplementary file" in reported["reason"]
-    assert "common.debug does not exist" in reported["reason"]
+    assert "common.debug is missing" in reported["reason"]
     advice = Api(server)("GET", f"/v1/explain/{build_id(tree / 'one')}")[1]["advice"]
     assert any(build_id(tree / "common.debug") in a for a in advice), advice
     poor = gsym(server, tree, "one")
@@ -175,7 +175,7 @@ def test_a_file_of_another_namespace_is_not_used(server, tree, tmp_path):
 
 def test_without_whole_files_there_is_nothing_of_it_to_send(server, tree):
     result = server.unhex("push", tree / "common.debug")
-    assert result.returncode == 1 and "--with-debuginfo uploads it" in result.stdout
+    assert result.returncode == 1 and "upload it with --with-debuginfo" in result.stdout
     reported = lines(server.unhex("push", "--json", "--dry-run", "--with-debuginfo", "--debug-dir",
                               tree / "debug", tree / "one.bin"))
     assert [t["status"] for t in reported] == ["skipped"] * 2

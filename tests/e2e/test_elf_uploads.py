@@ -113,7 +113,7 @@ def test_bytes_of_another_module_are_not_taken_for_this_one(server, prog):
     uid = send(api, prog, ids=["gnu:" + "ab" * 20])
     api.finish(uid)
     doc = settled(api, uid)
-    assert doc["state"] == "failed" and "cannot be" in doc["reason"]
+    assert doc["state"] == "failed" and "cannot have both" in doc["reason"]
     start, _ = symbol(prog, "outer")
     assert not names(api, "gnu:" + "ab" * 20, start)
 

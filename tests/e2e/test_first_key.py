@@ -67,7 +67,7 @@ def test_a_terminal_gets_the_key_and_no_file_is_left(tmp_path):
         finally:
             process.terminate()
     os.close(main)
-    assert re.search(f"admin key {TOKEN} \\(shown only now\\)", text)
+    assert re.search(f"admin key {TOKEN} \\(keep it: it is not shown again\\)", text)
     assert not (tmp_path / "data/admin-key").exists()
 
 

@@ -145,7 +145,7 @@ def test_a_new_certificate_is_shown_after_sighup_and_connections_stay(tmp_path, 
         # a pair that is none is refused, and what was shown stays
         place.certificate.write_bytes(pairs["first"][0].read_bytes())
         failed = reload(server)
-        assert failed["level"] == "error" and "not the key" in failed["error"]
+        assert failed["level"] == "error" and "does not belong to the certificate" in failed["error"]
         place.certificate.write_text("nonsense")
         assert place.certificate.name in reload(server)["error"]
         assert curl(server.url + "/healthz", "--cacert", pairs["second"][0]).returncode == 0
@@ -155,7 +155,7 @@ def test_a_new_certificate_is_shown_after_sighup_and_connections_stay(tmp_path, 
 def test_a_pair_that_is_none_does_not_start(tmp_path, pairs):
     place = Place(tmp_path, (pairs["first"][0], pairs["second"][1]))
     result = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "d", *place.options)
-    assert result.returncode == 2 and "not the key" in result.stderr
+    assert result.returncode == 2 and "does not belong to the certificate" in result.stderr
     assert not (tmp_path / "d").exists()
 
 
@@ -361,7 +361,7 @@ def test_what_was_passed_must_be_one_socket_that_listens(tmp_path):
              "127.0.0.1:1", "--data", str(tmp_path / "d")], env={**os.environ, **env},
             capture_output=True, text=True, timeout=60, check=False)
     assert "expected one" in serve(LISTEN_FDS="2").stderr
-    assert "no stream socket that listens" in serve(LISTEN_FDS="1").stderr
+    assert "not a listening stream socket" in serve(LISTEN_FDS="1").stderr
 
 
 # stopping

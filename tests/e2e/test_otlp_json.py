@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said_with_its_place(program):
             (b'{"dictionary": {"locationTable": [{}, @{"mappingIndex": 7}]}}', "mapping 7 of 0"),
             (b'{"dictionary": {"locationTable": [{"address": @"0x12"}]}}', "expected an integer"),
             (b'{"dictionary": {"locationTable": [{"mappingIndex": @3000000000}]}}', "expected an integer"),
-            (b'{"dictionary": {}, "dictionary":@ {}}', "a key twice"),
+            (b'{"dictionary": {}, "dictionary":@ {}}', "duplicate key"),
             (b'{"dictionary": {}} @{}', "unexpected text after the document"),
             (b'{"dictionary": {"linkTable": [{"traceId": @"xy!"}]}}', "expected hexadecimal"),
             (b'{"dictionary": {"stringTable": ["@\xff"]}}', "not UTF-8"),

@@ -276,7 +276,7 @@ def test_folders_are_walked_and_only_what_can_be_is_pushed(server, prog, other, 
     status, reported = push(server, "-v", tree)
     reasons = {os.path.relpath(t["file"], tree): t["reason"] for t in reported}
     assert "FIFO" in reasons["fifo"] and "ELF" in reasons["text"]
-    assert "leads nowhere" in reasons["dangling"] and "link to a folder" in reasons["sub/loop"]
+    assert "broken symbolic link" in reasons["dangling"] and "link to a folder" in reasons["sub/loop"]
 
 
 def test_a_stripped_file_and_its_debug_file_in_one_folder_become_one_module(server, prog, tmp_path):

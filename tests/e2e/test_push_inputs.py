@@ -104,7 +104,7 @@ def test_a_list_adds_to_operands_and_its_faults_are_reported(server, prog, tmp_p
     status, reported = push(server, prog, "--files-from", tmp_path / "list")
     assert status == 1 and [r["status"] for r in reported] == ["failed", "uploaded"]
     (tmp_path / "list").write_text("a\0b")
-    fails(unhex("push", "--files-from", tmp_path / "list"), 2, "ends within a path")
+    fails(unhex("push", "--files-from", tmp_path / "list"), 2, "ends in the middle of a path")
     fails(unhex("push", "--files-from", tmp_path / "none"), 2, "none")
 
 
@@ -160,7 +160,7 @@ def test_a_file_id_that_strip_will_change_is_warned_of(server, prog, tmp_path):
     assert (status, reported["status"]) == (0, "uploaded") and reported["id"].startswith("file:")
     assert "strip" in reported["warning"] and "--build-id" in reported["warning"]
     result = server.unhex("push", path)
-    assert f"{path}: its only ID is a File ID" in result.stderr
+    assert f"{path}: it has no build ID" in result.stderr
 
 
 def test_no_warning_for_what_is_stripped_or_has_a_build_id(server, prog, tmp_path):

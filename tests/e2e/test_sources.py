@@ -169,7 +169,7 @@ def test_a_program_without_sources_here_is_skipped_and_says_so(server, tmp_path)
     result = server.unhex("push", "--json", "--sources", prog)
     symbols, reported = lines(result)
     assert result.returncode == 0 and symbols["status"] == "uploaded"
-    assert reported["status"] == "skipped" and "source files is here" in reported["reason"]
+    assert reported["status"] == "skipped" and "source files was found" in reported["reason"]
 
 
 def test_a_dry_run_counts_and_sends_nothing(server, prog):
@@ -219,13 +219,13 @@ def links(info):
 
 @pytest.mark.parametrize("data, words", [
     (lambda: archive({"../../etc/passwd.c": b"x"}), "above its root"),
-    (lambda: archive({"a.c": b"x"}, change=links), "no file in the archive"),
-    (lambda: archive({}), "no file in the archive"),
+    (lambda: archive({"a.c": b"x"}, change=links), "has no files"),
+    (lambda: archive({}), "has no files"),
     (lambda: archive({"a.c": b"x" * 100000}, "w:")[:20000], "damaged"),
     (lambda: archive({"a.c": random.Random(1).randbytes(100000)})[:50000], "damaged"),
     (lambda: archive({"a.c": bytes(65 << 20)}), "64"),
     (lambda: archive({"a" * 5000: b"x"}), "path"),
-    (lambda: b"int main(void);\n", "no archive"),
+    (lambda: b"int main(void);\n", "not an archive"),
 ])
 def test_bundles_that_are_none_fail_in_words(server, prog, data, words):
     end = send(server, prog, data())

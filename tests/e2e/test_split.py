@@ -249,7 +249,7 @@ def test_folder_stands_for_its_programs(tmp_path):
     assert [row["file"] for row in said] == [str(addon), str(prog)]
     assert ".debug_info" not in sections(prog) and ".debug_info" in sections(str(prog) + ".debug")
     assert (tree / "prog.o").read_bytes() == before and ".debug_info" in sections(elsewhere)
-    fails(unhex("split", tmp_path / "usr"), 1, "nothing with debug information")
+    fails(unhex("split", tmp_path / "usr"), 1, "no file with debug information")
 
 
 # --- wheels -------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_push_sends_no_dwo_file_of_another_build_and_says_what_is_lost(server, t
     (program.parent.parent / "obj/three.dwo").unlink()
     (one,) = lines(server.unhex("push", "--json", program))
     assert one["status"] == "uploaded"
-    assert one["reason"].startswith("2 of 4 .dwo files are not here"), one
+    assert one["reason"].startswith("2 of 4 .dwo files are missing"), one
     (one, *_) = lines(server.unhex("push", "--json", "--force", "--with-debuginfo", program))
     names = sorted(c["file"].split("/")[-1] for c in candidates(Api(server), build_id(program))
                    if c["kind"] == "dwo")
@@ -199,4 +199,4 @@ def test_an_archive_without_some_dwo_files_says_how_many(server, program, tmp_pa
         z.writestr("obj/hostile.dwo", b"\x7fELF" + bytes(range(256)) * 4)
     (one,) = lines(server.unhex("push", "--json", archive))
     assert one["status"] == "uploaded"
-    assert one["reason"].startswith("3 of 4 .dwo files are not here"), one
+    assert one["reason"].startswith("3 of 4 .dwo files are missing"), one

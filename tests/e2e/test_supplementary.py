@@ -93,7 +93,7 @@ def test_without_the_supplementary_file_lines_stay_and_the_loss_is_said(pair, tm
     shutil.copy(pair / "one", tmp_path / "one")
     out = unhex("extract", tmp_path / "one", "-o", tmp_path / "one.gsym")
     assert out.returncode == 0
-    assert "supplementary file common.debug does not exist" in out.stderr
+    assert "supplementary file common.debug is missing" in out.stderr
     with_it = ours(pair / "one", code_addresses(pair / "one"))
     without = ours(tmp_path / "one", code_addresses(pair / "one"))
     assert [f[0][1] for f in with_it] == [f[0][1] for f in without]
