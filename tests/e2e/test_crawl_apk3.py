@@ -165,7 +165,7 @@ CHANGES = [
     (lambda p: [*p, b"abc"], "damaged", "ends in a block header"),
     (other_order, "damaged", ""),
     (lambda p: [p[0], *p[2:]], "damaged", "block of values"),
-    (lambda p: [b"ADB.idb\0", *p[1:]], "damaged", "no package"),
+    (lambda p: [b"ADB.idb\0", *p[1:]], "damaged", "not a package"),
 ]
 
 
