@@ -94,7 +94,7 @@ def test_a_slice_that_is_not_there_is_named_with_those_that_are(both, tmp_path):
     out = tmp_path / "p.gsym"
     fails(unhex("extract", "--arch=ppc", both["fat"], "-o", out), 1, "ppc", "x86_64, arm64")
     fails(unhex("lookup", "--arch=i386", both["fat"], "0x1"), 1, "i386", "x86_64, arm64")
-    fails(unhex("extract", "--arch=arm64", both["x86_64"], "-o", out), 1, "there are: x86_64")
+    fails(unhex("extract", "--arch=arm64", both["x86_64"], "-o", out), 1, "the file has: x86_64")
     assert not out.exists()
 
 
