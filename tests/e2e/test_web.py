@@ -233,7 +233,7 @@ def test_an_error_says_what_a_person_can_do_next(site, open_page):
             ("/nowhere", "no such page", "/modules"),
             ("/search?q=" + "x" * 2000, "search for less", None),
             ("/explain?id=00&addr=zz", "is not an address", "/"),
-            ("/keys", "key that has the scope admin", None)):
+            ("/keys", "key with the scope admin", None)):
         page.goto(site.url + path)
         text = page.text("main")
         assert words.lower() in text.lower(), (path, text)
@@ -414,7 +414,7 @@ def test_a_module_leads_to_its_functions_and_source_files(site, reader):
     functions = reader.eval("document.querySelectorAll('.functions li').length")
     unnamed = reader.eval("[...document.querySelectorAll('.functions .fn')].filter(e => e.innerText === '<no name>').length")
     said = f"{functions - unnamed} functions" + (f" and {unnamed} without a name" if unnamed else "")
-    assert f"{said}, in the order" in reader.text("main") and functions > 3
+    assert f"{said}, by address" in reader.text("main") and functions > 3
     # The page of the module counts the same ones.
     reader.goto(f"{site.url}/modules/{site.id}")
     assert f"All {functions - unnamed} functions" in reader.text("main")
