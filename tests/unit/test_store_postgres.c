@@ -113,7 +113,7 @@ static void put_number(struct ux_db *db, const char *name, enum ux_code expected
 	ux_stmt_bind_text(&st, ":name", name);
 	assert_int_equal(ux_stmt_run(&st, NULL, &err), expected);
 	if (expected != UX_OK)
-		assert_non_null(strstr(err.text, "away"));
+		assert_non_null(strstr(err.text, "cannot reach"));
 }
 
 /* The same with a result, which is waited for. */
