@@ -203,7 +203,7 @@ static void crash_input_report_source(const struct ux_crash_file *m, const struc
 	ux_out_fmt(out, ", found %s", ux_crash_how_name(m->how));
 }
 
-/* What would help, if the symbols are those of a stripped file. */
+/* Prints how to get better symbols, if the file is stripped. */
 static void crash_input_report_advice(const struct ux_crash_tally *t, bool server, bool *told,
 				      struct ux_out *out)
 {

@@ -41,7 +41,7 @@ enum ux_code ux_profile_command_read(struct ux_profile_command *c,
 /* The profile, for messages. */
 const char *ux_profile_command_subject(const struct ux_profile_command *c);
 
-/* Prints an error about `subject`, and keeps what was recorded. Returns the exit status. */
+/* Prints an error about `subject`, and keeps the recording. Returns the exit status. */
 int ux_profile_command_fail(const struct ux_profile_command *c, const char *subject,
 			    const struct ux_error *err);
 

@@ -18,10 +18,12 @@ packaging_checks='lto debian-13 debian-13-e2e package rpm container static arm64
 quick_checks='format layers tree unit'
 
 known=
-if [ "${1-}" = --known ]; then # ends with 0 if all names are known
-	known=1
+case ${1-} in
+--known | --names) # ends with 0 if all names are known; prints them
+	known=$1
 	shift
-fi
+	;;
+esac
 case ${1-} in
 --list)
 	# shellcheck disable=SC2086 # words, one a line
@@ -44,6 +46,9 @@ for check in $checks; do
 		;;
 	esac
 done
+case $known in
+--names) echo "$checks" ;;
+esac
 [ -z "$known" ] || exit 0
 
 passed=0

@@ -27,7 +27,7 @@ static const struct id_kind *id_kind_of(struct ux_bytes text)
 	for (size_t i = 0; i < ux_countof(id_kinds); i++)
 		if (ux_bytes_starts(text, ux_bytes_cstr(id_kinds[i].name)))
 			return &id_kinds[i];
-	/* Bare hexadecimal digits are those of a GNU build ID. */
+	/* Bare hexadecimal digits mean a GNU build ID. */
 	return text.size > 0 && memchr(text.data, ':', text.size) ? NULL : &id_kinds[0];
 }
 

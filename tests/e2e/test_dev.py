@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from fresh_clone import fresh_clone, in_clone
 from live import wait_for
 from tool import ROOT, UNHEX
 
@@ -18,25 +19,8 @@ VERBS = re.findall(r"^  ([a-z]+)\b", subprocess.run([ROOT / "dev", "help"], capt
 
 
 @pytest.fixture(scope="module", name="clone")
-def fresh_clone(tmp_path_factory):
-    """What is committed and what a commit would take along now, nothing that was built."""
-    clone = tmp_path_factory.mktemp("clone") / "unhex"
-    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (clone / name).parent.mkdir(parents=True, exist_ok=True)
-            (clone / name).write_bytes((ROOT / name).read_bytes())
-            (clone / name).chmod((ROOT / name).stat().st_mode)
-    return clone
-
-
-def in_clone(clone, *args, path=None, **more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX")}
-    env["PATH"] = f"{path}:{env['PATH']}" if path else env["PATH"]
-    return subprocess.run(args, cwd=clone, env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False, **more)
+def clone_of_the_tree(tmp_path_factory):
+    return fresh_clone(tmp_path_factory.mktemp("clone") / "unhex")
 
 
 # words that cost nothing
