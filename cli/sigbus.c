@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "output.h"
+#include "scratch.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,8 +23,10 @@ static void sigbus_write(const char *text)
 
 static void sigbus_clean(void)
 {
-	if (getpid() == owner)
-		ux_file_new_remove_all();
+	if (getpid() != owner)
+		return;
+	ux_file_new_remove_all();
+	ux_scratch_remove_all();
 }
 
 /* Lets the signal end the process as it would have without a handler. */

@@ -9,10 +9,10 @@
 #include "debug_sections.h"
 #include "file.h"
 #include "macho_fat.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,28 +24,12 @@ extern char **environ;
 enum {
 	SECONDS_MOST = 600, /* for one library */
 	POLL_NS = 20000000,
-	TREE_DEPTH = 16, /* descriptors for removing the folder */
-	FAT_ALIGN = 14,  /* as a power of two: the pages of arm64 */
+	FAT_ALIGN = 14, /* as a power of two: the pages of arm64 */
 };
 
 /* What dsymutil is called: Debian's packages of LLVM have the version in the name. */
 static const char *const tool_names[] = {"dsymutil",    "llvm-dsymutil", "dsymutil-19",
 					 "dsymutil-16", "dsymutil-15",   "dsymutil-14"};
-
-static int dsym_remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-	(void)st;
-	(void)kind;
-	(void)at;
-	(void)remove(path);
-	return 0;
-}
-
-static void dsym_remove_folder(char *folder)
-{
-	if (folder[0] != '\0')
-		(void)nftw(folder, dsym_remove_entry, TREE_DEPTH, FTW_DEPTH | FTW_PHYS);
-}
 
 /* The file to read is written where nothing else is, under its own name, which the bundle takes. */
 static enum ux_code dsym_write_input(const char *path, struct ux_bytes content,
@@ -113,8 +97,8 @@ static enum ux_code dsym_check(struct ux_bytes file, struct ux_error *err)
 			    "information; the file is unchanged");
 }
 
-static enum ux_code dsym_run(const char *input, const char *output, struct ux_out *ret,
-			     struct ux_error *err)
+static enum ux_code dsym_run(struct ux_scratch *folder, const char *input, const char *output,
+			     struct ux_out *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping made = {0};
 	pid_t pid = 0;
@@ -126,7 +110,10 @@ static enum ux_code dsym_run(const char *input, const char *output, struct ux_ou
 			"file is unchanged");
 	if (failed != 0)
 		return ux_error_os(err, failed, "cannot run dsymutil");
-	if (!dsym_wait(pid))
+	atomic_store(&folder->child, pid);
+	bool made_it = dsym_wait(pid);
+	atomic_store(&folder->child, 0);
+	if (!made_it)
 		return ux_error_set(err, UX_EUNSUPPORTED, "dsymutil fails; the file is unchanged");
 	UX_TRY(ux_file_map(output, &made, err));
 	UX_TRY(dsym_check(made.bytes, err));
@@ -138,22 +125,14 @@ static enum ux_code dsym_run(const char *input, const char *output, struct ux_ou
 static enum ux_code dsym_make_slice(struct ux_bytes library, const char *name, struct ux_out *ret,
 				    struct ux_error *err)
 {
-	char folder[PATH_MAX] = "", input[PATH_MAX], output[PATH_MAX];
-	const char *tmp = getenv("TMPDIR");
-	if (snprintf(folder, sizeof(folder), "%s/unhex-dsym-XXXXXX",
-		     tmp && tmp[0] == '/' ? tmp : "/tmp") >= (int)sizeof(folder) ||
-	    !mkdtemp(folder))
-		return ux_error_os(err, errno, "cannot create a temporary folder");
-	enum ux_code code = UX_OK;
-	if (snprintf(input, sizeof(input), "%s/%s", folder, name) >= (int)sizeof(input) ||
-	    snprintf(output, sizeof(output), "%s/..dwarf", folder) >= (int)sizeof(output))
-		code = ux_error_set(err, UX_ELIMIT, "its name is too long");
-	if (code == UX_OK)
-		code = dsym_write_input(input, library, err);
-	if (code == UX_OK)
-		code = dsym_run(input, output, ret, err);
-	dsym_remove_folder(folder);
-	return code;
+	ux_cleanup(ux_scratch_close) struct ux_scratch folder = UX_SCRATCH_INIT;
+	char input[PATH_MAX], output[PATH_MAX];
+	UX_TRY(ux_scratch_open(&folder, err));
+	if (snprintf(input, sizeof(input), "%s/%s", folder.path, name) >= (int)sizeof(input) ||
+	    snprintf(output, sizeof(output), "%s/..dwarf", folder.path) >= (int)sizeof(output))
+		return ux_error_set(err, UX_ELIMIT, "its name is too long");
+	UX_TRY(dsym_write_input(input, library, err));
+	return dsym_run(&folder, input, output, ret, err);
 }
 
 static void dsym_put_be32(struct ux_out *out, uint64_t v)

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -19,7 +20,8 @@ import zlib
 import pytest
 
 import apple
-from tool import SOURCE, build_id, compile_c, fails, instructions, lines, unhex
+from live import wait_for
+from tool import SOURCE, UNHEX, build_id, compile_c, fails, instructions, lines, unhex
 
 LIBRARY = "int twice(int x) { return x * 2; }\n"
 
@@ -393,6 +395,28 @@ def test_macos_library_whose_bundle_cannot_be_made_stays_as_it_is(tmp_path, monk
     result = unhex("split", wheel)
     assert result.returncode == 1 and words in result.stderr
     assert wheel.read_bytes() == before and {p.name for p in tmp_path.iterdir()} == {"m", wheel.name}
+
+
+def test_a_signal_ends_dsymutil_and_leaves_no_temporary_folder(tmp_path, monkeypatch):
+    path = apple.linked(tmp_path / "m", "arm64", dsym=False, keep=True)
+    wheel = make_wheel(tmp_path, {"pair/_m.so": path.read_bytes()})
+    before = wheel.read_bytes()
+    tools, temporary = tmp_path / "tools", tmp_path / "tmp"
+    tools.mkdir()
+    temporary.mkdir()
+    # Files appear beside its output, and it does not end by itself.
+    (tools / "dsymutil").write_text('#!/bin/sh\necho $$ >"$TMPDIR/pid"\nfor i in 1 2 3; do echo >"$3.$i"; done\n'
+                                    'mv "$TMPDIR/pid" "$TMPDIR/runs"\nexec sleep 600\n')
+    (tools / "dsymutil").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with subprocess.Popen([UNHEX, "split", wheel]) as process:
+        wait_for((temporary / "runs").exists)
+        process.terminate()
+        assert process.wait(timeout=60) == -signal.SIGTERM
+    (left,) = temporary.iterdir()
+    wait_for(lambda: not pathlib.Path(f"/proc/{left.read_text().strip()}").exists())
+    assert left.name == "runs" and wheel.read_bytes() == before
 
 
 RUST = """
