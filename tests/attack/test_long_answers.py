@@ -56,7 +56,7 @@ def test_an_answer_over_its_bound_says_so(deep):
             ("POST", "/v1/symbolize", {"modules": [{"id": NAME, "addresses": addresses}]}),
             ("POST", "/symbolicate/v5", {"jobs": [{"memoryMap": [["x", debug_id(NAME)]],
                                                    "stacks": [[[0, a - IMAGE] for a in addresses]]}]})):
-        assert "ask for less" in deep.refused(413, "too_large", method, path, body)
+        assert "request less" in deep.refused(413, "too_large", method, path, body)
 
 
 # A program's peak includes that of the process that forked it, which is a small one here.

@@ -130,7 +130,7 @@ def test_a_stuck_request_makes_the_probe_fail_and_the_process_end(server, manage
     with contextlib.closing(Api(server).connection) as stuck:
         stuck.request("POST", path, '{"stuck here": 1}', {"Authorization": f"Bearer {server.token}"})
         text = wait_for(lambda: (lambda status, text: text if status == 503 else None)(*health(server)), 30)
-        assert '"stuck"' in text and "a request on a thread" in text, text
+        assert '"stuck"' in text and "a request on a " in text, text
         wait_for(lambda: Api(server)("GET", "/v1/whoami")[0] == 200)  # others are served
         wait_for(lambda: manager.silent() > 4, 30)
         status, log = ends_by_itself(server, 30)

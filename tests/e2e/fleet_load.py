@@ -20,7 +20,7 @@ import packages
 from http_api import with_uuid
 from tool import UNHEX, build_id, compile_c, stripped, symbol, unhex
 
-AWAY = re.compile(r"away|cannot be reached|did not answer in time")  # why a GSYM that is stored is pending: its place does not answer
+AWAY = re.compile(r"unreachable|cannot reach|deadline exceeded")  # why a GSYM that is stored is pending: its place does not answer
 SEEN_S = 3  # after which every node knows what was confirmed
 UNTRIED = 30  # packages that wait for a worker, at most
 

@@ -225,7 +225,7 @@ def links(info):
     (lambda: archive({"a.c": random.Random(1).randbytes(100000)})[:50000], "damaged"),
     (lambda: archive({"a.c": bytes(65 << 20)}), "64"),
     (lambda: archive({"a" * 5000: b"x"}), "path"),
-    (lambda: b"int main(void);\n", "not an archive"),
+    (lambda: b"int main(void);\n", "not a source archive"),
 ])
 def test_bundles_that_are_none_fail_in_words(server, prog, data, words):
     end = send(server, prog, data())

@@ -419,7 +419,7 @@ def test_a_module_leads_to_its_functions_and_source_files(site, reader):
     reader.goto(f"{site.url}/modules/{site.id}")
     assert f"All {functions - unnamed} functions" in reader.text("main")
     reader.goto(f"{site.url}/modules/{site.id}/functions?q=outer")
-    assert f"of {functions - unnamed} functions have it" in reader.text("main")
+    assert f"of {functions - unnamed} functions match" in reader.text("main")
     # The tree of what the symbols name has no text before it is uploaded.
     source = pathlib.Path(site.prog).with_suffix(".c")
     reader.goto(f"{site.url}/modules/{site.id}/sources?dir={urllib.parse.quote(str(source.parent))}")

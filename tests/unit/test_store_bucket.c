@@ -110,7 +110,7 @@ static void an_index_is_not_opened_with_blobs_of_another_place(void **state)
 	snprintf(other, sizeof(other), "%s-there", n.place);
 	place.blobs = other;
 	assert_int_equal(ux_store_open_at(&s, &place, &err), UX_ECONFLICT);
-	assert_non_null(strstr(err.text, "in another bucket"));
+	assert_non_null(strstr(err.text, "in a different bucket"));
 	place.blobs = NULL;
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_store_open_at(&s, &place, &err), UX_ECONFLICT);
