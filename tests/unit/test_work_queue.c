@@ -13,7 +13,7 @@ enum {
 };
 
 static atomic_bool gate_is_open;
-static atomic_uint n_begun, n_ended, n_canceled;
+static atomic_uint n_ordered, n_begun, n_ended, n_canceled;
 static atomic_uint order[ORDER_MOST]; /* clients in the order in which their jobs began */
 
 static void job_run(struct ux_work_job *job, bool canceled)
@@ -22,7 +22,8 @@ static void job_run(struct ux_work_job *job, bool canceled)
 		atomic_fetch_add(&n_canceled, 1);
 		return;
 	}
-	atomic_store(&order[atomic_fetch_add(&n_begun, 1)], (unsigned)job->client);
+	atomic_store(&order[atomic_fetch_add(&n_ordered, 1)], (unsigned)job->client);
+	atomic_fetch_add(&n_begun, 1); /* who waits for it reads the order */
 	while (!atomic_load(&gate_is_open))
 		sched_yield();
 	atomic_fetch_add(&n_ended, 1);
@@ -31,6 +32,7 @@ static void job_run(struct ux_work_job *job, bool canceled)
 static void jobs_reset(struct ux_work_job *jobs)
 {
 	atomic_store(&gate_is_open, false);
+	atomic_store(&n_ordered, 0);
 	atomic_store(&n_begun, 0);
 	atomic_store(&n_ended, 0);
 	atomic_store(&n_canceled, 0);
