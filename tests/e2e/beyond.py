@@ -89,6 +89,8 @@ NEEDS = {
     },
     "curl": {
         "test_access.py": "test_a_body_without_a_length_hears_why_it_is_refused_while_it_is_sent",
+        "test_ci_recipes.py":
+            "test_a_hosted_ci_installs_a_release_and_pushes test_a_hosted_ci_refuses_another_release",
         "test_migrate_push.py": "test_our_side_of_a_row",
         "test_operation.py":
             "test_a_new_certificate_is_shown_after_sighup_and_connections_stay "
@@ -216,6 +218,7 @@ NEEDS = {
     },
     "minisign": {
         "test_clone.py": "test_minisign_verifies_our_signatures_and_we_verify_its",
+        "test_release.py": "test_sources_checksums_and_signature",
     },
     "nginx": {
         "test_caches.py": "",
