@@ -97,11 +97,12 @@ if [ "$who" = user ]; then
 fi
 # A clone by the newcomer's own git, of a repository that is only there for that.
 git clone -q --bare . "$tree/srv/unhex.git"
-tree_run "$tree" chown -R root:root /srv
-in_home="git -c safe.directory='*' clone -q /srv/unhex.git ~/unhex"
+in_home='git clone -q /srv/unhex.git ~/unhex'
 if [ "$who" = root ]; then
+	tree_run "$tree" chown -R root:root /srv/unhex.git
 	tree_run "$tree" bash -c "$in_home"
-else
+else # git reads no repository of another user
+	tree_run "$tree" chown -R you:you /srv/unhex.git
 	tree_run "$tree" runuser -u you -- env HOME=$home bash -c "$in_home"
 fi
 tutorial >"$tree$home/unhex.tutorial"
