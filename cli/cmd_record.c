@@ -8,6 +8,8 @@
 #include "profile_input.h"
 #include "record_input.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct record_values {
@@ -100,6 +102,9 @@ static enum ux_code record_write_pprof(struct record_job *job, struct ux_error *
 static enum ux_code record_open_output(struct record_job *job, struct ux_error *err)
 {
 	enum ux_code code = ux_output_file_open(&job->out, job->output, err);
+	/* A recording has copies of stacks, with whatever secrets lie there. */
+	if (code == UX_OK && job->perf && fchmod(job->out.file.fd, 0600) != 0)
+		code = ux_error_os(err, errno, "cannot restrict who may read it");
 	job->output_failed = code != UX_OK;
 	return code;
 }

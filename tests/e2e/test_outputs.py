@@ -116,6 +116,15 @@ def test_a_recording_is_kept_when_what_follows_fails(tmp_path):
     assert unhex("symbolize", kept).returncode == 0
 
 
+@pytest.mark.skipif(not may_record(), reason="this machine's kernel lets nobody record")
+def test_a_recording_with_stacks_is_for_its_user_alone(tmp_path):
+    out = tmp_path / "x.perf.data"
+    out.touch(0o644)
+    loop = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+    assert unhex("record", "-F", "997", "-o", out, "--", "sh", "-c", loop).returncode == 0
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("verb", ["flame", "top", "record"])
 def test_a_program_in_the_place_of_a_profile_leads_on(verb, tmp_path):
     prog = compile_c(tmp_path)
