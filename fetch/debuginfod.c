@@ -33,6 +33,7 @@ struct server {
 
 struct ux_debuginfod {
 	char *cache;
+	bool in_tmp; /* the cache is in /tmp, where anybody may have made it */
 	uint64_t size_most;
 	int64_t silence_ms, most_ms;
 	char *lines; /* the text of the header file, with NULs instead of newlines */
@@ -74,13 +75,16 @@ struct ux_debuginfod_options ux_debuginfod_environment(void)
 	};
 }
 
-static char *debuginfod_default_cache(void)
+/* The cache that elfutils' client has. Without a home it is a folder in /tmp. */
+static char *debuginfod_default_cache(bool *ret_in_tmp)
 {
 	const char *xdg = debuginfod_variable("XDG_CACHE_HOME"),
 		   *home = debuginfod_variable("HOME");
 	char *path = NULL;
-	int n = xdg ? asprintf(&path, "%s/debuginfod_client", xdg)
-		    : asprintf(&path, "%s/.cache/debuginfod_client", home ? home : "/tmp");
+	*ret_in_tmp = !xdg && !home;
+	int n = xdg    ? asprintf(&path, "%s/debuginfod_client", xdg)
+		: home ? asprintf(&path, "%s/.cache/debuginfod_client", home)
+		       : asprintf(&path, "/tmp/unhex-debuginfod-%ld", (long)geteuid());
 	return n < 0 ? NULL : path;
 }
 
@@ -158,7 +162,7 @@ enum ux_code ux_debuginfod_create(struct ux_debuginfod **ret, const struct ux_de
 	d->size_most = o->size_most ? o->size_most : SIZE_MOST;
 	d->silence_ms = o->silence_ms ? o->silence_ms : SILENCE_MS;
 	d->most_ms = o->most_ms ? o->most_ms : MOST_MS;
-	d->cache = o->cache ? strdup(o->cache) : debuginfod_default_cache();
+	d->cache = o->cache ? strdup(o->cache) : debuginfod_default_cache(&d->in_tmp);
 	if (!d->cache)
 		return ux_error_nomem(err);
 	UX_TRY(debuginfod_add_servers(d, o->urls, err));
@@ -181,6 +185,26 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d)
 }
 
 /* --- the cache -------------------------------------------------------------------------------- */
+
+/*
+ * Makes sure that no other user can write to a cache in /tmp: the debug file of somebody else gives
+ * wrong names, and the parsers read it.
+ */
+static enum ux_code debuginfod_check_cache(const struct ux_debuginfod *d, struct ux_error *err)
+{
+	struct stat st;
+	if (!d->in_tmp)
+		return UX_OK;
+	if (mkdir(d->cache, 0700) != 0 && errno != EEXIST)
+		return ux_error_os(err, errno, "cannot create the cache %.80s", d->cache);
+	if (lstat(d->cache, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	    (st.st_mode & 022) == 0)
+		return UX_OK;
+	return ux_error_set(err, UX_EDENIED,
+			    "the cache %.80s belongs to another user or others can write to it; "
+			    "set HOME or DEBUGINFOD_CACHE_PATH",
+			    d->cache);
+}
 
 /* Returns for how many seconds an empty file in the cache prevents new requests. */
 static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
@@ -308,6 +332,7 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 	snprintf(target, sizeof(target), "/buildid/%s/%s", hex, word);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", d->cache, hex, word) >= PATH_MAX)
 		return ux_error_set(err, UX_EINVAL, "the path of the cache is too long");
+	UX_TRY(debuginfod_check_cache(d, err));
 	enum ux_code code = debuginfod_find_cached(d, path, err);
 	if (code == UX_EUNAVAILABLE) {
 		UX_TRY(ux_file_make_folders(path, 0700, err));

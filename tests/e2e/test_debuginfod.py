@@ -3,6 +3,8 @@
 import contextlib
 import http.server
 import os
+import pathlib
+import shutil
 import socket
 import subprocess
 import threading
@@ -125,6 +127,29 @@ def test_no_server_is_queried_unless_configured(prog, bare, tmp_path):
         frames, _, _ = ask(bare, prog, tmp_path, env={"DEBUGINFOD_URLS": server.url})
         assert server.requested == [f"/buildid/{hex_id(bare)}/debuginfo"]
         assert found(frames)
+
+
+def test_without_a_home_the_cache_is_one_that_nobody_else_can_write_to(prog, bare, tmp_path):
+    folder = pathlib.Path(f"/tmp/unhex-debuginfod-{os.geteuid()}")
+    if folder.exists():
+        pytest.skip(f"{folder} exists")
+    none = {"XDG_CACHE_HOME": "", "HOME": "", "UNHEX_CACHE": "off"}
+    with server_of(body=(tmp_path / "dbg/p.debug").read_bytes()) as server:
+        try:
+            frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url, env=none)
+            assert found(frames), run.stderr
+            assert folder.stat().st_mode & 0o777 == 0o700
+            folder.chmod(0o777)  # somebody may have made it so, and put a file there
+            frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url, env=none)
+            assert not found(frames) and "others can write to it; set HOME" in run.stderr
+            shutil.rmtree(folder)
+            folder.symlink_to(tmp_path)
+            frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url, env=none)
+            assert not found(frames) and str(folder) in run.stderr
+        finally:
+            if folder.is_symlink():
+                folder.unlink()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_what_elfutils_server_has_is_fetched_once_and_shared_with_its_client(prog, bare, tmp_path):
