@@ -30,19 +30,21 @@ struct modules_values {
 
 static const struct ux_option modules_options[] = {
 	{"id", 0, UX_OPTION_TEXT, offsetof(struct modules_values, id), "PREFIX",
-	 "list: only modules with an ID that starts with PREFIX"},
+	 "list: only modules with an ID that starts with PREFIX", .verbs = "list"},
 	{"file", 0, UX_OPTION_TEXT, offsetof(struct modules_values, file), "NAME",
-	 "list: only modules whose file has this path, or this name if NAME has no slash"},
+	 "list: only modules whose file has this path, or this name if NAME has no slash",
+	 .verbs = "list"},
 	{"git", 0, UX_OPTION_TEXT, offsetof(struct modules_values, git), "REVISION",
-	 "list: only modules built from a revision that starts with REVISION, newest first"},
+	 "list: only modules built from a revision that starts with REVISION, newest first",
+	 .verbs = "list"},
 	{"ci-run", 0, UX_OPTION_TEXT, offsetof(struct modules_values, ci_run), "URL",
-	 "list: only modules that this CI run built, newest first"},
+	 "list: only modules that this CI run built, newest first", .verbs = "list"},
 	{"package", 0, UX_OPTION_TEXT, offsetof(struct modules_values, package), "NAME",
-	 "list: only modules from a package of this name, newest first"},
+	 "list: only modules from a package of this name, newest first", .verbs = "list"},
 	{"limit", 0, UX_OPTION_COUNT, offsetof(struct modules_values, limit), "N",
-	 "list: maximum number of modules [all]"},
+	 "list: maximum number of modules [all]", .verbs = "list"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct modules_values, dry_run), NULL,
-	 "delete: only print the modules to delete"},
+	 "delete: only print the modules to delete", .verbs = "delete"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct modules_values, json), NULL,
 	 "print one JSON object per module"},
 	UX_SERVER_OPTIONS(struct modules_values, server),
@@ -268,14 +270,8 @@ static enum ux_code modules_open(struct modules_job *job, struct modules_values 
 	return code;
 }
 
-static bool modules_is_filtered(const struct modules_values *v)
-{
-	return v->id || v->file || v->git || v->ci_run || v->package || v->limit;
-}
-
-/* Checks that the verb takes these operands and options. */
-static int modules_check(const struct ux_command *cmd, const struct modules_values *v,
-			 const struct ux_args *args)
+/* Checks that the verb takes these operands. */
+static int modules_check(const struct ux_command *cmd, const struct ux_args *args)
 {
 	const char *word = args->n > 0 ? args->items[0] : NULL;
 	bool list = word && strcmp(word, "list") == 0;
@@ -289,11 +285,6 @@ static int modules_check(const struct ux_command *cmd, const struct modules_valu
 				      args->items[1]);
 	if (!list && args->n < 2)
 		return ux_usage_error(cmd, "%s needs an ID", word);
-	if (!list && modules_is_filtered(v))
-		return ux_usage_error(
-			cmd, "%s: expected IDs only; filters and --limit are for list", word);
-	if (!delete &&v->dry_run)
-		return ux_usage_error(cmd, "--dry-run is for delete");
 	return UX_EXIT_DONE;
 }
 
@@ -305,7 +296,7 @@ static int cmd_modules_run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	status = modules_check(cmd, &v, &args);
+	status = modules_check(cmd, &args);
 	if (status != UX_EXIT_DONE)
 		return status;
 	ux_cleanup(modules_job_deinit) struct modules_job job = {.values = &v};

@@ -111,7 +111,24 @@ static void options_print(const struct ux_option *o, unsigned width, FILE *to)
 	options_wrap(to, ux_option_help(o, help), HELP_COLUMN + 2, HELP_COLUMN + 2, width);
 }
 
-void ux_command_help(const struct ux_command *cmd, FILE *to)
+/* Is the option for this first operand? */
+static bool option_fits(const struct ux_option *o, const char *verb)
+{
+	if (!o->verbs)
+		return true;
+	bool others = o->verbs[0] == '!';
+	size_t size = strlen(verb);
+	for (const char *word = o->verbs + others; *word;) {
+		size_t n = strcspn(word, " ");
+		if (n == size && memcmp(word, verb, n) == 0)
+			return !others;
+		word += n + (word[n] == ' ');
+	}
+	return others;
+}
+
+/* verb: its options alone; NULL: all. */
+static void options_help(const struct ux_command *cmd, const char *verb, FILE *to)
 {
 	const char *lead = "Usage:";
 	if (cmd->help) {
@@ -129,10 +146,16 @@ void ux_command_help(const struct ux_command *cmd, FILE *to)
 	options_paragraphs(to, cmd->text, width);
 	fputs("\nOptions:\n", to);
 	for (size_t i = 0; i < cmd->n_options; i++)
-		options_print(&cmd->options[i], width, to);
+		if (!verb || option_fits(&cmd->options[i], verb))
+			options_print(&cmd->options[i], width, to);
 	options_print(&help_option, width, to);
 	if (cmd->examples)
 		fprintf(to, "\nExamples:\n%s\n", cmd->examples);
+}
+
+void ux_command_help(const struct ux_command *cmd, FILE *to)
+{
+	options_help(cmd, /* verb= */ NULL, to);
 }
 
 bool ux_option_parse_bytes(const char *text, uint64_t *ret)
@@ -201,7 +224,9 @@ struct options_parser {
 	int argc;
 	int next; /* index of the next argument */
 	void *values;
-	int status; /* exit status when parsing ends early */
+	int status;       /* exit status when parsing ends early */
+	const char *verb; /* the first operand; NULL: none yet */
+	uint64_t used;    /* bit i: the option cmd->options[i] was used */
 };
 
 static const char *const type_words[] = {
@@ -213,16 +238,32 @@ static const char *const type_words[] = {
 	[UX_OPTION_EACH] = "at most 64 of them",
 };
 
+/* Does a form of the usage begin with this word, or may it be the first operand? */
+static bool options_know_verb(const struct ux_command *cmd, const char *verb)
+{
+	size_t size = strlen(verb);
+	for (const char *form = cmd->usage ? cmd->usage : ""; *form;) {
+		size_t n = strcspn(form, " \n");
+		if (n == size && memcmp(form, verb, n) == 0)
+			return true;
+		form += strcspn(form, "\n");
+		form += *form == '\n';
+	}
+	return cmd->words != NULL;
+}
+
 /* Applies option o. Its value is `attached`, or the next argument if that is NULL. `name` is the
  * option as it was typed. */
 static bool options_set(struct options_parser *p, const struct ux_option *o, const char *name,
 			char *attached)
 {
 	if (o == &help_option) {
-		ux_command_help(p->cmd, stdout);
+		bool known = p->verb && options_know_verb(p->cmd, p->verb);
+		options_help(p->cmd, known ? p->verb : NULL, stdout);
 		p->status = fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 		return false;
 	}
+	p->used |= UINT64_C(1) << (o - p->cmd->options);
 	if (o->type == UX_OPTION_FLAG) {
 		if (attached) {
 			p->status = ux_usage_error(p->cmd, "option %s takes no argument", name);
@@ -271,6 +312,25 @@ static bool options_parse_long(struct options_parser *p, char *word)
 	return false;
 }
 
+/* Refuses a used option that is not for the first operand. */
+static bool options_check_verb(struct options_parser *p)
+{
+	if (!p->verb || !options_know_verb(p->cmd, p->verb))
+		return true;
+	for (size_t i = 0; i < p->cmd->n_options; i++) {
+		const struct ux_option *o = &p->cmd->options[i];
+		if ((p->used & UINT64_C(1) << i) == 0 || option_fits(o, p->verb))
+			continue;
+		p->status = o->verbs[0] == '!'
+				    ? ux_usage_error(p->cmd, "--%s is not for %s", o->long_name,
+						     p->verb)
+				    : ux_usage_error(p->cmd, "--%s is for %s, not for %s",
+						     o->long_name, o->verbs, p->verb);
+		return false;
+	}
+	return true;
+}
+
 /* Parses an argument that consists of short options: any number of flags, and at most one option
  * with a value, which takes the rest of the argument. */
 static bool options_parse_short(struct options_parser *p, char *word)
@@ -310,9 +370,10 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 	while (p.next < argc) {
 		char *word = argv[p.next++];
 		bool ok = true;
-		if (operands || word[0] != '-' || word[1] == 0)
+		if (operands || word[0] != '-' || word[1] == 0) {
+			p.verb = n == 0 ? word : p.verb;
 			argv[n++] = word;
-		else if (strcmp(word, "--") != 0)
+		} else if (strcmp(word, "--") != 0)
 			ok = word[1] == '-' ? options_parse_long(&p, word + 2)
 					    : options_parse_short(&p, word + 1);
 		else
@@ -323,6 +384,10 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 			*ret_status = p.status;
 			return false;
 		}
+	}
+	if (!options_check_verb(&p)) {
+		*ret_status = p.status;
+		return false;
 	}
 	argv[n] = NULL; /* the name of the command has made room for it */
 	*ret = (struct ux_args){argv, n, operands, front};

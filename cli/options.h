@@ -34,6 +34,8 @@ struct ux_option {
 			       "LIST", separated by spaces, which a shell completes; NULL: others */
 	char also; /* a short name that means something else for other commands: accepted, since
 		      earlier versions had it, and named at the end of the help; 0: none */
+	const char *verbs; /* first operands that the option is for, separated by spaces; with '!'
+			      before them all others; NULL: all */
 };
 
 /* The operands of the command line. */
@@ -64,8 +66,8 @@ struct ux_command {
 /*
  * Parses argv[1..] into values. Options and operands may be mixed, "--" ends the options, and if an
  * option is repeated its last value is used. Operands are moved to the front of argv. Returns false
- * if the command must end with *ret_status: help was printed, or an option was invalid and an error
- * was printed.
+ * if the command must end with *ret_status: help was printed, or an option was invalid, or not for
+ * the first operand, and an error was printed.
  */
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status) ux_must;

@@ -129,6 +129,64 @@ static void other_short_names_are_accepted(void **state)
 	assert_string_equal(ux_option_help(&options[1], help), "lines (also -a)");
 }
 
+/* Parses `verb --option [1]`. */
+static bool parses(const struct ux_command *cmd, const char *verb, const struct ux_option *o)
+{
+	static struct {
+		_Alignas(max_align_t) char bytes[1 << 16];
+	} values; /* of any command */
+	char name[64];
+	char *argv[] = {(char *)"x", (char *)verb, name, (char *)"1", NULL};
+	struct ux_args args;
+	int status = 0;
+	memset(&values, 0, sizeof(values));
+	(void)snprintf(name, sizeof(name), "--%s", o->long_name);
+	bool parsed = ux_options_parse(cmd, o->arg ? 4 : 3, argv, &values, &args, &status);
+	if (parsed && o->type == UX_OPTION_LIST)
+		free(*(char **)(values.bytes + o->target));
+	return parsed;
+}
+
+/* What an option is for stands in its help, too: "check: ...", "create: ...; list: ...". */
+static bool helps_with(const struct ux_option *o, const char *verb)
+{
+	size_t n = strlen(verb);
+	for (const char *at = strstr(o->help, verb); at; at = strstr(at + 1, verb))
+		if ((at == o->help || at[-1] == ' ') && (at[n] == ':' || at[n] == ','))
+			return true;
+	return false;
+}
+
+/* An option that another verb ignores would do what nobody asked for. */
+static void an_option_of_another_verb_is_refused(void **state)
+{
+	(void)state;
+	size_t refused = 0;
+	for (size_t i = 0; i < ux_command_count; i++) {
+		const struct ux_command *cmd = ux_commands[i];
+		assert_in_range(cmd->n_options, 0, 64); /* bits of the parser */
+		for (const char *form = cmd->help ? "" : cmd->usage; *form;) {
+			char verb[32];
+			(void)snprintf(verb, sizeof(verb), "%.*s", (int)strcspn(form, " \n"), form);
+			for (size_t k = 0; k < cmd->n_options; k++) {
+				const struct ux_option *o = &cmd->options[k];
+				if (helps_with(o, verb) && !parses(cmd, verb, o))
+					fail_msg("%s %s refuses --%s", cmd->name, verb,
+						 o->long_name);
+				if (o->verbs && o->verbs[0] != '!' && !helps_with(o, verb)) {
+					refused++;
+					if (parses(cmd, verb, o))
+						fail_msg("%s %s takes --%s", cmd->name, verb,
+							 o->long_name);
+				}
+			}
+			form += strcspn(form, "\n");
+			form += *form == '\n';
+		}
+	}
+	assert_in_range(refused, 100, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +194,7 @@ int main(void)
 		UX_TEST(names_of_a_command_are_different),
 		UX_TEST(other_short_names_have_a_reason),
 		UX_TEST(other_short_names_are_accepted),
+		UX_TEST(an_option_of_another_verb_is_refused),
 	};
 	return cmocka_run_group_tests_name("option_tables", tests, NULL, NULL);
 }
