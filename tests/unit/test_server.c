@@ -132,6 +132,7 @@ static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **s
 	struct ux_blob_hash h = ux_blob_hash_of(example());
 	ux_blob_hash_text(&h, hash);
 	snprintf(path, sizeof(path), "%s/blobs/%.2s/%.2s/%s", s->dir, hash, hash + 2, hash);
+	assert_int_equal(chmod(path, 0600), 0); /* only root may write without it */
 	assert_int_equal(truncate(path, MAKE_GSYM_EXAMPLE_SIZE - 1), 0);
 	snprintf(target, sizeof(target), "/v1/gsym/%s", example_id);
 	refused(get(s, target, 500), "input_output", "I/O error");
