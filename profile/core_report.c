@@ -89,6 +89,13 @@ static bool core_is_code(const struct core_report *r, uint64_t address)
 	return false;
 }
 
+/* A ux_unwind_memory_fn with a struct core_report. */
+static struct ux_bytes core_report_memory(void *ctx, uint64_t address)
+{
+	const struct core_report *r = ctx;
+	return ux_elf_bytes_at(&r->elf, address);
+}
+
 /* The lowest page of a file. */
 static uint64_t core_tables_low(const struct ux_file_symbols *symbols)
 {
@@ -206,11 +213,12 @@ static void core_set_all(struct ux_unwind_thread *t, struct ux_cur *c, unsigned 
 
 /* The state of a thread: its registers, and its stack from the stack pointer on. The machine is one
  * of those of ux_core_read_threads(). */
-static struct ux_unwind_thread core_report_thread(const struct core_report *r,
+static struct ux_unwind_thread core_report_thread(struct core_report *r,
 						  const struct ux_core_thread *thread)
 {
 	struct ux_cur c = ux_cur_make(thread->registers, NULL, r->elf.swap);
-	struct ux_unwind_thread t = {.swap = r->elf.swap};
+	struct ux_unwind_thread t = {
+		.swap = r->elf.swap, .memory = core_report_memory, .memory_ctx = r};
 	unsigned sp = ARM64_SP;
 	if (r->elf.machine == EM_AARCH64) {
 		t.machine = UX_UNWIND_ARM64;
@@ -256,6 +264,18 @@ static void core_put_modules(const struct core_report *r, struct ux_out *out)
 		core_put_path(m->path, out);
 		ux_out_fmt(out, " with build-id %s\n", hex);
 	}
+}
+
+/* Says that callers are missing, so that nobody takes the last frame for the outermost one. */
+static void core_put_end(enum ux_unwind_end end, struct ux_out *out)
+{
+	static const char *const words[] = {
+		[UX_UNWIND_SHORT] = "the memory with its callers is not in the dump",
+		[UX_UNWIND_NO_RULES] = "this code has no unwind tables and no frame pointer",
+		[UX_UNWIND_LIMIT] = "deeper stacks are cut",
+	};
+	if (end != UX_UNWIND_COMPLETE)
+		ux_out_fmt(out, "(more callers: %s)\n", words[end]);
 }
 
 /* The name of a function of the vDSO, which no other file has. NULL: another module, or one that
@@ -305,6 +325,7 @@ static enum ux_code core_put_thread(struct core_report *r, const struct ux_core_
 	ux_out_cstr(out, ":\n");
 	for (size_t i = 0; i < n; i++)
 		core_put_frame(r, i, r->frames[i].address, r->frames[i].returns, out);
+	core_put_end(end, out);
 	if (out->size > UX_CORE_REPORT_MOST)
 		return ux_error_set(err, UX_ELIMIT, "the text of its stacks exceeds %d bytes",
 				    UX_CORE_REPORT_MOST);

@@ -51,12 +51,16 @@ void ux_unwinder_deinit(struct ux_unwinder *u)
 
 /* --- memory and registers --------------------------------------------------------------------- */
 
-/* A ux_cfi_memory_fn with a struct ux_unwind_thread: the copy of the stack. */
+/* A ux_cfi_memory_fn with a struct ux_unwind_thread: the copy of the stack, and other memory. */
 static bool unwind_read(void *ctx, uint64_t address, unsigned size, uint64_t *ret)
 {
 	const struct ux_unwind_thread *t = ctx;
 	struct ux_bytes bytes;
-	if (address < t->stack || !ux_bytes_sub(t->bytes, address - t->stack, size, &bytes))
+	bool found =
+		address >= t->stack && ux_bytes_sub(t->bytes, address - t->stack, size, &bytes);
+	if (!found && t->memory)
+		found = ux_bytes_sub(t->memory(t->memory_ctx, address), 0, size, &bytes);
+	if (!found)
 		return false;
 	struct ux_cur c = ux_cur_make(bytes, NULL, t->swap);
 	*ret = ux_cur_uint(&c, size);
@@ -102,6 +106,9 @@ static const struct ux_unwind_known_row *unwind_row(const struct unwind *u,
 	row->pc = pc;
 	if (ux_unwind_module_row(module, pc, &row->row, &row->table, NULL) != UX_OK)
 		row->table = NULL;
+	row->sigreturn = u->thread->machine == UX_UNWIND_X86_64 &&
+			 !(row->table && row->row.signal) &&
+			 ux_unwind_module_is_sigreturn(module, pc + 1);
 	return row;
 }
 
@@ -218,6 +225,31 @@ static bool unwind_by_rules(struct unwind *u, const struct ux_unwind_known_row *
 			     row->signal);
 }
 
+/*
+ * To what the handler of a signal interrupted: the kernel has put its registers above the address
+ * to which the handler returns. Source: struct ucontext of Linux's <asm/ucontext.h>.
+ */
+static bool unwind_by_ucontext(struct unwind *u)
+{
+	enum {
+		REGISTERS = 40, /* their offset: flags, link and a stack_t come first */
+	};
+	/* Numbers of DWARF, in the order of struct sigcontext. */
+	static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
+	uint64_t registers[UX_CFI_REGISTERS] = {0}, known = 0;
+	uint64_t at = u->registers[u->machine->sp] + REGISTERS;
+	u->frame->returns = false;
+	u->end = UX_UNWIND_SHORT;
+	for (size_t i = 0; i < ux_countof(order); i++) {
+		uint64_t v = 0;
+		if (!unwind_word(u, at + i * u->machine->word, &v))
+			return false;
+		unwind_set(registers, &known, order[i], v);
+	}
+	return unwind_become(u, registers[u->machine->pc], registers[u->machine->sp], registers,
+			     known, /* signal: */ true);
+}
+
 /* --- a step without rules --------------------------------------------------------------------- */
 
 /* A call of an address without code, such as NULL: its return address was pushed last. */
@@ -287,6 +319,14 @@ static bool unwind_step(struct unwind *u)
 		unwind_set(u->registers, &u->known, u->machine->pc, u->pc);
 	if (u->place.module) {
 		const struct ux_unwind_known_row *row = unwind_row(u, u->place.module, u->place.pc);
+		if (row->sigreturn && u->returns)
+			return unwind_by_ucontext(u);
+		/* Go's handler of signals makes a fault look like a call at the fault, which may be
+		 * at the first instruction of a function. */
+		if (!row->table && u->returns) {
+			row = unwind_row(u, u->place.module, u->place.pc + 1);
+			u->frame->returns = !row->table;
+		}
 		/* Tables for another machine say nothing about these registers. */
 		if (row->table && row->table->frames.address_size == u->machine->word)
 			return unwind_by_rules(u, row);

@@ -29,6 +29,9 @@ enum ux_unwind_end {
 	UX_UNWIND_LIMIT,    /* UX_UNWIND_FRAMES_MOST */
 };
 
+/* Finds memory of the thread's process: the bytes from an address on; none: they are not known. */
+typedef struct ux_bytes ux_unwind_memory_fn(void *ctx, uint64_t address);
+
 /* A thread at one moment. Registers have the numbers of DWARF for the machine. */
 struct ux_unwind_thread {
 	enum ux_unwind_machine machine;
@@ -38,6 +41,9 @@ struct ux_unwind_thread {
 	uint64_t stack;        /* address of the copy's first byte */
 	struct ux_bytes bytes; /* the copy, in this machine's byte order unless `swap` */
 	bool swap;
+	ux_unwind_memory_fn *memory; /* for what is not in the copy: a handler of signals may run on
+					a stack of its own; NULL: the copy is all there is */
+	void *memory_ctx;
 };
 
 /* The code at an address. */
@@ -61,6 +67,8 @@ struct ux_unwind_known_row {
 	const struct ux_unwind_table *table;   /* NULL: there are no rules */
 	uint64_t pc;
 	struct ux_cfi_row row;
+	bool sigreturn; /* the code after pc ends a handler of signals, and the rules do not say it
+			 */
 };
 
 /* Keeps rules that were used. Zeroed is empty; modules must live as long. One thread at a time. */

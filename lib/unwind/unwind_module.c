@@ -235,6 +235,14 @@ bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc)
 	return false;
 }
 
+bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc)
+{
+	static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+	struct ux_bytes code;
+	return unwind_module_before(m, pc + sizeof(sigreturn), sizeof(sigreturn), &code) &&
+	       memcmp(code.data, sigreturn, sizeof(sigreturn)) == 0;
+}
+
 /* The function that a pc is in, or NULL. */
 static const struct ux_unwind_entry *unwind_table_find(const struct ux_unwind_table *t, uint64_t pc)
 {

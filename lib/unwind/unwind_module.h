@@ -53,6 +53,12 @@ bool ux_unwind_module_pc(const struct ux_unwind_module *m, uint64_t off, uint64_
 bool ux_unwind_module_is_call(const struct ux_unwind_module *m, uint64_t pc);
 
 /*
+ * Whether the code at a pc is `mov $15,%rax; syscall`, by its bytes in the file: the end of a
+ * handler of signals on x86-64. Go's and musl's have no rules that say so.
+ */
+bool ux_unwind_module_is_sigreturn(const struct ux_unwind_module *m, uint64_t pc);
+
+/*
  * Computes the rules at a pc. *ret_table is the table that has them. UX_ENOTFOUND: no table
  * describes the pc, or one says that it cannot be unwound. UX_ECORRUPT, UX_EUNSUPPORTED, UX_ELIMIT.
  */

@@ -66,6 +66,7 @@ NEEDS = {
             "test_compact_relocations_say_the_same test_every_machines_objects_come_out_as_llvm_symbolizer_says "
             "test_several_code_sections_lie_one_behind_the_other test_uleb128_distances_of_risc_v",
         "test_split.py":
+            "test_a_signal_ends_dsymutil_and_leaves_no_temporary_folder "
             "test_macos_library_whose_bundle_cannot_be_made_stays_as_it_is "
             "test_macos_wheel_keeps_its_libraries_and_their_bundles_are_taken_out",
         "test_split_dwarf.py":
@@ -133,6 +134,7 @@ NEEDS = {
         "test_core_dumps.py": "",
     },
     "gdb": {
+        "test_core_signals.py": "",
         "test_cli_id.py": "test_a_core_dump_lists_its_modules",
         "test_crash_reports.py":
             "test_a_core_dump_has_the_stacks_that_elfutils_finds "
