@@ -51,6 +51,7 @@ def test_damage_is_found_reported_and_repaired(server, gsym):
     found, total = check(server)  # while the server runs
     assert found == [] and total["blobs"] == 4 and total["bytes"] == 4 * len(gsym)
     blob_of(server.data, gsym, 0).unlink()
+    blob_of(server.data, gsym, 1).chmod(0o600)  # only root may write without it
     os.truncate(blob_of(server.data, gsym, 1), 100)
     flipped = blob_of(server.data, gsym, 2)
     flipped.chmod(0o600)
