@@ -261,18 +261,6 @@ static enum ux_code firefox_read_libraries(struct firefox_reader *r, struct ux_e
 
 /* --- frames and stacks ------------------------------------------------------------------------ */
 
-/* Whether a function has no name: its name is an address. */
-static bool firefox_is_address(struct ux_json_text name)
-{
-	struct ux_bytes s = name.raw;
-	if (s.size < 3 || !ux_bytes_starts(s, UX_STR("0x")))
-		return false;
-	for (size_t i = 2; i < s.size; i++)
-		if (ux_hex_digit((char)s.data[i]) < 0)
-			return false;
-	return true;
-}
-
 /* What is needed of the tables while frames are read. */
 struct firefox_frames {
 	struct ux_firefox_numbers module; /* of resources; 0: none */
@@ -317,7 +305,7 @@ static enum ux_code firefox_add_frame(struct firefox_reader *r, const struct ux_
 		location.address = address;
 	}
 	location.named = location.kind == UX_PROFILE_NO_ADDRESS ||
-			 !firefox_is_address(strings->texts.data[name]);
+			 ux_profile_is_name(strings->texts.data[name].raw);
 	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));
 	if (!location.named)
 		return UX_OK;

@@ -133,7 +133,7 @@ static enum ux_code functions_frame(struct functions_input *in, const struct ux_
 		.module = in->module_name[l->module],
 		.path = in->module_path[l->module],
 		.line = frame->start_line ? frame->start_line : frame->line,
-		.named = true,
+		.named = ux_profile_frame_is_named(in->p, frame),
 	};
 	if (frame->name != 0)
 		UX_TRY(functions_keep(in, frame->name, &f.name, err));

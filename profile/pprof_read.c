@@ -324,7 +324,10 @@ static enum ux_code pprof_read_location(struct pprof_reader *r, struct ux_cur c,
 	uint32_t number = 0;
 	if (location.address != 0)
 		pprof_place(r, fields.mapping, &location);
-	location.named = r->frames.size > 0;
+	/* An address that another program could not name may have a name here. */
+	bool may_be_named = location.module != 0 && r->frames.size == 1 &&
+			    !ux_profile_frame_is_named(r->profile, &r->frames.data[0]);
+	location.named = r->frames.size > 0 && !may_be_named;
 	for (size_t i = 0; i + 1 < r->frames.size; i++)
 		r->frames.data[i].inlined = true;
 	UX_TRY(ux_profile_add_location(r->profile, location, &number, err));

@@ -195,6 +195,31 @@ enum ux_code ux_profile_locate(struct ux_profile *p, struct ux_profile_place pla
 	return UX_OK;
 }
 
+bool ux_profile_is_name(struct ux_bytes text)
+{
+	if (text.size > 1 && text.data[0] == '[' && text.data[text.size - 1] == ']')
+		text = ux_bytes(text.data + 1, text.size - 2);
+	if (text.size == 0 || ux_bytes_eq(text, UX_STR("unknown")) ||
+	    ux_bytes_eq(text, UX_STR("??")))
+		return false;
+	if (text.size < 3 || !ux_bytes_starts(text, UX_STR("0x")))
+		return true;
+	for (size_t i = 2; i < text.size; i++)
+		if (ux_hex_digit((char)text.data[i]) < 0)
+			return true;
+	return false;
+}
+
+bool ux_profile_frame_is_named(const struct ux_profile *p, const struct ux_profile_frame *frame)
+{
+	return ux_profile_is_name(ux_profile_text(p, frame->name ? frame->name : frame->linkage));
+}
+
+bool ux_profile_is_named(const struct ux_profile *p, const struct ux_profile_location *l)
+{
+	return l->n > 0 && ux_profile_frame_is_named(p, &p->frames.data[l->first]);
+}
+
 enum ux_code ux_profile_name(struct ux_profile *p, uint32_t location,
 			     const struct ux_profile_frame *frames, size_t n, struct ux_error *err)
 {

@@ -233,6 +233,17 @@ static inline struct ux_bytes ux_profile_text(const struct ux_profile *p, uint32
 	return p->strings.list.data[number];
 }
 
+/*
+ * Whether a text is the name of a function. Other programs write an address ("0x7f12", "[0x7f12]"),
+ * "[unknown]" or "??" where they have none.
+ */
+bool ux_profile_is_name(struct ux_bytes text);
+
+/* Whether a frame has a name, and the innermost frame of a location: what counts as named, for all
+ * formats. */
+bool ux_profile_frame_is_named(const struct ux_profile *p, const struct ux_profile_frame *frame);
+bool ux_profile_is_named(const struct ux_profile *p, const struct ux_profile_location *l);
+
 /* Each appends an element and sets its number. UX_ENOMEM; UX_ELIMIT: there are 2^32 already. */
 enum ux_code ux_profile_add_module(struct ux_profile *p, struct ux_profile_module module,
 				   uint32_t *ret, struct ux_error *err) ux_must;

@@ -16,7 +16,7 @@ static void profile_share_add(const struct ux_profile *p, uint32_t stack, uint64
 	for (uint32_t s = stack; s != 0; s = p->stacks.data[s].caller) {
 		const struct ux_profile_location *l =
 			&p->locations.data[p->stacks.data[s].location];
-		if (l->n > 0 || counted[l->module] == sample)
+		if (counted[l->module] == sample || ux_profile_is_named(p, l))
 			continue;
 		counted[l->module] = sample;
 		share->of_module[l->module] += weight;
@@ -38,7 +38,7 @@ enum ux_code ux_profile_share(const struct ux_profile *p, struct ux_profile_shar
 		uint64_t weight = value < 0 ? -(uint64_t)value : (uint64_t)value;
 		const struct ux_profile_stack *leaf = &p->stacks.data[sample->stack];
 		ret->weight += weight;
-		if (p->locations.data[leaf->location].n > 0)
+		if (ux_profile_is_named(p, &p->locations.data[leaf->location]))
 			ret->named += weight;
 		profile_share_add(p, sample->stack, weight, i + 1, counted, ret);
 	}

@@ -209,6 +209,30 @@ def otlp_of(program, pcs, **ids):
     return b
 
 
+@pytest.mark.parametrize("unnamed", ["0x7f12ab", "[0x7f12ab]", "[unknown]", "??"])
+def test_what_stands_where_a_name_is_missing_is_no_name(unnamed):
+    """As other programs write it: in every format it counts as unnamed."""
+    b = Builder()
+    b.sample([b.named(unnamed), b.named("main")], 45)
+    b.sample([b.named("work"), b.named("main")], 105)
+    for data in (f"main;{unnamed} 45\nmain;work 105\n".encode(), gzip.compress(b.profile.SerializeToString())):
+        done = run("-", data=data)
+        assert done.stderr.decode().startswith("unhex: 70.0 % of samples named\n"), done.stderr
+
+
+def test_an_address_that_another_program_could_not_name_gets_its_name(program, pcs):
+    b = Builder()
+    offset, address = segment(program)
+    start = 0x555500000000
+    mapping = b.mapping(str(program), build_id(program).split(":")[1], start, start + 0x10000, offset)
+    location = b.named(hex(start + pcs[0] - address))
+    b.profile.location[-1].address, b.profile.location[-1].mapping_id = start + pcs[0] - address, mapping
+    b.sample([location], 1)
+    done = run("-", data=gzip.compress(b.profile.SerializeToString()))
+    assert done.stderr.decode() == "unhex: 100.0 % of samples named\n"
+    assert frames(Profile.FromString(gzip.decompress(done.stdout)), location) == oracle(program, pcs[0])
+
+
 def test_otlp_requests_get_names_and_keep_all_else(program, pcs, server, tmp_path):
     assert unhex("push", "--url", server.url, "--token", server.token, program).returncode == 0
     b = otlp_of(program, pcs, gnu=build_id(program).split(":")[1])
