@@ -71,7 +71,10 @@ struct explain {
 	bool has[UX_SOURCE_COUNT]; /* the file has such a source, maybe elsewhere */
 	struct explain_view all;
 	struct explain_view of[UX_SOURCE_COUNT];
-	uint64_t bad_lines; /* of standard input, that are not addresses */
+	bool asked_server;       /* a server is named, and was asked for a stripped file */
+	bool server_found;       /* it has the module, and every address */
+	struct ux_out of_server; /* its explanation */
+	uint64_t bad_lines;      /* of standard input, that are not addresses */
 	enum ux_demangle_mode demangle;
 	struct ux_out out;
 };
@@ -96,6 +99,7 @@ static void cmd_explain_deinit(struct explain *e)
 	ux_find_close(&e->finder);
 	ux_file_unmap(&e->file);
 	ux_dash_file_close(&e->input);
+	ux_out_deinit(&e->of_server);
 	ux_out_deinit(&e->out);
 }
 
@@ -314,26 +318,31 @@ static const char *explain_debug_origin(const struct explain *e)
 }
 
 /* Whether a debug file would help that was not found. */
-static bool explain_is_stripped(const struct explain *e)
+static bool explain_lacks_debug_file(const struct explain *e)
 {
-	return !e->files.debug.path && ux_stripped_is(e->file.bytes);
+	return !e->files.debug.path && !e->server_found && ux_stripped_is(e->file.bytes);
+}
+
+static void explain_put_help(const struct explain *e, struct ux_out *out, const char *path)
+{
+	ux_stripped_help(out, path, e->finder.server != NULL || e->asked_server);
 }
 
 static void explain_advice_text(struct explain *e, const char *path)
 {
-	if (!explain_is_stripped(e))
+	if (!explain_lacks_debug_file(e))
 		return;
 	ux_out_cstr(&e->out, "  would help     ");
-	ux_stripped_help(&e->out, path, e->finder.server != NULL);
+	explain_put_help(e, &e->out, path);
 	ux_out_u8(&e->out, '\n');
 }
 
 static void explain_advice_json(const struct explain *e, struct ux_json *j, const char *path)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	if (!explain_is_stripped(e))
+	if (!explain_lacks_debug_file(e))
 		return;
-	ux_stripped_help(&text, path, e->finder.server != NULL);
+	explain_put_help(e, &text, path);
 	ux_json_key(j, "advice");
 	ux_json_array_begin(j);
 	ux_json_str(j, ux_out_bytes(&text));
@@ -529,9 +538,36 @@ static bool explain_address(struct explain *e, uint64_t pc, bool json)
 	return all.n > 0;
 }
 
-static int explain_file(struct explain *e, const struct ux_args *args,
-			const struct explain_values *v, const struct explain_pcs *pcs)
+/* Asks the server, if one is named, for a stripped file without a debug file. Returns false after a
+ * failure to select it, with the exit status. Other failures only lack its explanation. */
+static bool explain_ask_server(struct explain *e, const char *name, struct explain_values *v,
+			       const struct explain_pcs *pcs, int *ret_status)
 {
+	char id[UX_ID_TEXT];
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_server_selection server = {0};
+	if (!ux_server_is_named(&v->server) || v->gpu || e->files.debug.path ||
+	    !ux_stripped_id(e->file.bytes, id))
+		return true;
+	if (ux_server_select(&v->server, &server, &err) != UX_OK) {
+		ux_print_error(server.subject, &err);
+		*ret_status = UX_EXIT_USAGE;
+		return false;
+	}
+	e->asked_server = true;
+	if (ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->of_server,
+			      &e->server_found, &err) == UX_OK)
+		return true;
+	(void)ux_server_print_error(&server, name, &err);
+	e->of_server.size = 0;
+	e->server_found = false;
+	return true;
+}
+
+static int explain_file(struct explain *e, const struct ux_args *args, struct explain_values *v,
+			const struct explain_pcs *pcs)
+{
+	int status = UX_EXIT_DONE;
 	struct ux_error err = UX_ERROR_INIT;
 	size_t known = 0;
 	const char *name = ux_dash_is(args->items[0]) ? UX_DASH_INPUT : args->items[0];
@@ -540,13 +576,16 @@ static int explain_file(struct explain *e, const struct ux_args *args,
 			ux_json_failure(&e->out, args->items[0], &err);
 		return ux_finish(&e->out, ux_print_error(name, &err));
 	}
+	if (!explain_ask_server(e, name, v, pcs, &status))
+		return status;
 	if (v->answer.json)
 		explain_file_json(e, args->items[0]);
 	else
 		explain_file_text(e, args->items[0]);
 	for (size_t i = 0; i < pcs->size; i++)
 		known += explain_address(e, pcs->data[i], v->answer.json);
-	bool all = known == pcs->size && e->bad_lines == 0;
+	ux_out_put(&e->out, e->of_server.data, e->of_server.size);
+	bool all = (known == pcs->size || e->server_found) && e->bad_lines == 0;
 	return ux_finish(&e->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
@@ -668,7 +707,9 @@ const struct ux_command ux_cmd_explain = {
 		"standard input, too.\n"
 		"For an ID, the server describes its candidates, the upstreams that it queried "
 		"and when, and\n"
-		"what would help.\n"
+		"what would help. So does a server in --url or UNHEX_URL for a stripped file "
+		"without a debug\n"
+		"file, by its build ID.\n"
 		"\n"
 		"Exit status 1: an address or the ID is unknown.",
 	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"

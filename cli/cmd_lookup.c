@@ -88,7 +88,10 @@ struct lookup {
 	bool selecting;      /* the server's URL and token are being read */
 	bool alternatives;
 	bool hinted_hex;
-	bool asked_server;              /* a debuginfod was asked for the debug file */
+	bool asked_server;              /* a server was asked for the debug file or its names */
+	bool of_gpu;                    /* a piece of GPU code was selected */
+	bool server_is_poor;            /* the server's symbols are not better than the file's */
+	struct ux_error server_why;     /* why the server gave no names; code UX_OK: it did */
 	struct lookup_args given;       /* addresses on the command line */
 	struct ux_gsym_names names;     /* index of function names, built at the first use */
 	struct lookup_requests waiting; /* the batch: addresses not answered yet */
@@ -412,6 +415,61 @@ static enum ux_code lookup_load(struct lookup *l, struct ux_error *err)
 	return ux_symbol_source_load(&l->local, pcs, n, err);
 }
 
+static enum ux_code lookup_select(struct lookup *l, struct lookup_values *v,
+				  struct ux_server_selection *server, struct ux_error *err)
+{
+	l->selecting = true;
+	UX_TRY(ux_server_select(&v->server, server, err));
+	l->selecting = false;
+	return ux_remote_open(&l->remote, server, l->id, l->frames.demangle, err);
+}
+
+/* From here on the server answers. */
+static void lookup_go_remote(struct lookup *l)
+{
+	l->is_remote = true;
+	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
+}
+
+/* Asks the server, if one is named, for a stripped file without a debug file. If it has nothing
+ * better, the file itself answers. */
+static enum ux_code lookup_try_server(struct lookup *l, struct lookup_values *v,
+				      struct ux_server_selection *server, struct ux_error *err)
+{
+	if (!ux_server_is_named(&v->server) || v->gpu || v->columns || v->alternatives ||
+	    l->local.files.debug.path || !ux_stripped_id(l->local.file.bytes, l->id))
+		return UX_OK;
+	UX_TRY(lookup_select(l, v, server, err));
+	l->asked_server = true;
+	enum ux_code code = ux_remote_send(&l->remote, NULL, 0, &l->server_why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	l->server_is_poor = code == UX_OK && ux_remote_quality(&l->remote) < UX_QUALITY_SYMTAB;
+	if (code == UX_OK && !l->server_is_poor)
+		lookup_go_remote(l);
+	return UX_OK;
+}
+
+static enum ux_code lookup_open_file(struct lookup *l, const char *name,
+				     const struct lookup_values *v, struct ux_error *err)
+{
+	ux_cleanup(ux_find_close) struct ux_finder finder = {0};
+	UX_TRY(ux_find_open(&finder, &v->find, err));
+	l->asked_server = finder.server != NULL;
+	struct ux_symbol_options choice = {.finder = finder,
+					   .arch = v->arch,
+					   .gpu = v->gpu,
+					   .no_cache = v->no_cache,
+					   .lazy = lookup_is_small(l),
+					   .columns = v->columns,
+					   .alternatives = v->alternatives};
+	ux_sigbus_reading(name);
+	UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
+	enum ux_code code = choice.lazy ? lookup_load(l, err) : UX_OK;
+	ux_find_warn(name, &l->local.lost);
+	return code;
+}
+
 /* Opens a file of that name; if there is none, the name is taken as the ID of a module on the
  * server. */
 static enum ux_code lookup_open(struct lookup *l, const char *name, struct lookup_values *v,
@@ -427,20 +485,12 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		return why.code;
 	}
 	if (!is_id) {
-		ux_cleanup(ux_find_close) struct ux_finder finder = {0};
-		UX_TRY(ux_find_open(&finder, &v->find, err));
-		l->asked_server = finder.server != NULL;
-		struct ux_symbol_options choice = {.finder = finder,
-						   .arch = v->arch,
-						   .gpu = v->gpu,
-						   .no_cache = v->no_cache,
-						   .lazy = lookup_is_small(l),
-						   .columns = v->columns,
-						   .alternatives = v->alternatives};
-		ux_sigbus_reading(name);
-		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
-		enum ux_code code = choice.lazy ? lookup_load(l, err) : UX_OK;
-		ux_find_warn(name, &l->local.lost);
+		enum ux_code code = lookup_open_file(l, name, v, &why);
+		if (code == UX_OK || code == UX_ENOTFOUND) /* it has no symbols at all */
+			UX_TRY(lookup_try_server(l, v, server, err));
+		if (code == UX_OK || l->is_remote)
+			return UX_OK;
+		*err = why;
 		return code;
 	}
 	if (v->columns)
@@ -450,14 +500,41 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
 			"--alternatives: expected a file; a server does not return other names");
-	l->is_remote = true;
-	l->selecting = true;
-	UX_TRY(ux_server_select(&v->server, server, err));
-	l->selecting = false;
-	UX_TRY(ux_remote_open(&l->remote, server, l->id, l->frames.demangle, err));
-	UX_TRY(ux_remote_id_resolve(l->remote.client, name, l->id, err));
-	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
-	return UX_OK;
+	UX_TRY(lookup_select(l, v, server, err));
+	lookup_go_remote(l);
+	return ux_remote_id_resolve(l->remote.client, name, l->id, err);
+}
+
+/* Appends what would give the file's functions their names and lines. Returns false, and appends
+ * nothing, if it is not stripped, or its debug file was found. */
+static bool lookup_put_help(const struct lookup *l, const char *before, struct ux_out *out)
+{
+	char why[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (l->is_remote || l->of_gpu || l->local.files.debug.path ||
+	    !ux_stripped_is(l->local.file.bytes))
+		return false;
+	ux_out_cstr(out, before);
+	if (l->server_why.code != UX_OK && l->server_why.code != UX_ENOTFOUND) {
+		ux_text(out, ux_bytes_cstr(ux_error_format(&l->server_why, why, sizeof(why))));
+		return true;
+	}
+	if (l->server_why.code == UX_ENOTFOUND)
+		ux_out_cstr(out, "the server has no symbols for it; ");
+	if (l->server_is_poor)
+		ux_out_cstr(out, "so is the server's copy; ");
+	ux_stripped_help(out, l->local.path, l->asked_server);
+	return true;
+}
+
+/* Prints the failure to open a file, and what would help. */
+static int lookup_failed_local(const struct lookup *l, const char *subject,
+			       const struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out note = {0};
+	if (err->code == UX_ENOTFOUND && subject)
+		(void)lookup_put_help(l, "", &note);
+	ux_out_u8(&note, 0);
+	return ux_print_error_note(subject, err, note.failed ? NULL : (const char *)note.data);
 }
 
 static int lookup_failed(struct lookup *l, const char *subject,
@@ -465,30 +542,25 @@ static int lookup_failed(struct lookup *l, const char *subject,
 {
 	int status = l->selecting   ? (ux_print_error(server->subject, err), UX_EXIT_USAGE)
 		     : l->is_remote ? ux_server_print_error(server, subject, err)
-				    : ux_print_error(subject, err);
+				    : lookup_failed_local(l, subject, err);
 	if (l->frames.json && subject)
 		ux_json_failure(&l->out, strcmp(subject, UX_DASH_INPUT) == 0 ? "-" : subject, err);
 	return ux_finish(&l->out, status);
 }
 
-/* Prints what would give the file's functions their names and lines. */
 static void lookup_hint_stripped(const struct lookup *l, const char *subject)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	if (l->is_remote || l->requested == 0 || l->local.files.debug.path ||
-	    !ux_stripped_is(l->local.file.bytes))
-		return;
-	ux_stripped_help(&text, l->local.path, l->asked_server);
-	if (ux_out_status(&text, NULL) == UX_OK)
-		ux_print_message("%s: is stripped; %.*s", subject, (int)text.size,
-				 (const char *)text.data);
+	if (lookup_put_help(l, "is stripped; ", &text) && ux_out_status(&text, NULL) == UX_OK)
+		ux_print_message("%s: %.*s", subject, (int)text.size, (const char *)text.data);
 }
 
 static int lookup_finish(struct lookup *l, const char *subject)
 {
 	if (l->first_bad.code != UX_OK)
 		ux_print_error(subject, &l->first_bad);
-	lookup_hint_stripped(l, subject);
+	if (l->requested > 0)
+		lookup_hint_stripped(l, subject);
 	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 &&
 		   (l->found > 0 || l->requested == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
@@ -596,9 +668,11 @@ static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_answer_mode(cmd, &v.answer, &mode, &status))
 		return status;
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,
+						     .server_why = UX_ERROR_INIT,
 						     .texts = {.budget = TEXTS_MOST}};
 	ux_frames_out_init(&l.frames, &l.out);
 	l.alternatives = v.alternatives;
+	l.of_gpu = v.gpu != NULL;
 	l.frames.json = v.answer.json;
 	l.frames.innermost = v.no_inlines;
 	l.frames.demangle = mode;
@@ -628,7 +702,10 @@ const struct ux_command ux_cmd_lookup = {
 		"file. If no such\n"
 		"file exists and the name is an ID (gnu:HEX, go:TEXT, file:HEX, uuid:HEX, "
 		"cubin-crc:HEX), lookup\n"
-		"asks the server, which also finds functions by name.\n"
+		"asks the server, which also finds functions by name. With --url or "
+		"UNHEX_URL, lookup\n"
+		"also asks that server for the names of a stripped file without a debug file, by "
+		"build ID.\n"
 		"\n"
 		"On a terminal, names omit template arguments; --demangle full prints them.\n"
 		"\n"

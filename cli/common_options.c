@@ -102,6 +102,12 @@ static enum ux_code server_select_token(struct ux_server_values *values,
 	return code;
 }
 
+bool ux_server_is_named(const struct ux_server_values *values)
+{
+	const char *url = getenv("UNHEX_URL");
+	return values->url || (url && *url);
+}
+
 enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
 			      struct ux_error *err)
 {

@@ -215,12 +215,6 @@ static enum ux_code profile_input_select(struct ux_profile_input *in,
 	return UX_OK;
 }
 
-static bool profile_input_has_server(const struct ux_profile_options *v)
-{
-	const char *url = getenv("UNHEX_URL");
-	return v->server.url || (url && *url);
-}
-
 enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name,
 				   const struct ux_profile_options *v, struct ux_error *err)
 {
@@ -230,7 +224,7 @@ enum ux_code ux_profile_input_read(struct ux_profile_input *in, const char *name
 	UX_TRY(ux_dash_file_read(&in->dash, name, in->head, &path, err));
 	ux_sigbus_reading(name);
 	in->reading = (struct ux_profile_sources){.file_dirs = v->files, .no_local = v->no_local};
-	if (profile_input_has_server(v)) {
+	if (ux_server_is_named(&v->server)) {
 		UX_TRY(profile_input_select(in, v, err));
 		in->reading.server_runtime = profile_input_runtime;
 		in->reading.server_ctx = in;
@@ -258,7 +252,7 @@ static void profile_input_on_progress(void *ctx, size_t done, size_t total)
 enum ux_code ux_profile_input_sources(struct ux_profile_input *in, struct ux_profile_options *v,
 				      struct ux_profile_sources *ret, struct ux_error *err)
 {
-	bool has_server = profile_input_has_server(v);
+	bool has_server = ux_server_is_named(&v->server);
 	UX_TRY(profile_input_open_files(in, v, err));
 	if (has_server)
 		UX_TRY(profile_input_select(in, v, err));

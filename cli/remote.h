@@ -12,6 +12,7 @@
 #include "runtime_part.h"
 #include "common_options.h"
 #include "unhex/frame.h"
+#include "unhex/quality.h"
 #include "wire.h"
 
 enum {
@@ -105,6 +106,9 @@ enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err)
 /* Copies at most max frames of address i of the last request and returns their number. Their
  * strings live until the next request. */
 size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *frames, size_t max);
+
+/* The quality of the symbols that answered the last request. */
+enum ux_quality ux_remote_quality(const struct ux_remote *r);
 
 /*
  * Sends GET /v1/explain and appends the server's explanation of the ID, or of each pc if there are

@@ -250,3 +250,14 @@ size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *fr
 	}
 	return n;
 }
+
+enum ux_quality ux_remote_quality(const struct ux_remote *r)
+{
+	if (r->reply.n_modules > 0)
+		return (enum ux_quality)r->reply.modules[0].quality;
+	const char *word = remote_json_text(remote_json_module(r), "quality");
+	enum ux_quality q = UX_QUALITY_INLINES;
+	while (q > UX_QUALITY_NONE && strcmp(word, ux_quality_name(q)) != 0)
+		q--;
+	return q;
+}

@@ -4,6 +4,7 @@
 
 #include "cubin.h"
 #include "elf_file.h"
+#include "elf_ids.h"
 #include "file.h"
 #include "output.h"
 
@@ -108,6 +109,19 @@ bool ux_stripped_is(struct ux_bytes file)
 	return !ux_elf_has_dwarf(&elf);
 }
 
+bool ux_stripped_id(struct ux_bytes file, char *ret)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_id_set ids = {0};
+	if (!ux_stripped_is(file) || ux_elf_open(&elf, file, NULL) != UX_OK ||
+	    ux_elf_ids(&elf, &ids, NULL) != UX_OK)
+		return false;
+	const struct ux_id *id = ux_id_set_find(&ids, UX_ID_GNU);
+	if (id)
+		(void)ux_id_format(id, ret);
+	return id != NULL;
+}
+
 /* Appends the package that helps, and, unless it was told before, what helps with any file. */
 static void stripped_put_help(struct ux_out *out, const char *path, bool server, bool told,
 			      const char *before)
@@ -123,10 +137,11 @@ static void stripped_put_help(struct ux_out *out, const char *path, bool server,
 	if (told)
 		return;
 	ux_out_cstr(out, known ? ", or " : before);
-	ux_out_cstr(out, server  ? "push its debug file"
-			 : known ? "use --debuginfod URL"
-				 : "name its debug file's folder (--debug-dir) or a server that "
-				   "has it (--debuginfod)");
+	ux_out_cstr(out, server && known ? "push its debug file (unhex push FILE)"
+			 : server ? "push its debug file from where it was built (unhex push FILE)"
+			 : known  ? "use --debuginfod URL"
+				  : "name its debug file's folder (--debug-dir) or a server that "
+				    "has it (--url, --debuginfod)");
 }
 
 void ux_stripped_help(struct ux_out *out, const char *path, bool server)

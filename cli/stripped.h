@@ -10,10 +10,14 @@
  * the tables of the loader and the unwinder tell of its functions. */
 bool ux_stripped_is(struct ux_bytes file);
 
+/* Whether it is, and has a GNU build ID by which a server may know it; its text is written to ret
+ * (UX_ID_TEXT bytes). */
+bool ux_stripped_id(struct ux_bytes file, char *ret);
+
 /*
  * Appends what gives names to the stripped file at `path`: "install dpkg-dbgsym, or push its debug
- * file". `server`: one was asked, and did not have it; else the options lead to a folder or to a
- * debuginfod.
+ * file (unhex push FILE)". `server`: one was asked, and did not have it; else the options lead to a
+ * folder or to a server.
  */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 

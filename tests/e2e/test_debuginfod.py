@@ -190,7 +190,8 @@ def test_a_no_is_remembered_for_a_while(prog, bare, tmp_path):
         for _ in range(3):
             frames, run, _ = ask(bare, prog, tmp_path, "--debuginfod", server.url)
             assert [f["function"] for f in frames] == ["<no name>"]
-            assert run.stderr.splitlines() == [f"unhex: {bare}: is stripped; push its debug file"]
+            assert run.stderr.splitlines() == [f"unhex: {bare}: is stripped; push its debug file "
+                                               "from where it was built (unhex push FILE)"]
         assert len(server.requested) == 1
         assert kept(bare, tmp_path).stat().st_size == 0
         (kept(bare, tmp_path).parent.parent / "cache_miss_s").write_text("5\n")

@@ -5,9 +5,10 @@ import subprocess
 
 import pytest
 
-from tool import UNHEX, unhex
+from tool import UNHEX, fails, unhex
 
-FOLDER_OR_SERVER = "name its debug file's folder (--debug-dir) or a server that has it (--debuginfod)"
+FOLDER_OR_SERVER = "name its debug file's folder (--debug-dir) or a server that has it (--url, --debuginfod)"
+PUSH = "push its debug file from where it was built (unhex push FILE)"
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_with_a_server_the_debug_file_is_pushed(stripped):
     text = f"p 1 1.0: 1 cycles:\n\t1 [unknown] ({stripped}/prog)\n\n"
     report = subprocess.run([UNHEX, "top", "--url", "http://127.0.0.1:1", "-"], input=text, text=True,
                             capture_output=True).stderr
-    assert " is stripped; push its debug file\n" in report
+    assert f" is stripped; {PUSH}\n" in report
 
 
 def test_the_hint_for_hexadecimal_numbers_is_printed_once_and_only_where_nothing_is(stripped):
@@ -98,3 +99,66 @@ def test_the_hint_for_hexadecimal_numbers_is_printed_once_and_only_where_nothing
     assert done.stderr.count("was read as decimal") == 1
     done = unhex("lookup", stripped / "whole", str(start))
     assert "was read as decimal" not in done.stderr
+
+
+def test_a_named_server_names_the_functions_of_a_stripped_file(stripped, server):
+    prog = stripped / "prog"
+    assert server.unhex("push", stripped / "whole").returncode == 0
+    line = subprocess.run(["nm", stripped / "whole"], text=True, capture_output=True, check=True).stdout
+    start = next(s.split()[0] for s in line.splitlines() if s.endswith(" T main"))
+    for done in (server.unhex("lookup", prog, "main", f"0x{start}"),
+                 unhex("lookup", prog, "main", f"0x{start}", "--url", server.url, "--token", server.token),
+                 server.unhex("lookup", prog, stdin=f"main\n0x{start}\n")):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.count("main") >= 2 and done.stdout.count("a.c:2") == 2
+    # Without a server, and where only the file has the answer, the file answers.
+    for options in (("--columns",), ("--alternatives",)):
+        assert server.unhex("lookup", prog, f"0x{start}", *options).stdout == f"0x{start.lstrip('0')} <no name>\n"
+    assert unhex("lookup", prog, f"0x{start}").returncode == 0
+    # A file that has its names is not asked for.
+    there = server.unhex("lookup", stripped / "whole", "main", env={"UNHEX_URL": "http://127.0.0.1:1"})
+    assert (there.returncode, there.stderr) == (0, "")
+
+
+def test_where_the_server_has_no_names_the_file_answers_and_says_what_helps(stripped, server):
+    prog = stripped / "prog"
+    alone = unhex("lookup", prog, "0x1", "0x1129")
+    done = server.unhex("lookup", prog, "0x1", "0x1129")
+    assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout)
+    assert done.stderr == f"unhex: {prog}: is stripped; the server has no symbols for it; {PUSH}\n"
+    assert server.unhex("push", prog).returncode == 0
+    done = server.unhex("lookup", prog, "0x1", "0x1129")
+    assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout)
+    assert done.stderr == f"unhex: {prog}: is stripped; so is the server's copy; {PUSH}\n"
+    done = unhex("lookup", prog, "0x1", "0x1129", "--url", "http://127.0.0.1:1")
+    assert done.stdout == alone.stdout
+    fails(done, alone.returncode, prog, "is stripped; cannot reach http://127.0.0.1:1")
+    fails(unhex("lookup", prog, "0x1", "--url", "ftp://x"), 2, "--url")
+
+
+def test_a_file_without_any_symbols_is_asked_for_and_gets_the_hint(tmp_path, server):
+    (tmp_path / "s.c").write_text("void _start(void) { for (;;); }\n")
+    subprocess.run(["gcc", "-nostdlib", "-static", "-fno-asynchronous-unwind-tables", "-g", "-Wl,--build-id", "-o",
+                    tmp_path / "whole", tmp_path / "s.c"], check=True)
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, tmp_path / "whole"], check=True)
+    done = unhex("lookup", bare, "_start")
+    fails(done, 1, bare, "no symbols", f"; {FOLDER_OR_SERVER}\n")
+    assert server.unhex("push", tmp_path / "whole").returncode == 0
+    done = server.unhex("lookup", bare, "_start")
+    assert (done.returncode, done.stderr) == (0, "") and "s.c:1" in done.stdout
+
+
+def test_explain_adds_what_a_named_server_says_of_a_stripped_file(stripped, server):
+    prog = stripped / "prog"
+    done = server.unhex("explain", prog)
+    assert done.returncode == 0 and f"  would help     {PUSH}\n" in done.stdout and ": missing" in done.stdout
+    assert server.unhex("push", stripped / "whole").returncode == 0
+    done = server.unhex("explain", prog)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ": found, lines\ncandidates:\n" in done.stdout and "  would help " not in done.stdout
+    documents = [json.loads(line) for line in server.unhex("explain", "--json", prog, "0x1129").stdout.splitlines()]
+    assert [sorted(d)[0] for d in documents] == ["file", "address", "advice"]
+    done = unhex("explain", prog, "--url", "http://127.0.0.1:1")
+    fails(done, 0, prog, "cannot reach")
+    assert "  would help " in done.stdout
