@@ -34,14 +34,15 @@ bool ux_answer_mode(const struct ux_command *cmd, const struct ux_answer_values 
 
 /* Embed in a command's values and add UX_FIND_OPTIONS to its table. */
 struct ux_find_values {
-	char *dirs; /* malloc'ed: all values, joined by ':' */
+	char *dirs; /* malloc'ed: all values and the default, joined by ':' */
 	const char *debuginfod;
 };
 
 /* clang-format off */
 #define UX_DEBUG_DIR_OPTION(values, member) \
-	{"debug-dir", 0, UX_OPTION_LIST, offsetof(values, member), "DIR", \
-	 "folder of debug files; may be repeated [/usr/lib/debug]"}
+	{"debug-dir", 0, UX_OPTION_DIRS, offsetof(values, member), "DIR", \
+	 "folder of debug files, searched before /usr/lib/debug; may be repeated; \"\": not in " \
+	 "/usr/lib/debug"}
 #define UX_FIND_OPTIONS(values, member) \
 	UX_DEBUG_DIR_OPTION(values, member.dirs), \
 	{"debuginfod", 0, UX_OPTION_TEXT, offsetof(values, member.debuginfod), "URL", \

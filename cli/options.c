@@ -2,12 +2,14 @@
 /* Parses a command line with a table of options. */
 #include "options.h"
 
+#include "debug_file.h"
 #include "text.h"
 #include "output.h"
 #include "suggest.h"
 #include "terminal.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 
 enum {
 	HELP_COLUMN = 24,
@@ -203,6 +205,7 @@ static bool option_store(const struct ux_option *o, char *arg, void *values)
 		*(const char **)target = arg;
 		return true;
 	case UX_OPTION_LIST:
+	case UX_OPTION_DIRS:
 		return options_append_list(target, arg);
 	case UX_OPTION_COUNT:
 		if (!ux_decimal_parse(ux_bytes_cstr(arg), &v) || v == 0 || v > COUNT_MOST)
@@ -233,6 +236,7 @@ static const char *const type_words[] = {
 	[UX_OPTION_FLAG] = "",
 	[UX_OPTION_TEXT] = "a text",
 	[UX_OPTION_LIST] = "a text",
+	[UX_OPTION_DIRS] = "a text",
 	[UX_OPTION_COUNT] = "a number, 1 or more",
 	[UX_OPTION_BYTES] = "a size such as 100M",
 	[UX_OPTION_EACH] = "at most 64 of them",
@@ -355,6 +359,41 @@ static bool options_parse_short(struct options_parser *p, char *word)
 	return true;
 }
 
+static bool options_is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Completes a list of folders with the default one, and warns of those that do not exist. */
+static bool options_complete_debug_dirs(const struct ux_option *o, char **list)
+{
+	bool alone = false;
+	ux_cleanup(ux_free_ptr) char *copy = *list ? strdup(*list) : NULL;
+	if (!*list)
+		return true;
+	for (char *rest = copy, *dir = NULL; (dir = strsep(&rest, ":"));) {
+		alone = alone || *dir == '\0' || strcmp(dir, UX_DEBUG_DIRS_DEFAULT) == 0;
+		if (*dir != '\0' && !options_is_folder(dir))
+			ux_print_message("--%s %s is not a folder; it is left out", o->long_name,
+					 dir);
+	}
+	return copy && (alone || options_append_list(list, UX_DEBUG_DIRS_DEFAULT));
+}
+
+static bool options_complete(struct options_parser *p)
+{
+	for (size_t i = 0; i < p->cmd->n_options; i++) {
+		const struct ux_option *o = &p->cmd->options[i];
+		if (o->type == UX_OPTION_DIRS &&
+		    !options_complete_debug_dirs(o, (char **)((char *)p->values + o->target))) {
+			p->status = ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
+			return false;
+		}
+	}
+	return true;
+}
+
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status)
 {
@@ -385,7 +424,7 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 			return false;
 		}
 	}
-	if (!options_check_verb(&p)) {
+	if (!options_check_verb(&p) || !options_complete(&p)) {
 		*ret_status = p.status;
 		return false;
 	}

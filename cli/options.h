@@ -10,6 +10,8 @@ enum ux_option_type {
 	UX_OPTION_TEXT,  /* const char *, in argv */
 	UX_OPTION_COUNT, /* unsigned, at least 1 */
 	UX_OPTION_LIST,  /* char *, malloc'ed: all values, joined by ':' */
+	UX_OPTION_DIRS,  /* the same of folders with debug files, followed by UX_DEBUG_DIRS_DEFAULT
+			    unless a value is "" */
 	UX_OPTION_BYTES, /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
 	UX_OPTION_EACH,  /* struct ux_option_each: all values, in argv */
 };

@@ -99,8 +99,9 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 struct debug_search {
 	const struct ux_debug_search *search;
 	const char *dirs;
-	const char *exe_path; /* of a kernel module, absolute and without links; else NULL */
-	struct ux_id id;      /* build ID of the executable; size 0: none */
+	const char
+		*exe_path; /* absolute and without links, where names are made of it; else NULL */
+	struct ux_id id;   /* build ID of the executable; size 0: none */
 	struct ux_debuglink link;
 	struct stat exe; /* the executable's file; st_ino 0: not known */
 	struct ux_debug_file *ret;
@@ -267,6 +268,37 @@ static bool debug_search_by_id(struct debug_search *h, const struct ux_elf *elf,
 	return found;
 }
 
+static bool debug_search_flat_link(struct debug_search *h, const char *dir, size_t size)
+{
+	char path[PATH_MAX];
+	return size < PATH_MAX &&
+	       snprintf(path, sizeof(path), "%.*s/%s", (int)size, dir, h->link.name) < PATH_MAX &&
+	       debug_search_link(h, path);
+}
+
+static bool debug_search_flat_id(struct debug_search *h, const char *dir, size_t size)
+{
+	char path[PATH_MAX];
+	const char *slash = strrchr(h->exe_path, '/');
+	return size < PATH_MAX &&
+	       snprintf(path, sizeof(path), "%.*s/%s.debug", (int)size, dir,
+			slash ? slash + 1 : h->exe_path) < PATH_MAX &&
+	       debug_search_id(h, path);
+}
+
+/* Tries files that are in the folders of debug files themselves. */
+static bool debug_search_flat(struct debug_search *h, const char *exe_path)
+{
+	if (h->link.name)
+		return debug_search_dirs(h, debug_search_flat_link);
+	ux_cleanup(ux_free_ptr) char *real =
+		h->id.size > 0 && exe_path ? realpath(exe_path, NULL) : NULL;
+	h->exe_path = real;
+	bool found = real && debug_search_dirs(h, debug_search_flat_id);
+	h->exe_path = NULL;
+	return found;
+}
+
 static bool debug_search_by_link(struct debug_search *h, const struct ux_elf *elf,
 				 const char *exe_path)
 {
@@ -286,7 +318,8 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 	(void)debug_file_gnu_id(exe, &h.id);
 	if (!exe_path || stat(exe_path, &h.exe) != 0)
 		h.exe.st_ino = 0;
-	(void)(debug_search_by_id(&h, &elf, exe_path) || debug_search_by_link(&h, &elf, exe_path));
+	(void)(debug_search_by_id(&h, &elf, exe_path) || debug_search_by_link(&h, &elf, exe_path) ||
+	       debug_search_flat(&h, exe_path));
 	if (!h.no_memory)
 		return UX_OK;
 	ux_debug_file_close(ret);

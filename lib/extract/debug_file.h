@@ -45,7 +45,10 @@ struct ux_debug_file {
  *   DIR/.build-id/xx/yyyy.debug for its GNU build ID, which the file there must have, too;
  *   then the name in .gnu_debuglink, in the binary's folder, in .debug below that, and in
  *   DIR/FOLDER, where the CRC of the whole file must be that of the link, and a build ID must not
- *   differ.
+ *   differ;
+ * and then in two places where gdb does not look, since people name the folder that has the file:
+ *   DIR/NAME for the link, with the same checks; without a link DIR/BINARY.debug, which must have
+ *   the build ID.
  * Returns UX_OK with nothing in *ret when exe has DWARF itself, is not an ELF file, or no debug
  * file is found. UX_ENOMEM.
  */

@@ -233,7 +233,7 @@ def test_a_host_is_known_to_the_server_and_named_by_it(server, tmp_path):
         judge = perf_samples(recording)
         mine = sessions | children(sessions)
         threads = {thread for thread, pid, *_ in judge if pid in mine}
-        alone = ("--no-local", "--debug-dir", tmp_path / "none", "--url", server.url)
+        alone = ("--no-local", "--debug-dir", "", "--url", server.url)
         list(unhex_samples(recording, tmp_path / "first", *alone))  # has the server fetch what it has of stripped files alone
         wait_for(lambda: server.get(f"/v1/modules/gnu:{interpreter}")[1]["candidates"][0]["quality"] in SYMTAB, BUSY_S, 1)
         here = Samples(unhex_samples(recording, tmp_path / "here", "--no-dwarf"), threads)

@@ -38,7 +38,7 @@ def leaves(recording, output, *options, **more):
 
 def by_server(server, recording, folder):
     """Without any file of this machine."""
-    return leaves(recording, folder / "there", "--no-local", "--debug-dir", folder / "none", "--url", server.url)
+    return leaves(recording, folder / "there", "--no-local", "--debug-dir", "", "--url", server.url)
 
 
 def snapshots(agent, pid):

@@ -17,7 +17,7 @@ def crash(tmp_path_factory):
 
 
 def named(crash, text, *options, **more):
-    return unhex("symbolize", "--debug-dir", crash.debug, "--debug-dir", "/usr/lib/debug", *options, "-", stdin=text,
+    return unhex("symbolize", "--debug-dir", crash.debug, *options, "-", stdin=text,
                  cwd=crash.folder, **more)
 
 
@@ -64,7 +64,7 @@ def test_a_signal_handler_does_not_return_into_the_function_before(crash):
     """The frame behind it was interrupted at its first instruction: the byte before is another function's."""
     names = added(text := crash.backtrace(), named(crash, text).stdout)
     assert "inner" in names[names.index("__restore_rt") + 1], names
-    stripped_libc = unhex("symbolize", "--debug-dir", crash.debug, "-", stdin=text, cwd=crash.folder)
+    stripped_libc = unhex("symbolize", "--debug-dir", "", "--debug-dir", crash.debug, "-", stdin=text, cwd=crash.folder)
     names = added(text, stripped_libc.stdout)
     assert "inner" in names[names.index("<signal handler called>") + 1], names
 
@@ -362,7 +362,7 @@ def test_a_file_with_another_id_is_not_used(crash):
 def test_a_server_names_what_is_not_here(crash, server):
     assert server.unhex("push", *sorted((crash.folder / "full").iterdir())).returncode == 0
     text = crash.core()
-    result = unhex("symbolize", "--no-local", "--debug-dir", crash.folder, "-", stdin=text,
+    result = unhex("symbolize", "--no-local", "--debug-dir", "", "-", stdin=text,
                    env={"UNHEX_URL": server.url})
     has_chain(crash, added(text, result.stdout))
 
@@ -370,7 +370,7 @@ def test_a_server_names_what_is_not_here(crash, server):
 def test_a_server_is_searched_by_name_and_never_guesses(crash, server, tmp_path):
     assert server.unhex("push", crash.folder / "full/prog").returncode == 0
     text = re.sub(r"(?m)^ *Module prog .*\n", "", crash.coredump()).replace(f"({crash.prog} +", "(prog +")
-    options = ("--no-local", "--debug-dir", tmp_path, "-v", "-")
+    options = ("--no-local", "--debug-dir", "", "-v", "-")
     result = unhex("symbolize", *options, stdin=text, env={"UNHEX_URL": server.url})
     assert "which only one build on the server has" in result.stderr and "middle at" in result.stdout, result.stderr
     (tmp_path / "prog").write_bytes((crash.folder / "full/asan").read_bytes())

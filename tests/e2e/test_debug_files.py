@@ -80,6 +80,48 @@ def test_a_link_is_followed_below_the_folders_of_debug_files(prog, tmp_path):
     assert gdb_reads(bare, f"set debug-file-directory {tmp_path}/dbg") == str(place / debug.name)
 
 
+def test_a_named_folder_has_the_file_itself(prog, tmp_path):
+    bare, debug = linked(prog, tmp_path / "usr/bin")
+    (tmp_path / "dbg").mkdir()
+    place = debug.rename(tmp_path / "dbg" / debug.name)
+    assert frames(bare, prog, "--debug-dir", tmp_path / "dbg") == frames(prog, prog)
+    place.write_bytes(place.read_bytes() + b"x")
+    tried = lines(unhex("explain", bare, "--debug-dir", tmp_path / "dbg", "--json"))[0]["tried"]
+    assert {"path": str(place), "outcome": "has a different CRC"} in tried
+    # Without a link, the file of that name must have the build ID.
+    run("strip", "-R", ".gnu_debuglink", bare)
+    assert frames(bare, prog, "--debug-dir", tmp_path / "dbg") == frames(prog, prog)
+    other = compile_c(tmp_path, "other", SOURCE.replace("atoi(\"7\")", "atoi(\"8\")"))
+    shutil.copy(other, place)
+    tried = lines(unhex("explain", bare, "--debug-dir", tmp_path / "dbg", "--json"))[0]["tried"]
+    assert {"path": str(place), "outcome": "has a different build ID"} in tried
+
+
+def test_the_systems_folder_is_searched_after_the_named_ones(prog, tmp_path):
+    bare = without_symbols(prog, tmp_path)
+    hexid = build_id(prog).removeprefix("gnu:")
+    last = f"/.build-id/{hexid[:2]}/{hexid[2:]}.debug"
+
+    def roots(*options):
+        tried = lines(unhex("explain", bare, "--json", *options))[0]["tried"]
+        return [t["path"].removesuffix(last) for t in tried if t["path"].endswith(last)]
+
+    system, mine = "/usr/lib/debug", str(tmp_path)
+    assert roots() == [system]
+    assert roots("--debug-dir", mine) == [mine, system]
+    assert roots("--debug-dir", mine, "--debug-dir", "") == [mine]
+    assert roots("--debug-dir", system, "--debug-dir", mine) == [system, mine]
+    assert roots("--debug-dir", "") == []
+
+
+def test_a_folder_that_does_not_exist_gets_a_warning(prog, tmp_path):
+    bare = without_symbols(prog, tmp_path)
+    for name in (tmp_path / "nodir", bare):
+        done = unhex("id", bare, "--debug-dir", name)
+        fails(done, 0, f"--debug-dir {name} is not a folder; it is left out")
+    assert unhex("id", bare, "--debug-dir", tmp_path, "--debug-dir", "").stderr == ""
+
+
 def test_a_link_counts_from_where_the_binary_really_is(prog, tmp_path):
     bare, _ = linked(prog, tmp_path / "real")
     (tmp_path / "bin").mkdir()
@@ -105,7 +147,8 @@ def test_a_debug_file_of_another_build_is_passed_over(prog, tmp_path):
     run_of = unhex("explain", bare, "--debug-dir", tmp_path / "tree", "--json")
     assert run_of.returncode == 0, run_of.stderr
     reported = lines(run_of)[0]
-    assert reported["tried"] == [{"path": str(place), "outcome": "has a different build ID"}]
+    assert reported["tried"][0] == {"path": str(place), "outcome": "has a different build ID"}
+    assert {t["outcome"] for t in reported["tried"][1:]} == {"does not exist"}
     assert "debug_file" not in reported
 
 

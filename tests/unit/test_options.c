@@ -2,6 +2,7 @@
 /* cli/options.c. */
 #include "sweep.h"
 
+#include "debug_file.h"
 #include "options.h"
 #include "output.h"
 
@@ -12,6 +13,7 @@ struct values {
 	unsigned count;
 	uint64_t bytes;
 	char *list;
+	char *dirs;
 };
 
 static const struct ux_option options[] = {
@@ -19,6 +21,7 @@ static const struct ux_option options[] = {
 	{"other", 'o', UX_OPTION_FLAG, offsetof(struct values, other), NULL, "another"},
 	{"text", 't', UX_OPTION_TEXT, offsetof(struct values, text), "TEXT", "a text"},
 	{"list", 0, UX_OPTION_LIST, offsetof(struct values, list), "DIR", "several"},
+	{"dirs", 0, UX_OPTION_DIRS, offsetof(struct values, dirs), "DIR", "folders"},
 	{"count", 0, UX_OPTION_COUNT, offsetof(struct values, count), "N", "a number"},
 	{"a-name-that-leaves-no-room", 0, UX_OPTION_BYTES, offsetof(struct values, bytes), "SIZE",
 	 "bytes"},
@@ -66,6 +69,27 @@ static void a_list_has_all_that_were_given(void **state)
 	assert_true(p.ok);
 	assert_string_equal(p.values.list, "");
 	free(p.values.list);
+}
+
+static void folders_come_before_the_default_unless_one_is_empty(void **state)
+{
+	(void)state;
+	static const char *const cases[][2] = {
+		{"/usr:/", "/usr:/:" UX_DEBUG_DIRS_DEFAULT},
+		{"/nosuch", "/nosuch:" UX_DEBUG_DIRS_DEFAULT},
+		{UX_DEBUG_DIRS_DEFAULT ":/usr", UX_DEBUG_DIRS_DEFAULT ":/usr"},
+		{":/usr", ":/usr"},
+		{"", ""},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct parsed p = PARSE("--dirs", cases[i][0]);
+		assert_true(p.ok);
+		assert_string_equal(p.values.dirs, cases[i][1]);
+		free(p.values.dirs);
+	}
+	struct parsed p = PARSE("-f");
+	assert_true(p.ok);
+	assert_null(p.values.dirs);
 }
 
 static void options_and_operands_mix(void **state)
@@ -173,6 +197,7 @@ static void help_is_printed_from_the_table(void **state)
 				  "  -o, --other             another\n"
 				  "  -t, --text TEXT         a text\n"
 				  "      --list DIR          several\n"
+				  "      --dirs DIR          folders\n"
 				  "      --count N           a number\n"
 				  "      --a-name-that-leaves-no-room SIZE\n"
 				  "                          bytes\n"
@@ -216,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(options_and_operands_mix),
 		UX_TEST(a_list_has_all_that_were_given),
+		UX_TEST(folders_come_before_the_default_unless_one_is_empty),
 		UX_TEST(two_dashes_end_the_options),
 		UX_TEST(short_options_come_in_one_word),
 		UX_TEST(the_last_of_two_alike_wins),
