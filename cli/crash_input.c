@@ -204,8 +204,8 @@ static void crash_input_report_source(const struct ux_crash_file *m, const struc
 }
 
 /* Prints how to get better symbols, if the file is stripped. */
-static void crash_input_report_advice(const struct ux_crash_tally *t, bool server, bool *told,
-				      struct ux_out *out)
+static void crash_input_report_advice(const struct ux_crash_tally *t, bool server,
+				      struct ux_stripped_told *told, struct ux_out *out)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
 	if (!t->source || !ux_stripped_advice(&advice, t->source, server, told))
@@ -216,7 +216,8 @@ static void crash_input_report_advice(const struct ux_crash_tally *t, bool serve
 }
 
 static void crash_input_report_module(const struct ux_crash_file *m, const struct ux_crash_tally *t,
-				      bool server, bool *told, struct ux_out *out)
+				      bool server, struct ux_stripped_told *told,
+				      struct ux_out *out)
 {
 	uint64_t lacking = t->frames - t->named;
 	ux_out_fmt(out, "  %" PRIu64 " of %" PRIu64 " frames named: ", t->named, t->frames);
@@ -235,7 +236,7 @@ static void crash_input_report_modules(const struct ux_crash_symbolizer *s, bool
 				       struct ux_out *out)
 {
 	size_t shown = 0;
-	bool told = false;
+	struct ux_stripped_told told = {0};
 	for (size_t i = 0; i < s->files.size; i++) {
 		const struct ux_crash_tally *t = &s->tallies.data[i];
 		if (t->frames == 0 || (t->named == t->frames && !verbose))

@@ -372,8 +372,8 @@ static void profile_input_report_name(const struct ux_profile *p, uint32_t modul
 
 /* Why a module has addresses without a name, and what would help. The file was read before. */
 static void profile_input_report_lack(const struct ux_profile_input *in,
-				      const struct ux_profile_module *m, bool *told,
-				      struct ux_out *out)
+				      const struct ux_profile_module *m,
+				      struct ux_stripped_told *told, struct ux_out *out)
 {
 	struct ux_bytes source = ux_profile_text(&in->profile, m->source);
 	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
@@ -398,8 +398,8 @@ static void profile_input_report_lack(const struct ux_profile_input *in,
 
 /* weight: of the samples that have an address of the module without a name; 0: there are none. */
 static void profile_input_report_module(const struct ux_profile_input *in, uint32_t module,
-					uint64_t weight, uint64_t whole, bool *told,
-					struct ux_out *out)
+					uint64_t weight, uint64_t whole,
+					struct ux_stripped_told *told, struct ux_out *out)
 {
 	const struct ux_profile_module *m = &in->profile.modules.data[module];
 	ux_out_cstr(out, "  ");
@@ -423,7 +423,7 @@ static void profile_input_report_modules(const struct ux_profile_input *in,
 					 struct ux_out *out)
 {
 	size_t n = in->profile.modules.size, shown = 0;
-	bool told = false;
+	struct ux_stripped_told told = {0};
 	for (size_t i = 0; i < n; i++)
 		lacks[i] = (struct profile_input_lack){share->of_module[i], (uint32_t)i};
 	qsort(lacks, n, sizeof(*lacks), profile_input_compare);

@@ -7,9 +7,12 @@
 #include "elf_ids.h"
 #include "file.h"
 #include "output.h"
+#include "text.h"
 
 #include <dirent.h>
 #include <limits.h>
+
+/* --- the package of a file -------------------------------------------------------------------- */
 
 #define LISTS "/var/lib/dpkg/info"
 
@@ -96,6 +99,78 @@ static bool debian_debug_package(struct ux_out *out, const char *path)
 	return debian_find_line(out, ux_bytes(line + 4, usr.size - 4));
 }
 
+/* --- the archive of debug packages ------------------------------------------------------------ */
+
+#define APT_LISTS  "/var/lib/apt/lists"
+#define OS_RELEASE "/etc/os-release"
+
+/* The archive of debug packages of a distribution; apt does not have it by default. */
+static const struct debian_archive {
+	const char *id;             /* in os-release(5) */
+	const char *in_lists;       /* in the names of apt's lists */
+	const char *before, *after; /* of the codename, in sources.list(5) */
+} debian_archives[] = {
+	{"debian", "_debian-debug_", "deb http://deb.debian.org/debian-debug ", "-debug main"},
+	{"ubuntu", "ddebs.ubuntu.com_", "deb http://ddebs.ubuntu.com ", " main universe"},
+};
+
+/* The value of a variable in os-release(5), without quotes. */
+static struct ux_bytes debian_release_value(struct ux_bytes file, struct ux_bytes name)
+{
+	struct ux_bytes line;
+	while (ux_text_take_line(&file, &line)) {
+		if (line.size <= name.size || !ux_bytes_starts(line, name) ||
+		    line.data[name.size] != '=')
+			continue;
+		struct ux_bytes v = ux_bytes(line.data + name.size + 1, line.size - name.size - 1);
+		bool quoted = v.size >= 2 && (v.data[0] == '"' || v.data[0] == '\'') &&
+			      v.data[v.size - 1] == v.data[0];
+		return quoted ? ux_bytes(v.data + 1, v.size - 2) : v;
+	}
+	return UX_BYTES_NONE;
+}
+
+/* Whether apt has read lists of that archive. */
+static bool debian_has_archive(const struct debian_archive *a)
+{
+	ux_cleanup(debian_close_dir) DIR *dir = opendir(APT_LISTS);
+	size_t n = 0;
+	for (struct dirent *e; dir && n < LISTS_MAX && (e = readdir(dir)); n++)
+		if (strstr(e->d_name, a->in_lists))
+			return true;
+	return false;
+}
+
+static bool debian_is_codename(struct ux_bytes word)
+{
+	for (size_t i = 0; i < word.size; i++)
+		if (!ux_is_lower(word.data[i]))
+			return false;
+	return word.size > 0;
+}
+
+/* Appends the line of sources.list(5) that has debug packages of this system, unless apt has it. */
+static bool debian_put_archive(struct ux_out *out, const char *before, const char *after)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping release = {0};
+	if (ux_file_map(OS_RELEASE, &release, NULL) != UX_OK)
+		return false;
+	struct ux_bytes id = debian_release_value(release.bytes, UX_STR("ID"));
+	struct ux_bytes name = debian_release_value(release.bytes, UX_STR("VERSION_CODENAME"));
+	for (size_t i = 0; i < ux_countof(debian_archives); i++) {
+		const struct debian_archive *a = &debian_archives[i];
+		if (!ux_bytes_eq(id, ux_bytes_cstr(a->id)) || !debian_is_codename(name) ||
+		    debian_has_archive(a))
+			continue;
+		ux_out_fmt(out, "%s%s%.*s%s%s", before, a->before, (int)name.size,
+			   (const char *)name.data, a->after, after);
+		return true;
+	}
+	return false;
+}
+
+/* --- stripped files --------------------------------------------------------------------------- */
+
 bool ux_stripped_is(struct ux_bytes file)
 {
 	static const char *const tables[] = {".symtab", ".gnu_debugdata", ".gopclntab"};
@@ -122,9 +197,10 @@ bool ux_stripped_id(struct ux_bytes file, char *ret)
 	return id != NULL;
 }
 
-/* Appends the package that helps, and, unless it was told before, what helps with any file. */
-static void stripped_put_help(struct ux_out *out, const char *path, bool server, bool told,
-			      const char *before)
+/* Appends the package that helps, and, unless it was told before, its archive, and what helps with
+ * any file. */
+static void stripped_put_help(struct ux_out *out, const char *path, bool server,
+			      struct ux_stripped_told *told, const char *before)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out package = {0};
 	bool known = debian_debug_package(&package, path);
@@ -132,10 +208,14 @@ static void stripped_put_help(struct ux_out *out, const char *path, bool server,
 		ux_out_cstr(out, before);
 		ux_out_cstr(out, "install ");
 		ux_text(out, ux_out_bytes(&package));
+		if (!told->archive &&
+		    ux_bytes_has_suffix(ux_out_bytes(&package), UX_STR("-dbgsym")))
+			told->archive = debian_put_archive(out, " (apt needs: ", ")");
 	}
 	out->failed = out->failed || package.failed;
-	if (told)
+	if (told->help)
 		return;
+	told->help = true;
 	ux_out_cstr(out, known ? ", or " : before);
 	ux_out_cstr(out, server && known ? "push its debug file (unhex push FILE)"
 			 : server ? "push its debug file from where it was built (unhex push FILE)"
@@ -146,16 +226,17 @@ static void stripped_put_help(struct ux_out *out, const char *path, bool server,
 
 void ux_stripped_help(struct ux_out *out, const char *path, bool server)
 {
-	stripped_put_help(out, path, server, /* told= */ false, "");
+	struct ux_stripped_told told = {0};
+	stripped_put_help(out, path, server, &told, "");
 }
 
-bool ux_stripped_advice(struct ux_out *out, const char *path, bool server, bool *told)
+bool ux_stripped_advice(struct ux_out *out, const char *path, bool server,
+			struct ux_stripped_told *told)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK || !ux_stripped_is(file.bytes))
 		return false;
 	ux_out_cstr(out, "is stripped");
-	stripped_put_help(out, path, server, *told, "; ");
-	*told = true;
+	stripped_put_help(out, path, server, told, "; ");
 	return true;
 }

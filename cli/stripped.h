@@ -21,11 +21,17 @@ bool ux_stripped_id(struct ux_bytes file, char *ret);
  */
 void ux_stripped_help(struct ux_out *out, const char *path, bool server);
 
+/* What a report has said before, and does not say again. */
+struct ux_stripped_told {
+	bool help;    /* what helps with any file */
+	bool archive; /* the archive that has debug packages */
+};
+
 /*
  * As above, with "is stripped; " before it, if the file at `path` is. Else appends nothing and
- * returns false. *told: a report has said before what helps with any file, and does not say it
- * again; it becomes true.
+ * returns false. *told is updated.
  */
-bool ux_stripped_advice(struct ux_out *out, const char *path, bool server, bool *told);
+bool ux_stripped_advice(struct ux_out *out, const char *path, bool server,
+			struct ux_stripped_told *told);
 
 #endif

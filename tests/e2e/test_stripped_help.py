@@ -1,6 +1,7 @@
 """What commands say would help with a stripped file."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -45,9 +46,42 @@ def test_explain_says_what_would_help(stripped):
     assert "advice" not in json.loads(unhex("explain", "--json", stripped / "whole").stdout)
 
 
-def test_the_debian_package_of_a_file_is_named():
-    done = unhex("lookup", "/usr/bin/dpkg", "0x8000")
-    assert done.stderr == "unhex: /usr/bin/dpkg: is stripped; install dpkg-dbgsym, or use --debuginfod URL\n"
+def on(release, *lists):
+    """A command of a shell which makes the system look like another one to what follows."""
+    return ("mount -t tmpfs none /var/lib/apt/lists && "
+            + "".join(f"touch /var/lib/apt/lists/{name} && " for name in lists)
+            + f"mkdir /var/lib/apt/lists/partial && printf '{release}' >/var/lib/apt/lists/partial/os && "
+            "mount --bind /var/lib/apt/lists/partial/os /etc/os-release && ")
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+DEBIAN = 'NAME="Debian"\\nVERSION_CODENAME=bookworm\\nID=debian\\n'
+ARCHIVE = " (apt needs: deb http://deb.debian.org/debian-debug bookworm-debug main)"
+
+
+@as_root
+@pytest.mark.parametrize("system, archive", [
+    (on(DEBIAN), ARCHIVE),
+    (on(DEBIAN, "deb.debian.org_debian_dists_bookworm_InRelease"), ARCHIVE),
+    (on(DEBIAN, "deb.debian.org_debian-debug_dists_bookworm-debug_InRelease"), ""),
+    (on('VERSION_CODENAME="noble"\\nID=ubuntu\\n'), " (apt needs: deb http://ddebs.ubuntu.com noble main universe)"),
+    (on("ID=debian\\n"), ""), (on("VERSION_CODENAME=x;y\\nID=debian\\n"), ""),
+    (on("ID=other\\nVERSION_CODENAME=bookworm\\n"), "")])
+def test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it(system, archive):
+    done = subprocess.run(["unshare", "-m", "sh", "-c", system + '"$0" lookup /usr/bin/dpkg 0x8000', UNHEX], text=True,
+                          capture_output=True)
+    assert done.stderr == f"unhex: /usr/bin/dpkg: is stripped; install dpkg-dbgsym{archive}, or use --debuginfod URL\n"
+
+
+@as_root
+def test_a_report_names_the_archive_once():
+    text = "p 1 1.0: 1 cycles:\n\t1 [unknown] (/usr/bin/dpkg)\n\t1 [unknown] (/usr/bin/dpkg-query)\n\n"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", on(DEBIAN) + '"$0" top -', UNHEX], input=text, text=True,
+                          capture_output=True)
+    assert done.stderr.count("install dpkg-dbgsym") == 2 and done.stderr.count("debian-debug") == 1
+
+
+def test_the_package_of_libc_is_in_the_main_archive():
     # The path that leads there is a link, and Debian 12 lists the library in /lib.
     name = subprocess.run(["sh", "-c", "ldd /usr/bin/dpkg | sed -n 's/.*=> \\(.*libc.so.6\\) .*/\\1/p'"], text=True,
                           capture_output=True, check=True).stdout.strip()
