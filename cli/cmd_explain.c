@@ -7,6 +7,7 @@
 #include "demangle.h"
 #include "dsym.h"
 #include "elf_file.h"
+#include "function_names.h"
 #include "remote.h"
 #include "remote_modules.h"
 #include "gsym_reader.h"
@@ -50,6 +51,14 @@ struct debug_candidate {
 UX_VEC(debug_candidates, struct debug_candidate);
 UX_VEC(explain_pcs, uint64_t);
 
+/* An address that was requested. */
+struct explain_arg {
+	char *symbol; /* malloc'ed: FUNCTION or FUNCTION+OFFSET; NULL: use `pc` */
+	uint64_t pc;
+};
+
+UX_VEC(explain_args, struct explain_arg);
+
 /* A GSYM that is extracted from one source alone, or from all sources together. */
 struct explain_view {
 	struct ux_out built;
@@ -74,7 +83,9 @@ struct explain {
 	bool asked_server;       /* a server is named, and was asked for a stripped file */
 	bool server_found;       /* it has the module, and every address */
 	struct ux_out of_server; /* its explanation */
-	uint64_t bad_lines;      /* of standard input, that are not addresses */
+	uint64_t bad_lines; /* of standard input, that are not addresses, and unknown functions */
+	struct explain_args args;
+	struct explain_pcs pcs; /* of args, without unknown functions */
 	enum ux_demangle_mode demangle;
 	struct ux_out out;
 };
@@ -92,6 +103,10 @@ static void cmd_explain_deinit(struct explain *e)
 		free(e->tried.data[i].why);
 	}
 	debug_candidates_deinit(&e->tried);
+	for (size_t i = 0; i < e->args.size; i++)
+		free(e->args.data[i].symbol);
+	explain_args_deinit(&e->args);
+	explain_pcs_deinit(&e->pcs);
 	for (size_t i = 0; i < UX_SOURCE_COUNT; i++)
 		ux_out_deinit(&e->of[i].built);
 	ux_out_deinit(&e->all.built);
@@ -494,9 +509,63 @@ static void explain_find_sources(struct explain *e, struct ux_bytes file)
 	ux_elf_close(&elf);
 }
 
+/* Returns the first argument that is a function; NULL: all are numbers. */
+static const char *explain_first_symbol(const struct explain *e)
+{
+	for (size_t i = 0; i < e->args.size; i++)
+		if (e->args.data[i].symbol)
+			return e->args.data[i].symbol;
+	return NULL;
+}
+
+/* Finds the address of an argument. An unknown function is reported, and is not a failure. */
+static enum ux_code explain_resolve_one(struct explain *e, const char *path, const char *symbol,
+					struct ux_gsym_names *names, struct ux_error *err)
+{
+	struct ux_bytes text = ux_bytes_cstr(symbol), name = text;
+	struct ux_error why = UX_ERROR_INIT;
+	uint64_t off = 0, pc = 0;
+	(void)!ux_function_name_parse(text, &name, &off); /* it was parsed before */
+	enum ux_code code =
+		ux_function_name_find(names, &e->all.gsym, e->file.bytes, name, off, &pc, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code == UX_OK)
+		return explain_pcs_append(&e->pcs, pc) ? UX_OK : ux_error_nomem(err);
+	ux_function_name_hint(text, &why);
+	(void)ux_print_error(path, &why);
+	e->bad_lines++;
+	return UX_OK;
+}
+
+/* Writes the addresses of all arguments to e->pcs. For functions, e->all has the whole file. */
+static enum ux_code explain_resolve(struct explain *e, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names names = {0};
+	for (size_t i = 0; i < e->args.size; i++) {
+		const struct explain_arg *a = &e->args.data[i];
+		if (a->symbol)
+			UX_TRY(explain_resolve_one(e, path, a->symbol, &names, err));
+		else if (!explain_pcs_append(&e->pcs, a->pc))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* Extracts all sources together, and finds the addresses. */
+static enum ux_code explain_open_all(struct explain *e, const char *name, const char *path,
+				     const struct explain_values *v, struct ux_error *err)
+{
+	bool symbols = explain_first_symbol(e) != NULL;
+	if (!symbols)
+		UX_TRY(explain_resolve(e, name, err));
+	UX_TRY(explain_view_open(e, path, v, 0, e->pcs.size > 0 ? &e->pcs : NULL, &e->all, err));
+	e->whole = !e->all.narrowed;
+	return symbols && e->all.failed.code == UX_OK ? explain_resolve(e, name, err) : UX_OK;
+}
+
 static enum ux_code explain_open(struct explain *e, const char *name,
-				 const struct explain_values *v, const struct explain_pcs *pcs,
-				 struct ux_error *err)
+				 const struct explain_values *v, struct ux_error *err)
 {
 	const char *path = NULL;
 	UX_TRY(ux_dash_file_read(&e->input, name, UX_BYTES_NONE, &path, err));
@@ -508,16 +577,15 @@ static enum ux_code explain_open(struct explain *e, const char *name,
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
 	ux_find_warn(name, &e->files.lost);
-	UX_TRY(explain_view_open(e, path, v, 0, pcs->size > 0 ? pcs : NULL, &e->all, err));
-	e->whole = !e->all.narrowed;
+	UX_TRY(explain_open_all(e, name, path, v, err));
 	explain_find_sources(e, e->file.bytes);
 	explain_find_sources(e, e->files.debug.file.bytes);
 	if (e->all.failed.code != UX_OK) {
 		*err = e->all.failed;
 		return err->code;
 	}
-	for (unsigned i = 0; i < UX_SOURCE_COUNT && pcs->size > 0; i++)
-		UX_TRY(explain_view_open(e, path, v, ~(1u << i), pcs, &e->of[i], err));
+	for (unsigned i = 0; i < UX_SOURCE_COUNT && e->pcs.size > 0; i++)
+		UX_TRY(explain_view_open(e, path, v, ~(1u << i), &e->pcs, &e->of[i], err));
 	return UX_OK;
 }
 
@@ -541,7 +609,7 @@ static bool explain_address(struct explain *e, uint64_t pc, bool json)
 /* Asks the server, if one is named, for a stripped file without a debug file. Returns false after a
  * failure to select it, with the exit status. Other failures only lack its explanation. */
 static bool explain_ask_server(struct explain *e, const char *name, struct explain_values *v,
-			       const struct explain_pcs *pcs, int *ret_status)
+			       int *ret_status)
 {
 	char id[UX_ID_TEXT];
 	struct ux_error err = UX_ERROR_INIT;
@@ -555,7 +623,7 @@ static bool explain_ask_server(struct explain *e, const char *name, struct expla
 		return false;
 	}
 	e->asked_server = true;
-	if (ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->of_server,
+	if (ux_explain_remote(&server, id, e->pcs.data, e->pcs.size, v->answer.json, &e->of_server,
 			      &e->server_found, &err) == UX_OK)
 		return true;
 	(void)ux_server_print_error(&server, name, &err);
@@ -564,43 +632,51 @@ static bool explain_ask_server(struct explain *e, const char *name, struct expla
 	return true;
 }
 
-static int explain_file(struct explain *e, const struct ux_args *args, struct explain_values *v,
-			const struct explain_pcs *pcs)
+static int explain_file(struct explain *e, const struct ux_args *args, struct explain_values *v)
 {
 	int status = UX_EXIT_DONE;
 	struct ux_error err = UX_ERROR_INIT;
 	size_t known = 0;
 	const char *name = ux_dash_is(args->items[0]) ? UX_DASH_INPUT : args->items[0];
-	if (explain_open(e, args->items[0], v, pcs, &err) != UX_OK) {
+	if (explain_open(e, args->items[0], v, &err) != UX_OK) {
 		if (v->answer.json)
 			ux_json_failure(&e->out, args->items[0], &err);
 		return ux_finish(&e->out, ux_print_error(name, &err));
 	}
-	if (!explain_ask_server(e, name, v, pcs, &status))
+	if (!explain_ask_server(e, name, v, &status))
 		return status;
 	if (v->answer.json)
 		explain_file_json(e, args->items[0]);
 	else
 		explain_file_text(e, args->items[0]);
-	for (size_t i = 0; i < pcs->size; i++)
-		known += explain_address(e, pcs->data[i], v->answer.json);
+	for (size_t i = 0; i < e->pcs.size; i++)
+		known += explain_address(e, e->pcs.data[i], v->answer.json);
 	ux_out_put(&e->out, e->of_server.data, e->of_server.size);
-	bool all = (known == pcs->size || e->server_found) && e->bad_lines == 0;
+	bool all = (known == e->pcs.size || e->server_found) && e->bad_lines == 0;
 	return ux_finish(&e->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
 /* Explains a module on a server. */
-static int explain_id(struct explain *e, const char *id, struct explain_values *v,
-		      const struct explain_pcs *pcs)
+static int explain_id(struct explain *e, const struct ux_command *cmd, const char *id,
+		      struct explain_values *v)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_server_selection server = {0};
 	bool found = false;
-	enum ux_code code = ux_server_select(&v->server, &server, &err);
+	const char *symbol = explain_first_symbol(e);
+	if (symbol)
+		return ux_usage_error(cmd,
+				      "a server explains addresses, not functions: \"%.64s\"; "
+				      "unhex lookup %.60s finds functions",
+				      symbol, id);
+	enum ux_code code = explain_resolve(e, id, &err);
+	if (code != UX_OK)
+		return ux_print_error(id, &err);
+	code = ux_server_select(&v->server, &server, &err);
 	bool selected = code == UX_OK;
 	if (selected)
-		code = ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->out,
-					 &found, &err);
+		code = ux_explain_remote(&server, id, e->pcs.data, e->pcs.size, v->answer.json,
+					 &e->out, &found, &err);
 	if (code == UX_OK)
 		return ux_finish(&e->out, found && e->bad_lines == 0 ? UX_EXIT_DONE : UX_EXIT_SOME);
 	int status = selected ? ux_server_print_error(&server, id, &err)
@@ -623,10 +699,29 @@ static void explain_values_deinit(struct explain_values *v)
 		explicit_bzero(v->server.token, strlen(v->server.token));
 }
 
+static bool explain_is_symbol(struct ux_bytes text)
+{
+	struct ux_bytes name;
+	uint64_t off;
+	return ux_function_name_parse(text, &name, &off);
+}
+
+/* Adds a function, or, if symbol is empty, an address. */
+static enum ux_code explain_add_arg(struct explain *e, struct ux_bytes symbol, uint64_t pc,
+				    struct ux_error *err)
+{
+	struct explain_arg a = {.pc = pc};
+	if (symbol.size > 0)
+		a.symbol = strndup((const char *)symbol.data, symbol.size);
+	if ((symbol.size == 0 || a.symbol) && explain_args_append(&e->args, a))
+		return UX_OK;
+	free(a.symbol);
+	return ux_error_nomem(err);
+}
+
 /* Reads the addresses of standard input, up to its end, because all of them are explained together.
  */
-static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct explain_pcs *pcs,
-					   struct ux_error *err)
+static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
 	struct ux_address_line line;
@@ -636,39 +731,41 @@ static enum ux_code explain_read_addresses(struct explain *e, bool hex, struct e
 			"Ctrl-D to end");
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	while (ux_address_reader_next(&reader, &line, err)) {
-		e->bad_lines += line.bad.size > 0;
-		if (line.bad.size > 0)
-			UX_TRY(ux_address_line_warn(&line, err));
-		else if (!explain_pcs_append(pcs, line.address))
-			return ux_error_nomem(err);
+		bool bad = line.bad.size > 0 && !explain_is_symbol(line.bad);
+		e->bad_lines += bad;
+		UX_TRY(bad ? ux_address_line_warn(&line, err)
+			   : explain_add_arg(e, line.bad, line.address, err));
 	}
-	if (err->code == UX_OK && pcs->size == 0)
+	if (err->code == UX_OK && e->args.size == 0)
 		return ux_error_set(err, UX_EINVAL, "no address; expected one per line");
 	return err->code;
 }
 
 /* Parses the arguments after the name of the file; "-" stands for the lines of standard input. */
 static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
-			      const struct ux_args *args, bool hex, struct explain_pcs *pcs)
+			      const struct ux_args *args, bool hex)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	if (args->n == 2 && ux_dash_is(args->items[1])) {
 		if (ux_dash_is(args->items[0]))
 			return ux_usage_error(
 				cmd, "standard input is the file; pass the addresses as arguments");
-		return explain_read_addresses(e, hex, pcs, &err) == UX_OK
+		return explain_read_addresses(e, hex, &err) == UX_OK
 			       ? UX_EXIT_DONE
 			       : ux_print_error(UX_DASH_INPUT, &err);
 	}
 	for (size_t i = 1; i < args->n; i++) {
+		struct ux_bytes text = ux_bytes_cstr(args->items[i]);
 		uint64_t pc = 0;
-		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &pc))
+		bool number = ux_hex_parse_u64(text, hex, &pc);
+		if (!number && !explain_is_symbol(text))
 			return ux_usage_error(cmd,
 					      "\"%.64s\" is not an address; expected 0x..., "
-					      "decimal, or hexadecimal with --hex",
+					      "decimal, hexadecimal with --hex, FUNCTION or "
+					      "FUNCTION+OFFSET",
 					      args->items[i]);
-		if (!explain_pcs_append(pcs, pc))
-			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
+		if (explain_add_arg(e, number ? UX_BYTES_NONE : text, pc, &err) != UX_OK)
+			return ux_print_error(NULL, &err);
 	}
 	return UX_EXIT_DONE;
 }
@@ -676,7 +773,6 @@ static int explain_parse_args(struct explain *e, const struct ux_command *cmd,
 static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	ux_cleanup(explain_values_deinit) struct explain_values v = {0};
-	ux_cleanup(explain_pcs_deinit) struct explain_pcs pcs = {0};
 	ux_cleanup(cmd_explain_deinit) struct explain e = {.input = UX_DASH_FILE_INIT};
 	struct ux_args args;
 	int status = 0;
@@ -686,12 +782,12 @@ static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(cmd, "no file given");
 	if (!ux_answer_mode(cmd, &v.answer, &e.demangle, &status))
 		return status;
-	status = explain_parse_args(&e, cmd, &args, v.answer.hex, &pcs);
+	status = explain_parse_args(&e, cmd, &args, v.answer.hex);
 	if (status != UX_EXIT_DONE)
 		return status;
 	if (explain_is_id(args.items[0]))
-		return explain_id(&e, args.items[0], &v, &pcs);
-	return explain_file(&e, &args, &v, &pcs);
+		return explain_id(&e, cmd, args.items[0], &v);
+	return explain_file(&e, &args, &v);
 }
 
 const struct ux_command ux_cmd_explain = {
@@ -702,8 +798,8 @@ const struct ux_command ux_cmd_explain = {
 		"they cover. Prints where unhex searched the debug file, and for each address "
 		"the answer of\n"
 		"each symbol source, the chosen answer, and the reason. Takes the same "
-		"addresses as unhex\n"
-		"lookup; with -, reads them from standard input, one per line. FILE - is "
+		"addresses and\n"
+		"functions as unhex lookup; with -, reads them from standard input, one per line. FILE - is "
 		"standard input, too.\n"
 		"For an ID, the server describes its candidates, the upstreams that it queried "
 		"and when, and\n"
@@ -711,8 +807,9 @@ const struct ux_command ux_cmd_explain = {
 		"without a debug\n"
 		"file, by its build ID.\n"
 		"\n"
-		"Exit status 1: an address or the ID is unknown.",
+		"Exit status 1: an address, a function or the ID is unknown.",
 	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"
+		    "  unhex explain a.out main+0x12\n"
 		    "  unhex explain gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40",
 	.options = explain_options,
 	.n_options = ux_countof(explain_options),

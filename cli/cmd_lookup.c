@@ -4,11 +4,10 @@
 
 #include "input.h"
 #include "common_options.h"
-#include "cubin.h"
 #include "dash_file.h"
 #include "frames_out.h"
+#include "function_names.h"
 #include "gsym_reader.h"
-#include "gsym_names.h"
 #include "text.h"
 #include "id.h"
 #include "output.h"
@@ -244,24 +243,11 @@ static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux
 	return lookup_queue(l, (struct ux_remote_address){.address = address}, err);
 }
 
-/* Finds the pc of byte `off` of a function. The function is given by its name, or like "%21" by
- * its index in the symbol table of a cubin; CUPTI's records have both. */
 static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, uint64_t off,
 				       uint64_t *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	uint64_t index = 0;
-	if (name.data[0] == '%' && ux_cubin_is(l->local.file.bytes) &&
-	    ux_hex_parse_u64(ux_bytes(name.data + 1, name.size - 1), false, &index)) {
-		UX_TRY(ux_elf_open(&elf, l->local.file.bytes, err));
-		return ux_cubin_pc(&elf, (uint32_t)ux_min(index, (uint64_t)UINT32_MAX), off, ret,
-				   err);
-	}
-	if (!l->names.list)
-		UX_TRY(ux_gsym_names_build(&l->names, &l->local.gsym, /* work= */ NULL, err));
-	UX_TRY(ux_gsym_names_find(&l->names, &l->local.gsym, name, ret, err));
-	*ret += off;
-	return UX_OK;
+	return ux_function_name_find(&l->names, &l->local.gsym, l->local.file.bytes, name, off, ret,
+				     err);
 }
 
 static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
@@ -278,39 +264,6 @@ static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, (size_t)n)}, err);
 }
 
-/* Whether the text, which is not a number, may be the name of a function: numbers begin with
- * digits, and after a '+' there must be an offset. */
-static bool lookup_is_name(struct ux_bytes text)
-{
-	for (size_t i = 0; i < text.size; i++)
-		if (text.data[i] <= ' ' || text.data[i] == 0x7f || text.data[i] == '+')
-			return false;
-	return text.size > 0 && !ux_is_digit(text.data[0]);
-}
-
-/* Parses NAME+OFFSET, or NAME, which is the start of the function. */
-static bool lookup_parse_symbol(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
-{
-	if (ux_gsym_symbol_parse(text, '+', ret_name, ret_off))
-		return true;
-	*ret_name = text;
-	*ret_off = 0;
-	return lookup_is_name(text);
-}
-
-/* The word may be an address of a listing that has no 0x. */
-static void lookup_hint_name(struct ux_bytes text, struct ux_error *why)
-{
-	uint64_t pc = 0;
-	if (!ux_hex_parse_u64(text, /* hex= */ true, &pc))
-		return;
-	*why = (struct ux_error)UX_ERROR_INIT;
-	(void)ux_error_set(why, UX_ENOTFOUND,
-			   "no function is named \"%.*s\"; for the address write 0x%" PRIx64
-			   " or use --hex",
-			   (int)text.size, (const char *)text.data, pc);
-}
-
 /* Whether a line of standard input is the name of a function: of the file, or, for a module on a
  * server, maybe. */
 static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
@@ -319,7 +272,7 @@ static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
 	uint64_t off, pc;
 	if (ux_gsym_symbol_parse(text, '+', &name, &off))
 		return true;
-	return lookup_is_name(text) &&
+	return ux_function_name_is(text) &&
 	       (l->is_remote || lookup_find_symbol(l, text, 0, &pc, NULL) == UX_OK);
 }
 
@@ -331,14 +284,14 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 	uint64_t off = 0, pc = 0;
 	if (l->is_remote)
 		return lookup_queue_symbol(l, text, err);
-	(void)!lookup_parse_symbol(text, &name,
-				   &off); /* cannot fail, because the caller has checked the text */
+	(void)!ux_function_name_parse(
+		text, &name, &off); /* cannot fail, because the caller has checked the text */
 	enum ux_code code = lookup_find_symbol(l, name, off, &pc, &why);
 	if (code == UX_OK)
 		return lookup_address(l, pc, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	lookup_hint_name(text, &why);
+	ux_function_name_hint(text, &why);
 	UX_TRY(lookup_send(l, err));
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
@@ -631,7 +584,7 @@ static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args 
 		if (ux_hex_parse_u64(text, hex, &word.address))
 			word.has_hex = !hex && ux_hex_parse_u64(text, true, &word.hex) &&
 				       word.hex != word.address;
-		else if (lookup_parse_symbol(text, &name, &off))
+		else if (ux_function_name_parse(text, &name, &off))
 			word.symbol = args->items[i];
 		else
 			return ux_usage_error(

@@ -281,3 +281,21 @@ def test_units_of_dwarf_6_are_read_and_those_of_later_versions_are_named(tmp_pat
     for text in (result.stderr, unhex("id", nine).stdout, unhex("explain", nine).stdout):
         assert "cannot read its 1 DWARF units" in text and "version of a unit is not 2 to 6" in text
     assert "version" in lines(unhex("id", "--json", nine))[0]["unread"]
+
+
+def test_explain_takes_functions_as_lookup_does(prog, tmp_path):
+    start, _ = symbol(prog, "outer")
+    by_address = unhex("explain", prog, hex(start), hex(start + 4))
+    by_name = unhex("explain", prog, "outer", "outer+0x4")
+    assert (by_name.returncode, by_name.stderr) == (0, "")
+    answers = by_address.stdout[by_address.stdout.index(f"{start:#x}\n"):]
+    assert by_name.stdout.endswith(answers)
+    mixed = unhex("explain", "--json", prog, "-", stdin=f"outer+4\n{start:#x}\nouter\n")
+    assert [o["address"] for o in lines(mixed)[1:]] == [hex(start + 4), hex(start), hex(start)]
+    # An unknown name is reported, and the rest is explained.
+    done = unhex("explain", prog, "nosuch", "outer")
+    fails(done, 1, prog, 'no function is named "nosuch"')
+    assert done.stdout.endswith(answers[:answers.index(f"{start + 4:#x}\n")])
+    fails(unhex("explain", prog, "add"), 1, 'no function is named "add"; for the address write 0xadd or use --hex')
+    fails(unhex("explain", prog, "outer+"), 2, "FUNCTION+OFFSET")
+    fails(unhex("explain", "gnu:" + "ab" * 20, "outer"), 2, "a server explains addresses", "unhex lookup gnu:abab")

@@ -227,7 +227,7 @@ def test_what_cannot_be_explained(tmp_path):
     (tmp_path / "text").write_text("hello\n")
     fails(unhex("explain", tmp_path / "text"), 1, "not an ELF")
     fails(unhex("explain"), 2, "no file given")
-    fails(unhex("explain", tmp_path / "text", "xyz"), 2, "not an address")
+    fails(unhex("explain", tmp_path / "text", "xyz+"), 2, "not an address")
 
 
 def test_quality_counts_equal_those_of_the_gsym(prog, tmp_path):
