@@ -568,6 +568,8 @@ static enum ux_code explain_open(struct explain *e, const char *name,
 				 const struct explain_values *v, struct ux_error *err)
 {
 	const char *path = NULL;
+	if (access(name, F_OK) != 0 && ux_remote_id_is_short(name, err))
+		return err->code;
 	UX_TRY(ux_dash_file_read(&e->input, name, UX_BYTES_NONE, &path, err));
 	ux_sigbus_reading(name);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));

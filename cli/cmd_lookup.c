@@ -437,6 +437,8 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		*err = why;
 		return why.code;
 	}
+	if (!is_file && ux_remote_id_is_short(name, err))
+		return err->code;
 	if (!is_id) {
 		enum ux_code code = lookup_open_file(l, name, v, &why);
 		if (code == UX_OK || code == UX_ENOTFOUND) /* it has no symbols at all */

@@ -6,17 +6,38 @@
 #include "id_prefix.h"
 #include "output.h"
 #include "server_answer.h"
+#include "text.h"
 
 enum {
 	ARENA = 16 << 10,
 	LISTED_MAX = 10, /* modules that an ambiguous ID lists */
 };
 
+/* Whether it is a whole ID. One byte without its type is rather a slip. */
+static bool remote_id_parse(const char *text, struct ux_id *ret)
+{
+	return ux_id_parse(ux_bytes_cstr(text), ret, NULL) == UX_OK &&
+	       (strlen(text) >= UX_ID_PREFIX_MIN || strchr(text, ':'));
+}
+
+bool ux_remote_id_is_short(const char *text, struct ux_error *err)
+{
+	size_t n = 0;
+	while (ux_hex_digit(text[n]) >= 0)
+		n++;
+	if (n == 0 || n >= UX_ID_PREFIX_MIN || text[n] != '\0')
+		return false;
+	(void)ux_error_set(err, UX_ENOTFOUND,
+			   "no such file, and too short for an ID, which has at least %d digits",
+			   UX_ID_PREFIX_MIN);
+	return true;
+}
+
 bool ux_remote_id_is(const char *text)
 {
 	struct ux_id id;
 	char prefix[UX_ID_TEXT];
-	return ux_id_parse(ux_bytes_cstr(text), &id, NULL) == UX_OK ||
+	return remote_id_parse(text, &id) ||
 	       ux_id_prefix_parse(ux_bytes_cstr(text), prefix, NULL) == UX_OK;
 }
 
@@ -106,8 +127,7 @@ enum ux_code ux_remote_id_resolve(struct ux_http_client *client, const char *tex
 	ux_cleanup(json_decrefp) json_t *doc = NULL;
 	char prefix[UX_ID_TEXT];
 	struct ux_id id;
-	struct ux_error why = UX_ERROR_INIT;
-	bool is_id = ux_id_parse(ux_bytes_cstr(text), &id, &why) == UX_OK;
+	bool is_id = remote_id_parse(text, &id);
 	if (is_id)
 		(void)ux_id_format(&id, ret);
 	if (is_id && ux_id_prefix_is_whole(ret))

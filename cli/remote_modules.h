@@ -10,8 +10,13 @@
 struct ux_http_client;
 struct json_t; /* of jansson */
 
-/* Whether the text may be an ID or the beginning of one (id_prefix.h). */
+/* Whether the text may be an ID or the beginning of one (id_prefix.h). Without its type, a GNU
+ * build ID of one byte is too short. */
 bool ux_remote_id_is(const char *text);
+
+/* Whether the text has fewer hexadecimal digits than the beginning of an ID. The error then says
+ * that it is neither a file nor an ID. */
+bool ux_remote_id_is_short(const char *text, struct ux_error *err);
 
 /*
  * Writes the ID that `text` names to ret (UX_ID_TEXT bytes): a whole ID as it is, without a

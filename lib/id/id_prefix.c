@@ -71,8 +71,11 @@ enum ux_code ux_id_prefix_parse(struct ux_bytes text, char *ret, struct ux_error
 		to[n++] = (char)(lower ? c - 'A' + 'a' : c);
 	}
 	to[n] = '\0';
-	return n >= UX_ID_PREFIX_MIN ? UX_OK
-				     : id_prefix_refuse(text, "4 characters of it or more", err);
+	if (n >= UX_ID_PREFIX_MIN)
+		return UX_OK;
+	return ux_error_set(
+		err, UX_EINVAL, "\"%.*s\" is too short for an ID; expected at least %d characters",
+		(int)ux_min(text.size, (size_t)60), (const char *)text.data, UX_ID_PREFIX_MIN);
 }
 
 bool ux_id_prefix_is_whole(const char *prefix)

@@ -71,6 +71,18 @@ def test_lists_are_filtered(filled, prog):
     fails(filled.unhex("modules", "list", "--id", "93a"), 2, "4 characters")
 
 
+def test_a_few_digits_are_no_id(server, tmp_path):
+    fails(unhex("modules", "show", "4c", env={"UNHEX_URL": "http://127.0.0.1:1"}), 1,
+          'unhex: 4c: "4c" is too short for an ID; expected at least 4 characters')
+    for short in ("4c", "4C1", "4"):
+        for command in (["lookup", short, "0x1"], ["explain", short]):
+            fails(unhex(*command, cwd=tmp_path), 1,
+                  f"{short}: no such file, and too short for an ID, which has at least 4 digits")
+    # With its type, it is an ID of one byte.
+    fails(server.unhex("modules", "show", "gnu:4c"), 1, "gnu:4c")
+    Api(server).refused(400, "invalid", "GET", "/v1/modules?id=4c")
+
+
 def test_lists_have_pages(server, tmp_path):
     api = Api(server)
     names = [f"gnu:{i:040x}" for i in range(1, 6)]
