@@ -460,9 +460,20 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	return ux_remote_id_resolve(l->remote.client, name, l->id, err);
 }
 
+static void lookup_put_advice(const struct lookup *l, const struct ux_server_selection *server,
+			      struct ux_out *out)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out advice = {0};
+	ux_server_put_advice(server, &l->server_why, &advice);
+	if (advice.size > 0)
+		ux_out_cstr(out, "; ");
+	ux_text(out, ux_out_bytes(&advice));
+}
+
 /* Appends what would give the file's functions their names and lines. Returns false, and appends
  * nothing, if it is not stripped, or its debug file was found. */
-static bool lookup_put_help(const struct lookup *l, const char *before, struct ux_out *out)
+static bool lookup_put_help(const struct lookup *l, const struct ux_server_selection *server,
+			    const char *before, struct ux_out *out)
 {
 	char why[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (l->is_remote || l->of_gpu || l->local.files.debug.path ||
@@ -471,6 +482,7 @@ static bool lookup_put_help(const struct lookup *l, const char *before, struct u
 	ux_out_cstr(out, before);
 	if (l->server_why.code != UX_OK && l->server_why.code != UX_ENOTFOUND) {
 		ux_text(out, ux_bytes_cstr(ux_error_format(&l->server_why, why, sizeof(why))));
+		lookup_put_advice(l, server, out);
 		return true;
 	}
 	if (l->server_why.code == UX_ENOTFOUND)
@@ -483,11 +495,11 @@ static bool lookup_put_help(const struct lookup *l, const char *before, struct u
 
 /* Prints the failure to open a file, and what would help. */
 static int lookup_failed_local(const struct lookup *l, const char *subject,
-			       const struct ux_error *err)
+			       const struct ux_server_selection *server, const struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out note = {0};
 	if (err->code == UX_ENOTFOUND && subject)
-		(void)lookup_put_help(l, "", &note);
+		(void)lookup_put_help(l, server, "", &note);
 	ux_out_u8(&note, 0);
 	return ux_print_error_note(subject, err, note.failed ? NULL : (const char *)note.data);
 }
@@ -497,25 +509,28 @@ static int lookup_failed(struct lookup *l, const char *subject,
 {
 	int status = l->selecting   ? (ux_print_error(server->subject, err), UX_EXIT_USAGE)
 		     : l->is_remote ? ux_server_print_error(server, subject, err)
-				    : lookup_failed_local(l, subject, err);
+				    : lookup_failed_local(l, subject, server, err);
 	if (l->frames.json && subject)
 		ux_json_failure(&l->out, strcmp(subject, UX_DASH_INPUT) == 0 ? "-" : subject, err);
 	return ux_finish(&l->out, status);
 }
 
-static void lookup_hint_stripped(const struct lookup *l, const char *subject)
+static void lookup_hint_stripped(const struct lookup *l, const char *subject,
+				 const struct ux_server_selection *server)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	if (lookup_put_help(l, "is stripped; ", &text) && ux_out_status(&text, NULL) == UX_OK)
+	if (lookup_put_help(l, server, "is stripped; ", &text) &&
+	    ux_out_status(&text, NULL) == UX_OK)
 		ux_print_message("%s: %.*s", subject, (int)text.size, (const char *)text.data);
 }
 
-static int lookup_finish(struct lookup *l, const char *subject)
+static int lookup_finish(struct lookup *l, const char *subject,
+			 const struct ux_server_selection *server)
 {
 	if (l->first_bad.code != UX_OK)
 		ux_print_error(subject, &l->first_bad);
 	if (l->requested > 0)
-		lookup_hint_stripped(l, subject);
+		lookup_hint_stripped(l, subject, server);
 	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 &&
 		   (l->found > 0 || l->requested == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
@@ -572,7 +587,8 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	}
 	if (code == UX_OK)
 		code = lookup_send(l, &err);
-	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &server, &err);
+	return code == UX_OK ? lookup_finish(l, name, &server)
+			     : lookup_failed(l, name, &server, &err);
 }
 
 /* Parses the arguments after the name of the file. This is done before any file is opened. */

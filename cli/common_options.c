@@ -116,6 +116,7 @@ enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_
 	const char *cacert = values->cacert ? values->cacert : getenv("UNHEX_CACERT");
 	ret->cacert = cacert && *cacert ? cacert : NULL;
 	ret->subject = values->url ? "--url" : "UNHEX_URL";
+	ret->url_source = url && *url ? ret->subject : NULL;
 	UX_TRY(server_check_url(ret->url, err));
 	ret->subject = values->token_file ? values->token_file
 		       : values->token    ? "--token"
@@ -131,13 +132,51 @@ bool ux_server_is_refusal(const struct ux_error *err)
 	return err->code == UX_EUNAVAILABLE || (err->code == UX_EDENIED && err->os_errno == 0);
 }
 
+/* Whether the error is that the selected server cannot be reached, and not another one. */
+static bool server_is_away(const struct ux_server_selection *server, const struct ux_error *err)
+{
+	struct ux_bytes text = ux_bytes_cstr(err->text), before = UX_STR("cannot reach ");
+	if (err->code != UX_EUNAVAILABLE || !server->url || !ux_bytes_starts(text, before))
+		return false;
+	const char *url = err->text + before.size;
+	return strncmp(url, server->url, strcspn(url, " ") - 1) == 0;
+}
+
+/* Whether something answers at the URL that has no routes of unhex there. */
+static bool server_is_other(const struct ux_error *err)
+{
+	return strncmp(err->text, "not an unhex server", strlen("not an unhex server")) == 0 ||
+	       strstr(err->text, "no such route (HTTP 404)") ||
+	       strcmp(err->text, "server answered HTTP 404") == 0;
+}
+
+void ux_server_put_advice(const struct ux_server_selection *server, const struct ux_error *err,
+			  struct ux_out *out)
+{
+	bool refused = err->code == UX_EDENIED && err->os_errno == 0;
+	if (refused && server->key_source)
+		ux_out_fmt(out, "the key is from %s", server->key_source);
+	if (refused && server->key_source && strstr(err->text, "(HTTP 401)"))
+		ux_out_cstr(out, "; unhex key create on the server makes a new one");
+	bool away = server_is_away(server, err), other = server_is_other(err);
+	if (away && !server->url_source)
+		ux_out_cstr(out,
+			    "start a server with unhex serve, or name one: --url or UNHEX_URL");
+	else if (away)
+		ux_out_cstr(out, "is unhex serve running there?");
+	if (other && server->url)
+		ux_out_fmt(out, "is %s the URL of an unhex server?", server->url);
+	if ((away || other) && server->url_source && strcmp(server->url_source, "--url") != 0)
+		ux_out_fmt(out, " The URL is from %s", server->url_source);
+	if (strstr(err->text, "no module has the ID"))
+		ux_out_cstr(out, "unhex explain with this ID says what would help");
+}
+
 int ux_server_print_error(const struct ux_server_selection *server, const char *subject,
 			  const struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out note = {0};
-	bool refused = err->code == UX_EDENIED && err->os_errno == 0;
-	if (refused && server->key_source)
-		ux_out_fmt(&note, "the key is from %s", server->key_source);
+	ux_server_put_advice(server, err, &note);
 	ux_out_u8(&note, 0);
 	int status =
 		ux_print_error_note(subject, err, note.failed ? NULL : (const char *)note.data);

@@ -7,6 +7,7 @@
 #include "demangle.h"
 #include "error.h"
 #include "options.h"
+#include "out.h"
 #include "symbol_files.h"
 
 /* Embed in a command's values and add UX_ANSWER_OPTIONS to its table. */
@@ -95,6 +96,7 @@ struct ux_server_selection {
 	const char *url;
 	const char *cacert;        /* NULL: the system's certificates are used */
 	char token[UX_TOKEN_MOST]; /* "" for none */
+	const char *url_source;    /* the option or variable of the URL; NULL: the default */
 	const char *subject; /* after a failure: the option, variable or file with the defect */
 	/* the option, variable or file of the key; NULL without a key */
 	const char *key_source;
@@ -115,8 +117,15 @@ bool ux_server_is_named(const struct ux_server_values *values);
 bool ux_server_is_refusal(const struct ux_error *err);
 
 /*
- * Prints an error of a request to the selected server as ux_print_error() does. If the server
- * refused the key, it says where the key is from. Returns the exit status: UX_EXIT_SERVER for
+ * Appends what may help after an error of a request to the selected server: where its key or its
+ * URL is from, and what to do. Appends nothing for other errors.
+ */
+void ux_server_put_advice(const struct ux_server_selection *server, const struct ux_error *err,
+			  struct ux_out *out);
+
+/*
+ * Prints an error of a request to the selected server as ux_print_error() does, with the advice
+ * above. Returns the exit status: UX_EXIT_SERVER for
  * ux_server_is_refusal(), else that of the error.
  */
 int ux_server_print_error(const struct ux_server_selection *server, const char *subject,

@@ -35,6 +35,11 @@ void ux_remote_close(struct ux_remote *r)
 	*r = (struct ux_remote){0};
 }
 
+static enum ux_code remote_bad_answer(const char *what, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EUNSUPPORTED, "not an unhex server: %s", what);
+}
+
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 static void remote_write_json(const struct ux_remote *r, const struct ux_remote_address *addresses,
@@ -88,11 +93,6 @@ static enum ux_code remote_check_status(enum ux_module_status status, const char
 	return UX_EUNSUPPORTED;
 }
 
-static enum ux_code remote_bad_answer(const char *what, struct ux_error *err)
-{
-	return ux_error_set(err, UX_EUNSUPPORTED, "not an unhex server: %s", what);
-}
-
 /* Checks that the first module of the answer was found and has n lists of frames. */
 static enum ux_code remote_check_json(const struct ux_remote *r, size_t n, struct ux_error *err)
 {
@@ -126,7 +126,10 @@ static enum ux_code remote_call(struct ux_remote *r, const char *type, const str
 		.timeout_ms = 120000,
 		.answer_most = 256 << 20,
 	};
-	return ux_http_client_call(r->client, &call, ret, err);
+	UX_TRY(ux_http_client_call(r->client, &call, ret, err));
+	if (ret->status == 404) /* a module that is not there is a status in the answer */
+		return remote_bad_answer("it answered HTTP 404", err);
+	return UX_OK;
 }
 
 static enum ux_code remote_send_json(struct ux_remote *r, const struct ux_remote_address *addresses,

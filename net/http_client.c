@@ -537,9 +537,21 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 	client_set_body(curl, t);
 }
 
+/* Why there is no connection. libcurl repeats host and port, which the URL has. */
+static const char *client_reason(const struct ux_http_client *c, CURLcode code, const char *words,
+				 char *text, size_t size)
+{
+	long number = 0;
+	if (code == CURLE_COULDNT_CONNECT &&
+	    curl_easy_getinfo(c->curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK && number > 0)
+		return strerror_r((int)number, text, size);
+	return words[0] != '\0' ? words : curl_easy_strerror(code);
+}
+
 static enum ux_code client_failure(const struct ux_http_client *c, const struct transfer *t,
 				   CURLcode code, const char *words, struct ux_error *err)
 {
+	char system[80];
 	if (t->too_big)
 		return ux_error_set(err, UX_ELIMIT, "the response of %.60s exceeds %zu bytes",
 				    c->url, t->answer_most);
@@ -576,7 +588,7 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 				    "cannot trust %.50s: %.50s; --cacert FILE names other roots",
 				    c->url, words[0] != '\0' ? words : curl_easy_strerror(code));
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
-			    words[0] != '\0' ? words : curl_easy_strerror(code));
+			    client_reason(c, code, words, system, sizeof(system)));
 }
 
 /* A server may offer several ways to authenticate, each in a header of its own. */

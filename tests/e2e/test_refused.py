@@ -96,7 +96,34 @@ def test_a_server_that_is_away_is_status_3(verb, folder):
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = s.getsockname()[1]
     done = run(verb, folder, f"http://127.0.0.1:{port}", KEY)
-    assert done.returncode == 3 and f"cannot reach http://127.0.0.1:{port}" in done.stderr, done
+    assert done.returncode == 3 and f"cannot reach http://127.0.0.1:{port}: Connection refused" in done.stderr, done
+
+
+@pytest.mark.parametrize("verb", ["lookup", "explain", "push", "modules list", "modules show", "crawl status"])
+def test_what_to_do_about_a_server_that_is_away_is_said(verb, folder):
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        url = f"http://127.0.0.1:{s.getsockname()[1]}"
+    done = run(verb, folder, url, KEY)
+    assert done.stderr.splitlines()[0].endswith(
+        f"cannot reach {url}: Connection refused; is unhex serve running there? The URL is from UNHEX_URL"), done
+    done = unhex(*VERBS[verb](folder), "--url", url, timeout=120)
+    assert done.stderr.splitlines()[0].endswith("; is unhex serve running there?"), done
+    if socket.socket().connect_ex(("127.0.0.1", 8420)) != 0:  # the default
+        done = unhex(*VERBS[verb](folder), timeout=120)
+        assert "; start a server with unhex serve, or name one: --url or UNHEX_URL" in done.stderr, done
+
+
+@pytest.mark.parametrize("verb", ["lookup", "explain", "push", "modules list", "modules show"])
+def test_a_url_of_something_else_is_doubted(verb, folder, keyed):
+    done = run(verb, folder, f"{keyed.url}/else", keyed.token)
+    assert done.returncode != 0 and "404" in done.stderr, done
+    assert f"is {keyed.url}/else the URL of an unhex server? The URL is from UNHEX_URL" in done.stderr, done
+
+
+def test_an_unknown_key_leads_to_the_command_that_makes_one(folder, keyed):
+    assert "; unhex key create on the server makes a new one\n" in run("modules list", folder, keyed.url, KEY).stderr
+    done = run("modules show", folder, keyed.url, keyed.token)
+    assert "(HTTP 404); unhex explain with this ID says what would help\n" in done.stderr
 
 
 @pytest.mark.parametrize("url", ["http://user@127.0.0.1/", "https://127.0.0.1:x/", "bucket+http://"])
