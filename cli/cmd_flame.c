@@ -283,8 +283,7 @@ static int cmd_flame_run(const struct ux_command *cmd, int argc, char **argv)
 		ux_record_report(&job.c.record, &job.c.recorded);
 		return ux_record_empty(&job.c.recorded, job.output);
 	}
-	return ux_profile_command_report(&job.c, job.output == job.named ? job.output : NULL,
-					 v.profile.verbose);
+	return ux_profile_command_report(&job.c, job.output, v.profile.verbose);
 }
 
 const struct ux_command ux_cmd_flame = {

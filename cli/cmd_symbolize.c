@@ -280,7 +280,7 @@ static int cmd_symbolize_run(const struct ux_command *cmd, int argc, char **argv
 	job.c.input.head = ux_out_bytes(&report.head);
 	if (symbolize_run(&job, &v, &subject, &err) != UX_OK)
 		return ux_profile_input_fail(&job.c.input, subject, &err);
-	return ux_profile_command_report(&job.c, NULL, v.profile.verbose);
+	return ux_profile_command_report(&job.c, v.output, v.profile.verbose);
 }
 
 const struct ux_command ux_cmd_symbolize = {

@@ -2,6 +2,8 @@
 /* The profile of a command, from its command line to the report. */
 #include "profile_command.h"
 
+#include "dash_file.h"
+#include "elf_file.h"
 #include "file.h"
 #include "output.h"
 
@@ -12,13 +14,28 @@ void ux_profile_command_deinit(struct ux_profile_command *c)
 	ux_profile_input_close(&c->input);
 }
 
-/* An executable ELF file where a profile is expected. A core dump is neither. */
-static bool profile_command_is_program(const char *path)
+/* Whether it is an ELF program or library where a profile is expected. A core dump is neither. */
+static bool profile_command_is_binary(const char *path)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	return access(path, X_OK) == 0 && ux_file_map(path, &file, NULL) == UX_OK &&
-	       ux_bytes_starts(file.bytes, UX_STR("\x7f"
-						  "ELF"));
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	return ux_file_map(path, &file, NULL) == UX_OK && ux_elf_is(file.bytes) &&
+	       ux_elf_open(&elf, file.bytes, NULL) == UX_OK &&
+	       (elf.type == ET_EXEC || elf.type == ET_DYN);
+}
+
+/* Refuses a binary, and says what can be done with it. */
+static int profile_command_refuse(const struct ux_command *cmd, bool records, const char *path)
+{
+	const char *here = strchr(path, '/') ? "" : "./"; /* not one of PATH */
+	if (records && access(path, X_OK) == 0)
+		return ux_usage_error(cmd,
+				      "%.100s is a program; to record it: unhex %s -- %s%.100s",
+				      path, cmd->name, here, path);
+	return ux_usage_error(cmd,
+			      "%.100s is a binary, not a profile; for an address: unhex lookup "
+			      "%.100s ADDR; for a profile: unhex flame -- %s%.100s",
+			      path, path, here, path);
 }
 
 bool ux_profile_command_begin(struct ux_profile_command *c, const struct ux_command *cmd,
@@ -26,10 +43,9 @@ bool ux_profile_command_begin(struct ux_profile_command *c, const struct ux_comm
 			      int *ret_status)
 {
 	c->records = v->record && ux_record_is_wanted(v->record, args);
-	if (!c->records && v->record && args->n > 0 && profile_command_is_program(args->items[0]))
-		*ret_status =
-			ux_usage_error(cmd, "%.64s is a program; to record it: unhex %s -- %.64s",
-				       args->items[0], cmd->name, args->items[0]);
+	if (!c->records && args->n > 0 && !ux_dash_is(args->items[0]) &&
+	    profile_command_is_binary(args->items[0]))
+		*ret_status = profile_command_refuse(cmd, v->record != NULL, args->items[0]);
 	else if (!c->records && args->n == 0)
 		*ret_status = ux_usage_error(cmd, "no profile given");
 	else if (!c->records && args->n > 1)
@@ -68,13 +84,13 @@ int ux_profile_command_fail(const struct ux_profile_command *c, const char *subj
 	return status;
 }
 
-int ux_profile_command_report(const struct ux_profile_command *c, const char *wrote, bool verbose)
+int ux_profile_command_report(const struct ux_profile_command *c, const char *output, bool verbose)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	if (c->records)
 		ux_record_report(&c->record, &c->recorded);
-	if (wrote)
-		ux_print_message("wrote %s", wrote);
+	if (output && !ux_dash_is(output))
+		ux_print_message("wrote %s", output);
 	int status = ux_profile_input_report(&c->input, verbose, &err);
 	return err.code == UX_OK ? status : ux_print_error(NULL, &err);
 }

@@ -45,9 +45,9 @@ const char *ux_profile_command_subject(const struct ux_profile_command *c);
 int ux_profile_command_fail(const struct ux_profile_command *c, const char *subject,
 			    const struct ux_error *err);
 
-/* Prints to stderr what was recorded, which share has names and what is missing; after `wrote`, a
- * file's name, unless that is NULL. Returns the exit status. */
-int ux_profile_command_report(const struct ux_profile_command *c, const char *wrote, bool verbose);
+/* Prints to stderr what was recorded, which share has names and what is missing; after the
+ * name of the file that was written, unless `output` is NULL or "-". Returns the exit status. */
+int ux_profile_command_report(const struct ux_profile_command *c, const char *output, bool verbose);
 
 void ux_profile_command_deinit(struct ux_profile_command *c);
 

@@ -571,3 +571,24 @@ def test_the_same_bytes_each_time(recorded):
     data = recorded.SerializeToString()
     assert len({run("-", data=data).stdout for _ in range(3)}) == 1
     assert json.dumps(sorted(run("-", "--to", "folded", data=data).stdout.decode().splitlines()))
+
+
+def test_a_program_is_not_a_profile_and_the_message_leads_on(program, tmp_path):
+    name = program.name
+    for command, words in (("symbolize", f"unhex lookup {name} ADDR; for a profile: unhex flame -- ./{name} "),
+                           ("flame", f"{name} is a program; to record it: unhex flame -- ./{name} "),
+                           ("top", f"to record it: unhex top -- ./{name} ")):
+        fails(unhex(command, name, cwd=program.parent), 2, words)
+    library = tmp_path / "lib.so"
+    library.write_bytes(program.read_bytes())  # not executable
+    fails(unhex("symbolize", library), 2, f"unhex lookup {library} ADDR")
+    fails(unhex("top", library), 2, f"{library} is a binary, not a profile", f"unhex lookup {library} ADDR")
+
+
+def test_a_file_that_is_written_is_named(recorded, tmp_path):
+    data = recorded.SerializeToString()
+    for command, name in (("symbolize", "x.pb"), ("flame", "x.html")):
+        done = subprocess.run([UNHEX, command, "-", "-o", tmp_path / name], input=data, capture_output=True)
+        assert done.returncode == 0 and f"unhex: wrote {tmp_path}/{name}\n" in done.stderr.decode()
+        done = subprocess.run([UNHEX, command, "-", "-o", "-"], input=data, capture_output=True)
+        assert done.returncode == 0 and "wrote" not in done.stderr.decode()
