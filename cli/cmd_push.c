@@ -116,6 +116,7 @@ struct push {
 	bool broken; /* standard output is closed */
 	struct ux_progress progress;
 	struct ux_push_summary done; /* what was reported so far */
+	struct ux_push_unlisted unlisted;
 	uint64_t unreached;   /* of the failed ones, those that an error of the connection cost */
 	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
 };
@@ -157,8 +158,10 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 	push->done.counts[r->status]++;
 	push->done.planned += r->planned;
 	push->unreached += r->unreached;
-	if (r->quiet && !push->values->verbose)
+	if (r->quiet && !push->values->verbose) {
+		ux_push_unlisted_add(&push->unlisted, r->reason);
 		return;
+	}
 	if (r->unreached && !push->values->json) /* the error itself is printed once */
 		return;
 	ux_progress_clear(&push->progress);
@@ -203,8 +206,10 @@ static int push_finish(struct push *push, const struct ux_push_summary *s)
 	uint64_t reported = 0;
 	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		reported += s->counts[i];
-	if (!push->values->json)
+	if (!push->values->json) {
+		ux_push_unlisted_write(&push->out, &push->unlisted);
 		ux_push_summary_write(&push->out, s, push->values->dry_run);
+	}
 	if (reported == s->quiet)
 		ux_print_message("push: found no executables or shared objects");
 	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && reported > s->quiet && !push->broken;
@@ -375,7 +380,9 @@ const struct ux_command ux_cmd_push = {
 		"its build ID, or takes the file in -d. --sources uploads source files, too, "
 		"for debuggers and\n"
 		"profilers.\n"
-		"Prints a line per file: uploaded, already-there, better-there, skipped or failed.",
+		"Prints a line per file: uploaded, already-there, better-there, skipped or failed. "
+		"For files in\n"
+		"folders that are not programs it prints one line, with their number by reason.",
 	.examples = "  unhex push build/ --token-file ~/.unhex-token\n"
 		    "  unhex push -e app -d app.debug --description \"release 1.4\"\n"
 		    "  unhex push dist/app-1.0.whl app_1.0_amd64.deb\n"

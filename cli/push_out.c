@@ -83,3 +83,38 @@ void ux_push_summary_write(struct ux_out *out, const struct ux_push_summary *s, 
 			   s->counts[i] - (i == UX_PUSH_DONE_SKIPPED ? s->planned : 0), words[i]);
 	ux_out_u8(out, '\n');
 }
+
+void ux_push_unlisted_add(struct ux_push_unlisted *u, const char *reason)
+{
+	/* The rest of a reason is about the one file. */
+	int size = (int)ux_min(strcspn(reason, ":;"), (size_t)UX_PUSH_REASON_SHORT - 1);
+	char text[UX_PUSH_REASON_SHORT];
+	size_t i = 0;
+	(void)snprintf(text, sizeof(text), "%.*s", size, reason);
+	u->total++;
+	while (i < u->n && strcmp(u->of[i].reason, text) != 0)
+		i++;
+	if (i == UX_PUSH_REASONS_MAX) {
+		u->others++;
+		return;
+	}
+	if (i == u->n)
+		memcpy(u->of[u->n++].reason, text, sizeof(text));
+	u->of[i].n++;
+}
+
+void ux_push_unlisted_write(struct ux_out *out, const struct ux_push_unlisted *u)
+{
+	if (u->total == 0)
+		return;
+	ux_out_fmt(out,
+		   "%-13s  %" PRIu64 " %s in folders: ", ux_push_status_name(UX_PUSH_DONE_SKIPPED),
+		   u->total, u->total == 1 ? "file" : "files");
+	for (size_t i = 0; i < u->n; i++) {
+		ux_out_fmt(out, "%s%" PRIu64 " ", i > 0 ? ", " : "", u->of[i].n);
+		ux_text(out, ux_bytes_cstr(u->of[i].reason));
+	}
+	if (u->others > 0)
+		ux_out_fmt(out, ", %" PRIu64 " others", u->others);
+	ux_out_cstr(out, "; -v prints them\n");
+}

@@ -50,6 +50,26 @@ def test_text_has_a_line_a_file_and_a_summary(server, prog, other):
     assert text[2] == "2 uploaded, 0 already there, 0 better there, 0 skipped, 0 failed"
 
 
+def test_skipped_files_of_a_folder_are_counted_by_reason(server, prog, tmp_path):
+    folder = tmp_path / "build"
+    folder.mkdir()
+    (folder / "prog").write_bytes(prog.read_bytes())
+    (folder / "notes.txt").write_text("hello\n")
+    text = server.unhex("push", folder).stdout.splitlines()
+    assert text[-2:] == ["skipped        1 file in folders: 1 not an ELF file; -v prints them",
+                         "1 uploaded, 0 already there, 0 better there, 1 skipped, 0 failed"]
+    (folder / "more.txt").write_text("hello\n")
+    (folder / "empty").write_bytes(b"")
+    subprocess.run(["gcc", "-c", "-x", "c", "-o", folder / "a.o", "-"], input="int a;", text=True, check=True)
+    text = server.unhex("push", folder).stdout.splitlines()
+    assert text[-2] == ("skipped        4 files in folders: 1 ELF file of type 1 (object file without a build ID), "
+                        "3 not an ELF file; -v prints them")
+    assert text[-1].endswith(", 4 skipped, 0 failed")
+    listed = server.unhex("push", "-v", folder).stdout
+    assert "in folders" not in listed and listed.count("skipped  ") == 4
+    assert len(server.unhex("push", "--json", folder).stdout.splitlines()) == 1
+
+
 def test_a_dry_run_counts_what_would_be_uploaded(server, prog, other):
     assert push(server, other)[0] == 0
     text = server.unhex("push", "--dry-run", prog, other).stdout.splitlines()
