@@ -223,10 +223,9 @@ static uint32_t die_const32(const struct ux_dwarf_die *die, enum ux_dwarf_slot s
 }
 
 /* Replaces the file of a call by the number of its place. */
-static bool die_place_call(struct die_walk *w, const struct ux_dwarf_die *die,
-			   struct ux_code_inline *node)
+static bool die_place_call(struct die_walk *w, uint32_t column, struct ux_code_inline *node)
 {
-	struct ux_dwarf_place place = {node->call_file, die_const32(die, UX_SLOT_CALL_COLUMN)};
+	struct ux_dwarf_place place = {node->call_file, column};
 	node->call_file = (uint32_t)w->code->places.size;
 	return ux_dwarf_place_vec_append(&w->code->places, place);
 }
@@ -255,7 +254,7 @@ static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_di
 	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
 	UX_TRY(die_number_late(w));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* nested= */ false, &node.name, w->err));
-	if (w->code->columns && !die_place_call(w, die, &node))
+	if (w->code->columns && !die_place_call(w, die_const32(die, UX_SLOT_CALL_COLUMN), &node))
 		return ux_error_nomem(w->err);
 	return die_append_call(w, &node, has_children);
 }
@@ -266,7 +265,7 @@ ux_inline uint64_t die_masked(const uint8_t *at, uint64_t mask)
 	return ux_leb_window(at) & mask;
 }
 
-/* Reads an inlined call by its layout. */
+/* Reads an inlined call by its layout. Where columns are read, a call with a column has none. */
 static enum ux_code die_walk_call(struct die_walk *w, const uint8_t *die,
 				  const struct ux_dwarf_step *step)
 {
@@ -294,6 +293,8 @@ static enum ux_code die_walk_call(struct die_walk *w, const uint8_t *die,
 		w->code->bad_ranges += code != UX_OK;
 	}
 	node.range_count = (uint32_t)ranges->size - node.range_first;
+	if (w->code->columns && !die_place_call(w, /* column= */ 0, &node))
+		return ux_error_nomem(w->err);
 	if (w->n_late == LATE_CALLS)
 		UX_TRY(die_number_late(w));
 	ux_dwarf_names_prefetch(w->names, to);

@@ -6,12 +6,18 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from test_addr2line import SOURCE
 from test_llvm_symbolizer import CLANG, LLVM
-from tool import UNHEX, unhex
+from tool import ROOT, UNHEX, lines, unhex
+
+sys.path.append(str(ROOT / "tests/oracle"))
+
+import languages
+import programs
 
 BUILDS = {
     "gcc": ["g++", "-g"],
@@ -19,6 +25,7 @@ BUILDS = {
     "gcc-no-columns": ["g++", "-g", "-gno-column-info"],
     "gcc-split": ["g++", "-g", "-gsplit-dwarf"],
     "clang": [CLANG, "-g"],
+    "clang-no-columns": [CLANG, "-g", "-gno-column-info"],
     "clang-split": [CLANG, "-g", "-gsplit-dwarf"],
 }
 
@@ -43,6 +50,14 @@ def instructions(path):
     parts = [p for p in re.split(r"^[0-9a-f]+ <", text, flags=re.M) if p.startswith(("main", "_ZN4deep"))]
     found = re.findall(r"^ +([0-9a-f]+):\t(?!nop|cs nop|data16|xchg +%ax,%ax)", "\n".join(parts), re.M)
     return ["0x" + address for address in found]
+
+
+def random_addresses(path, n):
+    """Addresses in .text."""
+    sections = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+    start, size = (int(n, 16) for n in re.search(r" \.text +\S+ +(\S+) \S+ (\S+)", sections).groups())
+    chosen = random.Random(5)
+    return [hex(chosen.randrange(start, start + size)) for _ in range(n)]
 
 
 def symbolized(command, path, addresses, *options):
@@ -71,16 +86,13 @@ def test_columns_are_those_of_llvm(folder, build):
     expected = theirs(path, addresses)
     columns = [frame[3] for frames in expected for frame in frames]
     assert len(columns) > 25
-    assert (set(columns) == {"0"}) == (build == "gcc-no-columns")
+    assert (set(columns) == {"0"}) == build.endswith("-no-columns")
     assert ours(path, addresses, "--columns") == expected
 
 
 def test_columns_of_a_real_program_are_those_of_llvm():
     program_itself = pathlib.Path(UNHEX)
-    sections = subprocess.run(["readelf", "-SW", UNHEX], check=True, capture_output=True, text=True).stdout
-    start, size = (int(n, 16) for n in re.search(r" \.text +\S+ +(\S+) \S+ (\S+)", sections).groups())
-    chosen = random.Random(5)
-    addresses = [hex(chosen.randrange(start, start + size)) for _ in range(2000)]
+    addresses = random_addresses(UNHEX, 2000)
     compared = 0
     pairs = zip(ours(program_itself, addresses, "--columns"), theirs(program_itself, addresses))
     for address, (a, b) in zip(addresses, pairs):
@@ -120,3 +132,37 @@ def test_a_gsym_has_no_columns_and_a_cached_one_is_not_used(folder, tmp_path):
         frames = json.loads(unhex("lookup", large, *options, "--json", address, env=env).stdout)["frames"]
         assert ("column" in frames[0]) == bool(options)
     assert list((tmp_path / "cache").iterdir())
+
+
+def places(result):
+    """Function, file, line and nesting of each frame at each address."""
+    return [[(f["function"], f.get("file"), f.get("line"), f.get("inlined")) for f in answer["frames"]]
+            for answer in lines(result)]
+
+
+def columns_change_nothing_else(path, alone=6):
+    """Files and lines are the same with and without columns, however many addresses there are."""
+    addresses = random_addresses(path, 400)
+    expected = places(unhex("lookup", "--json", path, stdin="\n".join(addresses)))
+    assert places(unhex("lookup", "--json", "--columns", path, stdin="\n".join(addresses))) == expected
+    inlined = [i for i, frames in enumerate(expected) if len(frames) > 1]
+    for i in inlined[:alone]:
+        for options in [], ["--columns"]:
+            assert places(unhex("lookup", "--json", *options, path, addresses[i])) == [expected[i]], (path, options)
+    return len(inlined)
+
+
+@pytest.mark.parametrize("program", [p for p in programs.matrix() if p.level == "-O2" and p.shape in ("pie", "lto")],
+                         ids=lambda p: p.name)
+def test_columns_change_nothing_else(program, tmp_path):
+    inlined = 0
+    for options in [[]] if program.shape == "lto" else [[], ["-gno-column-info"]]:
+        path = tmp_path / ("program" + "".join(options))
+        subprocess.run([program.driver(), *options, *program.arguments(), "-o", path], cwd=programs.SOURCE, check=True)
+        inlined += columns_change_nothing_else(path)
+    assert inlined > 10
+
+
+@pytest.mark.parametrize("language", [x for x in languages.LANGUAGES if x.path()], ids=lambda x: x.name)
+def test_columns_of_other_languages_change_nothing_else(language, tmp_path):
+    columns_change_nothing_else(languages.compiled(language, tmp_path))

@@ -44,7 +44,7 @@ def _stamp(language):
     return digest.hexdigest()
 
 
-def _compile(language, folder):
+def compiled(language, folder):
     """The program, made anew only when source, command or compiler changed."""
     output = folder / language.name
     stamp = folder / f"{language.name}.stamp"
@@ -71,7 +71,7 @@ def compile_all(folder):
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     there = [l for l in LANGUAGES if l.path()]
-    return ([_compile(l, folder) for l in there],
+    return ([compiled(l, folder) for l in there],
             [l.name for l in LANGUAGES if not l.path()])
 
 

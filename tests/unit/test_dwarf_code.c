@@ -24,6 +24,7 @@ enum { /* abbreviation codes */
 	SIBLING_FUNC, /* name, low_pc, high_pc, sibling; children */
 	UNKNOWN_FORM, /* a variable with a form that does not exist */
 	ENUMERATION,  /* name; children */
+	COLUMN_CALL,  /* abstract_origin, low_pc, high_pc, call_file, call_line, call_column */
 };
 
 #define CHILDREN true
@@ -71,6 +72,10 @@ static void make_abbrevs(struct make_dwarf *m)
 	MAKE_ABBREV(m, UNKNOWN_FORM, DW_TAG_variable, false, {DW_AT_name, 0x7e});
 	MAKE_ABBREV(m, ENUMERATION, DW_TAG_enumeration_type, CHILDREN,
 		    {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(m, COLUMN_CALL, DW_TAG_inlined_subroutine, false,
+		    {DW_AT_abstract_origin, DW_FORM_ref4}, {DW_AT_low_pc, DW_FORM_addr},
+		    {DW_AT_high_pc, DW_FORM_data4}, {DW_AT_call_file, DW_FORM_data1},
+		    {DW_AT_call_line, DW_FORM_data2}, {DW_AT_call_column, DW_FORM_data1});
 	make_table_end(m);
 }
 
@@ -255,6 +260,33 @@ static void call_places_that_are_no_numbers_are_unknown(void **state)
 	reading_of(&r, &m);
 	assert_string_equal(code_of(&r, UX_OK),
 			    "f 1000-1100; >g 0/0 1000-1001; >g 0/4294967295 1001-1002;");
+}
+
+static void each_call_has_a_place_when_columns_are_read(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_unit(&m, DW_LANG_C11, "");
+	uint64_t g = MAKE_DIE(&m, ABSTRACT, T("g"), T(""));
+	make_null(&m);
+	MAKE_DIE(&m, FUNC, T("f"), N(0x1000), N(0x100));
+	MAKE_DIE(&m, CALL_LEAF, N(g), N(0x1000), N(8), N(5));
+	MAKE_DIE(&m, COLUMN_CALL, N(g), N(0x1008), N(8), N(2), N(6), N(17));
+	MAKE_DIE(&m, CALL_LEAF, N(g), N(0x1010), N(8), N(7));
+	make_null(&m);
+	end_unit(&m);
+	struct ux_dwarf_sections sections = make_dwarf_sections(&m);
+	sections.columns = true;
+	assert_int_equal(reading_init(&r, sections), UX_OK);
+	assert_int_equal(open_unit(&r, 0), UX_OK);
+	r.code.columns = true;
+	assert_string_equal(code_of(&r, UX_OK),
+			    "f 1000-1100; >g 0/5 1000-1008; >g 1/6 1008-1010; >g 2/7 1010-1018;");
+	const struct ux_dwarf_place *places = r.code.places.data;
+	assert_int_equal(r.code.places.size, 3);
+	assert_true(places[0].file == 3 && places[0].column == 0);
+	assert_true(places[1].file == 2 && places[1].column == 17);
+	assert_true(places[2].file == 3 && places[2].column == 0);
 }
 
 static void outlined_copy_has_its_origins_name_and_calls_of_its_own(void **state)
@@ -719,6 +751,7 @@ int main(void)
 		UX_TEST(blocks_around_calls_are_not_frames),
 		UX_TEST(calls_without_ranges_keep_their_children),
 		UX_TEST(call_places_that_are_no_numbers_are_unknown),
+		UX_TEST(each_call_has_a_place_when_columns_are_read),
 		UX_TEST(outlined_copy_has_its_origins_name_and_calls_of_its_own),
 		UX_TEST(function_in_parts_has_all_its_ranges),
 		UX_TEST(damaged_list_is_counted_and_costs_no_more),
