@@ -5,7 +5,9 @@
 #include "gsym_reader.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
+#include "gsym_names.h"
 #include "gsym_segments.h"
+#include "gsym_symbols.h"
 
 enum {
 	BUDGET = 1 << 24,
@@ -121,6 +123,48 @@ static void read_segments(struct ux_bytes file)
 	fuzz_truth(ux_bytes_eq(ux_out_bytes(&out), ux_bytes(file.data + file.size - size, size)));
 }
 
+static bool starts_have(const struct ux_gsym_starts *starts, uint64_t start)
+{
+	for (size_t i = 0; i < starts->n; i++)
+		if (starts->list[i] == start)
+			return true;
+	return starts->more;
+}
+
+/* Each symbol is found by its name. */
+static void read_symbols(const struct ux_gsym *g, bool verified)
+{
+	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names names = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	struct ux_gsym_symbols symbols;
+	struct ux_gsym_symbol s;
+	struct ux_gsym_starts starts;
+	struct ux_error err = UX_ERROR_INIT;
+	uint64_t off = 0, size = 0;
+	size_t table = ux_gsym_symbols_open(g, &symbols, &off);
+	fuzz_truth(table == 0 || (off <= g->file.size && table <= g->file.size - off));
+	enum ux_code code = ux_gsym_names_build(&names, g, NULL, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(code == UX_OK || code == UX_ELIMIT);
+	if (code != UX_OK)
+		return;
+	fuzz_truth(names.n <= ux_gsym_names_most(g));
+	for (unsigned i = 0; i < FUNCTIONS_MOST && ux_gsym_symbols_next(&symbols, &s); i++) {
+		const char *own = NULL;
+		fuzz_truth(s.function < g->n_functions);
+		bool named = ux_gsym_function_read(g, s.function, &own, &size) &&
+			     ux_gsym_symbol_name(&s, ux_bytes_cstr(own), &text);
+		fuzz_truth(!verified || s.part || named);
+		if (!named)
+			continue;
+		fuzz_truth(ux_gsym_symbol_is(&s, ux_bytes_cstr(own), ux_out_bytes(&text)));
+		code = ux_gsym_names_search(&names, g, ux_out_bytes(&text), 0, &starts, NULL);
+		fuzz_truth(!verified ||
+			   (code == UX_OK &&
+			    starts_have(&starts, s.off + ux_gsym_start(g, s.function))));
+	}
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	read_segments(ux_bytes(data, size));
@@ -145,5 +189,6 @@ int fuzz_input(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MOST; i++)
 		read_function(&g, i, verified, hidden);
 	read_whole(&g, verified);
+	read_symbols(&g, verified);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "file.h"
 #include "fuzz.h"
 #include "gsym_segments.h"
+#include "gsym_symbols.h"
 #include "make_corpus.h"
 #include "make_elf.h"
 #include "make_gsym.h"
@@ -247,6 +248,14 @@ static void make_gsym_corpus(void)
 			.list = {{0x1000, 0x20, 0x401000}, {0x5010, 0x1000, 0x700010}}, .n = 2};
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		ux_out_put(&out, make_gsym_example, sizeof(make_gsym_example));
+		struct ux_gsym_symbols_writer symbols = {.out = &out};
+		ux_gsym_symbols_put_part(&symbols, 0);
+		ux_gsym_symbols_put_name(&symbols, 0, 3, UX_STR("f"), UX_STR("f.cold"));
+		ux_gsym_symbols_put_name(&symbols, 1, 0, UX_STR("_start"), UX_STR("start"));
+		ux_gsym_symbols_end(&symbols);
+		if (swap == 0)
+			save_seed("gsym_read", "symbols", ux_out_bytes(&out));
+		out.size = sizeof(make_gsym_example);
 		out.swap = swap != 0;
 		ux_gsym_segments_put(&out, &segments);
 		save_seed("gsym_read", swap ? "segments-swap" : "segments", ux_out_bytes(&out));

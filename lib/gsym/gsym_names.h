@@ -16,10 +16,13 @@ bool ux_gsym_function_read(const struct ux_gsym *g, uint32_t i, const char **ret
 struct ux_gsym_name {
 	uint64_t hash;
 	uint32_t function; /* number of the function */
+	uint32_t symbol; /* offset of a symbol in the table of symbols (gsym_symbols.h), plus 1; 0:
+			    the name is that of the function's record */
 };
 
 /*
- * An index of the functions of one GSYM by name. Zeroed is empty. Immutable once built: any thread.
+ * An index of the functions and symbols of one GSYM by name. Zeroed is empty. Immutable once built:
+ * any thread.
  */
 struct ux_gsym_names {
 	struct ux_gsym_name *list; /* malloc'ed; sorted by hash, then in the order of the file */
@@ -37,7 +40,9 @@ enum {
 };
 
 /*
- * Reads all names, which takes 16 bytes of memory for each. Damaged records are left out. *names
+ * Reads all names, which takes 16 bytes of memory for each: those of records, but for parts that
+ * are no function's start, and those of the table of symbols. Damaged records and symbols are left
+ * out. *names
  * needs ux_gsym_names_deinit(); it is unchanged on failure. The bytes of names and a cost for
  * sorting them are charged to `work`, which may be NULL. UX_ELIMIT: the limit above is exceeded.
  * UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
@@ -46,23 +51,60 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 				 struct ux_work *work, struct ux_error *err) ux_must;
 void ux_gsym_names_deinit(struct ux_gsym_names *names);
 
+/* Returns the greatest number of names that an index of g may have. */
+uint64_t ux_gsym_names_most(const struct ux_gsym *g);
+
 /*
- * Finds the start of the function with that linkage name; the lowest one when there are several.
+ * Finds where the function or symbol with that linkage name starts; the lowest start when there are
+ * several.
  * `names` was built from g. UX_ENOTFOUND: there is none.
  */
 enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct ux_gsym *g,
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err) ux_must;
 
 /*
- * Writes the starts of all functions with that linkage name, ascending, at most `max` of them, and
- * returns how many were written. *ret_more is set if there are more, and else is left alone. Parts
- * of one function that have its name count as functions.
+ * Writes the different starts of all functions and symbols with that linkage name, ascending, at
+ * most `max` of them, and returns how many were written. *ret_more is set if there are more, and
+ * else is left alone. Parts of a function count as functions, unless the table of symbols says
+ * which of them it is.
  */
 size_t ux_gsym_names_find_all(const struct ux_gsym_names *names, const struct ux_gsym *g,
 			      struct ux_bytes name, uint64_t *starts, size_t max, bool *ret_more);
 
+/*
+ * Keeps those of n starts that may be of a function with the size that Linux prints, which reaches
+ * up to the next symbol, and returns their number. Where the padding tells functions apart, only
+ * those with the usual padding are kept. size 0: keeps all.
+ */
+size_t ux_gsym_starts_filter(const struct ux_gsym *g, uint64_t *starts, size_t n, uint64_t size);
+
+enum {
+	UX_GSYM_STARTS_MOST = 16, /* starts of one name that are told apart */
+};
+
+/* Where the functions and symbols of one name start. */
+struct ux_gsym_starts {
+	uint64_t list[UX_GSYM_STARTS_MOST]; /* ascending */
+	size_t n;
+	bool more; /* there are more than UX_GSYM_STARTS_MOST */
+};
+
+/*
+ * Finds the starts of the functions and symbols with that linkage name and, unless it is 0, that
+ * size (ux_gsym_starts_filter()). UX_ENOTFOUND: there is none of that name. UX_ECONFLICT: there is
+ * none of that size, which the message has.
+ */
+enum ux_code ux_gsym_names_search(const struct ux_gsym_names *names, const struct ux_gsym *g,
+				  struct ux_bytes name, uint64_t size, struct ux_gsym_starts *ret,
+				  struct ux_error *err) ux_must;
+
 /* Splits "NAME+0x12" or "NAME+18" at the last `plus`. False for any other text. */
 bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
 			  uint64_t *ret_off) ux_must;
+
+/* As ux_gsym_symbol_parse(), but reads "NAME+0x12/0x40" as well, as Linux writes it: with the size
+ * of the function, which is 0 where the text has none. */
+bool ux_gsym_symbol_parse_sized(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
+				uint64_t *ret_off, uint64_t *ret_size) ux_must;
 
 #endif

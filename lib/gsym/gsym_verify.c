@@ -7,7 +7,9 @@
 #include "gsym_decode.h"
 #include "gsym_format.h"
 #include "gsym_record.h"
+#include "gsym_names.h"
 #include "gsym_segments.h"
+#include "gsym_symbols.h"
 #include "gsym_tree.h"
 
 enum {
@@ -417,6 +419,45 @@ static enum ux_code tables_add_segments(const struct ux_gsym *g, struct gsym_tab
 	return size > 0 ? gsym_tables_add(tables, g->file.size - size, g->file.size, err) : UX_OK;
 }
 
+/* Checks the table of symbols, which is before that of segments, and adds it. */
+static enum ux_code tables_add_symbols(const struct ux_gsym *g, struct gsym_tables *tables,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	struct ux_gsym_symbols symbols;
+	struct ux_gsym_symbol s;
+	uint64_t off = 0;
+	size_t size = ux_gsym_symbols_open(g, &symbols, &off);
+	while (ux_gsym_symbols_next(&symbols, &s)) {
+		const char *own = NULL;
+		uint64_t code = 0;
+		if (!ux_gsym_function_read(g, s.function, &own, &code) ||
+		    (!s.part && !ux_gsym_symbol_name(&s, ux_bytes_cstr(own), &text)))
+			ux_cur_bad(&symbols.entries, "symbol has no valid name");
+		else if (s.off > 0 && s.off >= code)
+			ux_cur_bad(&symbols.entries, "symbol is outside of its function");
+	}
+	if (text.failed)
+		return ux_error_nomem(err);
+	UX_TRY(ux_cur_status(&symbols.entries, err));
+	return size > 0 ? gsym_tables_add(tables, off, off + size, err) : UX_OK;
+}
+
+/* The bytes after the last part begin with a table that is cut. */
+static enum ux_code verify_tail(const struct ux_gsym *g, uint64_t end, struct ux_error *err)
+{
+	struct ux_bytes tail = ux_bytes(g->file.data + end, (size_t)(g->file.size - end));
+	size_t symbols = ux_gsym_symbols_length(tail, g->swap);
+	if (symbols == SIZE_MAX)
+		return ux_error_at(err, UX_ECORRUPT, NULL, end,
+				   "the symbol table is truncated: it has %zu bytes", tail.size);
+	tail = ux_bytes(tail.data + symbols, tail.size - symbols);
+	if (g->n_functions > 0 && ux_gsym_segments_are_cut(tail, g->swap, ux_gsym_start(g, 0)))
+		return ux_error_at(err, UX_ECORRUPT, NULL, end + symbols,
+				   "the segment table is truncated: it has %zu bytes", tail.size);
+	return UX_OK;
+}
+
 /* What is known of the functions before the current one. */
 struct neighbours {
 	uint64_t start; /* start of the last one */
@@ -546,15 +587,11 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 	UX_TRY(g->version == 1 ? tables_add_all1(g, tables, err)
 			       : tables_add_all2(&check, tables, err));
 	UX_TRY(tables_add_segments(g, tables, err));
+	UX_TRY(tables_add_symbols(g, tables, err));
 	uint64_t end = 0;
 	UX_TRY(gsym_coverage_check(g, tables, &check.notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], &end,
 				   err));
-	if (g->n_functions > 0 &&
-	    ux_gsym_segments_are_cut(ux_bytes(g->file.data + end, (size_t)(g->file.size - end)),
-				     g->swap, ux_gsym_start(g, 0)))
-		return ux_error_at(err, UX_ECORRUPT, NULL, end,
-				   "the segment table is truncated: it has %" PRIu64 " bytes",
-				   g->file.size - end);
+	UX_TRY(verify_tail(g, end, err));
 	if (ret)
 		*ret = check.notes;
 	return UX_OK;
