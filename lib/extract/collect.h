@@ -30,6 +30,7 @@ struct ux_piece {
 	uint32_t unit;    /* the unit whose numbers the draft has; UX_PIECE_NO_UNIT: it has none */
 	const char *name; /* linkage name, or a qualified name; NULL when the unit has none */
 	uint32_t own;     /* offset in `name` of the function's own name, behind its qualifiers */
+	bool part;        /* the function that the unit describes starts in another piece */
 	struct ux_gsym_draft draft;
 };
 

@@ -39,6 +39,7 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 void ux_module_build_deinit(struct ux_module_build *build)
 {
 	ux_alternative_vec_deinit(&build->alternatives);
+	ux_piece_symbols_deinit(&build->piece_symbols);
 	ux_piece_vec_deinit(&build->pieces);
 	ux_merge_memory_deinit(&build->merged);
 	ux_arena_deinit(&build->other_names);
@@ -218,6 +219,7 @@ static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *s
 		.threads = build->threads,
 		.strings_most = strings_most(build),
 		.alternatives = &build->alternatives,
+		.symbols = &build->piece_symbols,
 		.columns = build->options->columns,
 		.spill = build->spill,
 		.place = meter.place ? meter_place : NULL,
@@ -250,6 +252,9 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 	if (build->options->alternatives)
 		UX_TRY(ux_alternatives_find(&build->collection, &build->symbols, &build->pieces,
 					    &build->other_names, &build->alternatives, err));
+	if (!build->options->filter)
+		UX_TRY(ux_piece_symbols_find(&build->symbols, &build->pieces, strings_most(build),
+					     &build->piece_symbols, err));
 	unbias(build);
 	count(build);
 	UX_TRY(write_gsym(build, sink, ctx, err));

@@ -51,6 +51,7 @@ struct ux_module_build {
 	struct ux_merge_memory merged;
 	struct ux_piece_vec pieces;
 	struct ux_alternative_vec alternatives;
+	struct ux_piece_symbols piece_symbols;
 	struct ux_arena other_names; /* of alternatives, where they had to be shortened */
 };
 

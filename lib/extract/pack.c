@@ -2,6 +2,7 @@
 /* Packs pieces into a GSYM. */
 #include "pack.h"
 
+#include "gsym_symbols.h"
 #include "numbering.h"
 #include "pool.h"
 #include "record_writer.h"
@@ -260,15 +261,38 @@ static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, st
 	return UX_OK;
 }
 
-/* Writes the table of segments behind the records. */
-static enum ux_code write_segments(struct packer *p, bool placed, ux_gsym_sink_fn *sink,
-				   struct ux_error *err)
+/* Makes the table of symbols. */
+static void pack_symbols(const struct packer *p, struct ux_out *out)
+{
+	const struct ux_piece_symbols *all = p->target->symbols;
+	struct ux_gsym_symbols_writer w = {.out = out};
+	size_t part = 0, name = 0;
+	while (part < all->parts.size || name < all->names.size) {
+		const struct ux_piece_symbol *s = &all->names.data[name];
+		if (name == all->names.size ||
+		    (part < all->parts.size && all->parts.data[part] <= s->piece)) {
+			ux_gsym_symbols_put_part(&w, all->parts.data[part++]);
+			continue;
+		}
+		struct ux_bytes own = ux_bytes_cstr(p->pieces->data[s->piece].name);
+		ux_gsym_symbols_put_name(&w, s->piece, s->off, own, s->name);
+		name++;
+	}
+	ux_gsym_symbols_end(&w);
+}
+
+/* Writes the tables of symbols and segments after the records. */
+static enum ux_code write_tail(struct packer *p, bool placed, ux_gsym_sink_fn *sink,
+			       struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {.swap = p->target->swap};
-	if (!p->target->segments || p->target->segments->n == 0)
-		return UX_OK;
-	ux_gsym_segments_put(&out, p->target->segments);
+	if (p->target->symbols)
+		pack_symbols(p, &out);
+	if (p->target->segments && p->target->segments->n > 0)
+		ux_gsym_segments_put(&out, p->target->segments);
 	UX_TRY(ux_out_status(&out, err));
+	if (out.size == 0)
+		return UX_OK;
 	uint64_t end = p->writer.data_off + p->writer.end;
 	return placed ? p->target->place(p->ctx, end, ux_out_bytes(&out), err)
 		      : sink(p->ctx, ux_out_bytes(&out), err);
@@ -308,7 +332,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 	};
 	UX_TRY(encode_all(&p, &image, err));
 	UX_TRY(ux_gsym_image_write(&image, sink, ctx, err));
-	return write_segments(&p, image.placed > 0, sink, err);
+	return write_tail(&p, image.placed > 0, sink, err);
 }
 
 void ux_pack_count(const struct ux_piece_vec *pieces, struct ux_counts *ret)

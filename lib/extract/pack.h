@@ -90,6 +90,35 @@ enum ux_code ux_alternatives_find(const struct ux_collection *collection,
  */
 bool ux_names_alike(struct ux_bytes a, struct ux_bytes b);
 
+/* A symbol in a piece that has another name than the piece. */
+struct ux_piece_symbol {
+	uint32_t piece; /* index of the piece */
+	uint32_t off;   /* bytes from its start */
+	struct ux_bytes name;
+};
+
+UX_VEC(ux_piece_symbol_vec, struct ux_piece_symbol);
+UX_VEC(ux_piece_number_vec, uint32_t);
+
+/* What the names of pieces do not show of the symbols. Zeroed is nothing. */
+struct ux_piece_symbols {
+	struct ux_piece_symbol_vec names; /* ascending by piece and offset */
+	/* Pieces, ascending, whose names are symbols elsewhere: such a piece is no function's
+	 * start. */
+	struct ux_piece_number_vec parts;
+};
+
+void ux_piece_symbols_deinit(struct ux_piece_symbols *s);
+
+/*
+ * Finds the symbols that begin in a piece and have another name, in the order of the symbols, at
+ * most UX_CODE_ALIASES_MOST at one address, and the pieces that are no function's start. Reads at
+ * most so many bytes of names; symbols after that are left out. The names are those of the symbols.
+ */
+enum ux_code ux_piece_symbols_find(const struct ux_code_symbol_vec *symbols,
+				   const struct ux_piece_vec *pieces, uint64_t bytes_most,
+				   struct ux_piece_symbols *ret, struct ux_error *err) ux_must;
+
 struct ux_pack_target {
 	unsigned version; /* version of the GSYM; 0: the lowest that can hold it */
 	uint64_t v1_most; /* size up to which version 1 is used; 0: up to what it can hold */
@@ -100,6 +129,7 @@ struct ux_pack_target {
 	unsigned threads;
 	uint64_t strings_most; /* limit on the total size of names and paths */
 	const struct ux_alternative_vec *alternatives; /* sorted by piece; NULL: none */
+	const struct ux_piece_symbols *symbols;        /* NULL: none */
 	struct ux_column_vec *columns; /* receives the column of each file; NULL: not needed */
 	struct ux_spill *spill;     /* holds large tables, and records until they are written; NULL:
 				       they are in memory */

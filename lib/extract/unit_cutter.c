@@ -104,7 +104,8 @@ static bool cutter_cut_function(struct ux_unit_cutter *c, uint32_t unit,
 					      .size = (uint32_t)(r.hi - r.lo),
 					      .unit = unit,
 					      .name = named ? u->names[f->name] : NULL,
-					      .own = named && u->own ? u->own[f->name] : 0}))
+					      .own = named && u->own ? u->own[f->name] : 0,
+					      .part = i > 0}))
 			return false;
 		if (c->claims && c->rows.size > 0)
 			ux_claims_add(c->claims, unit, r.lo, (uint32_t)(r.hi - r.lo));
