@@ -69,27 +69,53 @@ static void disas_deinit(struct disas *d)
 /* --- the function ------------------------------------------------------------------------------
  */
 
+/* Whether the record is where the function of its name starts, and no other part of it. */
+static bool disas_is_start(const struct ux_gsym *g, const struct ux_gsym_names *names,
+			   const char *name, uint64_t pc)
+{
+	struct ux_gsym_starts starts;
+	if (ux_gsym_names_search(names, g, ux_bytes_cstr(name), /* size= */ 0, &starts, NULL) !=
+	    UX_OK)
+		return false;
+	for (size_t i = 0; i < starts.n; i++)
+		if (starts.list[i] == pc)
+			return true;
+	return starts.more;
+}
+
 /* The first function whose name is the text as people write it: with parameters or without. */
-static enum ux_code disas_find_demangled(struct disas *d, struct ux_bytes text, uint64_t *ret,
-					 uint64_t *ret_count, struct ux_error *err)
+static void disas_find_demangled(struct disas *d, const struct ux_gsym_names *names,
+				 struct ux_bytes text, uint64_t *ret, uint64_t *ret_count)
 {
 	const struct ux_gsym *g = &d->symbols.gsym;
-	*ret_count = 0;
 	for (uint32_t i = 0; i < g->n_functions; i++) {
 		const char *name = NULL;
-		uint64_t size = 0;
+		uint64_t size = 0, start = ux_gsym_start(g, i);
 		if (!ux_gsym_function_read(g, i, &name, &size) ||
-		    (!ux_bytes_eq(ux_bytes_cstr(name), text) &&
-		     !ux_bytes_eq(ux_disas_name(&d->to, name, UX_DEMANGLE_SHORT), text) &&
-		     !ux_bytes_eq(ux_disas_name(&d->to, name, UX_DEMANGLE_FULL), text)))
+		    (!ux_bytes_eq(ux_disas_name(&d->to, name, UX_DEMANGLE_SHORT), text) &&
+		     !ux_bytes_eq(ux_disas_name(&d->to, name, UX_DEMANGLE_FULL), text)) ||
+		    !disas_is_start(g, names, name, start))
 			continue;
 		if ((*ret_count)++ == 0)
-			*ret = ux_gsym_start(g, i);
+			*ret = start;
 	}
-	return *ret_count > 0
-		       ? UX_OK
-		       : ux_error_set(err, UX_ENOTFOUND, "no function is named \"%.*s\"",
-				      (int)ux_min(text.size, (size_t)100), (const char *)text.data);
+}
+
+/* The first function with that name: a symbol, or as people write it. */
+static enum ux_code disas_find_name(struct disas *d, struct ux_bytes text, uint64_t *ret,
+				    uint64_t *ret_count, struct ux_error *err)
+{
+	const struct ux_gsym *g = &d->symbols.gsym;
+	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names names = {0};
+	struct ux_gsym_starts starts;
+	UX_TRY(ux_gsym_names_build(&names, g, /* work= */ NULL, err));
+	struct ux_error none = UX_ERROR_INIT;
+	enum ux_code code = ux_gsym_names_search(&names, g, text, /* size= */ 0, &starts, &none);
+	*ret_count = starts.n;
+	*ret = starts.list[0];
+	if (code == UX_ENOTFOUND)
+		disas_find_demangled(d, &names, text, ret, ret_count);
+	return *ret_count > 0 ? UX_OK : ux_error_set(err, code, "%s", none.text);
 }
 
 static enum ux_code disas_find(struct disas *d, const char *path, const char *what,
@@ -100,7 +126,7 @@ static enum ux_code disas_find(struct disas *d, const char *path, const char *wh
 	if (ux_hex_parse_u64(text, d->values->answer.hex, &pc))
 		d->to.marked = pc;
 	else
-		UX_TRY(disas_find_demangled(d, text, &pc, &count, err));
+		UX_TRY(disas_find_name(d, text, &pc, &count, err));
 	if (count > 1)
 		ux_print_message("%s: %" PRIu64
 				 " functions have this name; showing the one at 0x%" PRIx64,

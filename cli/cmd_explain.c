@@ -522,17 +522,21 @@ static const char *explain_first_symbol(const struct explain *e)
 static enum ux_code explain_resolve_one(struct explain *e, const char *path, const char *symbol,
 					struct ux_gsym_names *names, struct ux_error *err)
 {
-	struct ux_bytes text = ux_bytes_cstr(symbol), name = text;
+	struct ux_bytes text = ux_bytes_cstr(symbol);
 	struct ux_error why = UX_ERROR_INIT;
-	uint64_t off = 0, pc = 0;
-	(void)!ux_function_name_parse(text, &name, &off); /* it was parsed before */
-	enum ux_code code =
-		ux_function_name_find(names, &e->all.gsym, e->file.bytes, name, off, &pc, &why);
+	struct ux_function_text function;
+	struct ux_gsym_starts starts;
+	uint64_t pc = 0;
+	(void)!ux_function_text_parse(text, &function); /* it was parsed before */
+	enum ux_code code = ux_function_text_find(names, &e->all.gsym, e->file.bytes, &function,
+						  &starts, &pc, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	if (code == UX_OK)
+	if (code == UX_OK) {
+		ux_function_text_warn("explain", &function, &starts);
 		return explain_pcs_append(&e->pcs, pc) ? UX_OK : ux_error_nomem(err);
-	ux_function_name_hint(text, &why);
+	}
+	ux_function_text_hint(text, &why);
 	(void)ux_print_error(path, &why);
 	e->bad_lines++;
 	return UX_OK;
@@ -703,9 +707,8 @@ static void explain_values_deinit(struct explain_values *v)
 
 static bool explain_is_symbol(struct ux_bytes text)
 {
-	struct ux_bytes name;
-	uint64_t off;
-	return ux_function_name_parse(text, &name, &off);
+	struct ux_function_text function;
+	return ux_function_text_parse(text, &function);
 }
 
 /* Adds a function, or, if symbol is empty, an address. */

@@ -243,19 +243,20 @@ static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux
 	return lookup_queue(l, (struct ux_remote_address){.address = address}, err);
 }
 
-static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, uint64_t off,
-				       uint64_t *ret, struct ux_error *err)
+static enum ux_code lookup_find_symbol(struct lookup *l, const struct ux_function_text *text,
+				       struct ux_gsym_starts *ret_starts, uint64_t *ret,
+				       struct ux_error *err)
 {
-	return ux_function_name_find(&l->names, &l->local.gsym, l->local.file.bytes, name, off, ret,
-				     err);
+	return ux_function_text_find(&l->names, &l->local.gsym, l->local.file.bytes, text,
+				     ret_starts, ret, err);
 }
 
 static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 					struct ux_error *err)
 {
 	struct ux_bytes name = UX_BYTES_NONE;
-	uint64_t off = 0;
-	bool bare = !ux_gsym_symbol_parse(text, '+', &name, &off);
+	uint64_t off = 0, size = 0;
+	bool bare = !ux_gsym_symbol_parse_sized(text, '+', &name, &off, &size);
 	char *copy = ux_arena_alloc(&l->texts, text.size + sizeof("+0"), 1);
 	if (!copy)
 		return ux_arena_fail(&l->texts, err);
@@ -268,35 +269,41 @@ static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
  * server, maybe. */
 static bool lookup_line_is_symbol(struct lookup *l, struct ux_bytes text)
 {
-	struct ux_bytes name;
-	uint64_t off, pc;
-	if (ux_gsym_symbol_parse(text, '+', &name, &off))
-		return true;
-	return ux_function_name_is(text) &&
-	       (l->is_remote || lookup_find_symbol(l, text, 0, &pc, NULL) == UX_OK);
+	struct ux_function_text symbol;
+	struct ux_gsym_starts starts;
+	uint64_t pc;
+	if (!ux_function_text_parse(text, &symbol))
+		return false;
+	return symbol.name.size < text.size || l->is_remote ||
+	       lookup_find_symbol(l, &symbol, &starts, &pc, NULL) == UX_OK;
 }
 
 /* Looks up NAME+OFFSET or NAME. An unknown name is not a failure. */
 static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	struct ux_bytes name = UX_BYTES_NONE;
-	uint64_t off = 0, pc = 0;
+	struct ux_function_text symbol;
+	struct ux_gsym_starts starts;
+	uint64_t pc = 0;
 	if (l->is_remote)
 		return lookup_queue_symbol(l, text, err);
-	(void)!ux_function_name_parse(
-		text, &name, &off); /* cannot fail, because the caller has checked the text */
-	enum ux_code code = lookup_find_symbol(l, name, off, &pc, &why);
-	if (code == UX_OK)
+	(void)!ux_function_text_parse(
+		text, &symbol); /* cannot fail, because the caller has checked the text */
+	enum ux_code code = lookup_find_symbol(l, &symbol, &starts, &pc, &why);
+	if (code == UX_OK) {
+		ux_function_text_warn("lookup", &symbol, &starts);
 		return lookup_address(l, pc, err);
+	}
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	ux_function_name_hint(text, &why);
+	ux_function_text_hint(text, &why);
 	UX_TRY(lookup_send(l, err));
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
 	l->requested++;
-	ux_frames_out_bad(&l->frames, text, "no function has this name");
+	ux_frames_out_bad(&l->frames, text,
+			  code == UX_ECONFLICT ? "the function has another size"
+					       : "no function has this name");
 	return UX_OK;
 }
 
@@ -596,13 +603,13 @@ static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args 
 			     struct lookup_args *ret)
 {
 	for (size_t i = 1; i < args->n; i++) {
-		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
+		struct ux_bytes text = ux_bytes_cstr(args->items[i]);
 		struct lookup_arg word = {0};
-		uint64_t off;
+		struct ux_function_text symbol;
 		if (ux_hex_parse_u64(text, hex, &word.address))
 			word.has_hex = !hex && ux_hex_parse_u64(text, true, &word.hex) &&
 				       word.hex != word.address;
-		else if (ux_function_name_parse(text, &name, &off))
+		else if (ux_function_text_parse(text, &symbol))
 			word.symbol = args->items[i];
 		else
 			return ux_usage_error(
@@ -658,8 +665,9 @@ const struct ux_command ux_cmd_lookup = {
 	.text = "Prints the frames at each address, innermost first. An address is a virtual address in the\n"
 		"file: 0x..., decimal, or bare hexadecimal with --hex. It can also be a "
 		"function's linkage\n"
-		"name, or name and offset: main, main+0x12. With --hex, a name of hexadecimal "
-		"digits only, such\n"
+		"name or any other symbol of it, or name and offset: main, main+0x12, and as Linux "
+		"prints it with\n"
+		"the size: vfs_read+0x9e/0x300. With --hex, a name of hexadecimal digits only, such\n"
 		"as add, is a number: write add+0 for the function. Without addresses, or with "
 		"-, lookup reads\n"
 		"them from standard input, one per line, and answers each line before it reads "

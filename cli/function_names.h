@@ -5,24 +5,33 @@
 
 #include "gsym_names.h"
 
-/* Whether the text, which is not a number, may be the name of a function: numbers begin with
- * digits, and after a '+' there must be an offset. */
-bool ux_function_name_is(struct ux_bytes text);
+/* NAME, NAME+OFFSET, or NAME+OFFSET/SIZE as Linux prints it. */
+struct ux_function_text {
+	struct ux_bytes name;
+	uint64_t off;
+	uint64_t size; /* up to the next symbol; 0: unknown */
+};
 
-/* Parses NAME+OFFSET, or NAME, which is the start of the function. */
-bool ux_function_name_parse(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off);
+/* False for any other text. Numbers begin with digits, and after a '+' there must be an offset. */
+bool ux_function_text_parse(struct ux_bytes text, struct ux_function_text *ret);
 
 /*
- * Finds the pc of byte `off` of a function of `file`, whose symbols are in g. The function is given
- * by its name, or like "%21" by its index in the symbol table of a cubin; CUPTI's records have
- * both. The index *names is built at the first use. UX_ENOTFOUND: there is none. Other codes as of
- * ux_gsym_names_build().
+ * Finds the pc that the text means in `file`, whose symbols are in g. The function is given by its
+ * name, or like "%21" by its index in the symbol table of a cubin; CUPTI's records have both. The
+ * index *names is built at the first use. *ret_starts has the starts of all functions of that name,
+ * of which the first is used. UX_ENOTFOUND: there is none. UX_ECONFLICT: there is none of that
+ * size. Other codes as of ux_gsym_names_build().
  */
-enum ux_code ux_function_name_find(struct ux_gsym_names *names, const struct ux_gsym *g,
-				   struct ux_bytes file, struct ux_bytes name, uint64_t off,
-				   uint64_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_function_text_find(struct ux_gsym_names *names, const struct ux_gsym *g,
+				   struct ux_bytes file, const struct ux_function_text *text,
+				   struct ux_gsym_starts *ret_starts, uint64_t *ret,
+				   struct ux_error *err) ux_must;
+
+/* Says which function the command uses if several have the name. */
+void ux_function_text_warn(const char *command, const struct ux_function_text *text,
+			   const struct ux_gsym_starts *starts);
 
 /* Extends the error for an unknown name if it may be an address of a listing that has no 0x. */
-void ux_function_name_hint(struct ux_bytes text, struct ux_error *why);
+void ux_function_text_hint(struct ux_bytes text, struct ux_error *why);
 
 #endif

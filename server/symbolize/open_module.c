@@ -461,11 +461,12 @@ static enum ux_code module_read_names(struct ux_open_module *m, struct ux_open_c
 	if (c->names.list)
 		return UX_OK;
 	const struct ux_gsym *g = ux_open_candidate_gsym(c);
-	if (g->n_functions > *budget)
+	uint64_t most = ux_gsym_names_most(g);
+	if (most > *budget)
 		return ux_error_set(
 			err, UX_ELIMIT,
 			"function names refer to too many large modules; request fewer");
-	*budget -= g->n_functions;
+	*budget -= most;
 	enum ux_code code = ux_gsym_names_build(&c->names, g, work, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -476,12 +477,21 @@ static enum ux_code module_read_names(struct ux_open_module *m, struct ux_open_c
 	return code == UX_OK || code == UX_EUNAVAILABLE ? code : UX_ENOTFOUND;
 }
 
-enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
-				 struct ux_work *work, uint64_t *ret, struct ux_error *err)
+enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t size,
+				 uint64_t *budget, struct ux_work *work, uint64_t *ret,
+				 struct ux_error *err)
 {
+	uint64_t starts[UX_GSYM_STARTS_MOST];
 	size_t n = 0;
 	bool more = false;
-	return ux_open_module_find_all(m, name, budget, work, ret, 1, &n, &more, err);
+	UX_TRY(ux_open_module_find_all(m, name, budget, work, starts, UX_GSYM_STARTS_MOST, &n,
+				       &more, err));
+	for (size_t i = 0; i < m->n; i++)
+		n = ux_gsym_starts_filter(ux_open_module_gsym(m, i), starts, n, size);
+	if (n == 0)
+		return UX_ENOTFOUND;
+	*ret = starts[0];
+	return UX_OK;
 }
 
 enum ux_code ux_open_module_find_all(struct ux_open_module *m, struct ux_bytes name,

@@ -65,11 +65,13 @@ enum ux_code ux_open_module_extent(struct ux_open_module *m, uint64_t pc, uint64
  * Finds the start of the function with that linkage name, in the whole files, in the best candidate
  * that has it. The names of a candidate are read by the first call, and cached as frames are.
  * *budget is the number of functions that may still be read, and is reduced accordingly; reading is
- * charged to `work`. UX_ENOTFOUND, with no message: there is no such function. UX_ELIMIT: the
- * budget is used up. UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
+ * charged to `work`. size: of the function, as Linux prints it (ux_gsym_starts_filter()); 0:
+ * unknown. UX_ENOTFOUND, with no message: there is no such function. UX_ELIMIT: the budget is used
+ * up. UX_EUNAVAILABLE, with no message: work was refused. UX_ENOMEM.
  */
-enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
-				 struct ux_work *work, uint64_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t size,
+				 uint64_t *budget, struct ux_work *work, uint64_t *ret,
+				 struct ux_error *err) ux_must;
 
 /*
  * As ux_open_module_find(), but finds all functions with that name: writes the starts of at most

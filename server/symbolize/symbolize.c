@@ -191,8 +191,8 @@ static enum ux_code symbolize_find_names(struct symbolize_work *w,
 		uint64_t start = 0;
 		if (name->at >= module->first + module->n)
 			break;
-		enum ux_code code = ux_open_module_find(m, name->name, &w->names_left, &w->work,
-							&start, &w->req->err);
+		enum ux_code code = ux_open_module_find(m, name->name, name->size, &w->names_left,
+							&w->work, &start, &w->req->err);
 		if (code == UX_EUNAVAILABLE)
 			return ux_request_work_code(&w->work, &w->req->err);
 		if (code != UX_OK && code != UX_ENOTFOUND)

@@ -24,7 +24,8 @@ struct ux_requested_module {
 struct ux_requested_name {
 	size_t at; /* index in pcs */
 	struct ux_bytes name;
-	bool known; /* the function was found, and pcs[at] is now the address */
+	uint64_t size; /* of the function, as Linux prints it; 0: unknown */
+	bool known;    /* the function was found, and pcs[at] is now the address */
 };
 
 UX_VEC(ux_requested_modules, struct ux_requested_module);

@@ -33,9 +33,9 @@ static enum ux_code request_too_many(size_t n, struct ux_error *err)
 }
 
 static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
-				struct ux_error *err)
+				uint64_t size, struct ux_error *err)
 {
-	const struct ux_requested_name named = {.at = a->pcs.size, .name = name};
+	const struct ux_requested_name named = {.at = a->pcs.size, .name = name, .size = size};
 	if ((name.size > 0 && !ux_requested_names_append(&a->names, named)) ||
 	    !ux_requested_pcs_append(&a->pcs, pc))
 		return ux_error_nomem(err);
@@ -47,11 +47,11 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
 				     char plus, struct ux_error *err)
 {
 	struct ux_bytes name = UX_BYTES_NONE;
-	uint64_t pc = 0;
+	uint64_t pc = 0, size = 0;
 	if (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
-	    ux_gsym_symbol_parse(text, '+', &name, &pc) ||
-	    ux_gsym_symbol_parse(text, plus, &name, &pc))
-		return request_add(a, pc, name, err);
+	    ux_gsym_symbol_parse_sized(text, '+', &name, &pc, &size) ||
+	    ux_gsym_symbol_parse_sized(text, plus, &name, &pc, &size))
+		return request_add(a, pc, name, size, err);
 	return ux_error_set(err, UX_EINVAL,
 			    "'%.*s' is not an address; expected 0x..., decimal or NAME+OFFSET",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
@@ -235,7 +235,7 @@ static enum ux_code request_add_value(struct ux_symbolize_request *a, const json
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %s; expected a string or a non-negative integer",
 				    ux_json_in_type(v));
-	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
+	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, /* size= */ 0, err);
 }
 
 /* Handles the result of adding an address of a module. */
