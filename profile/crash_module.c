@@ -485,9 +485,11 @@ static enum ux_code crash_file_read_names(struct ux_crash_file *m,
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
+/* *ret_why is the reason when there are none. */
 static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_crash_frame *f,
 				      const struct ux_crash_sources *sources,
-				      struct ux_crash_starts *ret, struct ux_error *err)
+				      struct ux_crash_starts *ret, struct ux_error *ret_why,
+				      struct ux_error *err)
 {
 	const struct ux_elf *elf = crash_file_elf(m);
 	*ret = (struct ux_crash_starts){0};
@@ -506,8 +508,12 @@ static enum ux_code crash_file_starts(struct ux_crash_file *m, const struct ux_c
 	}
 	if (!m->whole)
 		return UX_OK;
-	ret->n = ux_gsym_names_find_all(&m->gsym_names, &m->whole->gsym, f->symbol, ret->pcs,
-					UX_CRASH_STARTS_MOST, &ret->more);
+	struct ux_gsym_starts starts;
+	enum ux_code code = ux_gsym_names_search(&m->gsym_names, &m->whole->gsym, f->symbol,
+						 f->symbol_size, &starts, ret_why);
+	for (size_t i = 0; code == UX_OK && i < starts.n; i++)
+		crash_starts_add(ret, starts.list[i]);
+	ret->more |= starts.more;
 	return UX_OK;
 }
 
@@ -527,9 +533,12 @@ static enum ux_code crash_file_symbol_pc(struct ux_crash_file *m, const struct u
 					 struct ux_error *err)
 {
 	struct ux_crash_starts s;
-	UX_TRY(crash_file_starts(m, f, sources, &s, err));
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(crash_file_starts(m, f, sources, &s, &why, err));
 	if (s.n > 1)
 		crash_starts_filter(&s, f);
+	if (s.n == 0 && why.code == UX_ECONFLICT)
+		return ux_error_set(err, UX_ENOTFOUND, "%.60s: %.90s", m->path, why.text);
 	if (s.n == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "%.60s has no function %.80s",
 				    m->path ? m->path : "it",

@@ -267,18 +267,27 @@ static bool paste_low(const struct ux_paste_module *k, uint64_t *ret)
 	return known;
 }
 
-/* Whether a start may be the frame's: modules are moved by whole pages. The size that the kernel
- * prints goes up to the next symbol. */
-static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_crash_frame *f,
-			     uint64_t start, uint64_t padding)
+/* The size that the kernel prints goes up to the next symbol; that of the last function up to the
+ * end of its page. */
+static bool paste_size_fits(const struct ux_paste_module *k, const struct ux_crash_frame *f,
+			    uint64_t start, uint64_t padding)
 {
 	uint64_t begin = 0, size = 0;
-	if (f->has_address && (start + f->symbol_offset) % PAGE_BYTES != f->address % PAGE_BYTES)
-		return false;
 	if (f->symbol_size == 0 ||
 	    ux_open_module_extent(k->module, start, &begin, &size, NULL) != UX_OK || size == 0)
 		return true;
+	if (begin != start) /* of a symbol inside of a function only the end is known */
+		return f->symbol_size < begin + size - start + padding;
 	return size <= f->symbol_size && f->symbol_size - size < padding;
+}
+
+/* Whether a start may be the frame's: modules are moved by whole pages. */
+static bool paste_start_fits(const struct ux_paste_module *k, const struct ux_crash_frame *f,
+			     uint64_t start, uint64_t padding)
+{
+	return !(f->has_address &&
+		 (start + f->symbol_offset) % PAGE_BYTES != f->address % PAGE_BYTES) &&
+	       paste_size_fits(k, f, start, padding);
 }
 
 static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f)
@@ -309,9 +318,12 @@ static enum ux_code paste_symbol_pc(struct ux_paste *p, struct ux_paste_frame *f
 				fitting = starts[i];
 				n_fit++;
 			}
-	if (n == 1 && !more)
+	if (n == 1 && !more && paste_size_fits(f->module, &f->text, starts[0], PAGE_BYTES)) {
 		fitting = starts[0];
-	else if (n_fit != 1 || more) {
+	} else if (n == 1 && !more) {
+		f->why_not = "the function of that name has another size: it is another build";
+		return UX_OK;
+	} else if (n_fit != 1 || more) {
 		f->why_not = paste_name(
 			p, "%zu%s functions have that name, at 0x%" PRIx64 " and 0x%" PRIx64 "%s",
 			n, more ? " or more" : "", starts[0], starts[1],

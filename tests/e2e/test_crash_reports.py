@@ -154,6 +154,23 @@ def test_an_oops_is_named_by_its_functions_and_their_sizes(crash, tmp_path):
     assert "vmlinux" in named(crash, text, "--no-local").stderr
 
 
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_function_of_another_size_is_of_another_build(crash, tmp_path, bare):
+    vmlinux, symbols = kernel(tmp_path)
+    (_, size), = symbols["vfs_read"]
+    if bare:  # only DWARF has the size then
+        subprocess.run(["objcopy", "--strip-symbol=vfs_read", vmlinux], check=True)
+    text = f"""[   12.345680] CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1  Debian 6.1.76-1
+[   12.345681] RIP: 0010:vfs_read+0x1/0x{size + 15 & ~15:x}
+[   12.345682]  vfs_read+0x1/0x{size - 1:x}
+[   12.345683]  vfs_read+0x1/0x{size + 0x2000:x}
+"""
+    result = named(crash, text, "--module", f"vmlinux={vmlinux}", "-v")
+    names = added(text, result.stdout)
+    assert names[0].startswith("vfs_read at ") and [n[:4] for n in names[1:]] == ["?? ("] * 2, names
+    assert all(f'"vfs_read" has {size:#x} bytes here, not ' in n for n in names[1:]), names
+
+
 THREADS = r"""
 #include <pthread.h>
 #include <stdlib.h>

@@ -98,6 +98,12 @@ def test_an_oops_is_named_by_functions_offsets_and_sizes(site, oops_symbols):
     assert "functions have that name" in page and "no module has a file of that name" in page
 
 
+def test_an_oops_of_another_build_is_not_named(site, oops_symbols):
+    (_, size), = oops_symbols["vfs_read"]
+    page = pasted(site, f"CPU: 1 PID: 7 Comm: cat Not tainted 6.1.0-18-amd64 #1\nRIP: 0010:vfs_read+0x1/{size - 1:#x}\n")
+    assert "it is another build" in page and not functions(page)
+
+
 def test_what_is_missing_has_a_command_for_each_module(site):
     page = pasted(site, "/opt/gone/libgone.so(+0x10) [0x7f0010]\n/opt/gone/libgone.so(+0x20) [0x7f0020]\n"
                         "/opt/a b;`x`.so(+0x1) [0x1]\n")
