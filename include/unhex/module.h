@@ -148,11 +148,11 @@ UX_API enum ux_code ux_module_function(const struct ux_module *m, uint64_t pc, u
 				       struct ux_function *ret, struct ux_error *err) UX_MUST;
 
 /*
- * Finds the pc of byte `offset` of the function with that linkage name; of several functions with
- * that name, the one at the lowest pc. Profilers of GPUs record addresses in this form, as a kernel
- * and an offset in it. The offset may be past the function's end. UX_ENOTFOUND: no function has the
- * name, or the name is UX_NO_NAME; *ret is unchanged. UX_ELIMIT: the names of a hostile file are
- * too long to be read. UX_ENOMEM. err may be NULL.
+ * Finds the pc of byte `offset` of the function with that linkage name or of any other symbol of
+ * code; of several functions with that name, the one at the lowest pc. Profilers of GPUs record
+ * addresses in this form, as a kernel and an offset in it. The offset may be past the function's
+ * end. UX_ENOTFOUND: no function has the name, or the name is UX_NO_NAME; *ret is unchanged.
+ * UX_ELIMIT: the names of a hostile file are too long to be read. UX_ENOMEM. err may be NULL.
  *
  * When the module was opened with UX_MODULE_NAMES, a call takes less than a microsecond and
  * allocates nothing. Otherwise each call reads all names. Any thread. Since 0.1.

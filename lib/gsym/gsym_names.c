@@ -12,7 +12,6 @@ enum {
 	SAME_HASH_MOST = 64, /* most different names with one hash that are compared; only hostile
 				files have more */
 	NAME_COST = 64,      /* work of reading a record and of sorting its name, in bytes */
-	SYMBOL_LEAST = 4,    /* bytes of a name in the table of symbols */
 
 	/* Bytes between functions, which Linux counts as the first one's: what its alignment takes,
 	 * and what is in front of functions for patches and checks. */
@@ -115,24 +114,26 @@ static enum ux_code names_add_symbols(struct names_reader *r, uint32_t function,
 	return UX_OK;
 }
 
-/* Makes room for all names: a symbol's has at least one of the bytes that may be read. */
-static bool names_make_room(struct names_reader *r)
+uint64_t ux_gsym_names_most(const struct ux_gsym *g)
 {
-	struct ux_gsym_symbols symbols = r->symbols;
+	struct ux_gsym_symbols symbols;
 	struct ux_gsym_symbol s;
-	uint64_t n = 0;
-	while (n < r->left && ux_gsym_symbols_next(&symbols, &s))
+	uint64_t n = g->n_functions, off = 0;
+	(void)ux_gsym_symbols_open(g, &symbols, &off);
+	while (ux_gsym_symbols_next(&symbols, &s))
 		n += !s.part;
-	r->made.list = calloc((size_t)(r->g->n_functions + n) + 1, sizeof(*r->made.list));
-	return r->made.list != NULL;
+	return n;
 }
 
 static enum ux_code names_read(struct names_reader *r)
 {
 	uint64_t off = 0;
-	(void)ux_gsym_symbols_open(r->g, &r->symbols, &off);
-	if (!names_make_room(r))
+	/* A symbol's name has at least one of the bytes that may be read. */
+	uint64_t most = ux_min(ux_gsym_names_most(r->g), r->g->n_functions + r->left);
+	r->made.list = calloc((size_t)most + 1, sizeof(*r->made.list));
+	if (!r->made.list)
 		return ux_error_nomem(r->err);
+	(void)ux_gsym_symbols_open(r->g, &r->symbols, &off);
 	names_next_symbol(r);
 	for (uint32_t i = 0; i < r->g->n_functions; i++) {
 		bool part = false;
@@ -159,14 +160,6 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 	*names = r.made;
 	r.made = (struct ux_gsym_names){0};
 	return UX_OK;
-}
-
-uint64_t ux_gsym_names_most(const struct ux_gsym *g)
-{
-	struct ux_gsym_symbols symbols;
-	uint64_t off = 0;
-	(void)ux_gsym_symbols_open(g, &symbols, &off);
-	return g->n_functions + ux_cur_left(&symbols.entries) / SYMBOL_LEAST;
 }
 
 /* Returns the index of the first entry with that hash or a greater one. */
