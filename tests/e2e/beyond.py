@@ -200,6 +200,7 @@ NEEDS = {
         "test_cli_gsym.py": "test_llvm_reads_what_we_write",
         "test_demangle.py": "test_names_read_as_llvm_writes_them_on_request test_no_name_that_another_tool_reads_is_left",
         "test_gsym_v2.py": "test_llvm_19_gives_the_same_frames_with_alternatives",
+        "test_names_and_offsets.py": "test_llvm_passes_over_the_table",
         "test_llvm_symbolizer.py":
             "test_addresses_of_one_object_may_stand_on_the_command_line "
             "test_json_is_a_list_of_the_command_lines_requests_and_else_a_line_each "
