@@ -233,10 +233,17 @@ static enum ux_code members_add_name(const struct members *m, struct archive_ent
 					    ? ux_bytes("", 0)
 					    : ux_bytes(name, (size_t)(strrchr(name, '/') - name)),
 				    soft, arena);
-	if (all || (folder && strcmp(name, "/") == 0))
+	if (all)
 		return UX_OK;
 	return members_name(m, folder ? UX_MEMBER_FOLDER : UX_MEMBER_OTHER, name, m->packer->size,
 			    arena);
+}
+
+/* The folder that was packed, as `tar -c .` and layers of images have it. */
+static bool members_is_root(const struct members *m, struct archive_entry *entry, const char *name)
+{
+	return m->calls->archive_entry_filetype(entry) == AE_IFDIR &&
+	       name[strspn(name, "./")] == '\0' && !strstr(name, "..");
 }
 
 static enum ux_code members_add(const struct members *m, struct archive_entry *entry)
@@ -251,6 +258,8 @@ static enum ux_code members_add(const struct members *m, struct archive_entry *e
 	name = name ? name : m->calls->archive_entry_pathname_utf8(entry);
 	if (!name)
 		return ux_error_set(m->err, UX_ECORRUPT, "a member of the archive has no name");
+	if (members_is_root(m, entry, name))
+		return UX_OK;
 	UX_TRY(ux_path_of_source(ux_bytes_cstr(name), &arena, &path, m->err));
 	return content ? members_content(m, path, &arena)
 		       : members_add_name(m, entry, path, &arena);

@@ -95,6 +95,13 @@ def saved(path, *layers):
     return path
 
 
+def packed(path, *layers):
+    """An OCI layout as `tar -C FOLDER -c .` packs it: with "./" before each name."""
+    folder = oci(path.with_suffix(".folder"), *layers)
+    subprocess.run(["tar", "-C", folder, "-c", "-f", path, "."], check=True)
+    return path
+
+
 def found(reported, progs, image):
     """The programs that were uploaded, and where they are in the image."""
     names = {build_id(path): name for name, path in progs.items()}
@@ -113,7 +120,7 @@ def stacked(progs):
     return layers, {"a": "/bin/a", "d": "/lib/hard", "f": "/bin/f"}
 
 
-@pytest.mark.parametrize("form", [oci, saved])
+@pytest.mark.parametrize("form", [oci, saved, packed])
 def test_only_what_is_visible_in_the_image_is_pushed(server, progs, tmp_path, form):
     layers, want = stacked(progs)
     image = form(tmp_path / "image", *layers)
@@ -123,7 +130,7 @@ def test_only_what_is_visible_in_the_image_is_pushed(server, progs, tmp_path, fo
 
 def test_what_a_layer_hides_and_another_brings_again_is_there(progs, tmp_path):
     p = progs["a"].read_bytes()
-    image = oci(tmp_path / "image", layer({"a": p}), layer({".wh.a": b""}), layer({"a": p, "b/.wh..wh..opq": b"", "b/c": b"x"}))
+    image = oci(tmp_path / "image", layer({"./": None, "a": p}), layer({".wh.a": b""}), layer({"a": p, "b/.wh..wh..opq": b"", "b/c": b"x"}))
     result = unhex("push", "--json", "--dry-run", "--url", "http://127.0.0.1:9", "--image", image)
     assert [r["file"] for r in lines(result)] == [f"{image}/a"]
 
