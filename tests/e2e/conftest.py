@@ -14,6 +14,7 @@ import urllib.request
 import pytest
 
 import beyond
+import permissions
 import contract
 from browser import Browser
 from postgres_server import Postgres
@@ -50,6 +51,9 @@ def pytest_collection_modifyitems(config, items):
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [i for i in items if i not in out]
+    for item in items:
+        if reason := permissions.forbidden(item.path.name, item.function.__name__):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @dataclasses.dataclass

@@ -8,6 +8,7 @@ import pytest
 
 from tool import UNHEX, fails, unhex
 
+NAMESPACE = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
 FOLDER_OR_SERVER = "name its debug file's folder (--debug-dir) or a server that has it (--url, --debuginfod)"
 PUSH = "push its debug file from where it was built (unhex push FILE)"
 
@@ -68,7 +69,7 @@ ARCHIVE = " (apt needs: deb http://deb.debian.org/debian-debug bookworm-debug ma
     (on("ID=debian\\n"), ""), (on("VERSION_CODENAME=x;y\\nID=debian\\n"), ""),
     (on("ID=other\\nVERSION_CODENAME=bookworm\\n"), "")])
 def test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it(system, archive):
-    done = subprocess.run(["unshare", "-m", "sh", "-c", system + '"$0" lookup /usr/bin/dpkg 0x8000', UNHEX], text=True,
+    done = subprocess.run([*NAMESPACE, "sh", "-c", system + '"$0" lookup /usr/bin/dpkg 0x8000', UNHEX], text=True,
                           capture_output=True)
     assert done.stderr == f"unhex: /usr/bin/dpkg: is stripped; install dpkg-dbgsym{archive}, or use --debuginfod URL\n"
 
@@ -76,7 +77,7 @@ def test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it(syste
 @as_root
 def test_a_report_names_the_archive_once():
     text = "p 1 1.0: 1 cycles:\n\t1 [unknown] (/usr/bin/dpkg)\n\t1 [unknown] (/usr/bin/dpkg-query)\n\n"
-    done = subprocess.run(["unshare", "-m", "sh", "-c", on(DEBIAN) + '"$0" top -', UNHEX], input=text, text=True,
+    done = subprocess.run([*NAMESPACE, "sh", "-c", on(DEBIAN) + '"$0" top -', UNHEX], input=text, text=True,
                           capture_output=True)
     assert done.stderr.count("install dpkg-dbgsym") == 2 and done.stderr.count("debian-debug") == 1
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which end-to-end tests need what a container may forbid: namespaces of their own, or recording by the kernel.
+
+They are skipped where that is forbidden, and the end of the run names them; everywhere else they run.
+"""
+import functools
+import os
+import subprocess
+
+from live import may_record
+
+# As beyond.py has it: a file, and the functions of it, all of them where none is named.
+NAMESPACES = {
+    "test_agent.py":
+        "test_a_debug_file_that_only_a_container_has_gives_the_names "
+        "test_a_program_in_another_mount_and_process_namespace_is_sent",
+    "test_agent_dwz.py": "test_one_that_only_a_container_has_is_found",
+    "test_agent_operation.py": "test_a_full_disk_costs_what_would_be_kept_alone",
+    "test_disk.py": "test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room",
+    "test_jit_places.py": "test_a_folder_that_is_named_is_one_of_the_programs",
+    "test_mutate.py":
+        "test_an_explained_survivor_is_listed_as_such test_defects_that_a_test_notices_are_no_survivors",
+    "test_outputs.py":
+        "test_a_disk_that_fills_in_the_middle_names_the_output "
+        "test_a_full_or_read_only_disk_names_the_output_and_leaves_what_was_there",
+    "test_stripped_help.py":
+        "test_a_report_names_the_archive_once "
+        "test_the_debian_package_of_a_file_is_named_and_the_archive_that_has_it",
+    "test_symbol_cache.py": "test_a_full_disk_costs_nothing",
+}
+RECORDING = {
+    # Without records of the kernel the agent scans, and a process may have ended before.
+    "test_agent.py":
+        "test_a_deleted_program_of_a_process_that_lived_a_second_is_sent "
+        "test_a_program_that_was_replaced_is_another_one",
+    "test_dev.py": "test_an_interrupt_ends_everything_that_the_show_started test_the_show_stays_until_it_is_ended",
+    "test_profile_jit.py": "test_our_own_recordings_have_the_names",
+    "test_readme.py":
+        "test_the_first_key_is_the_users_alone test_the_first_stack_is_the_one_that_is_shown "
+        "test_the_flame_graph_has_the_functions_of_the_program test_the_server_names_the_stripped_program",
+}
+
+
+@functools.cache
+def may_make_namespaces():
+    command = ["unshare", "-m", "true"] if os.geteuid() == 0 else ["unshare", "-Ur", "-m", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+may_record = functools.cache(may_record)
+
+
+def needs(table, file, function):
+    return file in table and (not table[file] or function in table[file].split())
+
+
+def forbidden(file, function):
+    """Why the test cannot run here; None if it can."""
+    if needs(NAMESPACES, file, function) and not may_make_namespaces():
+        return "namespaces cannot be made here"
+    if needs(RECORDING, file, function) and not may_record():
+        return "this machine's kernel lets nobody record"
+    return None
