@@ -35,9 +35,8 @@ static enum ux_code debuginfod_not_found(struct ux_request *req)
 	return ux_error_set(&req->err, UX_ENOTFOUND, "not found");
 }
 
-static enum ux_code debuginfod_id(struct ux_request *req, const char **ret)
+static enum ux_code debuginfod_id(struct ux_request *req, struct ux_bytes text, const char **ret)
 {
-	struct ux_bytes text = req->params[0];
 	for (size_t i = 0; i < text.size; i++)
 		if (ux_hex_digit((char)text.data[i]) < 0)
 			return debuginfod_not_found(req);
@@ -52,12 +51,13 @@ static void debuginfod_drop_item(void *item)
 	ux_row_cache_item_unref(item);
 }
 
-static enum ux_code debuginfod_module(struct ux_request *req, struct ux_module *ret)
+static enum ux_code debuginfod_module(struct ux_request *req, struct ux_bytes text,
+				      struct ux_module *ret)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_cached_row *m = NULL;
 	const char *id = NULL;
-	UX_TRY(debuginfod_id(req, &id));
+	UX_TRY(debuginfod_id(req, text, &id));
 	UX_TRY(ux_row_cache_module(ux_module_cache_rows(s->cache), s->store, ux_caller_of(req)->ns,
 				   id, &m, &req->err));
 	UX_TRY(ux_request_keep(req, debuginfod_drop_item, &m->item));
@@ -69,8 +69,8 @@ static enum ux_code debuginfod_some(struct ux_request *req, struct ux_module *re
 				    const char **ret_id)
 {
 	*ret = (struct ux_module){0};
-	UX_TRY(debuginfod_id(req, ret_id));
-	enum ux_code code = debuginfod_module(req, ret);
+	UX_TRY(debuginfod_id(req, req->params[0], ret_id));
+	enum ux_code code = debuginfod_module(req, req->params[0], ret);
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
@@ -340,13 +340,13 @@ enum {
 	VALUE_MOST = 1024
 };
 
-static void debuginfod_put_file(struct ux_json *j, const struct ux_hit *hit, const char *type,
-				const char *hex)
+static void debuginfod_put_file(struct ux_json *j, const char *type, const char *hex,
+				const char *file)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "type", type);
 	ux_json_key_cstr(j, "buildid", hex);
-	ux_json_key_cstr(j, "file", hit->file_name);
+	ux_json_key_cstr(j, "file", file);
 	ux_json_object_end(j);
 }
 
@@ -358,42 +358,68 @@ static void debuginfod_put_hit(struct ux_json *j, const struct ux_hit *hit)
 	if (strncmp(hit->id, gnu, n) != 0)
 		return;
 	if ((hit->holds & UX_HOLDS_CODE) != 0)
-		debuginfod_put_file(j, hit, "executable", hit->id + n);
+		debuginfod_put_file(j, "executable", hit->id + n, hit->file_name);
 	if ((hit->holds & UX_HOLDS_DEBUG) != 0)
-		debuginfod_put_file(j, hit, "debuginfo", hit->id + n);
+		debuginfod_put_file(j, "debuginfo", hit->id + n, hit->file_name);
 }
 
-static enum ux_code debuginfod_read_query(struct ux_request *req, struct ux_search *ret)
+/* The files of one module: of each type the one that /buildid/ answers with. */
+static enum ux_code debuginfod_put_module(struct ux_request *req, struct ux_json *j,
+					  struct ux_bytes hex)
 {
-	struct ux_bytes key, value;
-	if (!ux_request_query(req, "key", &key) || !ux_request_query(req, "value", &value) ||
-	    value.size == 0 || value.size > VALUE_MOST)
-		return ux_error_set(&req->err, UX_EINVAL, "expected ?key=glob|file&value=...");
-	bool glob = ux_bytes_eq(key, UX_STR("glob"));
-	if (!glob && !ux_bytes_eq(key, UX_STR("file")))
-		return ux_error_set(&req->err, UX_EINVAL, "key is '%.*s'; expected glob or file",
-				    (int)ux_min(key.size, (size_t)32), (const char *)key.data);
-	*ret = (struct ux_search){.by = glob ? UX_SEARCH_GLOB : UX_SEARCH_FILE,
-				  .text = (const char *)value.data,
-				  .limit = HITS_MOST};
+	struct ux_module m = {0};
+	enum ux_code code = debuginfod_module(req, hex, &m);
+	if (code != UX_OK)
+		return code == UX_ENOTFOUND ? UX_OK : code;
+	const struct ux_candidate *exe = ux_module_elf(&m, UX_HOLDS_CODE);
+	const struct ux_candidate *debug = ux_module_elf(&m, UX_HOLDS_DEBUG);
+	const char *text = ux_arena_strndup(&req->arena, (const char *)hex.data, hex.size);
+	if (!text)
+		return ux_arena_fail(&req->arena, &req->err);
+	if (exe)
+		debuginfod_put_file(j, "executable", text, exe->file_name);
+	if (debug)
+		debuginfod_put_file(j, "debuginfo", text, debug->file_name);
+	return UX_OK;
+}
+
+static enum ux_code debuginfod_search(struct ux_request *req, struct ux_json *j,
+				      enum ux_search_by by, struct ux_bytes value, bool *ret_more)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const struct ux_search what = {
+		.by = by, .text = (const char *)value.data, .limit = HITS_MOST};
+	struct ux_hits hits;
+	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
+	for (size_t i = 0; i < hits.n; i++)
+		debuginfod_put_hit(j, &hits.hits[i]);
+	*ret_more = hits.more;
 	return UX_OK;
 }
 
 enum ux_code ux_handle_debuginfod_metadata(struct ux_request *req, struct ux_response *res)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
-	struct ux_search what;
-	struct ux_hits hits;
-	UX_TRY(debuginfod_read_query(req, &what));
-	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
+	struct ux_bytes key, value;
+	bool more = false;
+	if (!ux_request_query(req, "key", &key) || !ux_request_query(req, "value", &value) ||
+	    value.size == 0 || value.size > VALUE_MOST)
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "expected ?key=glob|file|buildid&value=...");
+	bool glob = ux_bytes_eq(key, UX_STR("glob"));
+	bool build_id = ux_bytes_eq(key, UX_STR("buildid"));
+	if (!glob && !build_id && !ux_bytes_eq(key, UX_STR("file")))
+		return ux_error_set(&req->err, UX_EINVAL,
+				    "key is '%.*s'; expected glob, file or buildid",
+				    (int)ux_min(key.size, (size_t)32), (const char *)key.data);
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "results");
 	ux_json_array_begin(&j);
-	for (size_t i = 0; i < hits.n; i++)
-		debuginfod_put_hit(&j, &hits.hits[i]);
+	UX_TRY(build_id ? debuginfod_put_module(req, &j, value)
+			: debuginfod_search(req, &j, glob ? UX_SEARCH_GLOB : UX_SEARCH_FILE, value,
+					    &more));
 	ux_json_array_end(&j);
-	ux_json_key_bool(&j, "complete", !hits.more);
+	ux_json_key_bool(&j, "complete", !more);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");

@@ -132,6 +132,15 @@ def test_files_are_found_by_name(pushed, prog, halves):
     Api(pushed).refused(400, "invalid", "GET", "/metadata?key=colour&value=x")
 
 
+def test_files_are_found_by_build_id(pushed, prog, halves):
+    status, doc, _ = Api(pushed)("GET", f"/metadata?key=buildid&value={hex_id(prog)}")
+    assert status == 200 and doc["complete"] is True
+    assert doc["results"] == [{"type": kind, "buildid": hex_id(prog), "file": str(path)}
+                              for kind, path in zip(("executable", "debuginfo"), halves, strict=True)]
+    for value in ("00" * 20, hex_id(prog)[:8], "zz", "../x"):
+        assert Api(pushed)("GET", f"/metadata?key=buildid&value={value}")[1] == {"results": [], "complete": True}
+
+
 def test_files_that_were_pushed_by_relative_paths_are_found_by_absolute_ones(server, prog, halves):
     folder = halves[0].parent
     (folder / "sub").mkdir(exist_ok=True)
