@@ -89,8 +89,8 @@ static_archive() {
 	mkdir -p "$folder/bin" "$folder/share/man/man1"
 	install -m 755 "$1" "$folder/bin/unhex"
 	install -m 644 LICENSE README.md CHANGELOG.md "$folder/"
-	for place in bash-completion fish zsh; do
-		cp -R "$work/root/usr/share/$place" "$folder/share/"
+	for shell in bash-completion fish zsh; do
+		cp -R "$work/root/usr/share/$shell" "$folder/share/"
 	done
 	for page in "$work/root/usr/share/man/man1"/*; do
 		verb=$(basename "$page" .1)
