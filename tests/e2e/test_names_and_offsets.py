@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A name and an offset are the address that the symbol table has: in the file, in its GSYM and on a server."""
+import bisect
 import collections
 import json
 import pathlib
@@ -137,13 +138,25 @@ def code_ranges(path):
 
 
 def symbols(path):
-    """The symbols of code that nm lists: the addresses of each name."""
+    """The symbols of code that nm lists: the addresses of each name. Labels without a size inside of a symbol with one,
+    such as libc's __syscall_cancel_arch_end, are no functions, and are left out."""
     ranges = code_ranges(path)
-    found = collections.defaultdict(set)
-    for line in subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True, text=True).stdout.splitlines():
-        address, kind, name = line.split(" ", 2)
-        if kind in "tTwWiu" and any(lo <= int(address, 16) < hi for lo, hi in ranges):
-            found[name.split("@")[0]].add(int(address, 16))
+    found, sized, labels = collections.defaultdict(set), [], []
+    text = subprocess.run(["nm", "--defined-only", "-S", path], check=True, capture_output=True, text=True).stdout
+    for address, size, kind, name in re.findall(r"^(\w+) (?:(\w+) )?(\S) (.+)$", text, re.M):
+        start = int(address, 16)
+        if kind in "tTwWiu" and any(lo <= start < hi for lo, hi in ranges):
+            found[name.split("@")[0]].add(start)
+            if size:
+                sized.append((start, start + int(size, 16)))
+            else:
+                labels.append((start, name.split("@")[0]))
+    sized.sort()
+    for start, name in labels:
+        near = sized[max(0, bisect.bisect_left(sized, (start, 0)) - 50):bisect.bisect_left(sized, (start, 0))]
+        if any(lo < start < hi for lo, hi in near):
+            found[name].discard(start)
+    found = {name: starts for name, starts in found.items() if starts}
     assert len(found) > 10
     return found
 
