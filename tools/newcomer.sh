@@ -41,13 +41,15 @@ megabytes() {
 	du -smx "$tree" | cut -f 1
 }
 
-# What starts by itself, and what lies outside of the clone where programs may leave something.
+# What starts by itself, and what lies outside of the clone where programs may leave something. The packages of Python
+# make folders in /usr/local.
 enabled() {
 	find "$tree/etc/systemd" "$tree/etc/rc2.d" "$tree/etc/rc3.d" -name 'S*' -o -path '*.wants/*' 2>/dev/null | sort
 }
 
 leftovers() {
-	(cd "$tree" && find root home tmp var/tmp usr/local srv opt -path "${home#/}/unhex" -prune -o -print | sort)
+	(cd "$tree" && find root home tmp var/tmp usr/local srv opt -path "${home#/}/unhex" -prune -o \
+		-path 'usr/local/lib/python3*' -prune -o -print | sort)
 }
 
 # in_clone COMMAND: a line of shell, as the newcomer, in the clone.

@@ -313,9 +313,12 @@ def pythons():
     """Interpreters with perf support on this machine."""
     found = [shutil.which(f"python3.{minor}", path="/usr/bin") for minor in range(12, 16)]
     found += sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3.1?")))
-    code = "import sys; sys.activate_stack_trampoline('perf')"
-    return [p for p in found if p and
-            subprocess.run([p, "-c", code], capture_output=True).returncode == 0]
+    code = """if True:
+        import os, sys
+        sys.activate_stack_trampoline("perf")
+        if os.path.exists(f"/tmp/perf-{os.getpid()}.map"):
+            os.unlink(f"/tmp/perf-{os.getpid()}.map")"""
+    return [p for p in found if p and subprocess.run([p, "-c", code], capture_output=True).returncode == 0]
 
 
 PYTHON = """
