@@ -268,15 +268,15 @@ static void pack_symbols(const struct packer *p, struct ux_out *out)
 	struct ux_gsym_symbols_writer w = {.out = out};
 	size_t part = 0, name = 0;
 	while (part < all->parts.size || name < all->names.size) {
-		const struct ux_piece_symbol *s = &all->names.data[name];
 		if (name == all->names.size ||
-		    (part < all->parts.size && all->parts.data[part] <= s->piece)) {
+		    (part < all->parts.size &&
+		     all->parts.data[part] <= all->names.data[name].piece)) {
 			ux_gsym_symbols_put_part(&w, all->parts.data[part++]);
 			continue;
 		}
+		const struct ux_piece_symbol *s = &all->names.data[name++];
 		struct ux_bytes own = ux_bytes_cstr(p->pieces->data[s->piece].name);
 		ux_gsym_symbols_put_name(&w, s->piece, s->off, own, s->name);
-		name++;
 	}
 	ux_gsym_symbols_end(&w);
 }
