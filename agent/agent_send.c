@@ -81,8 +81,15 @@ static enum ux_code agent_add_module(struct agent_batch *b, size_t file, pid_t p
 {
 	bool known = false;
 	UX_TRY(ux_agent_complete(b->agent, m, pid, err));
-	if (m->claim == UX_QUALITY_NONE)
+	if (m->claim == UX_QUALITY_NONE) {
+		ux_push_report(&b->agent->work,
+			       &(struct ux_push_result){.path = m->path,
+							.id = &m->ids.ids[0],
+							.status = UX_PUSH_DONE_SKIPPED,
+							.reason = UX_MODULE_NO_SYMBOLS,
+							.quiet = true});
 		return UX_OK;
+	}
 	b->known[file] = UX_AGENT_THERE;
 	UX_TRY(ux_agent_take_ids(b->agent, &m->ids, &known, err));
 	if (known)

@@ -16,6 +16,7 @@
 #include "id.h"
 #include "common_options.h"
 #include "json_out.h"
+#include "module_facts.h"
 #include "object.h"
 #include "out.h"
 #include "output.h"
@@ -303,7 +304,9 @@ static void id_symbols_text(struct ux_out *out, const char *lead, const struct u
 {
 	const struct ux_counts *c = &s->counts;
 	ux_out_fmt(out, "  %ssymbols: %s", lead, ux_quality_name(s->quality));
-	if (s->quality != UX_QUALITY_NONE)
+	if (s->quality == UX_QUALITY_NONE)
+		ux_out_cstr(out, "; expected " UX_MODULE_SYMBOLS);
+	else
 		ux_out_fmt(out, ", %" PRIu64 " functions", c->functions);
 	if (c->rows > 0)
 		ux_out_fmt(out, ", %" PRIu64 " lines, %" PRIu64 " inlined calls", c->rows,

@@ -334,9 +334,8 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = ux_push_extract(p, m, gsym, &stats, &why);
-	/* function bounds alone give no names */
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
-		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
+		code = ux_error_set(&why, UX_ENOTFOUND, UX_MODULE_NO_SYMBOLS);
 	if (code == UX_OK)
 		return ux_push_gsym_send(p, m, gsym, &stats, err);
 	if (code == UX_ENOMEM)
@@ -532,7 +531,7 @@ static void push_drop_empty(struct ux_push_work *p)
 				   m->supplementary
 					   ? "only other files refer to it (dwz); upload it with "
 					     "--with-debuginfo"
-					   : "has no symbols; expected DWARF or a symbol table");
+					   : UX_MODULE_NO_SYMBOLS);
 		ux_push_module_deinit(m);
 	}
 	p->modules.size = kept;

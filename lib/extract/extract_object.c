@@ -162,7 +162,8 @@ static enum ux_code extraction_read_stubs(struct ux_extraction *x, const struct 
 }
 
 /* Determines the quality. When the address ranges of all functions are known and some have no name,
- * a .symtab is what strip left of it, and no better than .dynsym. */
+ * a .symtab is what strip left of it, and no better than .dynsym. Stubs count where .dynsym names
+ * them: those of a static program have only the addresses that they lead to. */
 static enum ux_quality extraction_quality(const struct ux_extraction *x,
 					  const struct ux_code_symbols_found *full, bool complete)
 {
@@ -170,8 +171,9 @@ static enum ux_quality extraction_quality(const struct ux_extraction *x,
 	bool stripped = complete && found[UX_SOURCE_BOUNDS] > 0 && !full->local;
 	if (full->symbols > 0 && !stripped)
 		return UX_QUALITY_SYMTAB;
+	bool imports = (x->exe->format->contents(x->exe) & UX_OBJECT_HAS_DYNSYM) != 0;
 	bool any = full->symbols > 0 || found[UX_SOURCE_DYNSYM] > 0 ||
-		   (!complete && found[UX_SOURCE_PLT] > 0);
+		   (!complete && imports && found[UX_SOURCE_PLT] > 0);
 	return any ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 

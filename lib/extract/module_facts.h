@@ -11,6 +11,11 @@
 #include "unhex/quality.h"
 #include "vec.h"
 
+/* The reason to skip a file whose claim is UX_QUALITY_NONE. Bounds of functions alone are not
+ * symbols. */
+#define UX_MODULE_SYMBOLS    "DWARF, a symbol table or Go's tables"
+#define UX_MODULE_NO_SYMBOLS "has no symbols; expected " UX_MODULE_SYMBOLS
+
 /*
  * One module of a file. It has no pointers, so that a confined child can return it.
  */

@@ -167,6 +167,7 @@ NEEDS = {
         "test_kept_profiles.py": "test_go_tool_pprof_reads_a_kept_profile_and_a_span test_pprof_fetches_names_of_addresses_from_here",
         "test_push_go.py": "",
         "test_protocols.py": "test_go_tool_pprof_gets_its_names",
+        "test_stripped_go.py": "",
         "test_symbolize.py": "test_the_standard_tool_reads_the_answer",
         "test_top.py": "test_go_tool_pprof_has_the_same_table",
     },
