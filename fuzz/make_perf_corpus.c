@@ -55,13 +55,17 @@ static void save_file(const char *name, bool swap, bool pipe)
 	};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {.swap = swap};
 	ux_cleanup(ux_out_deinit) struct ux_out ids = {.swap = swap};
+	ux_cleanup(ux_out_deinit) struct ux_out file_ids = {.swap = swap};
 	make_perf_head(&out, events, 2, pipe);
 	put_records(&out);
 	make_perf_id(pipe ? &out : &ids, UX_PERF_MODE_USER, "twenty bytes of ids!", 16, "/bin/a");
+	make_perf_inode(&file_ids, 7);
+	ux_out_put(&file_ids, "go:a/b\0", 8);
 	if (!pipe)
-		make_perf_finish(&out,
-				 (const struct make_perf_feature[]){
-					 {UX_PERF_FEATURE_BUILD_ID, ux_out_bytes(&ids)}, {0}});
+		make_perf_finish(&out, (const struct make_perf_feature[]){
+					       {UX_PERF_FEATURE_BUILD_ID, ux_out_bytes(&ids)},
+					       {UX_PERF_FEATURE_FILE_IDS, ux_out_bytes(&file_ids)},
+					       {0}});
 	save_seed("perf_data", name, ux_out_bytes(&out));
 }
 

@@ -58,6 +58,7 @@ static void perf_data_deinit(struct perf_data *d)
 	ux_perf_processes_deinit(&d->reader.processes);
 	ux_perf_events_deinit(&d->reader.events);
 	ux_perf_file_ids_deinit(&d->reader.ids);
+	ux_perf_inode_ids_deinit(&d->reader.inode_ids);
 }
 
 /* The magic in the first bytes: UX_ENOTFOUND, with err unchanged, when there is none. */

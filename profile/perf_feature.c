@@ -8,7 +8,8 @@ bool ux_perf_feature_is_read(uint64_t feature)
 {
 	return feature == UX_PERF_FEATURE_BUILD_ID || feature == UX_PERF_FEATURE_HOSTNAME ||
 	       feature == UX_PERF_FEATURE_OS_RELEASE || feature == UX_PERF_FEATURE_ARCH ||
-	       feature == UX_PERF_FEATURE_EVENT_DESC || feature == UX_PERF_FEATURE_CLOCK_DATA;
+	       feature == UX_PERF_FEATURE_EVENT_DESC || feature == UX_PERF_FEATURE_CLOCK_DATA ||
+	       feature == UX_PERF_FEATURE_FILE_IDS;
 }
 
 /* --- build IDs -------------------------------------------------------------------------------- */
@@ -55,6 +56,45 @@ static enum ux_code perf_feature_build_ids(struct ux_perf_reader *r, struct ux_b
 	return UX_OK;
 }
 
+/* IDs of files by inode: each is text with a NUL, padded to whole words. */
+static enum ux_code perf_feature_file_ids(struct ux_perf_reader *r, struct ux_bytes bytes,
+					  struct ux_error *err)
+{
+	enum {
+		FILES_MAX = 65536, /* as many as a recorder writes */
+		WORD = 8
+	};
+	struct ux_cur c = ux_cur_make(bytes, SECTION, r->swap);
+	while (ux_cur_more(&c)) {
+		struct ux_perf_inode inode = ux_perf_inode_read(&c);
+		struct ux_id found;
+		bool fresh = false;
+		struct ux_bytes text = ux_cur_str(&c);
+		ux_cur_skip(&c, -(text.size + 1) % WORD);
+		UX_TRY(ux_cur_status(&c, err));
+		if (ux_id_parse(text, &found, NULL) != UX_OK)
+			return ux_error_set(err, UX_ECORRUPT,
+					    "expected an ID of a file, found \"%.*s\"",
+					    (int)ux_min(text.size, (size_t)UX_ID_TEXT), text.data);
+		if (r->inode_ids.size >= FILES_MAX)
+			return ux_error_set(err, UX_ELIMIT, "more than %d IDs of files", FILES_MAX);
+		struct ux_id *id = ux_perf_inode_ids_insert(&r->inode_ids, inode, &fresh);
+		if (!id)
+			return ux_error_nomem(err);
+		*id = found;
+	}
+	return UX_OK;
+}
+
+/* The ID of a module by its inode, or NULL. */
+static const struct ux_id *perf_inode_id(const struct ux_perf_reader *r, size_t module)
+{
+	const struct ux_perf_inodes *inodes = &r->processes.inodes;
+	return module < inodes->size && inodes->data[module].ino != 0
+		       ? ux_perf_inode_ids_find(&r->inode_ids, inodes->data[module])
+		       : NULL;
+}
+
 enum ux_code ux_perf_reader_finish_ids(struct ux_perf_reader *r, struct ux_error *err)
 {
 	ux_cleanup(ux_profile_numbers_deinit) struct ux_profile_numbers by_path = {0};
@@ -69,8 +109,11 @@ enum ux_code ux_perf_reader_finish_ids(struct ux_perf_reader *r, struct ux_error
 		struct ux_profile_module *m = &r->profile->modules.data[i];
 		if (m->id.size > 0 || m->kind == UX_PROFILE_JIT)
 			continue;
+		const struct ux_id *id = perf_inode_id(r, i);
 		const uint32_t *index = ux_profile_numbers_find(&by_path, m->path);
-		if (index)
+		if (id)
+			m->id = *id;
+		else if (index)
 			m->id = r->ids.data[*index].id;
 	}
 	return UX_OK;
@@ -181,6 +224,8 @@ enum ux_code ux_perf_reader_feature(struct ux_perf_reader *r, uint64_t feature,
 		return perf_feature_events(r, bytes, err);
 	case UX_PERF_FEATURE_CLOCK_DATA:
 		return perf_feature_clock(r, bytes, err);
+	case UX_PERF_FEATURE_FILE_IDS:
+		return perf_feature_file_ids(r, bytes, err);
 	default:
 		return UX_OK;
 	}

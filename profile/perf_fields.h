@@ -128,6 +128,8 @@ enum {
 	UX_PERF_FEATURE_ARCH = 6,
 	UX_PERF_FEATURE_EVENT_DESC = 12,
 	UX_PERF_FEATURE_CLOCK_DATA = 29,
+	/* unhex's own, which perf passes over: IDs of files without a GNU build ID, by inode */
+	UX_PERF_FEATURE_FILE_IDS = 255,
 	UX_PERF_FEATURES = 256,
 };
 

@@ -25,6 +25,7 @@ void ux_perf_processes_deinit(struct ux_perf_processes *p)
 	ux_profile_numbers_deinit(&p->process_of);
 	ux_profile_numbers_deinit(&p->thread_of);
 	ux_perf_module_map_deinit(&p->modules);
+	ux_perf_inodes_deinit(&p->inodes);
 	ux_perf_thread_map_deinit(&p->numbers);
 }
 
@@ -236,13 +237,29 @@ static enum ux_profile_module_kind perf_path_kind(struct ux_bytes path)
 	return UX_PROFILE_FILE;
 }
 
-/* Finds or adds a module. */
-static enum ux_code perf_module(struct ux_perf_processes *p, enum ux_profile_module_kind kind,
-				struct ux_bytes path, uint32_t pid, const struct ux_id *id,
-				uint32_t *ret, struct ux_error *err)
+/* Keeps where the file of a module is. */
+static enum ux_code perf_keep_inode(struct ux_perf_processes *p, uint32_t module,
+				    struct ux_perf_inode inode, struct ux_error *err)
 {
-	struct ux_perf_module_key key = {.pid = kind == UX_PROFILE_JIT ? pid : 0, .id = *id};
+	if (inode.ino == 0)
+		return UX_OK;
+	while (p->inodes.size <= module)
+		if (!ux_perf_inodes_append(&p->inodes, (struct ux_perf_inode){0}))
+			return ux_error_nomem(err);
+	p->inodes.data[module] = inode;
+	return UX_OK;
+}
+
+/* Finds or adds a module. Files without an ID at one path are different ones in containers. */
+static enum ux_code perf_module(struct ux_perf_processes *p, enum ux_profile_module_kind kind,
+				struct ux_perf_module_key key, struct ux_bytes path, uint32_t *ret,
+				struct ux_error *err)
+{
 	bool fresh = false;
+	if (kind != UX_PROFILE_JIT)
+		key.pid = 0;
+	if (kind != UX_PROFILE_FILE || key.id.size > 0)
+		key.inode = (struct ux_perf_inode){0};
 	UX_TRY(ux_profile_string(p->profile, path, &key.path, err));
 	uint32_t *number = ux_perf_module_map_insert(&p->modules, key, &fresh);
 	if (!number)
@@ -251,18 +268,18 @@ static enum ux_code perf_module(struct ux_perf_processes *p, enum ux_profile_mod
 		UX_TRY(ux_profile_add_module(
 			p->profile,
 			(struct ux_profile_module){
-				.kind = kind, .path = key.path, .pid = key.pid, .id = *id},
+				.kind = kind, .path = key.path, .pid = key.pid, .id = key.id},
 			number, err));
 	*ret = *number;
-	return UX_OK;
+	return perf_keep_inode(p, *ret, key.inode, err);
 }
 
 enum ux_code ux_perf_processes_kernel(struct ux_perf_processes *p, uint32_t *ret,
 				      struct ux_error *err)
 {
 	if (p->kernel_module == 0)
-		UX_TRY(perf_module(p, UX_PROFILE_KERNEL, UX_STR(KERNEL_PATH), 0, &(struct ux_id){0},
-				   &p->kernel_module, err));
+		UX_TRY(perf_module(p, UX_PROFILE_KERNEL, (struct ux_perf_module_key){0},
+				   UX_STR(KERNEL_PATH), &p->kernel_module, err));
 	*ret = p->kernel_module;
 	return UX_OK;
 }
@@ -277,30 +294,41 @@ struct perf_mmap {
 	uint64_t length;
 	uint64_t offset;
 	struct ux_id id;
+	struct ux_perf_inode inode; /* if there is no ID */
 	struct ux_bytes path;
 };
+
+/* What identifies the mapped file: a build ID with its size before it, or device and inode. */
+static void perf_mmap_identity(struct ux_cur *c, const struct ux_perf_record *record,
+			       struct perf_mmap *m)
+{
+	enum {
+		IDENTITY = 24, /* bytes */
+		ID_AT = 4,
+		ID_MOST = 20
+	};
+	struct ux_cur place = *c;
+	struct ux_bytes identity = ux_cur_take(c, IDENTITY);
+	if ((record->misc & UX_PERF_MISC_MMAP_BUILD_ID) != 0 && identity.size > 0) {
+		size_t size = ux_min((size_t)identity.data[0], (size_t)ID_MOST);
+		m->id = ux_perf_build_id(ux_bytes(identity.data + ID_AT, size),
+					 /* has_size: */ true);
+		return;
+	}
+	m->inode = ux_perf_inode_read(&place);
+}
 
 static enum ux_code perf_mmap_parse(struct ux_cur c, const struct ux_perf_record *record,
 				    struct perf_mmap *m, struct ux_error *err)
 {
-	enum {
-		IDENTITY = 24, /* bytes: device and inode, or a build ID behind its size */
-		ID_AT = 4,
-		ID_MOST = 20
-	};
 	*m = (struct perf_mmap){.pid = ux_cur_u32(&c)};
 	m->tid = ux_cur_u32(&c);
 	m->start = ux_cur_u64(&c);
 	m->length = ux_cur_u64(&c);
 	m->offset = ux_cur_u64(&c);
 	if (record->type == UX_PERF_MMAP2) {
-		struct ux_bytes identity = ux_cur_take(&c, IDENTITY);
+		perf_mmap_identity(&c, record, m);
 		ux_cur_skip(&c, 2 * sizeof(uint32_t)); /* protection, flags */
-		if ((record->misc & UX_PERF_MISC_MMAP_BUILD_ID) != 0 && identity.size > 0)
-			m->id = ux_perf_build_id(
-				ux_bytes(identity.data + ID_AT,
-					 ux_min((size_t)identity.data[0], (size_t)ID_MOST)),
-				/* has_size: */ true);
 	}
 	m->path = ux_cur_str(&c);
 	if (m->length > UINT64_MAX - m->start)
@@ -334,7 +362,8 @@ static enum ux_code perf_mmap_kernel(struct ux_perf_processes *p, const struct p
 		kernel->start = m->offset; /* the address of that symbol */
 		return UX_OK;
 	}
-	UX_TRY(perf_module(p, UX_PROFILE_KERNEL, m->path, 0, &m->id, &module, err));
+	UX_TRY(perf_module(p, UX_PROFILE_KERNEL, (struct ux_perf_module_key){.id = m->id}, m->path,
+			   &module, err));
 	p->profile->modules.data[module].start = m->start;
 	return perf_space_keep(p, &p->kernel,
 			       (struct ux_perf_mapping){
@@ -366,7 +395,8 @@ static enum ux_code perf_read_mmap(struct ux_perf_processes *p, struct ux_cur c,
 		kind = UX_PROFILE_JIT;
 	else if (kind == UX_PROFILE_JIT && m.id.size > 0)
 		kind = UX_PROFILE_FILE; /* a program in memory, such as one executed from a memfd */
-	UX_TRY(perf_module(p, kind, m.path, m.pid, &m.id, &module, err));
+	const struct ux_perf_module_key key = {.pid = m.pid, .id = m.id, .inode = m.inode};
+	UX_TRY(perf_module(p, kind, key, m.path, &module, err));
 	UX_TRY(perf_thread_find(p, m.pid, m.tid, &thread, err));
 	struct ux_perf_process *process = &p->processes.data[p->threads.data[thread].process];
 	if (ux_jitdump_path_is(m.path)) {
@@ -402,8 +432,8 @@ static enum ux_code perf_read_ksymbol(struct ux_perf_processes *p, struct ux_cur
 		return code == UX_ELIMIT ? UX_OK : code;
 	}
 	struct ux_perf_mapping mapping = {.start = start, .end = end};
-	UX_TRY(perf_module(p, UX_PROFILE_KERNEL, name, 0, &(struct ux_id){0}, &mapping.module,
-			   err));
+	UX_TRY(perf_module(p, UX_PROFILE_KERNEL, (struct ux_perf_module_key){0}, name,
+			   &mapping.module, err));
 	UX_TRY(ux_profile_string(p->profile, name, &mapping.name, err));
 	return perf_space_keep(p, &p->kernel, mapping, err);
 }

@@ -30,22 +30,58 @@ struct ux_perf_thread {
 UX_VEC(ux_perf_process_list, struct ux_perf_process);
 UX_VEC(ux_perf_thread_list, struct ux_perf_thread);
 
+/* A file by where it is; zeroed: unknown. */
+struct ux_perf_inode {
+	uint32_t major;
+	uint32_t minor;
+	uint64_t ino;
+	uint64_t generation; /* the number of a deleted file is used again, in a new generation */
+};
+
+ux_inline uint64_t ux_perf_inode_hash(struct ux_perf_inode i)
+{
+	return ux_hash_mix(ux_hash_u64(i.ino ^ i.generation),
+			   (uint64_t)i.major << 32 | i.minor | 1);
+}
+
+ux_inline bool ux_perf_inode_eq(struct ux_perf_inode a, struct ux_perf_inode b)
+{
+	return a.major == b.major && a.minor == b.minor && a.ino == b.ino &&
+	       a.generation == b.generation;
+}
+
+/* Takes an inode as MMAP2 has it. */
+ux_inline struct ux_perf_inode ux_perf_inode_read(struct ux_cur *c)
+{
+	struct ux_perf_inode i = {.major = ux_cur_u32(c)};
+	i.minor = ux_cur_u32(c);
+	i.ino = ux_cur_u64(c);
+	i.generation = ux_cur_u64(c);
+	return i;
+}
+
+UX_VEC(ux_perf_inodes, struct ux_perf_inode);
+UX_MAP(ux_perf_inode_ids, struct ux_perf_inode, struct ux_id, ux_perf_inode_hash, ux_perf_inode_eq);
+
 /* Modules by what identifies them; threads of the profile. */
 struct ux_perf_module_key {
 	uint32_t path;
 	uint32_t pid;
 	struct ux_id id;
+	struct ux_perf_inode inode; /* of a file without an ID */
 };
 
 ux_inline uint64_t ux_perf_module_hash(struct ux_perf_module_key key)
 {
 	return ux_hash_mix(ux_hash_u64((uint64_t)key.path << 32 | key.pid),
-			   ux_hash_bytes(ux_bytes(key.id.bytes, key.id.size)) | 1);
+			   ux_hash_bytes(ux_bytes(key.id.bytes, key.id.size)) +
+				   ux_perf_inode_hash(key.inode));
 }
 
 ux_inline bool ux_perf_module_eq(struct ux_perf_module_key a, struct ux_perf_module_key b)
 {
-	return a.path == b.path && a.pid == b.pid && ux_id_eq(&a.id, &b.id);
+	return a.path == b.path && a.pid == b.pid && ux_id_eq(&a.id, &b.id) &&
+	       ux_perf_inode_eq(a.inode, b.inode);
 }
 
 ux_inline uint64_t ux_perf_thread_hash(struct ux_profile_thread t)
@@ -75,6 +111,7 @@ struct ux_perf_processes {
 	struct ux_profile_numbers thread_of;  /* by tid */
 	uint32_t recent[16];                  /* indexes of threads that had samples, by tid */
 	struct ux_perf_module_map modules;
+	struct ux_perf_inodes inodes; /* of modules, by number; may be shorter than these */
 	struct ux_perf_thread_map numbers;
 	uint64_t unkept; /* mappings beyond the limit */
 };

@@ -63,6 +63,7 @@ struct ux_perf_reader {
 	struct ux_perf_events events;
 	struct ux_perf_processes processes;
 	struct ux_perf_file_ids ids;
+	struct ux_perf_inode_ids inode_ids;
 	struct ux_perf_links links; /* of the sample that is being read */
 	struct ux_perf_recent recent[UX_PERF_RECENT];
 	struct ux_perf_nexts nexts; /* by stack; may be shorter than the stacks */
@@ -115,7 +116,7 @@ enum ux_code ux_perf_reader_build_id(struct ux_perf_reader *r, const struct ux_p
 enum ux_code ux_perf_reader_update(struct ux_perf_reader *r, const struct ux_perf_record *record,
 				   struct ux_error *err) ux_must;
 
-/* Gives the modules without an ID that of the table, by their paths. UX_ENOMEM. */
+/* Gives the modules without an ID one of the tables, by inode or by path. UX_ENOMEM. */
 enum ux_code ux_perf_reader_finish_ids(struct ux_perf_reader *r, struct ux_error *err) ux_must;
 
 #endif

@@ -211,11 +211,12 @@ static void pprof_write_head(struct pprof_writer *w)
 	ux_protobuf_put_uint(w->out, PPROF_PERIOD, (uint64_t)p->period);
 }
 
-/* A build ID as a mapping has it: hexadecimal digits, or the text of Go. */
+/* A build ID as a mapping has it: hexadecimal digits, or the text of Go. A File ID keeps its type,
+ * since its digits alone are a build ID for all readers. */
 static struct ux_bytes pprof_build_id(const struct ux_id *id, char text[UX_ID_TEXT])
 {
 	const char *form = ux_id_format(id, text);
-	const char *colon = strchr(form, ':');
+	const char *colon = id->type == UX_ID_FILE ? NULL : strchr(form, ':');
 	return ux_bytes_cstr(colon ? colon + 1 : form);
 }
 

@@ -29,6 +29,7 @@ struct recording {
 	struct ux_record_result *result;
 	struct ux_record_events events;
 	struct ux_record_file file;
+	struct ux_record_host host;
 	struct ux_record_command command;
 	struct record_polls polls; /* the rings, then the signals */
 	sigset_t signals;          /* that were blocked before */
@@ -45,6 +46,7 @@ static void recording_deinit(struct recording *r)
 	ux_record_command_deinit(&r->command);
 	ux_record_events_deinit(&r->events);
 	ux_record_file_deinit(&r->file);
+	ux_record_host_deinit(&r->host);
 	record_polls_deinit(&r->polls);
 	if (r->signal_fd >= 0)
 		(void)close(r->signal_fd);
@@ -155,8 +157,9 @@ static enum ux_code recording_open(struct recording *r, struct ux_error *err)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Counts the samples and losses among the records from `from` on. The kernel wrote them. */
-static void recording_count(struct recording *r, size_t from)
+/* Counts the samples and losses among the records from `from` on, and looks at the files that were
+ * mapped. The kernel wrote them. */
+static enum ux_code recording_note(struct recording *r, size_t from, struct ux_error *err)
 {
 	const struct ux_out *out = &r->file.out;
 	struct perf_event_header head;
@@ -164,9 +167,10 @@ static void recording_count(struct recording *r, size_t from)
 		uint64_t n = 0;
 		memcpy(&head, out->data + at, sizeof(head));
 		if (head.size < sizeof(head) || head.size > out->size - at)
-			return;
+			break;
 		if (head.type == UX_PERF_SAMPLE)
 			r->result->samples++;
+		UX_TRY(ux_record_host_mapped(&r->host, ux_bytes(out->data + at, head.size), err));
 		/* The number behind that of the event in one of them, behind the header in the
 		 * other. */
 		size_t n_at = head.type == UX_PERF_LOST ? 2 * sizeof(n) : sizeof(n);
@@ -176,35 +180,61 @@ static void recording_count(struct recording *r, size_t from)
 			r->result->lost += n;
 		}
 	}
+	return UX_OK;
 }
 
-/* Moves what is in the rings into the file. */
-static enum ux_code recording_drain(struct recording *r, struct ux_error *err)
+/* Removes the samples among the records from `from` on. The kernel wrote them. */
+static void recording_drop_samples(struct recording *r, size_t from)
+{
+	struct ux_out *out = &r->file.out;
+	struct perf_event_header head;
+	size_t to = from;
+	for (size_t at = from; at + sizeof(head) <= out->size; at += head.size) {
+		memcpy(&head, out->data + at, sizeof(head));
+		if (head.size < sizeof(head) || head.size > out->size - at)
+			break;
+		if (head.type == UX_PERF_SAMPLE)
+			continue;
+		memmove(out->data + to, out->data + at, head.size);
+		to += head.size;
+	}
+	out->size = to;
+}
+
+/* Moves what is in the rings into the file; without samples, if `tracking_only`. */
+static enum ux_code recording_drain(struct recording *r, bool tracking_only, struct ux_error *err)
 {
 	for (size_t i = 0; i < r->events.rings.size; i++) {
 		size_t from = r->file.out.size;
 		ux_record_ring_drain(&r->events.rings.data[i], &r->file.out);
 		UX_TRY(ux_out_status(&r->file.out, err));
-		recording_count(r, from);
+		if (tracking_only)
+			recording_drop_samples(r, from);
+		UX_TRY(recording_note(r, from, err));
 	}
 	ux_record_file_round(&r->file);
 	return ux_record_file_flush(&r->file, err);
 }
 
-/* Adds what runs already. The events count by now, so that nothing is missed in between. */
+/*
+ * Adds what runs already. The kernel tracks processes and mappings by now, so that nothing is
+ * missed in between. Samples begin to count afterwards: a process that ended before it was read has
+ * no mappings, and would be a part of the profile without names.
+ */
 static enum ux_code recording_add_host(struct recording *r, struct ux_error *err)
 {
 	const struct ux_record_options *o = r->options;
-	ux_cleanup(ux_record_host_deinit) struct ux_record_host host = {
-		.file = &r->file, .data = o->calls == UX_RECORD_DWARF};
-	UX_TRY(ux_record_host_kernel(&host, err));
+	r->host.file = &r->file;
+	r->host.data = o->calls == UX_RECORD_DWARF;
+	UX_TRY(ux_record_host_kernel(&r->host, err));
 	if (!r->events.attr.exclude_kernel)
-		UX_TRY(ux_record_host_programs(&host, err));
+		UX_TRY(ux_record_host_programs(&r->host, err));
 	if (o->all)
-		UX_TRY(ux_record_host_processes(&host, err));
+		UX_TRY(ux_record_host_processes(&r->host, err));
 	else if (!o->command)
-		UX_TRY(ux_record_host_process(&host, o->pid, err));
-	return ux_record_file_flush(&r->file, err);
+		UX_TRY(ux_record_host_process(&r->host, o->pid, err));
+	UX_TRY(ux_record_file_flush(&r->file, err));
+	return o->command ? UX_OK : recording_drain(r, /* tracking_only= */ true, err);
 }
 
 /* --- the recording ---------------------------------------------------------------------------- */
@@ -270,7 +300,7 @@ static enum ux_code recording_run(struct recording *r, struct ux_error *err)
 				r->hung_up = true;
 			}
 		recording_read_signals(r);
-		UX_TRY(recording_drain(r, err));
+		UX_TRY(recording_drain(r, /* tracking_only= */ false, err));
 	}
 	return UX_OK;
 }
@@ -289,18 +319,16 @@ static enum ux_code recording_make(struct recording *r, struct ux_error *err)
 		.clock_ns = ux_clock_ns(),
 	};
 	UX_TRY(ux_record_file_begin(&r->file, &head, err));
-	r->started_ns = ux_clock_ns();
 	if (!r->options->command)
 		ux_record_events_enable(&r->events, true);
 	UX_TRY(recording_add_host(r, err));
-	if (r->options->command) {
-		r->started_ns = ux_clock_ns();
+	r->started_ns = ux_clock_ns();
+	if (r->options->command)
 		UX_TRY(ux_record_command_start(&r->command, err));
-	}
 	UX_TRY(recording_run(r, err));
 	r->result->took_ms = (uint64_t)((ux_clock_ns() - r->started_ns) / UX_CLOCK_NS_IN_MS);
 	ux_record_events_enable(&r->events, false);
-	UX_TRY(recording_drain(r, err));
+	UX_TRY(recording_drain(r, /* tracking_only= */ false, err));
 	r->result->stopped = ux_record_command_stop(&r->command);
 	r->result->status = r->command.status;
 	r->result->bytes = r->file.size;

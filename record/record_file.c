@@ -13,7 +13,6 @@ enum {
 	HEADER = 104,
 	RANGE = 16, /* bytes: offset, size */
 	WORD = 8,
-	SHA1 = 20, /* room for a build ID */
 	FEATURE_NRCPUS = 7,
 	FEATURE_CLOCKID = 23,
 	CLOCK_DATA_VERSION = 1,
@@ -25,6 +24,7 @@ void ux_record_file_deinit(struct ux_record_file *f)
 {
 	ux_out_deinit(&f->out);
 	ux_out_deinit(&f->build_ids);
+	ux_out_deinit(&f->file_ids);
 }
 
 enum ux_code ux_record_file_flush(struct ux_record_file *f, struct ux_error *err)
@@ -44,9 +44,14 @@ static void record_put_range(struct ux_out *out, uint64_t off, uint64_t size)
 	ux_out_u64(out, size);
 }
 
-/* The header with the event and its numbers. `features` has a bit for each section at the end. */
+/* A bit for each section at the end. */
+struct record_features {
+	uint64_t words[UX_PERF_FEATURES / 64];
+	size_t n;
+};
+
 static void record_put_front(const struct ux_record_file *f, const struct ux_record_head *head,
-			     uint64_t features, struct ux_out *out)
+			     const struct record_features *features, struct ux_out *out)
 {
 	uint64_t attr_size = sizeof(*head->attr) + RANGE;
 	ux_out_put(out, "PERFILE2", WORD);
@@ -55,9 +60,8 @@ static void record_put_front(const struct ux_record_file *f, const struct ux_rec
 	record_put_range(out, HEADER, attr_size);
 	record_put_range(out, f->data, f->size);
 	record_put_range(out, 0, 0); /* types of events, which nothing reads */
-	ux_out_u64(out, features);
-	for (size_t i = 64; i < UX_PERF_FEATURES; i += 64)
-		ux_out_u64(out, 0);
+	for (size_t i = 0; i < ux_countof(features->words); i++)
+		ux_out_u64(out, features->words[i]);
 	ux_out_put(out, head->attr, sizeof(*head->attr));
 	record_put_range(out, HEADER + attr_size, head->n_ids * WORD);
 	ux_out_put(out, head->ids, head->n_ids * WORD);
@@ -67,7 +71,7 @@ enum ux_code ux_record_file_begin(struct ux_record_file *f, const struct ux_reco
 				  struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out front = {0};
-	record_put_front(f, head, 0, &front);
+	record_put_front(f, head, &(struct record_features){0}, &front);
 	UX_TRY(ux_out_status(&front, err));
 	f->data = front.size;
 	return UX_OK;
@@ -112,8 +116,8 @@ static void record_end(struct ux_record_file *f, size_t at, int32_t pid, int32_t
 static void record_put_identity(struct ux_out *out, const struct ux_record_mapping *m)
 {
 	if (m->id.size > 0) {
-		uint8_t room[SHA1] = {0};
-		uint8_t n = (uint8_t)ux_min(m->id.size, (size_t)SHA1);
+		uint8_t room[UX_RECORD_ID_MAX] = {0};
+		uint8_t n = (uint8_t)ux_min(m->id.size, (size_t)UX_RECORD_ID_MAX);
 		memcpy(room, m->id.bytes, n);
 		ux_out_put(out, (const uint8_t[]){n, 0, 0, 0}, 4);
 		ux_out_put(out, room, sizeof(room));
@@ -122,7 +126,7 @@ static void record_put_identity(struct ux_out *out, const struct ux_record_mappi
 	ux_out_u32(out, major(m->dev));
 	ux_out_u32(out, minor(m->dev));
 	ux_out_u64(out, m->ino);
-	ux_out_u64(out, 0); /* generation of the inode */
+	ux_out_u64(out, m->generation);
 }
 
 void ux_record_file_mapping(struct ux_record_file *f, const struct ux_record_mapping *m)
@@ -192,11 +196,11 @@ void ux_record_file_build_id(struct ux_record_file *f, unsigned mode, const stru
 {
 	struct ux_out *out = &f->build_ids;
 	size_t at = out->size;
-	uint8_t room[SHA1 + 4] = {0};
-	if (id->size == 0 || id->size > SHA1)
+	uint8_t room[UX_RECORD_ID_MAX + 4] = {0};
+	if (id->size == 0 || id->size > UX_RECORD_ID_MAX)
 		return;
 	memcpy(room, id->bytes, id->size);
-	room[SHA1] = (uint8_t)id->size;
+	room[UX_RECORD_ID_MAX] = (uint8_t)id->size;
 	ux_out_u32(out, 0); /* type */
 	ux_out_u16(out, (uint16_t)(mode | UX_PERF_MISC_BUILD_ID_SIZE));
 	ux_out_u16(out, 0);
@@ -208,6 +212,17 @@ void ux_record_file_build_id(struct ux_record_file *f, unsigned mode, const stru
 		return;
 	uint16_t size = (uint16_t)(out->size - at);
 	memcpy(out->data + at + sizeof(uint32_t) + sizeof(uint16_t), &size, sizeof(size));
+}
+
+void ux_record_file_id(struct ux_record_file *f, uint64_t dev, uint64_t ino, uint64_t generation,
+		       const struct ux_id *id)
+{
+	char text[UX_ID_TEXT];
+	ux_out_u32(&f->file_ids, major(dev));
+	ux_out_u32(&f->file_ids, minor(dev));
+	ux_out_u64(&f->file_ids, ino);
+	ux_out_u64(&f->file_ids, generation);
+	record_put_text(&f->file_ids, ux_id_format(id, text));
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -245,6 +260,9 @@ static bool record_put_feature(const struct ux_record_file *f, const struct ux_r
 	case UX_PERF_FEATURE_BUILD_ID:
 		ux_out_put(out, f->build_ids.data, f->build_ids.size);
 		return f->build_ids.size > 0;
+	case UX_PERF_FEATURE_FILE_IDS:
+		ux_out_put(out, f->file_ids.data, f->file_ids.size);
+		return f->file_ids.size > 0;
 	case UX_PERF_FEATURE_HOSTNAME:
 		record_put_sized(out, host->nodename);
 		return true;
@@ -280,25 +298,29 @@ enum ux_code ux_record_file_end(struct ux_record_file *f, const struct ux_record
 {
 	ux_cleanup(ux_out_deinit) struct ux_out front = {0}, table = {0}, sections = {0};
 	struct utsname host = {0};
-	size_t ends[64];
-	uint64_t features = 0, at = 0;
+	struct record_features features = {0};
+	size_t ends[UX_PERF_FEATURES];
+	uint64_t at = 0;
 	UX_TRY(ux_record_file_flush(f, err));
 	UX_TRY(ux_out_status(&f->build_ids, err));
+	UX_TRY(ux_out_status(&f->file_ids, err));
 	(void)uname(&host);
 	for (unsigned i = 0; i < ux_countof(ends); i++) {
-		if (record_put_feature(f, head, &host, i, &sections))
-			features |= (uint64_t)1 << i;
+		if (record_put_feature(f, head, &host, i, &sections)) {
+			features.words[i / 64] |= (uint64_t)1 << i % 64;
+			features.n++;
+		}
 		ends[i] = sections.size;
 	}
-	uint64_t off = f->data + f->size + RANGE * (uint64_t)__builtin_popcountll(features);
+	uint64_t off = f->data + f->size + RANGE * features.n;
 	for (unsigned i = 0; i < ux_countof(ends); at = ends[i++])
-		if ((features >> i & 1) != 0)
+		if ((features.words[i / 64] >> i % 64 & 1) != 0)
 			record_put_range(&table, off + at, ends[i] - at);
 	UX_TRY(ux_out_status(&table, err));
 	UX_TRY(ux_out_status(&sections, err));
 	UX_TRY(ux_file_write_at(f->fd, f->data + f->size, ux_out_bytes(&table), err));
 	UX_TRY(ux_file_write_at(f->fd, off, ux_out_bytes(&sections), err));
-	record_put_front(f, head, features, &front);
+	record_put_front(f, head, &features, &front);
 	UX_TRY(ux_out_status(&front, err));
 	return ux_file_write_at(f->fd, 0, ux_out_bytes(&front), err);
 }

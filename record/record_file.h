@@ -12,6 +12,7 @@
 enum {
 	UX_RECORD_TAIL = 32, /* bytes: process and thread, time, processor, number of the event */
 	UX_RECORD_PATH_MOST = 4096,
+	UX_RECORD_ID_MAX = 20, /* bytes of a build ID for which records have room */
 };
 
 /* What stands in front of the records and behind them. */
@@ -29,9 +30,10 @@ struct ux_record_file {
 	int fd;
 	struct ux_out
 		build_ids; /* the table of build IDs: of the kernel, its modules and the vDSO */
-	struct ux_out out; /* records that were not written yet */
-	uint64_t data;     /* offset of the records */
-	uint64_t size;     /* bytes of records that were written */
+	struct ux_out file_ids; /* the table of IDs of files without a GNU build ID */
+	struct ux_out out;      /* records that were not written yet */
+	uint64_t data;          /* offset of the records */
+	uint64_t size;          /* bytes of records that were written */
 };
 
 void ux_record_file_deinit(struct ux_record_file *f);
@@ -54,7 +56,8 @@ struct ux_record_mapping {
 	uint64_t offset; /* in the file; of the kernel, the address of _text */
 	uint64_t dev;
 	uint64_t ino;
-	struct ux_id id; /* size 0: unknown */
+	uint64_t generation; /* of the inode; 0: unknown */
+	struct ux_id id;     /* GNU build ID of at most UX_RECORD_ID_MAX bytes; size 0: unknown */
 	const char *path;
 	bool data; /* not of code */
 };
@@ -75,5 +78,9 @@ void ux_record_file_round(struct ux_record_file *f);
  * UX_PERF_MODE_KERNEL), and of the vDSO (UX_PERF_MODE_USER). */
 void ux_record_file_build_id(struct ux_record_file *f, unsigned mode, const struct ux_id *id,
 			     const char *path);
+
+/* Adds an ID of any type to the table of files without a GNU build ID. */
+void ux_record_file_id(struct ux_record_file *f, uint64_t dev, uint64_t ino, uint64_t generation,
+		       const struct ux_id *id);
 
 #endif

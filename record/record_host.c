@@ -12,7 +12,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum {
@@ -24,7 +29,7 @@ enum {
 
 void ux_record_host_deinit(struct ux_record_host *h)
 {
-	ux_record_ids_map_deinit(&h->ids);
+	ux_record_identities_deinit(&h->files);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */
@@ -140,36 +145,76 @@ enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* The build ID of a mapped file; size 0: it has none, or cannot be read. */
-static struct ux_id record_read_id(const struct ux_proc *p, const struct ux_proc_map *map)
+/* The ID of an object file: a build ID, else its File ID; size 0: it cannot be read. */
+static struct ux_id record_read_id(int fd)
 {
-	UX_FD(fd);
 	struct stat st;
 	ux_cleanup(ux_read_deinit) struct ux_read head = {0};
 	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
-	if (ux_proc_open_mapped(p, map, &fd, NULL) != UX_OK || fstat(fd, &st) != 0 ||
+	if (fd < 0 || fstat(fd, &st) != 0 ||
 	    ux_proc_read_head(fd, (uint64_t)st.st_size, &head, NULL) != UX_OK ||
 	    ux_object_open_headers(head.bytes, &object, NULL) != UX_OK)
 		return (struct ux_id){0};
 	struct ux_id id = object->format->id(object);
-	return id.type == UX_ID_GNU ? id : (struct ux_id){0};
+	return id.size > 0 ? id : ux_file_id(head.bytes);
 }
 
-static enum ux_code record_map_id(struct ux_record_host *h, const struct ux_proc *p,
-				  const struct ux_proc_map *map, struct ux_id *ret,
-				  struct ux_error *err)
+/* Whether the record of a mapping has room for it. Others are in a table of their own. */
+static bool record_id_fits(const struct ux_id *id)
+{
+	return id->type == UX_ID_GNU && id->size <= UX_RECORD_ID_MAX;
+}
+
+/* The generation of an inode, as in records of the kernel; `otherwise` if its file system does not
+ * tell. */
+static uint64_t record_generation(int fd, uint64_t otherwise)
+{
+	int generation = 0;
+	if (fd < 0 || ioctl(fd, FS_IOC_GETVERSION, &generation) != 0)
+		return otherwise;
+	return (uint32_t)generation;
+}
+
+/* Finds or adds the inode of a mapping. *ret is NULL if there are too many. */
+static enum ux_code record_find_file(struct ux_record_host *h, const struct ux_proc_map *map,
+				     struct ux_record_identity **ret, bool *ret_fresh,
+				     struct ux_error *err)
+{
+	struct ux_record_inode inode = {map->dev, map->ino};
+	bool full = h->looked_at >= UX_RECORD_FILES_MAX;
+	*ret_fresh = false;
+	*ret = full ? ux_record_identities_find(&h->files, inode)
+		    : ux_record_identities_insert(&h->files, inode, ret_fresh);
+	return *ret || full ? UX_OK : ux_error_nomem(err);
+}
+
+/* Takes the ID of the file of a mapping, fd (-1: it could not be opened). */
+static void record_look_at(struct ux_record_host *h, const struct ux_proc_map *map, int fd,
+			   uint64_t generation, struct ux_record_identity *file)
+{
+	h->looked_at++;
+	*file = (struct ux_record_identity){generation, record_read_id(fd)};
+	if (file->id.size > 0 && !record_id_fits(&file->id))
+		ux_record_file_id(h->file, map->dev, map->ino, generation, &file->id);
+}
+
+static enum ux_code record_identify(struct ux_record_host *h, const struct ux_proc *p,
+				    const struct ux_proc_map *map, struct ux_record_mapping *m,
+				    struct ux_error *err)
 {
 	bool fresh = false;
-	*ret = (struct ux_id){0};
+	struct ux_record_identity *file = NULL;
 	if (map->ino == 0)
 		return UX_OK;
-	struct ux_id *id = ux_record_ids_map_insert(
-		&h->ids, (struct ux_record_inode){map->dev, map->ino}, &fresh);
-	if (!id)
-		return ux_error_nomem(err);
-	if (fresh)
-		*id = record_read_id(p, map);
-	*ret = *id;
+	UX_TRY(record_find_file(h, map, &file, &fresh, err));
+	if (fresh) {
+		UX_FD(fd);
+		(void)!ux_proc_open_mapped(p, map, &fd, NULL);
+		record_look_at(h, map, fd, record_generation(fd, 0), file);
+	}
+	if (file && record_id_fits(&file->id))
+		m->id = file->id;
+	m->generation = file ? file->generation : 0;
 	return UX_OK;
 }
 
@@ -191,7 +236,7 @@ static enum ux_code record_add_maps(struct ux_record_host *h, const struct ux_pr
 			.path = *map->path ? map->path : "//anon",
 			.data = !map->exec,
 		};
-		UX_TRY(record_map_id(h, p, map, &m.id, err));
+		UX_TRY(record_identify(h, p, map, &m, err));
 		ux_record_file_mapping(h->file, &m);
 	}
 	return UX_OK;
@@ -247,6 +292,69 @@ enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct 
 	UX_TRY(ux_proc_maps_parse(text.bytes, &maps, err));
 	record_add_threads(h, &p);
 	return record_add_maps(h, &p, &maps, err);
+}
+
+/*
+ * Opens the file of a mapping through one process; -1: it is not there. Since the record was
+ * written, another file may have come to the same addresses, or to the same path and inode.
+ */
+static int record_open_through(pid_t pid, const struct ux_proc_map *map, uint64_t generation)
+{
+	struct ux_proc opened;
+	UX_FD(fd);
+	if (ux_proc_open(&opened, pid, NULL) != UX_OK)
+		return -1;
+	ux_cleanup(record_proc_close) struct ux_proc p = opened;
+	if (ux_proc_open_mapped(&p, map, &fd, NULL) != UX_OK || !ux_proc_file_is_mapped(fd, map) ||
+	    record_generation(fd, generation) != generation)
+		return -1;
+	int ret = fd;
+	fd = -1;
+	return ret;
+}
+
+/* A record MMAP2, up to its path. */
+struct record_mmap2 {
+	struct perf_event_header head;
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	uint32_t major, minor;
+	uint64_t ino, generation;
+	uint32_t prot, flags;
+};
+
+enum ux_code ux_record_host_mapped(struct ux_record_host *h, struct ux_bytes record,
+				   struct ux_error *err)
+{
+	struct record_mmap2 m;
+	bool fresh = false;
+	struct ux_record_identity *file = NULL;
+	if (record.size <= sizeof(m))
+		return UX_OK;
+	memcpy(&m, record.data, sizeof(m));
+	const char *path = (const char *)record.data + sizeof(m);
+	if (m.head.type != UX_PERF_MMAP2 || (m.head.misc & UX_PERF_MISC_MMAP_BUILD_ID) != 0 ||
+	    (m.prot & PROT_EXEC) == 0 || m.ino == 0 || !memchr(path, 0, record.size - sizeof(m)))
+		return UX_OK;
+	const struct ux_proc_map map = {
+		.start = m.start,
+		.end = m.start + m.size,
+		.off = m.offset,
+		.dev = makedev(m.major, m.minor),
+		.ino = m.ino,
+		.path = path,
+		.kind = *path == '/' ? UX_PROC_MAP_FILE : UX_PROC_MAP_SPECIAL,
+		.exec = true,
+	};
+	UX_TRY(record_find_file(h, &map, &file, &fresh, err));
+	if (!file || (!fresh && file->generation == m.generation))
+		return UX_OK;
+	UX_FD(fd);
+	fd = record_open_through((pid_t)m.pid, &map, m.generation);
+	if (fd < 0)
+		fd = record_open_through(getpid(), &map, m.generation);
+	record_look_at(h, &map, fd, m.generation, file);
+	return UX_OK;
 }
 
 enum ux_code ux_record_host_processes(struct ux_record_host *h, struct ux_error *err)

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-/* A file by its device and inode, and its build ID. */
+/* A file by its device and inode. */
 struct ux_record_inode {
 	uint64_t dev;
 	uint64_t ino;
@@ -24,14 +24,25 @@ ux_inline bool ux_record_inode_eq(struct ux_record_inode a, struct ux_record_ino
 	return a.dev == b.dev && a.ino == b.ino;
 }
 
-UX_MAP(ux_record_ids_map, struct ux_record_inode, struct ux_id, ux_record_inode_hash,
-       ux_record_inode_eq);
+/* The file that an inode is now: numbers of deleted files are used again, in a new generation. */
+struct ux_record_identity {
+	uint64_t generation;
+	struct ux_id id; /* size 0: unknown */
+};
+
+UX_MAP(ux_record_identities, struct ux_record_inode, struct ux_record_identity,
+       ux_record_inode_hash, ux_record_inode_eq);
 
 /* Zeroed but for the file, to which records are added. */
 struct ux_record_host {
 	struct ux_record_file *file;
 	bool data; /* add mappings of files that are not code, too */
-	struct ux_record_ids_map ids;
+	struct ux_record_identities files;
+	size_t looked_at; /* files; at most UX_RECORD_FILES_MAX */
+};
+
+enum {
+	UX_RECORD_FILES_MAX = 65536,
 };
 
 void ux_record_host_deinit(struct ux_record_host *h);
@@ -46,6 +57,13 @@ enum ux_code ux_record_host_programs(struct ux_record_host *h, struct ux_error *
 /* Adds a process. UX_ENOTFOUND, UX_EDENIED: it has ended, or its mappings are hidden. UX_ENOMEM. */
 enum ux_code ux_record_host_process(struct ux_record_host *h, pid_t pid, struct ux_error *err)
 	ux_must;
+
+/*
+ * Adds the ID of the file in a record MMAP2 of the kernel, if it has no GNU build ID and a process
+ * still has it, or it is at its path on this machine. Other records are passed over. UX_ENOMEM.
+ */
+enum ux_code ux_record_host_mapped(struct ux_record_host *h, struct ux_bytes record,
+				   struct ux_error *err) ux_must;
 
 /* Adds all processes that can be read. UX_ENOMEM, UX_EIO. */
 enum ux_code ux_record_host_processes(struct ux_record_host *h, struct ux_error *err) ux_must;

@@ -428,12 +428,7 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 	return UX_OK;
 }
 
-/*
- * Whether fd is the mapped file. On file systems that give each subvolume its own device number,
- * the device number in /proc/PID/maps differs from that of fstat(); on overlayfs the inode number
- * differs, too.
- */
-static bool proc_file_is_mapped(int fd, const struct ux_proc_map *map)
+bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map)
 {
 	struct stat st;
 	struct statfs fs;
@@ -461,13 +456,13 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 	struct ux_error why = UX_ERROR_INIT;
 	if (fd < 0 && map->kind == UX_PROC_MAP_FILE && !map->deleted) {
 		code = ux_proc_open_in_root(p, /* root= */ true, map->path, &fd, &why);
-		if (fd >= 0 && !proc_file_is_mapped(fd, map))
+		if (fd >= 0 && !ux_proc_file_is_mapped(fd, map))
 			ux_fd_close(&fd);
 	}
 	if (fd < 0) {
 		exe = openat(p->dir, "exe", O_PATH | O_CLOEXEC);
 		fd = proc_reopen_regular(exe);
-		if (fd >= 0 && !proc_file_is_mapped(fd, map))
+		if (fd >= 0 && !ux_proc_file_is_mapped(fd, map))
 			ux_fd_close(&fd);
 	}
 	if (fd < 0 && code != UX_OK) {

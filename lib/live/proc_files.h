@@ -84,6 +84,13 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 				 struct ux_error *err) ux_must;
 
 /*
+ * Whether fd is the file of the mapping. On file systems that give each subvolume its own device
+ * number, the device number in /proc/PID/maps differs from that of fstat(); on overlayfs the inode
+ * number differs, too, so that any regular file there passes.
+ */
+bool ux_proc_file_is_mapped(int fd, const struct ux_proc_map *map);
+
+/*
  * Opens an absolute path as the process sees it. Symbolic links cannot lead out of the root
  * directory, and the last component must be a regular file, not a link. root: the path is resolved
  * below the root of the process, else below our own.

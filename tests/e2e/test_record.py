@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from interpreters import cpu_time
 from live import may_record, wait_for
-from tool import UNHEX, fails, unhex
+from tool import UNHEX, build_id, fails, unhex
 
 SOURCE = r"""
 #include <pthread.h>
@@ -123,7 +124,8 @@ def test_a_command_is_recorded_with_its_hot_function_and_its_callers(program, tm
     assert total(stacks, "hot_leaf") > 0.9 * everything
     assert 0.6 < total(stacks, "hot_caller", "hot_leaf") / everything < 0.9
     assert 0.1 < total(stacks, "cool_caller", "hot_leaf") / everything < 0.4
-    assert total(stacks, "main", "work", "hot_caller") == total(stacks, "hot_caller")
+    # Before a function has its frame, the kernel does not see the caller.
+    assert 0 <= total(stacks, "hot_caller") - total(stacks, "main", "work", "hot_caller") <= 0.01 * everything
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +291,82 @@ def test_everything_is_recorded_with_the_kernel(program, tmp_path):
     stacks = folded(tmp_path / "out.data")
     assert total(stacks, "hot_leaf") > 10
     assert total(stacks) == recorded(r.stderr)
+
+
+STORM = """
+while :; do
+	for i in 1 2 3 4; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done' & done
+	wait
+done
+"""
+
+
+def test_processes_that_end_as_a_recording_begins_cost_no_names(tmp_path):
+    """Their mappings cannot be read any more: a thread without a name, and code in no file."""
+    if os.geteuid() != 0:
+        pytest.skip("the whole system is root's to record")
+    with subprocess.Popen(["sh", "-c", STORM], start_new_session=True) as storm:
+        try:
+            for _ in range(5):
+                r = unhex("record", "--all", "-F", "997", "--duration", "1", "-o", tmp_path / "out.perf.data")
+                assert r.returncode == 0, r.stderr
+                stacks = folded(tmp_path / "out.perf.data")
+                # A process that has ended has no number any more, and samples of its end have -1.
+                assert not [s for s in stacks if re.fullmatch(r":\d+", s[0])]
+                assert total(stacks) == recorded(r.stderr) > 0
+        finally:
+            os.killpg(storm.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def without_build_id(program):
+    path = program.with_name("no-build-id")
+    subprocess.run(["gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-pthread", "-Wl,--build-id=none", "-o", path, program.with_suffix(".c")], check=True)
+    return path
+
+
+@pytest.mark.parametrize("how", ["perf.data", "pb.gz", "process"])
+def test_a_file_without_a_build_id_is_named_by_the_server(without_build_id, server, tmp_path, how):
+    """Its File ID is in the recording: where it was mapped before, where it was mapped meanwhile, and in pprof."""
+    program = tmp_path / "gone"
+    shutil.copy(without_build_id, program)
+    out = tmp_path / f"out.{'perf.data' if how == 'process' else how}"
+    if how == "process":
+        with subprocess.Popen([program, "60"], stdout=subprocess.DEVNULL) as process:
+            try:
+                wait_for(lambda: cpu_time(process.pid) > 0.1)
+                r = unhex("record", "--pid", process.pid, "-F", "997", "--duration", "1", "-o", out)
+            finally:
+                process.kill()
+    else:
+        r = unhex("record", "-F", "997", "-o", out, "--no-local" if how == "pb.gz" else "-v", "--", program, "1")
+    assert r.returncode == 0, r.stderr
+    assert build_id(program).startswith("file:")
+    assert server.unhex("push", program).returncode == 0
+    program.unlink()
+    r = server.unhex("symbolize", out, "--to", "folded", "--value", "samples")
+    assert r.returncode == 0, r.stderr
+    hot = sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines() if ";hot_leaf" in line)
+    everything = sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines())
+    assert hot > 0.9 * everything > 0, r.stderr
+
+
+def test_two_files_at_one_path_are_two_modules(without_build_id, server, tmp_path):
+    """As services of two containers are: each is named by its own file, though none has a build ID."""
+    place = tmp_path / "service"
+    out = tmp_path / "out.perf.data"
+    other = tmp_path / "other.c"
+    other.write_text(SOURCE.replace("hot_leaf", "other_leaf"))
+    subprocess.run(["gcc", "-O0", "-g", "-fno-omit-frame-pointer", "-pthread", "-Wl,--build-id=none", "-o", tmp_path / "other", other], check=True)
+    for file in (without_build_id, tmp_path / "other"):
+        assert server.unhex("push", file).returncode == 0
+    script = f"cp {without_build_id} {place}; {place} 0.5; rm {place}; cp {tmp_path}/other {place}; {place} 0.5; rm {place}"
+    r = unhex("record", "-F", "997", "-o", out, "--", "sh", "-c", script)
+    assert r.returncode == 0, r.stderr
+    r = server.unhex("symbolize", out, "--to", "folded", "--value", "samples")
+    hot, others = (sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines() if line.startswith("service;") and name in line)
+                   for name in (";hot_leaf", ";other_leaf"))
+    assert hot > 200 and others > 200, r.stdout
 
 
 def wait_until_recorded(pid, folder):

@@ -119,6 +119,14 @@ static void make_perf_text(struct ux_out *out, const char *text)
 	ux_out_put(out, text, strlen(text) + 1);
 }
 
+void make_perf_inode(struct ux_out *out, uint64_t ino)
+{
+	ux_out_u32(out, 7); /* device */
+	ux_out_u32(out, 0);
+	ux_out_u64(out, ino);
+	ux_out_u64(out, 7); /* generation */
+}
+
 void make_perf_mmap(struct ux_out *out, struct make_perf_at at, struct make_perf_mapping m)
 {
 	uint16_t misc = m.misc != 0 ? m.misc : UX_PERF_MODE_USER;
@@ -136,8 +144,7 @@ void make_perf_mmap(struct ux_out *out, struct make_perf_at at, struct make_perf
 		ux_out_u16(out, 0);
 		ux_out_put(out, m.id, 20);
 	} else {
-		for (int i = 0; i < 3; i++) /* device, inode, generation */
-			ux_out_u64(out, 7);
+		make_perf_inode(out, m.ino != 0 ? m.ino : 7);
 	}
 	ux_out_u64(out, 0); /* protection, flags */
 	make_perf_text(out, m.path);
@@ -241,15 +248,16 @@ static void make_perf_patch(struct ux_out *out, size_t at, uint64_t v)
 
 void make_perf_finish(struct ux_out *out, const struct make_perf_feature *features)
 {
-	uint64_t data_at = 0, bits = 0;
+	uint64_t data_at = 0, bits[UX_PERF_FEATURES / 64] = {0};
 	size_t n = 0;
 	memcpy(&data_at, out->data + DATA_SIZE_AT - 8, sizeof(data_at));
 	if (out->swap)
 		data_at = __builtin_bswap64(data_at);
 	make_perf_patch(out, DATA_SIZE_AT, out->size - data_at);
 	for (; features[n].number != 0; n++)
-		bits |= (uint64_t)1 << features[n].number;
-	make_perf_patch(out, FEATURES_AT, bits);
+		bits[features[n].number / 64] |= (uint64_t)1 << features[n].number % 64;
+	for (size_t i = 0; i < ux_countof(bits); i++)
+		make_perf_patch(out, FEATURES_AT + i * sizeof(bits[0]), bits[i]);
 	uint64_t at = out->size + n * RANGE_BYTES;
 	for (size_t i = 0; i < n; i++) {
 		ux_out_u64(out, at);

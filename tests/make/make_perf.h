@@ -48,9 +48,12 @@ struct make_perf_mapping {
 	uint64_t offset;
 	const char *path;
 	const char *id; /* 20 bytes; NULL: none */
+	uint64_t ino;   /* without an ID; 0: 7 */
 	uint16_t misc;  /* 0: user mode */
 };
 
+/* An inode, as MMAP2 and the table of IDs of files have it. */
+void make_perf_inode(struct ux_out *out, uint64_t ino);
 void make_perf_mmap(struct ux_out *out, struct make_perf_at at, struct make_perf_mapping m);
 void make_perf_comm(struct ux_out *out, struct make_perf_at at, const char *comm, bool exec);
 

@@ -685,10 +685,70 @@ static void what_is_no_recording_is_refused(void **state)
 	ux_profile_deinit(&p);
 }
 
+/* Two mapped files without a build ID at one path, and a table of IDs of files. */
+static void write_file_ids(struct ux_out *out, bool swap, const char *const texts[2])
+{
+	ux_cleanup(ux_out_deinit) struct ux_out ids = {.swap = swap};
+	*out = (struct ux_out){.swap = swap};
+	make_perf_head(out, &clock_event, 1, false);
+	for (uint32_t i = 0; i < 2; i++) {
+		make_perf_mmap(out, at(PID, i),
+			       (struct make_perf_mapping){.start = CODE + 0x1000 * i,
+							  .length = 0x1000,
+							  .path = "/app/service",
+							  .ino = 20 + i});
+		make_perf_inode(&ids, 20 + i);
+		ux_out_cstr(&ids, texts[i]);
+		do
+			ux_out_u8(&ids, 0);
+		while (ids.size % 8 != 0);
+	}
+	make_perf_finish(out, (const struct make_perf_feature[]){
+				      {UX_PERF_FEATURE_FILE_IDS, ux_out_bytes(&ids)}, {0}});
+	assert_false(out->failed);
+}
+
+static void files_without_a_build_id_have_that_of_their_inode(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"go:one/two", "file:0123456789abcdef0123456789abcdef"};
+	for (int swap = 0; swap < 2; swap++) {
+		struct ux_out out;
+		struct ux_profile p;
+		struct ux_perf_summary s;
+		write_file_ids(&out, swap, texts);
+		read_bytes(ux_out_bytes(&out), &p, &s);
+		assert_int_equal(p.modules.size, 3);
+		for (size_t i = 0; i < 2; i++) {
+			char id[UX_ID_TEXT];
+			assert_string_equal(ux_id_format(&p.modules.data[1 + i].id, id), texts[i]);
+		}
+		ux_profile_deinit(&p);
+		ux_out_deinit(&out);
+	}
+}
+
+static void a_damaged_id_of_a_file_is_reported(void **state)
+{
+	(void)state;
+	struct ux_out out;
+	struct ux_profile p;
+	struct ux_perf_summary s;
+	write_file_ids(&out, false, (const char *const[]){"file:01", "gnu:0102"});
+	read_bytes(ux_out_bytes(&out), &p, &s);
+	assert_int_equal(p.modules.size, 3);
+	assert_int_equal(p.modules.data[1].id.size, 0);
+	assert_non_null(strstr(s.damage.text, "file:01"));
+	ux_profile_deinit(&p);
+	ux_out_deinit(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_file_has_its_samples_in_both_byte_orders),
+		UX_TEST(files_without_a_build_id_have_that_of_their_inode),
+		UX_TEST(a_damaged_id_of_a_file_is_reported),
 		UX_TEST(features_of_a_machine_with_small_longs_are_found),
 		UX_TEST(a_pipe_has_the_same_as_a_file),
 		UX_TEST(bytes_come_from_a_descriptor_behind_the_head),
