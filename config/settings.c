@@ -333,12 +333,13 @@ static const struct ux_setting rows[] = {
 	{NULL, "extract-time", UX_SETTING_TIME, AT(extract_ms), "10m", MS(1), MS(24 * 3600), 0,
 	 NULL, "CPU time for the extraction of one uploaded file."},
 	/* upstreams */
-	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
+	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), "system", 0, 0, UX_SETTING_LIVE, NULL,
 	 "Upstreams to query, in this order, for missing modules: unhex+URL, "
 	 "debuginfod+URL, bucket+URL, packages+URL, dir:/PATH or "
 	 "packages:/PATH, "
 	 "each optionally followed by ,name=NAME ,token-file=FILE "
-	 ",private."},
+	 ",private; or system: the debuginfod servers in DEBUGINFOD_URLS, or "
+	 "else in the files /etc/debuginfod/*.urls. Empty: none."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
 	 UX_SETTING_LIVE, NULL, "How long to cache that an upstream lacks a module."},
 	{NULL, "upstream-failed", UX_SETTING_TIME, AT(upstream_failed_ms), "1m", MS(1), 365 * DAY,

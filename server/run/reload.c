@@ -139,6 +139,7 @@ static enum ux_code reload_take_over(struct ux_running *r, struct ux_error *err)
 	ux_cleanup(reload_guard) struct ux_settings *next = NULL;
 	struct changes changes = {.n = 0};
 	UX_TRY(ux_settings_load(r->source, &next, err));
+	UX_TRY(ux_server_upstreams_expand(next, err));
 	UX_TRY(ux_server_upstreams_check(next, err));
 	UX_TRY(reload_keep_tls(r->settings, next, err));
 	if (!r->server->fetcher)

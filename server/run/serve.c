@@ -429,7 +429,9 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	int fd = -1;
 	ux_log_configure((enum ux_log_format)settings->log_format,
 			 (enum ux_log_level)settings->log_level);
-	enum ux_code code = ux_server_upstreams_check(settings, err);
+	enum ux_code code = ux_server_upstreams_expand(settings, err);
+	if (code == UX_OK)
+		code = ux_server_upstreams_check(settings, err);
 	if (code == UX_OK)
 		code = ux_forwarding_check(settings, err);
 	if (code == UX_OK)

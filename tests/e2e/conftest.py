@@ -71,6 +71,7 @@ class Server:
 
     def start(self, listen="127.0.0.1:0"):
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
+        env.setdefault("DEBUGINFOD_URLS", "")  # a server under test has the upstreams of its test alone
         env.update(self.environment)
         self.log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen(

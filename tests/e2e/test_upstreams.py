@@ -601,3 +601,26 @@ def test_an_upstream_that_makes_no_sense_is_refused(tmp_path, text, words):
     result = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "d", "--upstream", text)
     assert result.returncode != 0 and words in result.stderr, result.stderr
     assert not (tmp_path / "d").exists()
+
+
+def test_the_debuginfod_servers_of_the_system_are_upstreams(servers, tmp_path, prog, halves):
+    """DEBUGINFOD_URLS, in which Fedora has other words as well; the list in the configuration replaces them."""
+    program, debug = halves
+    with Stub() as stub:  # noqa: F811
+        stub.answers[f"/buildid/{hex_id(prog)}/debuginfo"] = send(200, debug.read_bytes())
+        environment = {"DEBUGINFOD_URLS": f"ima:enforcing {stub.url} {stub.url}/again ftp://nothing ima:ignore"}
+        named, off, other = (servers(start=False) for _ in range(3))
+        off.options, other.options = ("--set", "upstreams="), ("--upstream", "dir:/nonexistent")
+        for server in (named, off, other):
+            server.environment = environment
+            server.start()
+            assert server.unhex("push", "-e", program).returncode == 0
+        start, _ = symbol(prog, "outer")
+        wait_for(lambda: names(ask(named, build_id(prog), hex(start))) == ["outer"], PATIENCE, 0.2)
+        log = named.data.with_suffix(".log").read_text()
+        assert log.count("from=DEBUGINFOD_URLS") == 1 and f"url={stub.url} " in log
+        before = len(stub.requested)
+        for server in (off, other):
+            symbolize(server, "gnu:" + "12" * 20, "0x1")
+            assert "DEBUGINFOD_URLS" not in server.data.with_suffix(".log").read_text()
+        assert len(stub.requested) == before

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The debuginfod servers that this system names for everyone, as upstreams. */
+#include "upstreams.h"
+
+#include "event_log.h"
+#include "out.h"
+#include "settings.h"
+#include "upstream.h"
+
+#include <dirent.h>
+
+enum {
+	FILE_MAX = 1 << 16, /* bytes of a file with URLs */
+};
+
+#define SYSTEM        "system"
+#define SYSTEM_FOLDER "/etc/debuginfod"
+
+static int system_has_urls(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+	return dot && strcmp(dot, ".urls") == 0;
+}
+
+static void system_append_file(struct ux_out *out, const char *name)
+{
+	char path[sizeof(SYSTEM_FOLDER) + NAME_MAX + 1], text[FILE_MAX];
+	(void)snprintf(path, sizeof(path), "%s/%s", SYSTEM_FOLDER, name);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return;
+	ux_out_put(out, text, fread(text, 1, sizeof(text), f));
+	ux_out_u8(out, ' ');
+	(void)fclose(f);
+}
+
+/* Appends all files with URLs, in the order of their names, as elfutils' profile scripts do. */
+static void system_append_files(struct ux_out *out)
+{
+	struct dirent **names = NULL;
+	int n = scandir(SYSTEM_FOLDER, &names, system_has_urls, alphasort);
+	for (int i = 0; i < n; i++) {
+		system_append_file(out, names[i]->d_name);
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* The list being made. */
+struct system_list {
+	struct ux_settings *settings;
+	struct ux_setting_list given; /* as configured */
+	const char *items[UX_SETTING_WORDS_MOST];
+	size_t n;
+};
+
+static bool system_is_among(const struct ux_upstream *up, const char *const *items, size_t n)
+{
+	struct ux_upstream other;
+	for (size_t i = 0; i < n; i++)
+		if (ux_upstream_parse(&other, items[i], NULL) == UX_OK &&
+		    strcmp(other.name, up->name) == 0)
+			return true;
+	return false;
+}
+
+/* Adds a word, unless it is not a URL (Fedora has words such as ima:enforcing), or another upstream
+ * has the same name. */
+static enum ux_code system_add_word(struct system_list *l, const char *word, const char *from,
+				    struct ux_error *err)
+{
+	struct ux_upstream up;
+	char text[sizeof(up.url)];
+	int n = snprintf(text, sizeof(text), "debuginfod+%s,private", word);
+	if (n >= (int)sizeof(text) || l->n >= UX_UPSTREAMS_MOST || strchr(word, ',') ||
+	    ux_upstream_parse(&up, text, NULL) != UX_OK ||
+	    system_is_among(&up, l->given.items, l->given.n) ||
+	    system_is_among(&up, l->items, l->n))
+		return UX_OK;
+	char *item = ux_arena_strndup(&l->settings->arena, text, (size_t)n);
+	if (!item)
+		return ux_arena_fail(&l->settings->arena, err);
+	l->items[l->n++] = item;
+	ux_log_line(
+		"info", "upstream",
+		"upstream=%s url=%s from=%s advice=\"the setting upstreams lists others, or none\"",
+		up.name, up.url, from);
+	return UX_OK;
+}
+
+static enum ux_code system_add(struct system_list *l, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	const char *variable = getenv("DEBUGINFOD_URLS");
+	if (variable)
+		ux_out_cstr(&text, variable);
+	else
+		system_append_files(&text);
+	ux_out_u8(&text, 0);
+	UX_TRY(ux_out_status(&text, err));
+	static const char spaces[] = " \t\r\n";
+	char *rest = NULL;
+	for (char *word = strtok_r((char *)text.data, spaces, &rest); word;
+	     word = strtok_r(NULL, spaces, &rest))
+		UX_TRY(system_add_word(l, word, variable ? "DEBUGINFOD_URLS" : SYSTEM_FOLDER, err));
+	return UX_OK;
+}
+
+enum ux_code ux_server_upstreams_expand(struct ux_settings *settings, struct ux_error *err)
+{
+	struct system_list l = {.settings = settings, .given = settings->upstreams};
+	for (size_t i = 0; i < l.given.n; i++) {
+		if (strcmp(l.given.items[i], SYSTEM) != 0 && l.n < ux_countof(l.items))
+			l.items[l.n++] = l.given.items[i];
+		else if (!settings->serve_from) /* which has all that is served */
+			UX_TRY(system_add(&l, err));
+	}
+	const char **items = ux_arena_array(&settings->arena, const char *, l.n + 1);
+	if (!items)
+		return ux_arena_fail(&settings->arena, err);
+	memcpy(items, l.items, l.n * sizeof(*items));
+	settings->upstreams = (struct ux_setting_list){items, l.n};
+	return UX_OK;
+}
