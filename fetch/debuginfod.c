@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "debug_file.h"
+#include "debuginfod_words.h"
 #include "file.h"
 #include "text.h"
 #include "http_client.h"
@@ -295,6 +296,12 @@ static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s
 	UX_TRY(code);
 	if (answer.status == 200)
 		return debuginfod_accept_file(&f, id, err);
+	static const char only[] = UX_DEBUGINFOD_SYMBOLS_ONLY;
+	if (answer.status == 404 && answer.body.size > 0 &&
+	    memmem(answer.body.data, answer.body.size, only, strlen(only)))
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the debuginfod server %s; --url or UNHEX_URL reads them",
+				    only);
 	return ux_error_set(err, answer.status == 404 ? UX_ENOTFOUND : UX_EUNAVAILABLE,
 			    "a debuginfod server answered HTTP %u", answer.status);
 }

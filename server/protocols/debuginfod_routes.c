@@ -7,6 +7,7 @@
 #include "misses.h"
 #include "protocols.h"
 
+#include "debuginfod_words.h"
 #include "elf_file.h"
 #include "file_answer.h"
 #include "text.h"
@@ -198,6 +199,16 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	return UX_OK;
 }
 
+/* Says with a 404 that there are symbols, which unhex's client reads in another way. */
+static enum ux_code debuginfod_explain(struct ux_request *req, const struct ux_module *m,
+				       enum ux_code code)
+{
+	if (code != UX_ENOTFOUND || !ux_module_best(m, UX_KIND_GSYM))
+		return code;
+	req->err = (struct ux_error)UX_ERROR_INIT;
+	return ux_error_set(&req->err, code, "the server " UX_DEBUGINFOD_SYMBOLS_ONLY);
+}
+
 static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_response *res,
 					    unsigned holds, enum ux_fetch_kind want)
 {
@@ -206,7 +217,7 @@ static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_re
 	UX_TRY(debuginfod_some(req, &m, &id));
 	const struct ux_candidate *c = ux_module_elf(&m, holds);
 	if (!c)
-		return debuginfod_fetch(req, res, id, want, NULL);
+		return debuginfod_explain(req, &m, debuginfod_fetch(req, res, id, want, NULL));
 	const struct debuginfod_file f = {.blob = c->blob,
 					  .blob_size = c->size,
 					  .size = c->size,

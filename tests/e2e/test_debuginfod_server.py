@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from http_api import Api
-from tool import build_id, compile_c, stripped, symbol
+from tool import build_id, compile_c, stripped, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +150,19 @@ def test_files_that_were_pushed_by_relative_paths_are_found_by_absolute_ones(ser
     status, doc, _ = Api(server)("GET", f"/metadata?key=glob&value={folder}/*")
     assert status == 200
     assert sorted(r["file"] for r in doc["results"]) == sorted(map(str, halves))
+
+
+def test_a_server_that_has_the_symbols_alone_says_so(server, tmp_path):
+    """debuginfod's protocol has no symbols, so the client of unhex reads that from the 404."""
+    prog = compile_c(tmp_path)
+    program, debug = stripped(prog)
+    debug.unlink()
+    assert server.unhex("push", prog).returncode == 0
+    start, _ = symbol(prog, "outer")
+    folder = {"DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
+    for _ in range(2):  # the absence is not remembered
+        result = unhex("lookup", program, hex(start), env=folder)
+        assert "<no name>" in result.stdout
+        assert "the debuginfod server has the symbols of this module, but not this file; --url or UNHEX_URL reads them" in result.stderr
+    result = unhex("lookup", program, hex(start), env={**folder, "UNHEX_URL": server.url})
+    assert "outer at " in result.stdout
