@@ -182,9 +182,35 @@ static void bash_option_word(struct ux_out *out, const struct ux_command *cmd,
 			     const struct ux_option *o)
 {
 	(void)cmd;
+	if (o->verbs)
+		return;
 	if (o->short_name)
 		ux_out_fmt(out, "-%c ", o->short_name);
 	ux_out_fmt(out, "--%s ", o->long_name);
+}
+
+/* Writes a condition of bash and zsh: whether the command's verb, in a variable of the shell, has
+ * the option. Before a verb is typed it may be any. */
+static void complete_verb_test(struct ux_out *out, const char *verb, const struct ux_option *o)
+{
+	bool others = o->verbs[0] == '!';
+	ux_out_fmt(out, "[[ %s == -* || ' %s ' %s *\" %s \"* ]]", verb, o->verbs + others,
+		   others ? "!=" : "==", verb);
+}
+
+/* An option that some verbs of the command have. */
+static void bash_verb_option(struct ux_out *out, const struct ux_command *cmd,
+			     const struct ux_option *o)
+{
+	(void)cmd;
+	if (!o->verbs)
+		return;
+	ux_out_cstr(out, "\t\t\t");
+	complete_verb_test(out, "$verb", o);
+	ux_out_fmt(out, " && options+=' --%s", o->long_name);
+	if (o->short_name)
+		ux_out_fmt(out, " -%c", o->short_name);
+	ux_out_cstr(out, "'\n");
 }
 
 /* What completes an option's argument, in the words of each shell. A % stands for the known words.
@@ -237,7 +263,8 @@ static void write_bash(struct ux_out *out)
 		    "# bash completion of unhex. Generated from the program's own tables.\n"
 		    "_unhex()\n{\n"
 		    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-		    "\tlocal command=${COMP_WORDS[1]} kind=option words= first=file options=\n"
+		    "\tlocal command=${COMP_WORDS[1]} verb=${COMP_WORDS[2]-}\n"
+		    "\tlocal kind=option words= first=file options=\n"
 		    "\tCOMPREPLY=()\n"
 		    "\t# --name=value comes as three words\n"
 		    "\tif [[ $cur == = ]]; then\n\t\tcur=\n"
@@ -259,7 +286,9 @@ static void write_bash(struct ux_out *out)
 		ux_out_fmt(out, "\t\t%s) first=%s words='%s' options='", cmd->name,
 			   complete_texts_of(&a)->bash, a.words);
 		complete_each_option(out, cmd, bash_option_word);
-		ux_out_cstr(out, "' ;;\n");
+		ux_out_cstr(out, "'\n");
+		complete_each_option(out, cmd, bash_verb_option);
+		ux_out_cstr(out, "\t\t\t;;\n");
 	}
 	ux_out_cstr(
 		out,
@@ -284,12 +313,17 @@ static void zsh_option(struct ux_out *out, const struct ux_command *cmd, const s
 {
 	(void)cmd;
 	const char *equals = o->arg ? "=" : "";
+	ux_out_cstr(out, "\t\t");
+	if (o->verbs) {
+		complete_verb_test(out, "$words[2]", o);
+		ux_out_cstr(out, " && ");
+	}
 	/* Options with a list of values and flags alike may come again. */
 	if (o->short_name)
-		ux_out_fmt(out, " \\\n\t\t\t'*'{-%c%s,--%s%s}'[", o->short_name, o->arg ? "+" : "",
+		ux_out_fmt(out, "options+=('*'{-%c%s,--%s%s}'[", o->short_name, o->arg ? "+" : "",
 			   o->long_name, equals);
 	else
-		ux_out_fmt(out, " \\\n\t\t\t'*--%s%s[", o->long_name, equals);
+		ux_out_fmt(out, "options+=('*--%s%s[", o->long_name, equals);
 	complete_quoted(out, o->help, "[]:\\");
 	ux_out_u8(out, ']');
 	if (o->arg) {
@@ -299,7 +333,7 @@ static void zsh_option(struct ux_out *out, const struct ux_command *cmd, const s
 		ux_out_u8(out, ':');
 		complete_write(out, complete_texts_of(&a)->zsh, &a);
 	}
-	ux_out_u8(out, '\'');
+	ux_out_cstr(out, "')\n");
 }
 
 static void write_zsh(struct ux_out *out)
@@ -317,14 +351,16 @@ static void write_zsh(struct ux_out *out)
 			 "\tif ((CURRENT == 2)); then\n"
 			 "\t\t_describe -t commands command commands\n"
 			 "\t\treturn\n\tfi\n"
+			 "\tlocal -a options=()\n"
 			 "\tshift words\n\t((CURRENT--))\n"
 			 "\tcase $words[1] in\n"
 			 "\thelp) _describe -t commands command commands ;;\n");
 	for (size_t i = 0; i < ux_command_count; i++) {
 		const struct ux_command *cmd = ux_commands[i];
 		struct complete_argument a = complete_first_operand(cmd);
-		ux_out_fmt(out, "\t%s)\n\t\t_arguments -s", cmd->name);
+		ux_out_fmt(out, "\t%s)\n", cmd->name);
 		complete_each_option(out, cmd, zsh_option);
+		ux_out_cstr(out, "\t\t_arguments -s $options");
 		if (a.kind == COMPLETE_WORDS)
 			ux_out_fmt(out, " \\\n\t\t\t'1:what:(%s)'", a.words);
 		else if (a.kind == COMPLETE_PROCESS)
@@ -338,8 +374,12 @@ static void write_zsh(struct ux_out *out)
 
 static void fish_option(struct ux_out *out, const struct ux_command *cmd, const struct ux_option *o)
 {
-	ux_out_fmt(out, "complete -c unhex -n '__unhex_command_is %s' -l %s", cmd->name,
-		   o->long_name);
+	bool others = o->verbs && o->verbs[0] == '!';
+	ux_out_fmt(out, "complete -c unhex -n '__unhex_%s_is %s%s%s' -l %s",
+		   others     ? "other_verb"
+		   : o->verbs ? "verb"
+			      : "command",
+		   cmd->name, o->verbs ? " " : "", o->verbs ? o->verbs + others : "", o->long_name);
 	if (o->short_name)
 		ux_out_fmt(out, " -s %c", o->short_name);
 	if (o->arg) {
@@ -362,6 +402,17 @@ static void write_fish(struct ux_out *out)
 		    "function __unhex_command_is\n"
 		    "\tset -l words (commandline -opc)\n"
 		    "\ttest (count $words) -ge 2; and contains -- $words[2] $argv\nend\n"
+		    "function __unhex_any_verb_fits\n"
+		    "\tset -l words (commandline -opc)\n"
+		    "\ttest (count $words) -eq 2; or string match -q -- '-*' $words[3]\nend\n"
+		    "function __unhex_verb_is\n"
+		    "\tset -l words (commandline -opc)\n"
+		    "\t__unhex_command_is $argv[1]; or return\n"
+		    "\t__unhex_any_verb_fits; or contains -- $words[3] $argv[2..]\nend\n"
+		    "function __unhex_other_verb_is\n"
+		    "\tset -l words (commandline -opc)\n"
+		    "\t__unhex_command_is $argv[1]; or return\n"
+		    "\t__unhex_any_verb_fits; or not contains -- $words[3] $argv[2..]\nend\n"
 		    "function __unhex_first_is\n"
 		    "\tset -l words (commandline -opc)\n"
 		    "\ttest (count $words) -eq 2; and contains -- $words[2] $argv\nend\n"

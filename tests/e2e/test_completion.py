@@ -37,6 +37,9 @@ TYPED = [
     ("unhex crawl debian --suite bookw\t", ["crawl", "debian", "--suite", "bookworm"]),
     ("unhex clone --distribution alp\t", ["clone", "--distribution", "alpine"]),
     ("unhex key create --scopes symb\t", ["key", "create", "--scopes", "symbolize"]),
+    ("unhex store check --rep\t", ["store", "check", "--repair"]),
+    ("unhex store delete --rep\t", ["store", "delete", "--rep"]),
+    ("unhex store limit --quo\t", ["store", "limit", "--quota"]),
     ("unhex gsym ver\t", ["gsym", "verify"]),
     ("unhex lookup samp\t", ["lookup", "sample.bin"]),
     ("unhex gsym verify samp\t", ["gsym", "verify", "sample.bin"]),
@@ -152,5 +155,5 @@ def test_fish_offers_every_option_with_what_it_does(command):
 def test_zsh_knows_every_option(command):
     """Its own listing is drawn for the width of a terminal: the table of the command instead."""
     text = (FOLDER / "_unhex").read_text()
-    table = text.split(f"\t{command})\n\t\t_arguments")[1].split("\t\t;;")[0]
-    assert set(re.findall(r"(?:^\t\t\t'\*|,)(--[a-z0-9-]+)", table, re.M)) == options_of_help(command)
+    table = text.split(f"\t{command})\n\t\t")[1].split("\t\t;;")[0]
+    assert set(re.findall(r"options\+=\('(?:\*|\*'\{[^,]+,)(--[a-z0-9-]+)", table)) == options_of_help(command)
