@@ -88,6 +88,38 @@ static enum ux_code system_add_word(struct system_list *l, const char *word, con
 	return UX_OK;
 }
 
+/* The debuginfod servers of distributions, by ID in os-release. Source:
+ * sourceware.org/elfutils/Debuginfod.html. */
+static const char *const system_known[][2] = {
+	{"arch", "https://debuginfod.archlinux.org"},
+	{"centos", "https://debuginfod.centos.org"},
+	{"debian", "https://debuginfod.debian.net"},
+	{"fedora", "https://debuginfod.fedoraproject.org"},
+	{"opensuse-leap", "https://debuginfod.opensuse.org"},
+	{"opensuse-tumbleweed", "https://debuginfod.opensuse.org"},
+	{"ubuntu", "https://debuginfod.ubuntu.com"},
+	{"void", "https://debuginfod.s.voidlinux.org"},
+};
+
+/* Where the files of this system would come from, if it names no server. */
+static void system_advise(void)
+{
+	FILE *f = fopen("/etc/os-release", "re");
+	char line[128], id[64] = "";
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ID=%63[a-z-]", id) == 1)
+			break;
+	if (f)
+		(void)fclose(f);
+	for (size_t i = 0; i < ux_countof(system_known); i++)
+		if (strcmp(system_known[i][0], id) == 0)
+			ux_log_line(
+				"info", "upstream",
+				"upstream=none system=%s advice=\"DEBUGINFOD_URLS=%s would name "
+				"files of the distribution\"",
+				id, system_known[i][1]);
+}
+
 static enum ux_code system_add(struct system_list *l, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
@@ -96,6 +128,8 @@ static enum ux_code system_add(struct system_list *l, struct ux_error *err)
 		ux_out_cstr(&text, variable);
 	else
 		system_append_files(&text);
+	if (!variable && text.size == 0)
+		system_advise();
 	ux_out_u8(&text, 0);
 	UX_TRY(ux_out_status(&text, err));
 	static const char spaces[] = " \t\r\n";
