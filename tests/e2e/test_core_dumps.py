@@ -136,3 +136,33 @@ def test_a_file_that_is_not_here_ends_a_stack_of_arm(tmp_path):
     assert result.returncode == 1 and "0 of 1 frames have names" in result.stderr
     assert sum(line.startswith("#") for line in result.stdout.splitlines()) == 1
     assert "(/nowhere/a + 0x" in result.stdout
+
+
+def many_segments(n, threads):
+    """A core dump with a segment for each page, and stacks of frame pointers without end."""
+    base, stacks = 0x10000000, 300  # the pages of the stacks are the last ones
+    stack = base + (n - stacks) * 4096
+
+    def note(kind, data):
+        return struct.pack("<III", 5, len(data), kind) + b"CORE".ljust(8, b"\0") + data + bytes(-len(data) % 4)
+    registers = [0] * 27
+    registers[16], registers[19], registers[4] = base + 0x10, stack, stack  # rip, rsp, rbp
+    notes = note(0x46494C45, struct.pack("<QQQQQ", 1, 4096, base, base + 4096, 0) + b"/nonexistent\0")
+    for thread in range(threads):
+        notes += note(1, struct.pack("<iiihhQQiiii", 11, 0, 0, 11, 0, 0, 0, 100 + thread, 1, 1, 1) + bytes(64) +
+                      struct.pack("<27Qii", *registers, 0, 0))
+    notes_at = 64 + 56 * (n + 1)
+    data = -(-(notes_at + len(notes)) // 4096) * 4096
+    headers = struct.pack("<IIQQQQQQ", 4, 0, notes_at, 0, 0, len(notes), len(notes), 4)
+    for i in range(n):
+        off = data + max(0, i - (n - stacks)) * 4096
+        headers += struct.pack("<IIQQQQQQ", 1, 6 if i else 5, off, base + i * 4096, 0, 4096, 4096, 4096)
+    start = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, n + 1, 0, 0, 0)
+    words = (stack + k * 8 + 32 if k % 4 == 0 else base + 0x20 for k in range(stacks * 512))
+    return (start + headers + notes).ljust(data, b"\0") + b"".join(struct.pack("<Q", word) for word in words)
+
+
+def test_many_segments_cost_a_stack_no_walk_over_them(tmp_path):
+    (tmp_path / "core").write_bytes(many_segments(60000, 300))
+    done = unhex("symbolize", tmp_path / "core", timeout=20)  # three quarters of a minute with a walk
+    assert "0 of 307200 frames have names" in done.stderr
