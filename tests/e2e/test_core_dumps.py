@@ -153,10 +153,9 @@ def many_segments(n, threads):
                       struct.pack("<27Qii", *registers, 0, 0))
     notes_at = 64 + 56 * (n + 1)
     data = -(-(notes_at + len(notes)) // 4096) * 4096
-    headers = struct.pack("<IIQQQQQQ", 4, 0, notes_at, 0, 0, len(notes), len(notes), 4)
-    for i in range(n):
-        off = data + max(0, i - (n - stacks)) * 4096
-        headers += struct.pack("<IIQQQQQQ", 1, 6 if i else 5, off, base + i * 4096, 0, 4096, 4096, 4096)
+    headers = struct.pack("<IIQQQQQQ", 4, 0, notes_at, 0, 0, len(notes), len(notes), 4) + b"".join(
+        struct.pack("<IIQQQQQQ", 1, 6 if i else 5, data + max(0, i - (n - stacks)) * 4096, base + i * 4096, 0, 4096, 4096, 4096)
+        for i in range(n))
     start = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, n + 1, 0, 0, 0)
     words = (stack + k * 8 + 32 if k % 4 == 0 else base + 0x20 for k in range(stacks * 512))
     return (start + headers + notes).ljust(data, b"\0") + b"".join(struct.pack("<Q", word) for word in words)
