@@ -101,7 +101,8 @@ static size_t frames_of(const struct ux_gsym *g, const struct ux_gsym_decoded *f
 			.function = ux_gsym_string(g, node ? node->name : f->name),
 			.line = line,
 			.inlined = node,
-			.offset = off - (node ? f->ranges[node->range_first].lo : 0),
+			.offset = node ? off - f->ranges[node->range_first].lo
+				       : off + (uint64_t)f->before,
 		};
 		fuzz_truth(frames[i].function);
 		fuzz_truth(ux_gsym_file(g, file, &frames[i].dir, &frames[i].base));

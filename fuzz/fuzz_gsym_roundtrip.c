@@ -28,7 +28,7 @@ static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_de
 static bool same(const struct ux_gsym_function *a, const struct ux_gsym_decoded *b)
 {
 	return a->start == b->start && a->size == b->size && a->name == b->name &&
-	       a->n_rows == b->n_rows && a->n_inlines == b->n_inlines &&
+	       a->before == b->before && a->n_rows == b->n_rows && a->n_inlines == b->n_inlines &&
 	       (a->n_rows == 0 || memcmp(a->rows, b->rows, a->n_rows * sizeof(*a->rows)) == 0) &&
 	       same_nodes(a, b);
 }
@@ -42,7 +42,7 @@ static void check_rows(const struct ux_gsym *g, const struct ux_gsym_decoded *f)
 		uint64_t pc = f->start + f->rows[i].off;
 		fuzz_truth(ux_gsym_lookup(g, pc, frame, ux_countof(frame), &n, NULL) == UX_OK);
 		fuzz_truth(frame[0].line == f->rows[i].line);
-		fuzz_truth(frame[n - 1].offset == f->rows[i].off);
+		fuzz_truth(frame[n - 1].offset == f->before + (uint64_t)f->rows[i].off);
 	}
 }
 

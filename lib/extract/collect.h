@@ -30,6 +30,8 @@ struct ux_piece {
 	uint32_t unit;    /* the unit whose numbers the draft has; UX_PIECE_NO_UNIT: it has none */
 	const char *name; /* linkage name, or a qualified name; NULL when the unit has none */
 	uint32_t own;     /* offset in `name` of the function's own name, behind its qualifiers */
+	uint32_t before;  /* bytes from the function's start to `start`; not 0 after another one
+			     inside of it */
 	bool part;        /* the function that the unit describes starts in another piece */
 	struct ux_gsym_draft draft;
 };

@@ -173,6 +173,7 @@ static enum ux_code symbol_add_part(struct merge_symbols *s, const struct ux_pie
 		uint64_t hi = more ? lines->data[next].start : end;
 		struct ux_piece part = *symbol;
 		part.start = pos;
+		part.before += (uint32_t)(pos - symbol->start);
 		part.size = (uint32_t)(hi - pos);
 		UX_TRY(symbol_add_lines(s, reader, &part, err));
 		UX_TRY(output_add_functions(out, pos, err));

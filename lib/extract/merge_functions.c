@@ -174,6 +174,7 @@ static enum ux_code part_add_entries_of(struct ux_merge_functions *f, struct ux_
 		*rows -= ux_min(*rows, (uint64_t)entry.draft.n_rows);
 		entry.name = ux_symbol_name(s, &part->memory->names, &no_memory);
 		entry.own = 0;
+		entry.before = 0;
 		entry.part = false;
 		if (no_memory)
 			return ux_arena_fail(&part->memory->names, err);

@@ -180,6 +180,7 @@ static enum ux_code encode_job(struct packer *p, size_t job, unsigned worker, st
 					     .start = piece->start,
 					     .size = piece->size,
 					     .name = p->names[i],
+					     .before = piece->before,
 					     .merged = p->merged + other,
 					     .n_merged = other_end - other,
 				     },

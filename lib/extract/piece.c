@@ -122,6 +122,7 @@ enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uin
 		.unit = whole->unit,
 		.name = whole->name,
 		.own = whole->own,
+		.before = whole->before + (uint32_t)(lo - whole->start),
 		.part = whole->part || lo > whole->start,
 	};
 	uint32_t from = (uint32_t)(lo - whole->start), to = (uint32_t)(hi - whole->start);

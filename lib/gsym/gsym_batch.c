@@ -20,7 +20,7 @@ struct gsym_run {
 	struct gsym_record record;
 	const struct gsym_cut *cut; /* NULL, or the record in the index */
 	size_t n;
-	uint64_t off[GSYM_RUN_MOST]; /* from the function's start; strictly ascending */
+	uint64_t off[GSYM_RUN_MOST]; /* from the record's start; strictly ascending */
 	uint32_t file[GSYM_RUN_MOST];
 	uint32_t line[GSYM_RUN_MOST];
 	uint32_t node[GSYM_RUN_MOST];      /* the innermost node of each */
@@ -127,7 +127,7 @@ static bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g,
 		line = node->line;
 	}
 	frames->inlined = false;
-	frames->offset = run->off[i];
+	frames->offset = run->off[i] + run->record.before;
 	return gsym_frame_make(g, run->record.name, file, line, frames, NULL) == UX_OK;
 }
 

@@ -35,8 +35,10 @@ bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret)
 	raw->seen |= bit;
 	uint32_t length = ux_cur_u32(&raw->rest);
 	ret->content = ux_cur_sub(&raw->rest, length);
+	if (ret->type == GSYM_INFO_END && length != 0 && length != GSYM_END_BEFORE)
+		ux_cur_bad(&raw->rest, "end of the record has a length other than 0 and 4");
 	if (ret->type == GSYM_INFO_END && length != 0)
-		ux_cur_bad(&raw->rest, "end of the record has a length");
+		raw->before = ux_cur_u32(&ret->content);
 	return ret->type != GSYM_INFO_END && !raw->rest.failed;
 }
 
@@ -165,6 +167,7 @@ enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena
 	while (ux_gsym_raw_next(&raw, &block))
 		UX_TRY(block_decode(g, block, arena, &f, err));
 	UX_TRY(ux_cur_status(&raw.rest, err));
+	f.before = raw.before;
 	*ret = f;
 	return UX_OK;
 }

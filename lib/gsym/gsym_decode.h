@@ -19,6 +19,7 @@ struct ux_gsym_block {
  */
 struct ux_gsym_raw {
 	uint32_t size;
+	uint32_t before; /* as in struct gsym_record; known when all blocks were read */
 	uint64_t name;
 	struct ux_cur rest; /* blocks not yet read */
 	uint32_t seen;      /* types of the blocks that were read, one bit each */
@@ -79,6 +80,7 @@ struct ux_gsym_decoded {
 	uint64_t start; /* pc */
 	uint64_t name;
 	uint32_t size;
+	uint32_t before; /* bytes from the function's start to `start` */
 	const struct ux_gsym_row *rows;
 	size_t n_rows;
 	const struct ux_gsym_node *inlines; /* without the function itself */

@@ -177,11 +177,23 @@ static void dump_header(struct dump *d)
 	ux_out_u8(&d->out, '\n');
 }
 
+/* Returns how many bytes of the record's function are before the record. */
+static uint32_t dump_before(struct ux_gsym_raw raw)
+{
+	struct ux_gsym_block block;
+	while (ux_gsym_raw_next(&raw, &block))
+		;
+	return raw.before;
+}
+
 static enum ux_code dump_function(struct dump *d, uint64_t start, struct ux_gsym_raw *raw,
 				  struct ux_error *err)
 {
 	ux_out_fmt(&d->out, "function 0x%" PRIx64 "-0x%" PRIx64 " ", start, start + raw->size);
 	dump_name(d, raw->name);
+	uint32_t before = dump_before(*raw);
+	if (before > 0)
+		ux_out_fmt(&d->out, ", from 0x%" PRIx64, start - before);
 	ux_out_u8(&d->out, '\n');
 	struct ux_arena_mark mark = ux_arena_mark(&d->arena);
 	struct ux_gsym_block block;

@@ -349,7 +349,9 @@ void ux_gsym_put_function(struct ux_out *out, const struct ux_gsym_function *f,
 		record_close_block(out, start);
 	}
 	ux_out_u32(out, GSYM_INFO_END);
-	ux_out_u32(out, 0);
+	ux_out_u32(out, f->before > 0 ? GSYM_END_BEFORE : 0);
+	if (f->before > 0)
+		ux_out_u32(out, f->before);
 	ux_out_align(out, GSYM_RECORD_ALIGN);
 }
 

@@ -33,9 +33,10 @@ struct ux_gsym_range {
 
 /* One function to be written. All numbers are final; nothing is owned. */
 struct ux_gsym_function {
-	uint64_t start; /* pc */
-	uint32_t size;  /* bytes, at least 1 */
-	uint32_t name;  /* string table offset, not 0 */
+	uint64_t start;  /* pc */
+	uint32_t size;   /* bytes, at least 1 */
+	uint32_t name;   /* string table offset, not 0 */
+	uint32_t before; /* bytes from the function's start to `start`; 0: it starts there */
 	const struct ux_gsym_row *rows;
 	size_t n_rows;
 	const struct ux_code_inline *inlines;

@@ -41,12 +41,20 @@ enum {
 
 /* Types of a record's blocks. */
 enum {
-	GSYM_INFO_END = 0,
+	GSYM_INFO_END = 0, /* empty, or of GSYM_END_BEFORE bytes */
 	GSYM_INFO_LINES = 1,
 	GSYM_INFO_INLINES = 2,
 	GSYM_INFO_MERGED = 3,
 	GSYM_INFO_CALLS = 4,
 	GSYM_INFO_COUNT
+};
+
+enum {
+	/*
+	 * Content of the last block of a record that continues a function after another one inside
+	 * of it: u32 bytes from the function's start to the record's. LLVM skips it.
+	 */
+	GSYM_END_BEFORE = 4,
 };
 
 /* Opcodes of a line table. Special opcodes advance line and address, and append a row. */

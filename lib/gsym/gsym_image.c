@@ -68,7 +68,7 @@ static void widen_block(struct ux_out *out, struct ux_cur *c, uint32_t type, uns
 		widen_inlines(out, c, shift);
 	else if (type == GSYM_INFO_MERGED)
 		widen_merged(out, c, shift);
-	else if (type == GSYM_INFO_LINES)
+	else if (type == GSYM_INFO_LINES || type == GSYM_INFO_END)
 		widen_copy(out, ux_cur_take(c, ux_cur_left(c)));
 	else
 		ux_cur_bad(c, "block has an unsupported type");
@@ -86,7 +86,7 @@ static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift,
 		ux_out_u32(out, 0);
 		if (type == GSYM_INFO_MERGED && nested)
 			ux_cur_bad(&block, "merged functions in merged functions");
-		else if (type != GSYM_INFO_END)
+		else
 			widen_block(out, &block, type, shift);
 		ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 		if (block.failed)

@@ -211,9 +211,10 @@ static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
-static bool index_is_small(const struct gsym_record *r)
+/* Cut-up records have no room for `before`, which few records have. */
+static bool index_omits(const struct gsym_record *r)
 {
-	return ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
+	return r->before > 0 || ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
 }
 
 /* The memory of an index of n functions without cut-up records. */
@@ -280,7 +281,7 @@ static enum ux_code index_cut_all(const struct ux_gsym *g)
 		struct gsym_cut *cut = NULL;
 		uint64_t steps = 0;
 		if (walk.raw.name == 0 || gsym_record_read(g, &c, &r, NULL) != UX_OK ||
-		    index_is_small(&r))
+		    index_omits(&r))
 			continue;
 		UX_TRY(index_cut_record(g, &r, &cut, &steps));
 		(void)index_publish(g->index, walk.next - 1, cut);
@@ -351,7 +352,7 @@ const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
 				      const struct gsym_record *r)
 {
 	const struct gsym_cut *cut = gsym_index_find(g, i);
-	if (cut || !g->index->grows || index_is_small(r))
+	if (cut || !g->index->grows || index_omits(r))
 		return cut;
 	_Atomic(uintptr_t) *entry = &g->index->entries[i];
 	uintptr_t requests = atomic_load_explicit(entry, memory_order_relaxed);
@@ -397,7 +398,7 @@ const struct gsym_cut *gsym_index_cut_early(const struct ux_gsym *g, size_t i, u
 	struct ux_cur c;
 	uint64_t steps = 0;
 	if (!index_may_cut_early(g->index, i) || gsym_record_choose(g, &s, off, &c, &r) == s.end ||
-	    gsym_record_finish(g, &s, &c, &r, NULL) != UX_OK)
+	    gsym_record_finish(g, &s, &c, &r, NULL) != UX_OK || r.before > 0)
 		return NULL;
 	if (!ux_work_charge(work, GSYM_LOOKUP_COST + 2 * gsym_record_cost(&r))) {
 		*ret_refused = true;

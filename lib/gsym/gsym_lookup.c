@@ -13,7 +13,7 @@ struct call {
 	uint64_t name;
 	uint32_t file; /* file of the call, in the caller */
 	uint32_t line;
-	uint64_t start; /* of the first range, from the function's start */
+	uint64_t start; /* of the first range, from the record's start */
 };
 
 /* Finds the last row at or before off, if there is one. */
@@ -98,6 +98,8 @@ static enum ux_code lookup_frames(const struct ux_gsym *g, const struct gsym_rec
 		frame->inlined = depth > 0;
 		frame->offset = off - calls[depth].start;
 	}
+	if (kept > 0)
+		frames[kept - 1].offset += r->before;
 	*ret_n = kept;
 	return UX_OK;
 }

@@ -173,7 +173,7 @@ static enum ux_code parts_bring_blocks(const struct parts_walk *w, struct ux_cur
 		UX_TRY(parts_bring(w->parts, err));
 		type = ux_cur_u32(&c);
 		uint32_t size = ux_cur_u32(&c);
-		if (c.failed || type == GSYM_INFO_END)
+		if (c.failed)
 			break;
 		parts_need_body(w, at + head, size);
 		ux_cur_skip(&c, size);

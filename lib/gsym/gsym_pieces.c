@@ -118,6 +118,8 @@ enum ux_code ux_gsym_pieces_find(const struct ux_gsym *g, uint32_t i, struct ux_
 		return UX_ENOTFOUND;
 	if (gsym_record_read(g, &c, &r, NULL) != UX_OK)
 		return UX_ECORRUPT;
+	if (r.before > 0)
+		return UX_ENOTFOUND; /* offsets do not count from its start */
 	*ret = (struct ux_gsym_pieces){.size = gsym_pieces_size(g, i, r.size),
 				       .name = r.name,
 				       .tree = r.inlines.pos,

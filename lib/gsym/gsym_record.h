@@ -110,6 +110,8 @@ enum {
 
 struct gsym_record {
 	uint32_t size;
+	uint32_t before; /* bytes from the function's start to the record's; not 0 after another
+			    function inside of it */
 	uint64_t name;
 	struct ux_cur lines; /* empty without a line table */
 	struct ux_cur inlines;
@@ -140,6 +142,14 @@ ux_inline struct ux_cur gsym_body_at(const struct ux_gsym *g, uint64_t off)
 	return c;
 }
 
+/* Reads the content of the last block; c is behind it. */
+ux_inline enum ux_code gsym_record_end(struct gsym_record *r, struct ux_cur block, struct ux_cur *c,
+				       struct ux_error *err)
+{
+	r->before = ux_likely(!ux_cur_more(&block)) ? 0 : ux_cur_u32(&block);
+	return ux_cur_status(c, err);
+}
+
 /* Reads the blocks behind size and name. */
 ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *c,
 					struct gsym_record *r, struct ux_error *err)
@@ -153,7 +163,7 @@ ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *
 		else if (type == GSYM_INFO_INLINES)
 			r->inlines = block;
 		else if (type == GSYM_INFO_END)
-			return ux_cur_status(c, err);
+			return gsym_record_end(r, block, c, err);
 		if (ux_unlikely(i == GSYM_BLOCKS_MOST))
 			ux_cur_bad(c, "record has more than 64 blocks");
 	}

@@ -256,16 +256,20 @@ static enum ux_code verify_calls(struct gsym_check *check, struct ux_cur block, 
 	return ux_cur_status(&block, err);
 }
 
+/* *ret has the record's size and `before`. */
 static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
-				  uint32_t *ret_size, struct ux_error *err);
+				  struct ux_gsym_raw *ret, struct ux_error *err);
 
 static enum ux_code verify_merged(struct gsym_check *check, struct ux_cur block, unsigned nesting,
 				  struct ux_error *err)
 {
-	uint32_t n = ux_cur_u32(&block), size;
+	uint32_t n = ux_cur_u32(&block);
+	struct ux_gsym_raw raw;
 	for (uint32_t i = 0; i < n && !block.failed; i++) {
 		struct ux_cur one = ux_cur_sub(&block, ux_cur_u32(&block));
-		UX_TRY(verify_nested(check, &one, nesting, &size, err));
+		UX_TRY(verify_nested(check, &one, nesting, &raw, err));
+		if (raw.before > 0)
+			ux_cur_bad(&one, "merged function continues another one");
 		if (ux_cur_more(&one))
 			ux_cur_bad(&one, "merged function ends before its size");
 		UX_TRY(ux_cur_status(&one, err));
@@ -295,7 +299,7 @@ static enum ux_code verify_block(struct gsym_check *check, const struct ux_gsym_
 }
 
 static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
-				  uint32_t *ret_size, struct ux_error *err)
+				  struct ux_gsym_raw *ret, struct ux_error *err)
 {
 	struct ux_gsym_raw raw = ux_gsym_raw_open(check->g, c);
 	struct ux_gsym_block block;
@@ -314,7 +318,7 @@ static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, un
 	}
 	UX_TRY(ux_cur_status(&raw.rest, err));
 	ux_cur_skip(c, ux_cur_left(c) - ux_cur_left(&raw.rest));
-	*ret_size = raw.size;
+	*ret = raw;
 	return UX_OK;
 }
 
@@ -494,15 +498,22 @@ static enum ux_code verify_start(struct gsym_check *check, struct neighbours *be
 	return UX_OK;
 }
 
-static enum ux_code verify_record_at(struct gsym_check *check, uint64_t record, uint64_t *left,
+static enum ux_code verify_record_of(struct gsym_check *check, uint32_t i, uint64_t *left,
 				     uint32_t *ret_size, struct ux_error *err)
 {
-	struct ux_cur c = gsym_body_at(check->g, record);
+	struct ux_cur c = gsym_body_at(check->g, ux_gsym_record(check->g, i));
+	struct ux_gsym_raw raw;
 	UX_TRY(ux_cur_status(&c, err));
 	uint64_t at = ux_cur_off(&c);
 	if (at % GSYM_RECORD_ALIGN != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
-	UX_TRY(verify_nested(check, &c, 0, ret_size, err));
+	UX_TRY(verify_nested(check, &c, 0, &raw, err));
+	if (raw.before > ux_gsym_start(check->g, i))
+		return ux_error_at(err, UX_ECORRUPT, NULL, at,
+				   "record begins %" PRIu32
+				   " bytes after its function, at 0x%" PRIx64,
+				   raw.before, ux_gsym_start(check->g, i));
+	*ret_size = raw.size;
 	uint64_t length = ux_cur_off(&c) - at;
 	/*
 	 * Without this limit, one large record could be checked once for each function of a file.
@@ -520,7 +531,7 @@ static enum ux_code verify_records(struct gsym_check *check, struct ux_error *er
 	uint64_t left = g->file.size;
 	for (uint32_t i = 0; i < g->n_functions; i++) {
 		uint32_t size = 0;
-		UX_TRY(verify_record_at(check, ux_gsym_record(g, i), &left, &size, err));
+		UX_TRY(verify_record_of(check, i, &left, &size, err));
 		UX_TRY(verify_start(check, &before, i, size, err));
 	}
 	return UX_OK;

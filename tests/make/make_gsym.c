@@ -249,7 +249,7 @@ static bool draw_files(struct make_gsym *m, struct source *s)
 	return true;
 }
 
-/* Other names, of what input is left. */
+/* Other names, and functions that began earlier, of what input is left. */
 static bool draw_merged(struct make_gsym *m, struct source *s)
 {
 	for (size_t i = 0; i < m->n_functions && s->left.size > 0; i++) {
@@ -261,6 +261,8 @@ static bool draw_merged(struct make_gsym *m, struct source *s)
 		for (size_t k = 0; k < f->n_merged; k++)
 			names[k] = draw_name(s);
 		f->merged = names;
+		if (draw_most(s, 3) == 0)
+			f->before = (uint32_t)ux_min(f->start, (uint64_t)draw(s, 2));
 	}
 	return true;
 }

@@ -493,8 +493,43 @@ static void entries_inside_of_a_function_have_their_own_names(void **state)
 		assert_string_equal(at(&m, 0x111f), inlined ? "outer a.cc:11" : "entry a.cc:11");
 		assert_string_equal(at(&m, 0x1120), "outer a.cc:12");
 		assert_string_equal(at(&m, 0x113f), "outer a.cc:13");
+		assert_int_equal(offset_at(&m, 0x1118), inlined ? 0x18 : 0x8);
+		assert_int_equal(offset_at(&m, 0x1120), 0x20);
+		assert_int_equal(offset_at(&m, 0x113f), 0x3f);
 		made_deinit(&m);
 	}
+}
+
+/* As old versions of glibc have __write_nocancel in write. */
+static void offsets_after_a_symbol_inside_count_from_the_start(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, begin_lines(&m));
+	ROWS(&m, 0x1200, 0x10, 10, 11);
+	make_lines_end(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("compiled"), N(0x1150), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "outer", 0x1100, 0x80, STB_GLOBAL);
+	add_symbol(&m, "middle", 0x1110, 0x20, STB_GLOBAL);
+	add_symbol(&m, "inner", 0x1118, 0x8, STB_GLOBAL);
+	add_symbol(&m, "start", 0x11f8, 0x20, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1120), "middle :0");
+	assert_int_equal(offset_at(&m, 0x1118), 0);
+	assert_int_equal(offset_at(&m, 0x1120), 0x10);
+	assert_string_equal(at(&m, 0x1130), "outer :0");
+	assert_int_equal(offset_at(&m, 0x1130), 0x30);
+	assert_string_equal(at(&m, 0x1158), "compiled :0");
+	assert_int_equal(offset_at(&m, 0x1158), 0x8);
+	assert_string_equal(at(&m, 0x1160), "outer :0");
+	assert_int_equal(offset_at(&m, 0x117f), 0x7f);
+	assert_string_equal(at(&m, 0x1210), "start a.cc:11");
+	assert_int_equal(offset_at(&m, 0x1210), 0x18);
+	made_deinit(&m);
 }
 
 /* Each of them covers the rest of the function, and would have all of its rows again. */
@@ -908,6 +943,7 @@ int main(void)
 		UX_TEST(best_alias_is_chosen_whatever_the_order),
 		UX_TEST(dropped_copy_does_not_override_the_function_at_its_address),
 		UX_TEST(entries_inside_of_a_function_have_their_own_names),
+		UX_TEST(offsets_after_a_symbol_inside_count_from_the_start),
 		UX_TEST(entries_get_names_as_long_as_their_rows_last),
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
 		UX_TEST(versions_are_no_part_of_a_name),

@@ -182,6 +182,15 @@ static inline void made_extract(struct made *m)
 	assert_int_equal(ux_gsym_open(&m->reader, ux_out_bytes(&m->gsym), NULL), UX_OK);
 }
 
+/* The offset of a pc from the start of its function. */
+static inline uint64_t offset_at(struct made *m, uint64_t pc)
+{
+	struct ux_frame frames[16];
+	size_t n = 0;
+	assert_int_equal(ux_gsym_lookup(&m->reader, pc, frames, 16, &n, NULL), UX_OK);
+	return frames[n - 1].offset;
+}
+
 /* "inner a.h:3 < outer a.c:7" of the base names; "-" when nothing is known. */
 static inline const char *at(struct made *m, uint64_t pc)
 {

@@ -105,6 +105,35 @@ static void inlined_calls_without_a_line_table_are_frames(void **state)
 	}
 }
 
+static void a_record_that_continues_a_function_counts_from_its_start(void **state)
+{
+	(void)state;
+	const struct ux_gsym_range range = {1, 2};
+	const struct ux_code_inline node = {
+		.name = NAME_IN, .call_file = 1, .call_line = 5, .depth = 1, .range_count = 1};
+	struct ux_gsym_function f[] = {
+		{.start = 0x1000, .size = 4, .name = NAME_F},
+		{.start = 0x1004, .size = 4, .name = NAME_G},
+		{.start = 0x1008,
+		 .size = 4,
+		 .name = NAME_F,
+		 .before = 8,
+		 .inlines = &node,
+		 .n_inlines = 1,
+		 .ranges = &range},
+	};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	EACH_VERSION(version)
+	{
+		write_functions(&out, version, f, ux_countof(f));
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1003), "f :0 +3");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1007), "g :0 +3");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1008), "f :0 +8");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1009), "in :0 < f d/b:5 +9");
+		assert_string_equal(answer_of(ux_out_bytes(&out), 0x100b), "f :0 +11");
+	}
+}
+
 static void call_without_a_file_keeps_its_frame(void **state)
 {
 	(void)state;
@@ -373,6 +402,7 @@ int main(void)
 		UX_TEST(address_before_the_first_row_keeps_the_name),
 		UX_TEST(row_without_a_file_keeps_its_line),
 		UX_TEST(inlined_calls_without_a_line_table_are_frames),
+		UX_TEST(a_record_that_continues_a_function_counts_from_its_start),
 		UX_TEST(call_without_a_file_keeps_its_frame),
 		UX_TEST(symbol_alone_gives_its_name),
 		UX_TEST(nothing_is_found_in_a_gap_or_outside),

@@ -239,8 +239,8 @@ static void assert_lookup(const struct make_gsym *m, const struct ux_gsym *g,
 		uint32_t name = call ? call->name : f->name;
 		assert_string_equal(frames[i].function, (const char *)m->strings.data + name);
 		assert_int_equal(frames[i].inlined, call != NULL);
-		assert_int_equal(frames[i].offset,
-				 off - (call ? f->ranges[call->range_first].lo : 0));
+		assert_int_equal(frames[i].offset, call ? off - f->ranges[call->range_first].lo
+							: off + (uint64_t)f->before);
 		if (call)
 			assert_place(m, &frames[i + 1], call->call_file, call->call_line);
 	}

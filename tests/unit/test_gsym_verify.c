@@ -69,7 +69,7 @@ static const struct {
 	{0xa6, 0x40, "offset 0x98: inlined call's name is past the string table"},
 	{0xaa, 0x02, "offset 0x98: inlined call's file is past the file table"},
 	{0xac, 0x01, "offset 0xad: ends too early: 1 bytes expected, 0 found"},
-	{0xb1, 0x01, "offset 0xb5: end of the record has a length"},
+	{0xb1, 0x01, "offset 0xb5: end of the record has a length other than 0 and 4"},
 	{0x90, 0x01, "offset 0x90: record has two blocks of a type"},
 };
 
@@ -148,6 +148,20 @@ static void merged_functions_and_call_sites_are_understood(void **state)
 	bytes[20] = 9;
 	assert_int_equal(verify_record(ux_bytes(bytes, sizeof(bytes)), &notes, &err), UX_ECORRUPT);
 	assert_string_equal(err.text, "call site returns after its function");
+}
+
+static void a_record_begins_not_before_its_function(void **state)
+{
+	(void)state;
+	struct ux_gsym_notes notes;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(verify_record(WORDS(8, 1, 0, 4, 0x1000), &notes, NULL), UX_OK);
+	assert_int_equal(verify_record(WORDS(8, 1, 0, 4, 0x1001), &notes, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "record begins 4097 bytes after its function, at 0x1000");
+	err = (struct ux_error)UX_ERROR_INIT;
+	struct ux_bytes merged = WORDS(8, 1, 3, 28, 1, 20, 8, 4, 0, 4, 1, 0, 0);
+	assert_int_equal(verify_record(merged, &notes, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "merged function continues another one");
 }
 
 static void unknown_blocks_are_noted(void **state)
@@ -522,6 +536,7 @@ int main(void)
 		UX_TEST(build_id_is_padded_with_zeros),
 		UX_TEST(foreign_bytes_are_noted),
 		UX_TEST(merged_functions_and_call_sites_are_understood),
+		UX_TEST(a_record_begins_not_before_its_function),
 		UX_TEST(unknown_blocks_are_noted),
 		UX_TEST(records_may_be_in_any_order_but_not_overlap),
 		UX_TEST(strings_and_records_behind_the_first_window_are_checked),
