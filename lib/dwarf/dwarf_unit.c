@@ -368,6 +368,7 @@ static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 				   "unit does not begin with a unit entry");
 	ctx.first_child = ux_cur_off(&c);
 	ctx.has_children = abbrev->has_children;
+	ctx.codeless = abbrev->tag == DW_TAG_partial_unit && !abbrev->has_pc;
 	context_read_root(&ctx, &root, skeleton);
 	*ret = ctx;
 	return UX_OK;

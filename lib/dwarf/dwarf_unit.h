@@ -85,6 +85,9 @@ struct ux_dwarf_context {
 	uint64_t first_child; /* offset behind the unit's own DIE */
 	bool has_children;
 	bool has_lines;
+	/* A partial unit without addresses, as dwz makes thousands: it has no code, and numbers
+	 * files by the line table of another unit. */
+	bool codeless;
 	bool has_low_pc;
 	bool has_dwo_id;
 	uint64_t lines_off; /* in .debug_line */

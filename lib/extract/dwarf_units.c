@@ -92,7 +92,7 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 	if (!dwarf_unit_selected(r->in->filter, w))
 		return UX_OK;
 	*ret_open = true;
-	*ret_cost = ux_dwarf_lines_cost(&w->ctx, r->in->text, &w->paid);
+	*ret_cost = w->ctx.codeless ? 0 : ux_dwarf_lines_cost(&w->ctx, r->in->text, &w->paid);
 	return UX_OK;
 }
 
@@ -224,8 +224,10 @@ static enum ux_code dwarf_reader_read(void *ctx, const struct ux_code_request *r
 	struct dwarf_worker *w = &r->workers[request->worker];
 	ret->section = ".debug_info";
 	ret->off = w->ctx.unit->off;
+	ret->table = UX_CODE_NO_TABLE;
 	UX_TRY(dwarf_read_code(r, w, request, ret, err));
-	UX_TRY(dwarf_read_lines(r, w, request, ret, err));
+	if (!w->ctx.codeless)
+		UX_TRY(dwarf_read_lines(r, w, request, ret, err));
 	if (w->code.bad_ranges > 0) {
 		struct ux_error reason = UX_ERROR_INIT;
 		(void)ux_error_at(&reason, UX_ECORRUPT, ".debug_info", ret->off,

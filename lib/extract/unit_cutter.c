@@ -206,16 +206,18 @@ static void cutter_add_allowance(struct ux_unit_cutter *c)
 		ux_budget_allow(&c->left.text,
 				UX_CUT_TEXT_EACH * ux_min((uint64_t)u->n_files, bytes));
 	}
-	/* Otherwise each batch could have all rows of the same table. */
+	/* Otherwise each batch could have all rows of the same table several times. */
+	uint64_t all = rows;
 	rows = ux_min(rows, UX_CUT_ROWS_PER_BYTE * bytes);
 	ux_budget_allow(&c->left.text, UX_CUT_TEXT_BYTE * bytes);
 	ux_budget_allow(&c->left.overlap,
 			UX_CUT_OVERLAP_EACH * calls + UX_CUT_OVERLAP_BYTE * bytes);
-	ux_budget_allow(&c->left.steps,
-			UX_CUT_STEPS_EACH * (rows + calls + ranges) + UX_CUT_STEPS_BYTE * bytes);
+	ux_budget_allow(&c->left.steps, UX_CUT_STEPS_EACH * (rows + calls + ranges) +
+						UX_CUT_STEPS_BYTE * bytes +
+						UX_CUT_STEPS_REST * (all - rows));
 	ux_budget_allow(&c->left.kept, UX_CUT_KEPT_EACH * (rows + calls) +
 					       UX_CUT_KEPT_RANGE * ranges +
-					       UX_CUT_KEPT_BYTE * bytes);
+					       UX_CUT_KEPT_BYTE * bytes + (all - rows));
 	c->left.pieces.left = UX_CUT_PIECES_FREE + bytes / UX_CUT_PIECES_PER_BYTES;
 }
 

@@ -120,8 +120,11 @@ enum {
 	 */
 	UX_CUT_TEXT_EACH = 128,
 	UX_CUT_TEXT_BYTE = 16,
-	/* So many rows of a line table count like a byte of the unit. */
+	/* So many rows of a line table count like a byte of the unit. All others may be visited so
+	 * often, and kept once: the unit of an assembler file with 10,000 rows has 42 bytes. How
+	 * often a table is decoded has a budget of its own (code_reader.h). */
 	UX_CUT_ROWS_PER_BYTE = 32,
+	UX_CUT_STEPS_REST = 2,
 	/* Ranges of functions for each byte of their unit. Real units come to at most 0.22: those
 	 * with only names and lines, and a section for each basic block. */
 	UX_CUT_PIECES_PER_BYTES = 2,

@@ -135,6 +135,87 @@ static void units_on_one_table_have_all_their_lines(void **state)
 	made_deinit(&m);
 }
 
+enum {
+	LONG_AT = 0x10000,
+	LONG_ROWS = 40000, /* a byte of code each */
+	PARTIAL = FAT + 1,
+};
+
+static uint64_t make_long_table(struct made *m)
+{
+	struct make_dwarf *d = &m->dwarf;
+	uint64_t off = begin_lines(m);
+	make_set_address(d, LONG_AT);
+	for (int i = 0; i < LONG_ROWS; i++)
+		make_row(d, i ? 1 : 0, 1);
+	make_end_sequence(d, 1);
+	make_lines_end(d);
+	return off;
+}
+
+/* Code with two tables of lines, and a unit that fills the first job of threads, which has an
+ * allowance of its own. */
+static void make_long_code(struct made *m, uint64_t off[2])
+{
+	struct make_dwarf *d = &m->dwarf;
+	make_elf_section(&m->elf, (struct make_section){.name = ".text.long",
+							.flags = SHF_ALLOC | SHF_EXECINSTR,
+							.addr = LONG_AT,
+							.type = SHT_NOBITS,
+							.size = LONG_ROWS});
+	add_symbol(m, "long", LONG_AT, LONG_ROWS, STB_GLOBAL);
+	MAKE_ABBREV(d, FAT, DW_TAG_variable, false, {CONST_VALUE, DW_FORM_block4});
+	MAKE_ABBREV(d, PARTIAL, DW_TAG_partial_unit, false, {DW_AT_stmt_list, DW_FORM_sec_offset});
+	add_abbrevs(m);
+	uint64_t none = begin_lines(m);
+	make_lines_end(d);
+	for (int k = 0; k < 2; k++)
+		off[k] = make_long_table(m);
+	begin_unit(m, none);
+	MAKE_DIE(d, FAT, (struct make_value){.bytes = ux_bytes(padding, 300 << 10)});
+	end_unit(m);
+}
+
+/* As of an assembler file. */
+static void a_small_unit_keeps_all_rows_of_its_table(void **state)
+{
+	(void)state;
+	struct made m;
+	uint64_t off[2];
+	made_init(&m);
+	make_long_code(&m, off);
+	begin_unit(&m, off[0]);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, LONG_AT), "long a.cc:2");
+	assert_string_equal(at(&m, LONG_AT + LONG_ROWS - 1), "long a.cc:40001");
+	assert_int_equal(m.stats.bad_units, 0);
+	made_deinit(&m);
+}
+
+/* As dwz makes them: their table is that of the unit whose entries they share. */
+static void units_without_code_spend_nothing_on_lines(void **state)
+{
+	(void)state;
+	struct made m;
+	uint64_t off[2];
+	made_init(&m);
+	make_long_code(&m, off);
+	for (int i = 0; i < UNITS; i++) {
+		make_unit_begin(&m.dwarf, (struct make_unit){0});
+		MAKE_DIE(&m.dwarf, PARTIAL, N(off[i % 2]));
+		make_unit_end(&m.dwarf);
+	}
+	begin_unit(&m, off[0]);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("long"), N(LONG_AT), N(LONG_ROWS));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, LONG_AT + LONG_ROWS - 1), "long a.cc:40001");
+	assert_int_equal(m.stats.bad_units, 0);
+	made_deinit(&m);
+}
+
 static void what_units_spend_is_settled_in_order(void **state)
 {
 	(void)state;
@@ -162,6 +243,8 @@ int main(void)
 		UX_TEST(units_too_late_for_their_tables_are_the_same_for_any_threads),
 		UX_TEST(so_are_units_of_a_streamed_section),
 		UX_TEST(units_on_one_table_have_all_their_lines),
+		UX_TEST(a_small_unit_keeps_all_rows_of_its_table),
+		UX_TEST(units_without_code_spend_nothing_on_lines),
 		UX_TEST(what_units_spend_is_settled_in_order),
 	};
 	return cmocka_run_group_tests_name("line_budget", tests, NULL, NULL);
