@@ -141,6 +141,16 @@ static size_t lines_find(const struct ux_piece_vec *lines, uint64_t pc)
 	return lo;
 }
 
+/*
+ * True for the bytes before a function that Linux names after it: NOPs (__pfx_NAME, of objtool) or
+ * the hash of its type (__cfi_NAME, of clang). Such bytes have no row of their own: the row there
+ * is that of the function before.
+ */
+static bool symbol_is_padding(const struct ux_piece *symbol)
+{
+	return strncmp(symbol->name, "__pfx_", 6) == 0 || strncmp(symbol->name, "__cfi_", 6) == 0;
+}
+
 /* Adds rows to a piece that has none: those of the first unit that covers any of it. In front of
  * and behind them the line is unknown. */
 static enum ux_code symbol_add_lines(struct merge_symbols *s, struct ux_piece_reader *reader,
@@ -148,7 +158,8 @@ static enum ux_code symbol_add_lines(struct merge_symbols *s, struct ux_piece_re
 {
 	const struct ux_piece_vec *lines = &s->lines;
 	size_t i = lines_find(lines, piece->start);
-	if (i == lines->size || lines->data[i].start >= ux_piece_end(piece))
+	if (i == lines->size || lines->data[i].start >= ux_piece_end(piece) ||
+	    symbol_is_padding(piece))
 		return UX_OK;
 	const struct ux_piece *from = &lines->data[i];
 	uint64_t lo = ux_max(from->start, piece->start);

@@ -500,6 +500,39 @@ static void entries_inside_of_a_function_have_their_own_names(void **state)
 	}
 }
 
+/* As of Linux, where objtool names the NOPs before each function. */
+static void padding_has_no_line_of_the_function_before_it(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x20, 10, 20, 30);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x10));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("g"), N(0x1120), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "__pfx_f", 0x10f0, 0x10, STB_GLOBAL);
+	add_symbol(&m, "f", 0x1100, 0x10, STB_GLOBAL);
+	add_symbol(&m, "__pfx_g", 0x1110, 0x10, STB_GLOBAL);
+	add_symbol(&m, "g", 0x1120, 0x10, STB_GLOBAL);
+	add_symbol(&m, "__cfi_h", 0x1130, 0x8, STB_GLOBAL);
+	add_symbol(&m, "thunk", 0x1138, 0x8, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x10f8), "__pfx_f :0");
+	assert_string_equal(at(&m, 0x110f), "f a.cc:10");
+	assert_string_equal(at(&m, 0x1110), "__pfx_g :0");
+	assert_string_equal(at(&m, 0x111f), "__pfx_g :0");
+	assert_string_equal(at(&m, 0x1120), "g a.cc:20");
+	assert_string_equal(at(&m, 0x1130), "__cfi_h :0");
+	assert_string_equal(at(&m, 0x1138), "thunk a.cc:20");
+	made_deinit(&m);
+}
+
 /* As old versions of glibc have __write_nocancel in write. */
 static void offsets_after_a_symbol_inside_count_from_the_start(void **state)
 {
@@ -943,6 +976,7 @@ int main(void)
 		UX_TEST(best_alias_is_chosen_whatever_the_order),
 		UX_TEST(dropped_copy_does_not_override_the_function_at_its_address),
 		UX_TEST(entries_inside_of_a_function_have_their_own_names),
+		UX_TEST(padding_has_no_line_of_the_function_before_it),
 		UX_TEST(offsets_after_a_symbol_inside_count_from_the_start),
 		UX_TEST(entries_get_names_as_long_as_their_rows_last),
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
