@@ -77,7 +77,20 @@ static bool plain_is_word(struct ux_bytes s)
 	return s.size > 0 && !ux_is_digit(*s.data);
 }
 
-/* Nim 2: name__module_u123. Types of C that end like that are no stamps. */
+/* Whether the name begins with that of Ada's own library. */
+static bool plain_is_ada(struct ux_bytes name)
+{
+	static const char *const roots[] = {"system__", "ada__", "interfaces__", "gnat__"};
+	for (size_t i = 0; i < ux_countof(roots); i++)
+		if (ux_bytes_starts(name, ux_bytes_cstr(roots[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Nim 2: name__module_u123. Types of C that end like that are no stamps. Neither part has two
+ * underscores, as Ada's system__stream_attributes__i_u24 has.
+ */
 static bool plain_nim(struct ux_bytes name, struct ux_out *out)
 {
 	static const char *const types[] = {"_u8", "_u16", "_u32", "_u64", "_u128"};
@@ -92,7 +105,10 @@ static bool plain_nim(struct ux_bytes name, struct ux_out *out)
 	struct ux_bytes s = ux_bytes(name.data, n - 2);
 	size_t at = plain_find(s, UX_STR("__"));
 	if (at == 0 || at + 2 >= s.size || !plain_is_word(ux_bytes(s.data, at)) ||
-	    !plain_is_word(plain_from(s, at + 2)))
+	    !plain_is_word(plain_from(s, at + 2)) || plain_is_ada(name))
+		return false;
+	struct ux_bytes module = plain_from(s, at + 2);
+	if (plain_find(module, UX_STR("__")) < module.size)
 		return false;
 	ux_out_put(out, s.data + at + 2, s.size - at - 2);
 	ux_out_u8(out, '.');

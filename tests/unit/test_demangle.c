@@ -475,6 +475,7 @@ static void languages_are_recognized_by_their_patterns(void **state)
 	expect("camlFoo__$3e$3e$3d_12", "Foo.>>=", "Foo.>>=");
 	expect("__mesh_MOD_refine", "mesh::refine", "mesh::refine");
 	expect("add__system_u1234", "system.add", "system.add");
+	expect("eqdestroy___lists_u12", "_lists.eqdestroy", "_lists.eqdestroy");
 	expect("kfun:a.B#c(kotlin.Int){}kotlin.Int", "a.B.c", "a.B.c(kotlin.Int)");
 	expect("main.Map[go.shape.int]", "main.Map[...]", "main.Map[go.shape.int]");
 	expect("main.(*Set[go.shape.string]).Add", "main.(*Set[...]).Add",
@@ -513,6 +514,9 @@ static void names_of_c_stay_as_they_are(void **state)
 		"u12",
 		"_u12",
 		"__x_u12",
+		"system__stream_attributes__i_u24", /* Ada's, as the next ones */
+		"ada__read_u24",
+		"my__own__read_u24",
 	};
 	for (size_t i = 0; i < ux_countof(names); i++) {
 		expect_mode(names[i], UX_DEMANGLE_SHORT, names[i]);
