@@ -5,6 +5,7 @@
 #include "function_name.h"
 #include "elf_defs.h"
 #include "order.h"
+#include "text.h"
 #include "unhex/frame.h"
 
 const char ux_no_name[] = UX_NO_NAME;
@@ -21,16 +22,31 @@ enum {
 	STUBS_RATIO = 4, /* .. this many times the file's size */
 };
 
-/* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name, as in NASM's "..@620.done".
+/* Whether the text after an @ is a version, as linkers accept them: GLIBC_2.14, libfoo.so.1, "". */
+static bool symbol_is_version(const char *text, const char *end)
+{
+	static const char more[] = "_.+-~";
+	for (const char *p = text; p < end; p++)
+		if (!ux_is_digit(*p) && !(*p >= 'A' && *p <= 'Z') && !(*p >= 'a' && *p <= 'z') &&
+		    !strchr(more, *p))
+			return false;
+	return true;
+}
+
+/*
+ * "memcpy@@GLIBC_2.14" names memcpy. Another @ belongs to the name: a leading one, as in NASM's
+ * "..@620.done", and one within, as in Crystal's "*Slice(UInt8)@Slice(T)#empty?:Bool".
  */
 static uint32_t symbol_name_size(const char *name)
 {
-	size_t size = strnlen(name, NAME_MOST);
-	size_t lead = 0;
-	while (lead < size && (name[lead] == '.' || name[lead] == '@'))
-		lead++;
-	const char *at = lead < size ? memchr(name + lead, '@', size - lead) : NULL;
-	return (uint32_t)(at ? (size_t)(at - name) : size);
+	size_t size = strnlen(name, NAME_MOST), at = 0;
+	const char *end = name + size;
+	while (at < size && (name[at] == '.' || name[at] == '@'))
+		at++;
+	for (const char *p = name + at; (p = memchr(p, '@', (size_t)(end - p))) != NULL; p++)
+		if (symbol_is_version(p + 1 + (p[1] == '@'), end))
+			return (uint32_t)(p - name);
+	return (uint32_t)size;
 }
 
 /* State of reading one symbol table. */

@@ -159,9 +159,16 @@ static bool name_is_word_byte(uint8_t c)
 	       c == '_';
 }
 
-/* *Array(Int32)#push<Int32>:Array(Int32) is Crystal's name of push. */
+/*
+ * *Array(Int32)#push<Int32>:Array(Int32) is Crystal's name of push, and ~procProc(Nil)@FILE:LINE
+ * that of a block, which DWARF calls "->". GNU ld takes the text from @ on for a version, which
+ * .dynsym then lacks.
+ */
 static bool name_is_crystal(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
+	if (ux_bytes_eq(dwarf, UX_STR("->")))
+		return ux_bytes_starts(symbol, UX_STR("~")) &&
+		       memchr(symbol.data, '@', symbol.size);
 	if (!ux_bytes_starts(symbol, UX_STR("*")) || dwarf.size == 0)
 		return false;
 	const uint8_t *end = symbol.data + symbol.size;

@@ -18,6 +18,7 @@
  *   _ZN1AC4Ev        _ZN1AC2Ev          the symbol: C4 and D4 name no constructor that was made
  *   {closure#0}      _RNCNvC1a1f0B3_    the symbol: the compiler made DWARF's name up
  *   push             *A(Int32)#push:Nil the symbol: Crystal's linkage name
+ *   ->               ~procProc(Nil)@... the symbol: Crystal's name of a block
  *   __GI_abort       abort              the symbol: glibc's name for itself alone
  *   __libc_malloc    malloc (exported)  the symbol: the name by which people call it
  *   a::f             _ZN1a1fEv          the symbol: what stands in front of f is in it too

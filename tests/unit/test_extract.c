@@ -634,7 +634,15 @@ static void versions_are_no_part_of_a_name(void **state)
 	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* as NASM names what is local */
 	add_symbol(&m, "..@7.next@V1", 0x1400, 0x10, STB_LOCAL);
 	add_symbol(&m, "...", 0x1500, 0x10, STB_LOCAL);
+	add_symbol(&m, "f@libf.so.1", 0x1600, 0x10, STB_GLOBAL);
+	add_symbol(&m, "*A(T)@B(T)#f<T>:Nil", 0x1700, 0x10, STB_GLOBAL); /* as Crystal does */
+	add_symbol(&m, "~proc@/lib/a.cr:1", 0x1800, 0x10, STB_GLOBAL);
+	add_symbol(&m, "tail@", 0x1900, 0x10, STB_GLOBAL);
 	made_extract(&m);
+	assert_string_equal(at(&m, 0x1600), "f :0");
+	assert_string_equal(at(&m, 0x1700), "*A(T)@B(T)#f<T>:Nil :0");
+	assert_string_equal(at(&m, 0x1800), "~proc@/lib/a.cr:1 :0");
+	assert_string_equal(at(&m, 0x1900), "tail :0");
 	assert_string_equal(at(&m, 0x1300), "..@620.done :0");
 	assert_string_equal(at(&m, 0x1400), "..@7.next :0");
 	assert_string_equal(at(&m, 0x1500), "... :0");

@@ -9,6 +9,12 @@ enum {
 	SYMBOLS_MOST = 4
 };
 
+/* An @ ends the name and begins a version, but not in names of Crystal. */
+static uint32_t size_of_name(const char *text)
+{
+	return (uint32_t)(*text == '~' || *text == '*' ? strlen(text) : strcspn(text, "@"));
+}
+
 /* The name used for DWARF's and up to four symbols at its start, NULL-ended; '!' marks an exported
  * one. */
 static const char *chosen(const char *dwarf, uint32_t own, const char *const *names)
@@ -23,7 +29,7 @@ static const char *chosen(const char *dwarf, uint32_t own, const char *const *na
 		bool exported = names[n][0] == '!';
 		const char *text = names[n] + exported;
 		symbols[n] = (struct ux_code_symbol){.name = text,
-						     .name_size = (uint32_t)strcspn(text, "@"),
+						     .name_size = size_of_name(text),
 						     .bind = exported ? STB_GLOBAL : STB_LOCAL};
 	}
 	const char *name = ux_function_name(dwarf, own, symbols, n, &arena, &no_memory);
@@ -138,6 +144,9 @@ static void names_that_compilers_make_up_say_less_than_the_symbol(void **state)
 	assert_string_equal(CHOSEN("new", "*Array(Int32)::new:Array(Int32)"),
 			    "*Array(Int32)::new:Array(Int32)");
 	assert_string_equal(CHOSEN("new", "*Array#renew:Nil"), "new");
+	assert_string_equal(CHOSEN("->", "~procProc(Nil)", "~procProc(Nil)@/lib/fiber.cr:126"),
+			    "~procProc(Nil)@/lib/fiber.cr:126");
+	assert_string_equal(CHOSEN("->", "f@V1"), "->");
 	assert_string_equal(CHOSEN("new", "*new_x#y:Nil"), "new");
 }
 
