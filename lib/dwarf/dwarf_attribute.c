@@ -89,6 +89,8 @@ enum ux_dwarf_op ux_dwarf_form_op(uint64_t form)
 	case DW_FORM_GNU_addr_index:
 	case DW_FORM_GNU_str_index:
 		return UX_OP_ULEB;
+	case DW_FORM_LLVM_addrx_offset:
+		return UX_OP_ULEB_4;
 	case DW_FORM_string:
 		return UX_OP_STRING;
 	case DW_FORM_block1:

@@ -18,6 +18,7 @@ enum ux_dwarf_op {
 	UX_OP_END,
 	UX_OP_SKIP,   /* arg: bytes */
 	UX_OP_ULEB,   /* one LEB128 */
+	UX_OP_ULEB_4, /* one LEB128 and four bytes */
 	UX_OP_STRING, /* text up to a NUL */
 	UX_OP_BLOCK1, /* a block: a length of 1, 2, 4 bytes or a ULEB128, then that many bytes */
 	UX_OP_BLOCK2,

@@ -70,6 +70,8 @@ enum {
 
 enum {
 	DW_OP_addr = 0x03,
+	DW_OP_const4u = 0x0c,
+	DW_OP_plus = 0x22,
 	DW_OP_plus_uconst = 0x23,
 	DW_OP_addrx = 0xa1,
 	DW_OP_GNU_addr_index = 0xfb,
@@ -123,6 +125,7 @@ enum {
 	DW_FORM_GNU_str_index = 0x1f02,
 	DW_FORM_GNU_ref_alt = 0x1f20,
 	DW_FORM_GNU_strp_alt = 0x1f21,
+	DW_FORM_LLVM_addrx_offset = 0x2001,
 };
 
 /* The languages that the reader treats specially. */

@@ -99,6 +99,79 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 	}
 }
 
+/* Reads the bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). False:
+ * the form is another one, as that of a location list. */
+static bool die_open_expression(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+				enum ux_dwarf_slot slot, struct ux_cur *ret)
+{
+	uint64_t size = 0;
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	*ret = ux_dwarf_unit_cur(ctx, die->raw[slot]);
+	switch (die->form[slot]) {
+	case DW_FORM_exprloc:
+	case DW_FORM_block:
+		size = ux_cur_uleb(ret);
+		break;
+	case DW_FORM_block1:
+		size = ux_cur_u8(ret);
+		break;
+	case DW_FORM_block2:
+		size = ux_cur_u16(ret);
+		break;
+	case DW_FORM_block4:
+		size = ux_cur_u32(ret);
+		break;
+	default:
+		return false;
+	}
+	if (ret->failed || size > ux_cur_left(ret))
+		return false;
+	ret->end = ret->pos + size;
+	return true;
+}
+
+/* Reads the constant that the rest of an expression adds. */
+static bool expression_addend(struct ux_cur *c, uint64_t *ret)
+{
+	switch (ux_cur_u8(c)) {
+	case DW_OP_plus_uconst:
+		*ret = ux_cur_uleb(c);
+		return true;
+	case DW_OP_const4u: /* of clang -mllvm -minimize-addr-in-v5=Expressions */
+		*ret = ux_cur_u32(c);
+		return ux_cur_u8(c) == DW_OP_plus;
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_place(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	struct ux_cur c;
+	uint64_t pc = 0, addend = 0;
+	if (!die_open_expression(ctx, die, slot, &c))
+		return false;
+	switch (ux_cur_u8(&c)) {
+	case DW_OP_addr:
+		pc = ux_cur_uint(&c, ctx->unit->layout.addr_size);
+		break;
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
+		if (!ux_dwarf_addr_at(ctx, ux_cur_uleb(&c), &pc))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if ((ux_cur_left(&c) > 0 && !expression_addend(&c, &addend)) || c.failed ||
+	    ux_cur_left(&c) > 0)
+		return false;
+	*ret = pc + addend;
+	return true;
+}
+
 bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		     enum ux_dwarf_slot slot, uint64_t *ret)
 {
@@ -115,6 +188,13 @@ bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_d
 	case DW_FORM_addrx4:
 	case DW_FORM_GNU_addr_index:
 		return ux_dwarf_addr_at(ctx, die->raw[slot], ret);
+	case DW_FORM_LLVM_addrx_offset:
+		if (!ux_dwarf_addr_at(ctx, die->raw[slot] >> 32, ret))
+			return false;
+		*ret += die->raw[slot] & UINT32_MAX;
+		return true;
+	case DW_FORM_exprloc:
+		return ux_dwarf_die_place(ctx, die, slot, ret);
 	default:
 		return false;
 	}

@@ -21,17 +21,25 @@ ux_inline bool ux_dwarf_die_has(const struct ux_dwarf_die *die, enum ux_dwarf_sl
 	return (die->have >> slot & 1) != 0;
 }
 
+ux_inline void ux_dwarf_skip_uleb(struct ux_cur *c)
+{
+	const uint8_t *p = c->pos;
+	while (p < c->end && *p >= 0x80)
+		p++;
+	ux_cur_skip(c, (uint64_t)(p - c->pos) + 1);
+}
+
 /* Skips a value whose form ux_dwarf_form_op() knows. */
 ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 {
 	switch (op) {
-	case UX_OP_ULEB: {
-		const uint8_t *p = c->pos;
-		while (p < c->end && *p >= 0x80)
-			p++;
-		ux_cur_skip(c, (uint64_t)(p - c->pos) + 1);
+	case UX_OP_ULEB:
+		ux_dwarf_skip_uleb(c);
 		return;
-	}
+	case UX_OP_ULEB_4:
+		ux_dwarf_skip_uleb(c);
+		ux_cur_skip(c, sizeof(uint32_t));
+		return;
 	case UX_OP_STRING:
 		(void)ux_cur_str(c);
 		return;
@@ -57,6 +65,16 @@ ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 		break;
 	}
 	ux_cur_bad(c, "unknown form");
+}
+
+/* Reads an index of .debug_addr, for the upper half of the result, and an offset from the address
+ * there, for the lower half (clang -mllvm -minimize-addr-in-v5=Form). */
+ux_inline uint64_t ux_dwarf_read_addrx_offset(struct ux_cur *c)
+{
+	uint64_t index = ux_cur_uleb(c);
+	if (index > UINT32_MAX)
+		ux_cur_bad(c, "index of an address is too large");
+	return index << 32 | ux_cur_u32(c);
 }
 
 /*
@@ -94,6 +112,8 @@ ux_inline uint64_t ux_dwarf_read(struct ux_cur *c, uint64_t form, struct ux_dwar
 		return ux_cur_uleb(c);
 	case DW_FORM_sdata:
 		return (uint64_t)ux_cur_sleb(c);
+	case DW_FORM_LLVM_addrx_offset:
+		return ux_dwarf_read_addrx_offset(c);
 	case DW_FORM_string:
 		off = ux_cur_off(c);
 		(void)ux_cur_str(c);
@@ -185,6 +205,7 @@ ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 			ux_dwarf_indirect(c, arg, layout, die);
 			break;
 		case UX_OP_ULEB:
+		case UX_OP_ULEB_4:
 		case UX_OP_STRING:
 		case UX_OP_BLOCK1:
 		case UX_OP_BLOCK2:
@@ -228,7 +249,16 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			      enum ux_dwarf_slot slot);
 
-/* Reads the address in a slot of an address form (addr, addrx, ...). False for any other form. */
+/*
+ * Computes the address of the expression in a slot of a block form: an address, also by its index,
+ * and a constant added to it. False for an expression that computes further, as that of a
+ * thread-local variable, and for any other form.
+ */
+bool ux_dwarf_die_place(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* Reads the address in a slot of an address form (addr, addrx, ...) or of an expression. False for
+ * any other form. */
 bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		     enum ux_dwarf_slot slot, uint64_t *ret);
 

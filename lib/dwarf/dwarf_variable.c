@@ -6,67 +6,6 @@ enum {
 	HOPS_MOST = 4, /* most references from a definition to the declaration in its class */
 };
 
-/* Reads the bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). */
-static bool variable_open_expression(const struct ux_dwarf_context *ctx,
-				     const struct ux_dwarf_die *die, struct ux_cur *ret)
-{
-	uint64_t size = 0;
-	if (!ux_dwarf_die_has(die, UX_SLOT_LOCATION))
-		return false;
-	*ret = ux_dwarf_unit_cur(ctx, die->raw[UX_SLOT_LOCATION]);
-	switch (die->form[UX_SLOT_LOCATION]) {
-	case DW_FORM_exprloc:
-	case DW_FORM_block:
-		size = ux_cur_uleb(ret);
-		break;
-	case DW_FORM_block1:
-		size = ux_cur_u8(ret);
-		break;
-	case DW_FORM_block2:
-		size = ux_cur_u16(ret);
-		break;
-	case DW_FORM_block4:
-		size = ux_cur_u32(ret);
-		break;
-	default:
-		return false; /* a location list: the location changes */
-	}
-	if (ret->failed || size > ux_cur_left(ret))
-		return false;
-	ret->end = ret->pos + size;
-	return true;
-}
-
-/*
- * Reads the variable's address. False for an expression that computes further, as that of a
- * thread-local variable.
- */
-static bool variable_address(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			     uint64_t *ret)
-{
-	struct ux_cur c;
-	if (!variable_open_expression(ctx, die, &c))
-		return false;
-	switch (ux_cur_u8(&c)) {
-	case DW_OP_addr:
-		*ret = ux_cur_uint(&c, ctx->unit->layout.addr_size);
-		break;
-	case DW_OP_addrx:
-	case DW_OP_GNU_addr_index:
-		if (!ux_dwarf_addr_at(ctx, ux_cur_uleb(&c), ret))
-			return false;
-		break;
-	default:
-		return false;
-	}
-	if (ux_cur_left(&c) > 0) {
-		if (ux_cur_u8(&c) != DW_OP_plus_uconst)
-			return false;
-		*ret += ux_cur_uleb(&c);
-	}
-	return !c.failed && ux_cur_left(&c) == 0;
-}
-
 static void variable_add_declared(const struct ux_dwarf_context *ctx,
 				  const struct ux_dwarf_die *die, struct ux_dwarf_declared *ret)
 {
@@ -157,7 +96,7 @@ enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 		}
 		(void)ux_dwarf_die_read_attributes(ctx, abbrev, UX_SELECT_VARIABLE, &c, &die);
 		depth += abbrev->has_children;
-		if (c.failed || !variable_address(ctx, &die, &at) || at != pc)
+		if (c.failed || !ux_dwarf_die_place(ctx, &die, UX_SLOT_LOCATION, &at) || at != pc)
 			continue;
 		variable_follow(ctx, units, die, ret);
 		return UX_OK;

@@ -232,6 +232,10 @@ static void put_value(struct make_dwarf *m, uint32_t form, const struct make_val
 		need(v->bytes.size == 16);
 		put_bytes(out, v->bytes);
 		return;
+	case DW_FORM_LLVM_addrx_offset: /* index << 32 | offset */
+		ux_out_uleb(out, number >> 32);
+		ux_out_u32(out, (uint32_t)number);
+		return;
 	case DW_FORM_indirect:
 		ux_out_uleb(out, v->form);
 		put_value(m, v->form, v);

@@ -285,7 +285,7 @@ static void every_form_is_stepped_over_by_its_size(void **state)
 		DW_FORM_strx2,       DW_FORM_strx3,          DW_FORM_strx4,
 		DW_FORM_addrx1,      DW_FORM_addrx2,         DW_FORM_addrx3,
 		DW_FORM_addrx4,      DW_FORM_GNU_addr_index, DW_FORM_GNU_str_index,
-		DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt,
+		DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt,   DW_FORM_LLVM_addrx_offset,
 	};
 	for (size_t i = 0; i < ux_countof(forms); i++) {
 		MODULE(m, r);
@@ -443,6 +443,45 @@ static void address_is_found_by_index_in_each_width(void **state)
 		assert_int_equal(r.ctx.low_pc, 0x2000);
 		assert_int_equal(open_unit(&r, 1), UX_OK);
 		assert_false(r.ctx.has_low_pc); /* past the section */
+	}
+}
+
+/* As clang writes them to need fewer entries of .debug_addr (-minimize-addr-in-v5). */
+static void address_may_be_an_offset_from_another_one(void **state)
+{
+	(void)state;
+	const struct {
+		uint32_t form;
+		struct make_value value;
+		uint64_t pc; /* 0: unknown */
+	} cases[] = {
+		{DW_FORM_LLVM_addrx_offset, N((uint64_t)1 << 32 | 0x34), 0x2034},
+		{DW_FORM_LLVM_addrx_offset, N((uint64_t)2 << 32 | 0x34), 0},
+		{DW_FORM_exprloc, B("\xa1\x01\x0c\x34\x00\x00\x00\x22"), 0x2034},
+		{DW_FORM_exprloc, B("\xa1\x01\x23\x34"), 0x2034},
+		{DW_FORM_exprloc, B("\xa1\x01"), 0x2000},
+		{DW_FORM_exprloc, B("\xa1\x02\x23\x34"), 0},
+		{DW_FORM_exprloc, B("\xa1\x01\x0c\x34\x00\x00\x00"), 0},     /* no plus */
+		{DW_FORM_exprloc, B("\xa1\x01\x0c\x34\x00\x00\x00\x1c"), 0}, /* minus */
+		{DW_FORM_exprloc, B("\xa1\x01\x23\x34\x06"), 0},
+		{DW_FORM_exprloc, B("\x9c"), 0},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		MODULE(m, r);
+		uint64_t base = make_table_begin(&m, UX_DWARF_ADDR, 4, 0);
+		make_addr(&m, UX_DWARF_ADDR, 0x1000);
+		make_addr(&m, UX_DWARF_ADDR, 0x2000);
+		make_table_length(&m, UX_DWARF_ADDR);
+		MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, false, {DW_AT_low_pc, cases[i].form},
+			    {DW_AT_addr_base, DW_FORM_sec_offset});
+		make_table_end(&m);
+		make_unit_begin(&m, (struct make_unit){0});
+		MAKE_DIE(&m, 1, cases[i].value, N(base));
+		make_unit_end(&m);
+		reading_of(&r, &m);
+		assert_int_equal(r.ctx.has_low_pc, cases[i].pc != 0);
+		if (cases[i].pc != 0)
+			assert_int_equal(r.ctx.low_pc, cases[i].pc);
 	}
 }
 
@@ -624,6 +663,7 @@ int main(void)
 		UX_TEST(text_that_is_not_there_is_null),
 		UX_TEST(text_without_an_end_is_null),
 		UX_TEST(address_is_found_by_index_in_each_width),
+		UX_TEST(address_may_be_an_offset_from_another_one),
 		UX_TEST(references_of_each_width_count_from_the_unit),
 		UX_TEST(references_into_other_files_stay_unresolved),
 		UX_TEST(entry_is_only_read_inside_its_unit),
