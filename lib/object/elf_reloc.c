@@ -115,8 +115,22 @@ static const reloc_kind mips[] = {SET(2, 32), SET(18, 64), NONE(0), NONE(39), NO
 static const reloc_kind sparc[] = {SET(23, 32), SET(54, 64), SET(3, 32), SET(32, 64),
 				   NONE(0),     NONE(76),    NONE(77)};
 
-/* The kernel's Documentation/bpf/llvm_reloc.rst: 64_ABS64, 64_ABS32, 64_NODYLD32 */
-static const reloc_kind bpf[] = {SET(3, 32), SET(2, 64), SET(4, 32), NONE(0)};
+/* The kernel's Documentation/bpf/llvm_reloc.rst: 64_ABS64, 64_ABS32, 64_NODYLD32; up to LLVM 12
+ * 64_64 and 64_32 */
+static const reloc_kind bpf[] = {SET(3, 32), SET(2, 64), SET(4, 32),
+				 NONE(0),    SET(1, 64), SET(10, 32)};
+
+/* ARC ELF ABI supplement: 32; TLS_DTPOFF */
+static const reloc_kind arc[] = {SET(4, 32), NONE(0), NONE(67)};
+
+/* C-SKY V2 ABI, 4.2: ADDR32; TLS_LDO32, TLS_DTPOFF32 */
+static const reloc_kind csky[] = {SET(1, 32), NONE(0), NONE(55), NONE(57)};
+
+/* Hexagon ABI, 11.5: 32; DTPREL_32 */
+static const reloc_kind hexagon[] = {SET(6, 32), NONE(0), NONE(47)};
+
+/* M68k supplement: 32; TLS_LDO32, TLS_DTPREL32 */
+static const reloc_kind m68k[] = {SET(1, 32), NONE(0), NONE(31), NONE(41)};
 
 /* No document: what cubins of CUDA 11 to 13 have in their debug sections (docs/formats/cuda.md) */
 static const reloc_kind cuda[] = {SET(2, 64), SET(1, 32), NONE(0)};
@@ -158,6 +172,16 @@ static struct kinds reloc_kinds(uint16_t machine)
 		return KINDS(bpf);
 	case EM_CUDA:
 		return KINDS(cuda);
+	case EM_ARC:
+	case EM_ARC_COMPACT:
+	case EM_ARC_COMPACT2:
+		return KINDS(arc);
+	case EM_CSKY:
+		return KINDS(csky);
+	case EM_HEXAGON:
+		return KINDS(hexagon);
+	case EM_68K:
+		return KINDS(m68k);
 	default:
 		return (struct kinds){NULL, 0};
 	}

@@ -46,7 +46,7 @@ TARGETS = ["x86_64-linux-gnu", "i386-linux-gnu", "aarch64-linux-gnu", "aarch64_b
            "armv7-linux-gnueabihf", "riscv64-linux-gnu", "riscv32-linux-gnu", "s390x-linux-gnu",
            "powerpc64-linux-gnu", "powerpc64le-linux-gnu", "powerpc-linux-gnu",
            "mips64el-linux-gnu", "mips64-linux-gnu", "mips-linux-gnu", "mipsel-linux-gnu",
-           "sparcv9-linux-gnu", "sparc-linux-gnu", "bpf", "bpfeb"]
+           "sparcv9-linux-gnu", "sparc-linux-gnu", "bpf", "bpfeb", "hexagon"]
 
 
 def run(*args, **more):

@@ -163,7 +163,11 @@ static const struct plain plains[] = {
 	{EM_SPARC, 32, true, SHT_RELA, 23, 4},     {EM_SPARCV9, 64, true, SHT_RELA, 54, 8},
 	{EM_SPARCV9, 64, true, SHT_RELA, 32, 8},   {EM_SPARC, 32, true, SHT_RELA, 3, 4},
 	{EM_BPF, 64, false, SHT_REL, 2, 8},        {EM_BPF, 64, true, SHT_REL, 3, 4},
-	{EM_BPF, 64, false, SHT_REL, 4, 4},
+	{EM_BPF, 64, false, SHT_REL, 4, 4},        {EM_BPF, 64, false, SHT_REL, 1, 8},
+	{EM_BPF, 64, true, SHT_REL, 10, 4},        {EM_ARC_COMPACT2, 32, false, SHT_RELA, 4, 4},
+	{EM_ARC, 32, true, SHT_RELA, 4, 4},        {EM_ARC_COMPACT, 32, true, SHT_RELA, 4, 4},
+	{EM_CSKY, 32, false, SHT_RELA, 1, 4},      {EM_HEXAGON, 32, false, SHT_RELA, 6, 4},
+	{EM_68K, 32, true, SHT_RELA, 1, 4},
 };
 
 static void absolute_places_get_the_address_on_every_machine(void **state)
