@@ -251,6 +251,40 @@ static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 	return 0;
 }
 
+/* Whether a unit of so many bytes begins at c, with that ID if its header has one. */
+static bool package_is_unit(struct ux_cur c, uint32_t size, uint64_t id)
+{
+	bool is64 = false;
+	uint64_t start = ux_cur_off(&c);
+	uint64_t length = ux_dwarf_initial_length(&c, &is64);
+	if (c.failed || length != size - (ux_cur_off(&c) - start))
+		return false;
+	if (ux_cur_u16(&c) < 5)
+		return !c.failed;
+	ux_cur_skip(&c, 2 + (is64 ? 8 : 4)); /* type, address size, abbreviations */
+	return ux_cur_u64(&c) == id && !c.failed;
+}
+
+/*
+ * Moves *off to where the unit is. Offsets of the index have 32 bits, and packagers let them
+ * overflow (llvm-dwp --continue-on-cu-index-overflow), so that in a section of over 4 GiB a unit
+ * may be any number of times 4 GiB further.
+ */
+static bool package_find_unit(struct ux_bytes info, bool swap, uint64_t *off, uint32_t size,
+			      uint64_t id)
+{
+	struct ux_cur c = ux_cur_make(info, NULL, swap);
+	for (uint64_t at = *off; at <= info.size && size <= info.size - at;
+	     at += UINT64_C(1) << 32) {
+		ux_cur_seek(&c, at);
+		if (!package_is_unit(c, size, id))
+			continue;
+		*off = at;
+		return true;
+	}
+	return false;
+}
+
 enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint64_t id,
 				   struct ux_dwarf_sections *ret, struct ux_error *err)
 {
@@ -266,11 +300,19 @@ enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint6
 			continue;
 		uint64_t at =
 			(uint64_t)(row - 1) * package->n_columns + (unsigned)package->column[i];
-		uint32_t off = package_cell(package->offsets, at),
-			 size = package_cell(package->sizes, at);
-		if (!ux_bytes_sub(package->whole->data[i], off, size, &cut.data[i]))
+		struct ux_bytes all = package->whole->data[i];
+		uint64_t off = package_cell(package->offsets, at);
+		uint32_t size = package_cell(package->sizes, at);
+		if (i == UX_DWARF_INFO && all.size > UINT32_MAX &&
+		    !package_find_unit(all, package->whole->swap, &off, size, id))
 			return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
-					   "the unit's part of %s is out of bounds: %u bytes at %u",
+					   "no unit %016" PRIx64 " of %u bytes at %" PRIu64
+					   " of %s, nor at a multiple of 4 GiB after that",
+					   id, size, off, ux_dwarf_split_section_name(i));
+		if (!ux_bytes_sub(all, off, size, &cut.data[i]))
+			return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
+					   "the unit's part of %s is out of bounds: %u bytes at "
+					   "%" PRIu64,
 					   ux_dwarf_section_name(i), size, off);
 	}
 	*ret = cut;

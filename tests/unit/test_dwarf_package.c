@@ -5,6 +5,8 @@
 #include "dwarf_split.h"
 #include "out.h"
 
+#include <sys/mman.h>
+
 enum {
 	SLOTS = 8,
 	UNITS = 3,
@@ -130,6 +132,51 @@ static void units_are_found_in_both_versions_and_byte_orders(void **state)
 	check_all((struct recipe){.version = 5});
 	check_all((struct recipe){.version = 2, .big = true});
 	check_all((struct recipe){.version = 5, .big = true});
+}
+
+enum {
+	HEADER = 20, /* bytes of a split unit's header in DWARF 5, after its length */
+};
+
+/* The header of a split unit of 0x10 + HEADER bytes. */
+static void put_unit(uint8_t *at, uint16_t version, uint64_t id)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_u32(&out, 0x10 + HEADER - 4);
+	ux_out_u16(&out, version);
+	ux_out_u8(&out, 5); /* DW_UT_split_compile */
+	ux_out_u8(&out, 8);
+	ux_out_u32(&out, 0);
+	ux_out_u64(&out, id);
+	memcpy(at, out.data, out.size);
+}
+
+/* llvm-dwp --continue-on-cu-index-overflow writes such packages. */
+static void units_are_found_where_32_bits_do_not_reach(void **state)
+{
+	(void)state;
+	const size_t size = (UINT64_C(2) << 32) + 0x1000;
+	uint8_t *info = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(info, MAP_FAILED);
+	INDEX_OF(index, .size = 0x10 + HEADER);
+	struct ux_dwarf_sections whole = whole_sections(index.swap), cut;
+	struct ux_dwarf_package p;
+	struct ux_error err = UX_ERROR_INIT;
+	whole.data[UX_DWARF_INFO] = ux_bytes(info, size);
+	put_unit(info, 5, ids[0]);
+	put_unit(info + 0x100, 5, ids[0]); /* of another ID */
+	put_unit(info + (UINT64_C(2) << 32) + 0x100, 5, ids[1]);
+	assert_int_equal(ux_dwarf_package_open(&p, ux_out_bytes(&index), &whole, NULL), UX_OK);
+	assert_int_equal(ux_dwarf_package_find(&p, ids[0], &cut, NULL), UX_OK);
+	assert_ptr_equal(cut.data[UX_DWARF_INFO].data, info);
+	assert_int_equal(ux_dwarf_package_find(&p, ids[1], &cut, NULL), UX_OK);
+	assert_ptr_equal(cut.data[UX_DWARF_INFO].data, info + (UINT64_C(2) << 32) + 0x100);
+	assert_int_equal(cut.data[UX_DWARF_INFO].size, 0x10 + HEADER);
+	assert_int_equal(ux_dwarf_package_find(&p, ids[2], &cut, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "no unit 5555555500000007 of 36 bytes at 512 of "
+				      ".debug_info.dwo, nor at a multiple of 4 GiB after that");
+	munmap(info, size);
 }
 
 static void an_id_that_is_not_there_is_not_found(void **state)
@@ -289,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(units_are_found_in_both_versions_and_byte_orders),
+		UX_TEST(units_are_found_where_32_bits_do_not_reach),
 		UX_TEST(an_id_that_is_not_there_is_not_found),
 		UX_TEST(a_package_without_units_has_none),
 		UX_TEST(an_index_that_makes_no_sense_is_refused),
