@@ -9,6 +9,7 @@
 #include "output.h"
 #include "sandbox.h"
 #include "sigbus.h"
+#include "sources_out.h"
 #include "symbol_source.h"
 #include "text.h"
 
@@ -198,6 +199,7 @@ static enum ux_code cmd_disas_file(struct disas *d, const char *path, const char
 	struct ux_symbol_options choice = {.finder = d->finder};
 	UX_TRY(ux_symbol_source_open(&d->symbols, path, &choice, err));
 	ux_find_warn(path, &d->symbols.lost);
+	ux_damage_warn(path, &d->symbols.stats);
 	UX_TRY(disas_find(d, path, what, err));
 	UX_TRY(disas_run_child(d, path, err));
 	return disas_print(d, err);

@@ -14,6 +14,7 @@
 #include "output_file.h"
 #include "pool.h"
 #include "sigbus.h"
+#include "sources_out.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -127,25 +128,8 @@ static void cmd_extract_report(struct ux_out *out, const char *path, bool json,
 	ux_out_u8(out, '\n');
 }
 
-static void extract_warn_damage(const char *path, const struct ux_extract_stats *s)
+static void extract_warn_map(const char *path, const struct ux_extract_stats *s)
 {
-	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	if (s->bad_units > 0)
-		ux_print_message("%s: %" PRIu64 " of %" PRIu64
-				 " DWARF units are damaged; some of their symbols are missing; the "
-				 "first: %s",
-				 path, s->bad_units, s->units,
-				 ux_error_format(&s->first_bad, text, sizeof(text)));
-	if (s->bad_go > 0)
-		ux_print_message(
-			"%s: %" PRIu64
-			" Go functions are damaged; some of their symbols are missing; the "
-			"first: %s",
-			path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
-	if (s->bad_relocs > 0)
-		ux_print_message("%s: %" PRIu64 " relocations skipped, the first because: %s", path,
-				 s->bad_relocs,
-				 ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
 	if (s->map_missing + s->map_changed > 0)
 		ux_print_message(
 			"%s: DWARF of %" PRIu64 " of %" PRIu64
@@ -393,7 +377,8 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 		ux_json_failure(&out, args.items[0], &err);
 	if (code != UX_OK)
 		return ux_finish(&out, ux_print_error(subject, &err));
-	extract_warn_damage(args.items[0], &job.stats);
+	ux_damage_warn(args.items[0], &job.stats);
+	extract_warn_map(args.items[0], &job.stats);
 	extract_warn_sources(args.items[0], &job.stats);
 	extract_warn_split(args.items[0], &job.stats);
 	if (!to_stdout)

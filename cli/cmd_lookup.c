@@ -14,6 +14,7 @@
 #include "remote.h"
 #include "remote_modules.h"
 #include "sigbus.h"
+#include "sources_out.h"
 #include "stripped.h"
 #include "symbol_source.h"
 #include "vec.h"
@@ -427,6 +428,7 @@ static enum ux_code lookup_open_file(struct lookup *l, const char *name,
 	UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
 	enum ux_code code = choice.lazy ? lookup_load(l, err) : UX_OK;
 	ux_find_warn(name, &l->local.lost);
+	ux_damage_warn(name, &l->local.stats);
 	return code;
 }
 

@@ -71,3 +71,27 @@ void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats)
 		coverage_percent(out, c->unnamed_bytes, stats->text_bytes,
 				 "in functions without a name");
 }
+
+void ux_damage_warn(const char *path, const struct ux_extract_stats *s)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (sources_unread(s))
+		ux_print_message("%s: cannot read its %" PRIu64 " DWARF units, the first: %s", path,
+				 s->units, ux_error_format(&s->first_bad, text, sizeof(text)));
+	else if (s->bad_units > 0)
+		ux_print_message("%s: %" PRIu64 " of %" PRIu64
+				 " DWARF units cannot be read in full; some of their symbols are "
+				 "missing; the first: %s",
+				 path, s->bad_units, s->units,
+				 ux_error_format(&s->first_bad, text, sizeof(text)));
+	if (s->bad_go > 0)
+		ux_print_message(
+			"%s: %" PRIu64
+			" Go functions are damaged; some of their symbols are missing; the "
+			"first: %s",
+			path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
+	if (s->bad_relocs > 0)
+		ux_print_message("%s: %" PRIu64 " relocations skipped, the first because: %s", path,
+				 s->bad_relocs,
+				 ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
+}

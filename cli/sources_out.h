@@ -17,4 +17,8 @@ void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats);
 /* Appends text like "1234 bytes, 98.7 % in functions, 95.1 % with lines". */
 void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats);
 
+/* Warns on standard error of what an extraction could not read: DWARF units, Go functions,
+ * relocations. Quiet for an intact file. */
+void ux_damage_warn(const char *path, const struct ux_extract_stats *stats);
+
 #endif

@@ -83,18 +83,12 @@ static void symbol_source_init_cache(struct ux_symbol_source *s)
 }
 
 /* Extracts the file, or a part of it if options.filter is set. */
-static enum ux_code symbol_source_extract(struct ux_symbol_source *s,
-					  struct ux_extract_stats *ret_stats, struct ux_error *err)
+static enum ux_code symbol_source_extract(struct ux_symbol_source *s, struct ux_error *err)
 {
 	symbol_source_close_gsym(s);
 	ux_out_deinit(&s->built);
 	UX_TRY(ux_extract(s->file.bytes, s->files.debug.file.bytes, &s->options,
-			  symbol_source_write_gsym, &s->built, ret_stats, err));
-	if (ret_stats->bad_units > 0 && ret_stats->bad_units == ret_stats->units &&
-	    s->lost.code == UX_OK)
-		ux_error_set(&s->lost, UX_ECORRUPT,
-			     "cannot read its %" PRIu64 " DWARF units, the first: %.100s",
-			     ret_stats->units, ret_stats->first_bad.text);
+			  symbol_source_write_gsym, &s->built, &s->stats, err));
 	if (s->built.size == 0) /* the file has nothing at these addresses */
 		return UX_OK;
 	return symbol_source_open_gsym(s, ux_out_bytes(&s->built), err);
@@ -102,10 +96,11 @@ static enum ux_code symbol_source_extract(struct ux_symbol_source *s,
 
 static enum ux_code symbol_source_extract_whole(struct ux_symbol_source *s, struct ux_error *err)
 {
-	struct ux_extract_stats stats = {0};
+	const struct ux_extract_stats *stats = &s->stats;
 	s->whole = true;
-	UX_TRY(symbol_source_extract(s, &stats, err));
-	if (stats.split_units == 0)
+	UX_TRY(symbol_source_extract(s, err));
+	/* The cache has no room for what is to be said of a damaged file. */
+	if (stats->split_units == 0 && stats->bad_units + stats->bad_go + stats->bad_relocs == 0)
 		ux_symbol_cache_write(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
 }
@@ -120,19 +115,18 @@ static uint64_t symbol_source_cpu_ms(void)
 static enum ux_code symbol_source_extract_part(struct ux_symbol_source *s, const uint64_t *pcs,
 					       size_t n, struct ux_error *err)
 {
-	struct ux_extract_stats stats = {0};
 	uint64_t before = symbol_source_cpu_ms();
 	ux_address_filter_deinit(&s->filter);
 	if (!ux_address_filter_init(&s->filter, pcs, n))
 		return ux_error_nomem(err);
 	s->options.filter = &s->filter;
-	enum ux_code code = symbol_source_extract(s, &stats, err);
+	enum ux_code code = symbol_source_extract(s, err);
 	s->options.filter = NULL;
 	uint64_t ms = symbol_source_cpu_ms() - before;
 	s->has_part = true;
 	s->parts_ms += ux_max(ms, (uint64_t)1);
 	s->whole = code == UX_OK && !s->filter.narrowed;
-	if (code == UX_OK && stats.split_units == 0)
+	if (code == UX_OK && s->stats.split_units == 0)
 		ux_symbol_cache_add_cost(&s->cache, ms);
 	return code;
 }

@@ -27,6 +27,7 @@ struct ux_symbol_source {
 	bool has_part;                   /* gsym was extracted for a few addresses */
 	uint64_t parts_ms;               /* processor time that partial extractions took */
 	struct ux_gsym gsym;
+	struct ux_extract_stats stats; /* of the last extraction; zeroed: there was none */
 	struct ux_error lost; /* debug files that were not found, see struct ux_symbol_files; code
 				 UX_OK: nothing is missing */
 };

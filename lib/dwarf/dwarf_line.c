@@ -126,8 +126,6 @@ static bool lines_read_header(const struct ux_dwarf_context *ctx, struct ux_cur 
 			      struct ux_dwarf_line_header *h, struct ux_dwarf_lines *lines)
 {
 	lines->version = ux_cur_u16(c);
-	if (!c->failed && (lines->version < 2 || lines->version > 5))
-		ux_cur_bad(c, "line table version is not 2 to 5");
 	if (lines->version >= 5) {
 		h->layout.addr_size = ux_cur_u8(c);
 		(void)ux_cur_u8(c); /* segment selector size */
@@ -236,6 +234,16 @@ static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct 
 	return UX_OK;
 }
 
+static enum ux_code lines_check_version(struct ux_cur c, struct ux_error *err)
+{
+	uint64_t off = ux_cur_off(&c);
+	unsigned version = ux_cur_u16(&c);
+	if (!c.failed && (version < 2 || version > 5))
+		return ux_error_at(err, UX_EUNSUPPORTED, c.section, off,
+				   "line table has version %u; expected 2 to 5", version);
+	return ux_cur_status(&c, err);
+}
+
 /* Decodes the table that lines->source identifies. */
 static enum ux_code lines_decode(const struct ux_dwarf_context *ctx,
 				 const struct ux_range_set *text, struct ux_dwarf_lines *lines,
@@ -246,6 +254,7 @@ static enum ux_code lines_decode(const struct ux_dwarf_context *ctx,
 	UX_TRY(lines_open_table(ctx, &c, &is64, err));
 	struct ux_dwarf_line_header h = {.layout = ctx->unit->layout};
 	h.layout.offset_size = is64 ? 8 : 4;
+	UX_TRY(lines_check_version(c, err));
 	if (!lines_read_header(ctx, &c, &h, lines))
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&c, err));

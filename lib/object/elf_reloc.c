@@ -303,10 +303,11 @@ static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *ki
 	return true;
 }
 
-static void reloc_lose(struct reloc *r, enum ux_code code, const char *what, uint64_t value)
+static void reloc_lose(struct reloc *r, const struct entry *e, enum ux_code code, const char *what,
+		       uint64_t value)
 {
 	r->loss->count++;
-	ux_error_at(&r->loss->first, code, r->target->name, UX_ERROR_NO_OFF,
+	ux_error_at(&r->loss->first, code, r->target->name, e->off,
 		    "relocation of %.40s: %s %" PRIu64 " (machine %u)", r->table->name, what, value,
 		    r->elf->machine);
 }
@@ -315,21 +316,21 @@ static void reloc_apply(struct reloc *r, const struct entry *e)
 {
 	const struct ux_elf_reloc_kind *kind = ux_elf_reloc_kind_find(r->elf->machine, e->type);
 	if (!kind) {
-		reloc_lose(r, UX_EUNSUPPORTED, "unknown type", e->type);
+		reloc_lose(r, e, UX_EUNSUPPORTED, "unknown type", e->type);
 		return;
 	}
 	if (kind->op == UX_RELOC_NONE)
 		return;
 	const struct ux_elf_symbol *s = ux_elf_symbols_at(&r->symbols, e->symbol);
 	if (!s) {
-		reloc_lose(r, UX_ECORRUPT, "no symbol", e->symbol);
+		reloc_lose(r, e, UX_ECORRUPT, "no symbol", e->symbol);
 		return;
 	}
 	uint64_t value = ux_elf_symbol_pc(r->elf, s) + e->addend;
 	bool fits = kind->bits == UX_RELOC_ULEB128 ? reloc_apply_uleb(r, kind, e, value)
 						   : reloc_apply_fixed(r, kind, e, value);
 	if (!fits)
-		reloc_lose(r, UX_ECORRUPT, "no bytes at", e->off);
+		reloc_lose(r, e, UX_ECORRUPT, "no bytes at", e->off);
 }
 
 /*

@@ -283,6 +283,27 @@ def test_units_of_dwarf_6_are_read_and_those_of_later_versions_are_named(tmp_pat
     assert "version" in lines(unhex("id", "--json", nine))[0]["unread"]
 
 
+def test_what_cannot_be_read_of_some_units_is_said(tmp_path):
+    """A line table of a version that is not known yet, in one of two units; also on the second run."""
+    (tmp_path / "other.c").write_text("int other(int x) { return x * 3; }\n")
+    subprocess.run(["gcc", "-g", "-c", "other.c"], cwd=tmp_path, check=True)
+    prog = compile_c(tmp_path, flags=("-O2", "-g", "-gdwarf-5", tmp_path / "other.o"))
+    assert unhex("lookup", prog, "other+0", "outer+0").stderr == ""
+    listed = subprocess.run(["readelf", "-SW", prog], capture_output=True, text=True, check=True).stdout
+    offset = int(re.search(r"\.debug_line +PROGBITS +\S+ +(\w+)", listed)[1], 16)
+    data = bytearray(prog.read_bytes())
+    assert data[offset + 4:offset + 6] == b"\x05\0"
+    data[offset + 4] = 6
+    prog.write_bytes(data)
+    damage = "1 of 2 DWARF units cannot be read in full; some of their symbols are missing; the first: " \
+        "section .debug_line+0x4: line table has version 6; expected 2 to 5"
+    addresses = "".join(f"other+{i}\nouter+{i}\n" for i in range(8))
+    for _ in range(2):
+        for result in (unhex("lookup", prog, "other+0", "outer+0"), unhex("lookup", prog, stdin=addresses),
+                       unhex("disas", prog, "outer")):
+            assert result.returncode == 0 and result.stderr == f"unhex: {prog}: {damage}\n"
+
+
 def test_explain_takes_functions_as_lookup_does(prog, tmp_path):
     start, _ = symbol(prog, "outer")
     by_address = unhex("explain", prog, hex(start), hex(start + 4))

@@ -321,7 +321,8 @@ def test_relocations_of_an_unknown_type_are_said_and_cost_their_places(tmp_path)
     out = unhex("extract", tmp_path / "y.o", "-o", tmp_path / "y.gsym")
     assert out.returncode == 0
     assert f"{patched} relocations skipped" in out.stderr
-    assert "unknown type 41 (machine 62)" in out.stderr
+    assert "section .debug_line+0x" in out.stderr and "unknown type 41 (machine 62)" in out.stderr
+    assert unhex("lookup", tmp_path / "y.o", "0x0").stderr == out.stderr
     after = ours(tmp_path / "y.gsym", range(64))
     assert [[f[0] for f in m] for m in before] == [[f[0] for f in m] for m in after]
     assert all(f[0][2] == 0 for f in after if f)

@@ -174,13 +174,12 @@ static void header_that_makes_no_sense_is_corrupt(void **state)
 		uint64_t value;
 		unsigned size;
 	} damage[] = {
-		{0, 0xfffffff5, 4},                 /* a reserved length */
-		{0, 0xffffff, 4},                   /* past the section */
-		{4, 1, 2},                          /* version */
-		{4, 6, 2},          {8, 0xffff, 4}, /* header length */
-		{8, 3, 4},          {13, 0, 1},     /* max_ops */
-		{16, 0, 1},                         /* line_range */
-		{17, 0, 1},                         /* opcode_base */
+		{0, 0xfffffff5, 4},             /* a reserved length */
+		{0, 0xffffff, 4},               /* past the section */
+		{8, 0xffff, 4},                 /* header length */
+		{8, 3, 4},          {13, 0, 1}, /* max_ops */
+		{16, 0, 1},                     /* line_range */
+		{17, 0, 1},                     /* opcode_base */
 	};
 	for (size_t i = 0; i < ux_countof(damage); i++) {
 		MODULE(m, r);
@@ -190,6 +189,24 @@ static void header_that_makes_no_sense_is_corrupt(void **state)
 		reading_of(&r, &m);
 		assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "");
 		assert_string_equal(r.err.section, ".debug_line");
+	}
+}
+
+static void table_of_another_version_is_not_read(void **state)
+{
+	(void)state;
+	for (unsigned version = 0; version < 8; version = version == 1 ? 6 : version + 1) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_lines_end(&m);
+		make_patch(&m, UX_DWARF_LINE, 4, version, 2);
+		reading_of(&r, &m);
+		assert_string_equal(rows_of(&m, &r, UX_EUNSUPPORTED), "");
+		char text[64];
+		snprintf(text, sizeof(text), "line table has version %u; expected 2 to 5", version);
+		assert_string_equal(r.err.text, text);
+		assert_string_equal(r.err.section, ".debug_line");
+		assert_int_equal(r.err.off, 4);
 	}
 }
 
@@ -214,6 +231,7 @@ int main(void)
 		UX_TEST(file_without_a_path_is_none),
 		UX_TEST(tables_that_promise_more_than_there_is_are_corrupt),
 		UX_TEST(header_that_makes_no_sense_is_corrupt),
+		UX_TEST(table_of_another_version_is_not_read),
 		UX_TEST(table_behind_its_section_is_corrupt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
