@@ -10,6 +10,7 @@
 #include "sandbox.h"
 #include "sigbus.h"
 #include "sources_out.h"
+#include "symbol_list.h"
 #include "symbol_source.h"
 #include "text.h"
 
@@ -22,11 +23,14 @@ struct disas_values {
 	struct ux_answer_values answer;
 	struct ux_find_values find;
 	struct ux_option_each maps;
+	bool att;
 };
 
 static const struct ux_option disas_options[] = {
 	{"source-map", 'm', UX_OPTION_EACH, offsetof(struct disas_values, maps), "FROM=TO",
 	 "read source files of the folder FROM from TO; may be repeated"},
+	{"att", 0, UX_OPTION_FLAG, offsetof(struct disas_values, att), NULL,
+	 "print x86 in AT&T syntax, not in Intel's"},
 	UX_ANSWER_OPTIONS(struct disas_values, answer),
 	UX_FIND_OPTIONS(struct disas_values, find),
 };
@@ -44,7 +48,8 @@ struct disas {
 	const struct disas_values *values;
 	struct ux_finder finder;
 	struct ux_symbol_source symbols;
-	int elf; /* descriptors of the file, and of what the child writes */
+	struct ux_symbol_list list; /* with variables, which symbols lacks */
+	int elf;                    /* descriptors of the file, and of what the child writes */
 	int text;
 	struct ux_mapping written;
 	struct ux_code_range range;
@@ -63,6 +68,7 @@ static void disas_deinit(struct disas *d)
 	disas_close_fd(d->elf);
 	disas_close_fd(d->text);
 	ux_symbol_source_close(&d->symbols);
+	ux_symbol_list_close(&d->list);
 	ux_find_close(&d->finder);
 	ux_disas_out_deinit(&d->to);
 }
@@ -143,7 +149,7 @@ static enum ux_code disas_find(struct disas *d, const char *path, const char *wh
 				    "the function has %" PRIu64
 				    " bytes; unhex disassembles at most %d",
 				    size, CODE_MOST);
-	d->range = (struct ux_code_range){.pc = start, .size = size};
+	d->range = (struct ux_code_range){.pc = start, .size = size, .att = d->values->att};
 	return UX_OK;
 }
 
@@ -166,8 +172,45 @@ static enum ux_code disas_run_child(struct disas *d, const char *path, struct ux
 /* --- the output --------------------------------------------------------------------------------
  */
 
+/* Whether the name is that of a part of the function, as main.cold is. */
+static bool disas_is_part(struct ux_bytes name, const char *function)
+{
+	size_t n = strlen(function);
+	return name.size > n && name.data[n] == '.' && ux_bytes_starts(name, ux_bytes(function, n));
+}
+
+/* Finds the function or variable at an address: functions as lookup names them, but their parts and
+ * variables as the symbol table does. `text` holds the name. */
+static struct ux_disas_target disas_target(const struct disas *d, uint64_t pc, struct ux_out *text)
+{
+	struct ux_disas_target t = {.pc = pc};
+	struct ux_frame f;
+	size_t n = 0;
+	if (pc == 0)
+		return t;
+	if (ux_gsym_lookup(&d->symbols.gsym, pc, &f, 1, &n, NULL) == UX_OK && n > 0 &&
+	    strcmp(f.function, UX_NO_NAME) != 0) {
+		t.name = f.function;
+		t.offset = f.offset;
+	}
+	const struct ux_listed_symbol *s = ux_symbol_list_at(&d->list, pc);
+	struct ux_bytes name = s ? ux_listed_symbol_name(s) : UX_BYTES_NONE;
+	if (name.size == 0 || s->size == 0 ||
+	    (t.name && s->start == pc - t.offset && !disas_is_part(name, t.name)))
+		return t;
+	ux_out_reset(text);
+	ux_out_put(text, name.data, name.size);
+	ux_out_u8(text, 0);
+	if (!text->failed) {
+		t.name = (const char *)text->data;
+		t.offset = pc - s->start;
+	}
+	return t;
+}
+
 static enum ux_code disas_print(struct disas *d, struct ux_error *err)
 {
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	struct ux_bytes left = d->written.bytes;
 	struct ux_instruction now, next;
 	size_t n = 0;
@@ -181,7 +224,8 @@ static enum ux_code disas_print(struct disas *d, struct ux_error *err)
 		    UX_OK)
 			n = 0;
 		uint64_t end = d->range.pc + (more ? next.offset : d->range.size);
-		ux_disas_out_instruction(&d->to, pc, end, now.text, n);
+		struct ux_disas_target target = disas_target(d, now.target, &name);
+		ux_disas_out_instruction(&d->to, pc, end, now.text, &target, n);
 		UX_TRY(ux_flush(&d->to.out, err));
 	}
 	return err->code;
@@ -200,6 +244,9 @@ static enum ux_code cmd_disas_file(struct disas *d, const char *path, const char
 	UX_TRY(ux_symbol_source_open(&d->symbols, path, &choice, err));
 	ux_find_warn(path, &d->symbols.lost);
 	ux_damage_warn(path, &d->symbols.stats);
+	/* Without the list only functions are named. */
+	const char *debug = d->symbols.files.debug.path;
+	(void)!ux_symbol_list_open(&d->list, debug ? debug : path, NULL);
 	UX_TRY(disas_find(d, path, what, err));
 	UX_TRY(disas_run_child(d, path, err));
 	return disas_print(d, err);

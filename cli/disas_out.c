@@ -143,8 +143,36 @@ static void disas_put_frames(struct ux_disas_out *d, size_t n)
 		disas_put_line(d, &d->frames[0], n - 1);
 }
 
+/* As "main+0x66". */
+static void disas_write_target(struct ux_disas_out *d, const struct ux_disas_target *t,
+			       struct ux_out *out)
+{
+	ux_text(out, ux_disas_name(d, t->name, d->mode));
+	if (t->offset > 0)
+		ux_out_fmt(out, "+0x%" PRIx64, t->offset);
+}
+
+/* " <main+0x66>", with the address in front of it where the text does not show it, as of
+ * "[rip + 0x10]". */
+static void disas_put_target(struct ux_disas_out *d, const struct ux_disas_target *t,
+			     struct ux_bytes text)
+{
+	char number[19];
+	int n = snprintf(number, sizeof(number), "0x%" PRIx64, t->pc);
+	bool shown = memmem(text.data, text.size, number, (size_t)n);
+	if (t->pc == 0 || (shown && !t->name))
+		return;
+	ux_out_cstr(&d->out, shown ? "" : "  # ");
+	ux_out_put(&d->out, number, shown ? 0 : (size_t)n);
+	if (!t->name)
+		return;
+	ux_out_fmt(&d->out, " %s<", d->colors.name);
+	disas_write_target(d, t, &d->out);
+	ux_out_fmt(&d->out, ">%s", d->colors.none);
+}
+
 static void disas_put_text(struct ux_disas_out *d, uint64_t pc, struct ux_bytes text, uint64_t next,
-			   size_t n)
+			   const struct ux_disas_target *target, size_t n)
 {
 	bool marked = d->marked >= pc && d->marked < next;
 	if (n > 0)
@@ -153,7 +181,24 @@ static void disas_put_text(struct ux_disas_out *d, uint64_t pc, struct ux_bytes 
 	ux_out_fmt(&d->out, "    %s %s0x%" PRIx64 "%s  ", marked ? "=>" : "  ", d->colors.dim, pc,
 		   d->colors.none);
 	ux_text(&d->out, text);
+	disas_put_target(d, target, text);
 	ux_out_u8(&d->out, '\n');
+}
+
+static void disas_put_target_json(struct ux_disas_out *d, struct ux_json *j,
+				  const struct ux_disas_target *t)
+{
+	char address[19];
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	if (t->pc == 0)
+		return;
+	snprintf(address, sizeof(address), "0x%" PRIx64, t->pc);
+	ux_json_key_cstr(j, "target", address);
+	if (!t->name)
+		return;
+	disas_write_target(d, t, &name);
+	d->out.failed |= name.failed;
+	ux_json_key_str(j, "target_name", ux_out_bytes(&name));
 }
 
 static void disas_put_frame_json(struct ux_disas_out *d, struct ux_json *j,
@@ -174,7 +219,8 @@ static void disas_put_frame_json(struct ux_disas_out *d, struct ux_json *j,
 	ux_json_object_end(j);
 }
 
-static void disas_put_json(struct ux_disas_out *d, uint64_t pc, struct ux_bytes text, size_t n)
+static void disas_put_json(struct ux_disas_out *d, uint64_t pc, struct ux_bytes text,
+			   const struct ux_disas_target *target, size_t n)
 {
 	struct ux_json j = ux_json_make(&d->out);
 	char address[19];
@@ -182,6 +228,7 @@ static void disas_put_json(struct ux_disas_out *d, uint64_t pc, struct ux_bytes 
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "address", address);
 	ux_json_key_str(&j, "instruction", text);
+	disas_put_target_json(d, &j, target);
 	ux_json_key(&j, "frames");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++)
@@ -207,12 +254,12 @@ void ux_disas_out_head(struct ux_disas_out *d, uint64_t pc, uint64_t size, size_
 }
 
 void ux_disas_out_instruction(struct ux_disas_out *d, uint64_t pc, uint64_t end,
-			      struct ux_bytes text, size_t n)
+			      struct ux_bytes text, const struct ux_disas_target *target, size_t n)
 {
 	if (d->json)
-		disas_put_json(d, pc, text, n);
+		disas_put_json(d, pc, text, target, n);
 	else
-		disas_put_text(d, pc, text, end, n);
+		disas_put_text(d, pc, text, end, target, n);
 	struct ux_frame *swap = d->last;
 	d->last = d->frames;
 	d->frames = swap;

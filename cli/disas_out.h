@@ -67,11 +67,18 @@ struct ux_bytes ux_disas_name(struct ux_disas_out *d, const char *name, enum ux_
 /* Writes what is disassembled: the function whose n frames are d->frames, of `size` bytes at pc. */
 void ux_disas_out_head(struct ux_disas_out *d, uint64_t pc, uint64_t size, size_t n);
 
+/* What an instruction jumps to, calls or reads. */
+struct ux_disas_target {
+	uint64_t pc;      /* 0: it refers to nothing that is known */
+	const char *name; /* of the function or variable there; NULL: unknown */
+	uint64_t offset;  /* of pc in it */
+};
+
 /*
  * Writes the instruction from pc to end, whose n frames are d->frames. As text, inlined calls that
  * begin with it and its source line come first, where they are others than before.
  */
 void ux_disas_out_instruction(struct ux_disas_out *d, uint64_t pc, uint64_t end,
-			      struct ux_bytes text, size_t n);
+			      struct ux_bytes text, const struct ux_disas_target *target, size_t n);
 
 #endif

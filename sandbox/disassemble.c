@@ -71,7 +71,7 @@ static bool machine_is_big_endian(const struct ux_elf *elf)
 }
 
 static enum ux_code disassembler_open(const struct ux_capstone_calls *c, const struct ux_elf *elf,
-				      bool thumb, csh *ret, struct ux_error *err)
+				      bool thumb, bool att, csh *ret, struct ux_error *err)
 {
 	const struct machine *m = machine_of(elf->machine);
 	if (!m)
@@ -83,16 +83,79 @@ static enum ux_code disassembler_open(const struct ux_capstone_calls *c, const s
 	if (c->cs_open(m->arch, (cs_mode)mode, ret) != CS_ERR_OK)
 		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler for %s", m->name);
 	(void)c->cs_option(*ret, CS_OPT_SKIPDATA, CS_OPT_ON);
-	return UX_OK;
+	(void)c->cs_option(*ret, CS_OPT_DETAIL, CS_OPT_ON);
+	if (!att || (m->arch == CS_ARCH_X86 &&
+		     c->cs_option(*ret, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT) == CS_ERR_OK))
+		return UX_OK;
+	c->cs_close(ret);
+	return ux_error_set(err, UX_EUNSUPPORTED, "there is no AT&T syntax for %s", m->name);
 }
 
-static void disassembler_put(struct ux_out *out, uint64_t off, const cs_insn *insn)
+/* Capstone 4 has no groups for most branches of PowerPC, whose names begin with b, and of s390x,
+ * whose names begin with b or j. */
+static bool instruction_branches(cs_arch arch, const cs_insn *insn)
+{
+	const cs_detail *d = insn->detail;
+	for (size_t i = 0; i < d->groups_count; i++)
+		if (d->groups[i] == CS_GRP_JUMP || d->groups[i] == CS_GRP_CALL ||
+		    d->groups[i] == CS_GRP_BRANCH_RELATIVE)
+			return true;
+	return ((arch == CS_ARCH_PPC || arch == CS_ARCH_SYSZ) && insn->mnemonic[0] == 'b') ||
+	       (arch == CS_ARCH_SYSZ && insn->mnemonic[0] == 'j');
+}
+
+/* Returns the last number among the operands: of a branch, where it leads. */
+#define LAST_NUMBER(list, kind)                                          \
+	do {                                                             \
+		for (size_t i = (list).op_count; i-- > 0;)               \
+			if ((list).operands[i].type == (kind))           \
+				return (uint64_t)(list).operands[i].imm; \
+	} while (0)
+
+/* Returns the address that an instruction of x86 reads or computes relative to itself, else where
+ * it branches to; 0: neither. */
+static uint64_t target_x86(const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+	for (size_t i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_MEM && x->operands[i].mem.base == X86_REG_RIP)
+			return insn->address + insn->size + (uint64_t)x->operands[i].mem.disp;
+	if (instruction_branches(CS_ARCH_X86, insn))
+		LAST_NUMBER(*x, X86_OP_IMM);
+	return 0;
+}
+
+/* Returns the address that an instruction refers to; 0: none, or it is unknown. */
+static uint64_t instruction_target(cs_arch arch, const cs_insn *insn)
+{
+	const cs_detail *d = insn->detail;
+	if (insn->id == 0 || !d) /* no instruction */
+		return 0;
+	if (arch == CS_ARCH_X86)
+		return target_x86(insn);
+	bool data = (arch == CS_ARCH_ARM64 && insn->id == ARM64_INS_ADR) ||
+		    (arch == CS_ARCH_SYSZ && insn->id == SYSZ_INS_LARL);
+	if (!data && !instruction_branches(arch, insn))
+		return 0;
+	if (arch == CS_ARCH_ARM64)
+		LAST_NUMBER(d->arm64, ARM64_OP_IMM);
+	else if (arch == CS_ARCH_ARM)
+		LAST_NUMBER(d->arm, ARM_OP_IMM);
+	else if (arch == CS_ARCH_PPC)
+		LAST_NUMBER(d->ppc, PPC_OP_IMM);
+	else if (arch == CS_ARCH_SYSZ)
+		LAST_NUMBER(d->sysz, SYSZ_OP_IMM);
+	return 0;
+}
+
+static void disassembler_put(struct ux_out *out, uint64_t off, uint64_t target, const cs_insn *insn)
 {
 	char text[sizeof(insn->mnemonic) + sizeof(insn->op_str) + 2];
 	int n = insn->op_str[0] != '\0'
 			? snprintf(text, sizeof(text), "%s %s", insn->mnemonic, insn->op_str)
 			: snprintf(text, sizeof(text), "%s", insn->mnemonic);
 	ux_out_u32(out, (uint32_t)off);
+	ux_out_u64(out, target);
 	ux_out_u16(out, (uint16_t)n);
 	ux_out_put(out, text, (size_t)n);
 }
@@ -108,16 +171,17 @@ enum ux_code ux_disassemble(const struct ux_capstone_calls *calls, const struct 
 	if (code.size == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "the file has no code at 0x%" PRIx64, pc);
 	code.size = ux_min(code.size, (size_t)range->size + LONGEST);
-	UX_TRY(disassembler_open(calls, elf, thumb, &reader, err));
+	UX_TRY(disassembler_open(calls, elf, thumb, range->att, &reader, err));
 	cs_insn *insn = calls->cs_malloc(reader);
 	const uint8_t *at = code.data;
 	size_t left = code.size;
-	uint64_t next = pc;
+	uint64_t next = pc, mask = elf->is64 ? UINT64_MAX : UINT32_MAX;
 	while (insn && left > 0 && next - pc < range->size) {
 		uint64_t from = next;
 		if (!calls->cs_disasm_iter(reader, &at, &left, &next, insn) || next == from)
 			break;
-		disassembler_put(ret, from - pc, insn);
+		uint64_t target = instruction_target(machine_of(elf->machine)->arch, insn);
+		disassembler_put(ret, from - pc, target & mask, insn);
 	}
 	if (insn)
 		calls->cs_free(insn, 1);

@@ -307,6 +307,7 @@ bool ux_instruction_next(struct ux_bytes *left, struct ux_instruction *ret, stru
 		return false;
 	struct ux_cur c = ux_cur_make(*left, "instructions", /* swap= */ false);
 	ret->offset = ux_cur_u32(&c);
+	ret->target = ux_cur_u64(&c);
 	ret->text = ux_cur_take(&c, ux_cur_u16(&c));
 	if (ux_cur_status(&c, err) != UX_OK)
 		return false;

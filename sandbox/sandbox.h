@@ -225,6 +225,7 @@ struct ux_code_range {
 	 */
 	uint64_t pc;
 	uint64_t size;
+	bool att; /* AT&T's syntax instead of Intel's; of x86 alone */
 };
 
 /*
@@ -235,10 +236,10 @@ bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_s
 
 /*
  * Disassembles the instructions that begin in the range in a confined child into the empty file
- * out. Each record is the offset from the first instruction (u32), the size of the text (u16) and
- * the text, in this machine's byte order. UX_EUNSUPPORTED: the code is for another machine, or the
- * disassembler is not installed; UX_ENOTFOUND: the file has no bytes there. The result is
- * untrusted.
+ * out. Each record is the offset from the first instruction (u32), the address that it refers to
+ * (u64), the size of the text (u16) and the text, in this machine's byte order. UX_EUNSUPPORTED:
+ * the code is for another machine, or for one without AT&T's syntax, or the disassembler is not
+ * installed; UX_ENOTFOUND: the file has no bytes there. The result is untrusted.
  */
 enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
 				    const struct ux_sandbox_limits *limits, const char *program,
@@ -247,6 +248,7 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 /* An instruction. The text is untrusted. */
 struct ux_instruction {
 	uint32_t offset; /* from the start of the range */
+	uint64_t target; /* the address that it jumps to, calls, or reads; 0: none, or unknown */
 	struct ux_bytes text;
 };
 

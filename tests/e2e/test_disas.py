@@ -65,6 +65,55 @@ def test_sources_are_read_from_where_the_map_leads(tmp_path):
     assert "return middle" not in disas(prog, "outer", "-m", f"{str(tmp_path)[:-1]}={moved}")
 
 
+TARGETS = """
+#include <stdlib.h>
+static int table[8] = {1};
+int shared = 5;
+__attribute__((noinline, cold)) static void fail(void) { abort(); }
+__attribute__((noinline)) int callee(int x) { return x + shared; }
+int caller(int n, char **v)
+{
+	int sum = 0;
+	for (int i = 0; i < n; i++) {
+		if (__builtin_expect(!v[i], 0))
+			fail();
+		table[i & 7] += atoi(v[i]);
+		sum += callee(table[i & 7]);
+	}
+	return sum;
+}
+int main(int argc, char **argv) { return caller(argc, argv); }
+"""
+
+
+def test_what_an_instruction_refers_to_has_its_name(tmp_path):
+    """Calls, jumps and data, as objdump names them."""
+    (tmp_path / "p.c").write_text(TARGETS)
+    prog = tmp_path / "p"
+    subprocess.run(["gcc", "-g", "-O2", "-fno-inline", "p.c", "-o", prog], cwd=tmp_path, check=True)
+    rows = {int(row["address"], 16): row for name in ("caller", "callee") for row in lines(unhex("disas", "--json", prog, name))}
+    shown = subprocess.run(["objdump", "-d", "--no-show-raw-insn", prog], capture_output=True, text=True, check=True).stdout
+    expected = {int(at, 16): (int(target, 16), name.split("@GLIBC")[0]) for at, target, name in
+                re.findall(r"^ +([0-9a-f]+):\t.*?([0-9a-f]+) <([^>]+)>$", shown, re.M) if int(at, 16) in rows}
+    assert {at: (int(row["target"], 16), row["target_name"]) for at, row in rows.items() if "target" in row} == expected
+    names = {name for _, name in expected.values()}
+    assert {"callee", "table", "shared"} <= names and any(re.fullmatch(r"(strtol|atoi)@plt", name) for name in names)
+    assert any(name.startswith("caller+0x") for name in names)
+    text = disas(prog, "caller")
+    assert re.search(r"  call 0x[0-9a-f]+ <callee>$", text, re.M)
+    assert re.search(r"\[rip \+ 0x[0-9a-f]+\].*  # 0x[0-9a-f]+ <(table|shared)>$", text + disas(prog, "callee"), re.M)
+    assert re.search(r"callq? +0x[0-9a-f]+ <callee>$", disas(prog, "caller", "--att"), re.M)
+    assert unhex("split", prog).returncode == 0
+    assert disas(prog, "caller") == text
+
+
+def test_x86_has_the_syntax_that_is_asked_for(prog):
+    intel, att = (unhex("disas", "--json", *more, prog, "outer") for more in ([], ["--att"]))
+    for a, b in zip(lines(intel), lines(att)):
+        assert {k: v for k, v in a.items() if k != "instruction"} == {k: v for k, v in b.items() if k != "instruction"}
+    assert "%" not in disas(prog, "outer") and "%r" in disas(prog, "outer", "--att")
+
+
 def test_names_are_those_of_the_source(tmp_path):
     (tmp_path / "a.cc").write_text("namespace n { int f(int x) { return x; } int f(long x) { return x + 1; } }\n"
                                    "int main() { return n::f(1) + n::f(2L); }\n")

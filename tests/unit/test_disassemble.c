@@ -46,9 +46,12 @@ static const char *listed(const struct ux_out *out)
 	text[0] = '\0';
 	while (ux_cur_more(&c)) {
 		uint32_t off = ux_cur_u32(&c);
+		uint64_t target = ux_cur_u64(&c);
 		struct ux_bytes line = ux_cur_take(&c, ux_cur_u16(&c));
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u %.*s", n > 0 ? "; " : "",
 				      off, (int)line.size, (const char *)line.data);
+		if (target != 0)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " -> %" PRIx64, target);
 	}
 	assert_int_equal(ux_cur_status(&c, NULL), UX_OK);
 	return text;
@@ -80,8 +83,55 @@ static void code_of_each_machine_is_read(void **state)
 		{{64, true, EM_S390, BYTES("\x07\xfe")}, "0 br %r14"},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++)
-		assert_code(&cases[i].code, (struct ux_code_range){0x1000, cases[i].code.size},
+		assert_code(&cases[i].code,
+			    (struct ux_code_range){.pc = 0x1000, .size = cases[i].code.size},
 			    cases[i].expected);
+}
+
+static void what_an_instruction_refers_to_is_reported(void **state)
+{
+	(void)state;
+	static const struct {
+		struct code code;
+		const char *expected;
+	} cases[] = {
+		{{64, false, EM_X86_64,
+		  BYTES("\xe8\x0b\x00\x00\x00\x74\xf9\x48\x8d\x05\x10\x00\x00\x00\xff\xe0")},
+		 "0 call 0x1010 -> 1010; 5 je 0x1000 -> 1000; "
+		 "7 lea rax, [rip + 0x10] -> 101e; 14 jmp rax"},
+		{{32, false, EM_386, BYTES("\xe8\xfb\xef\xff\xff\xb8\x01\x00\x00\x00")},
+		 "0 call 0; 5 mov eax, 1"},
+		{{32, false, EM_386, BYTES("\xe8\xf0\xdf\xff\xff")},
+		 "0 call 0xffffeff5 -> ffffeff5"},
+		{{64, false, EM_AARCH64,
+		  BYTES("\x04\x00\x00\x94\x40\x00\x18\x36\x40\x00\x00\x10\xe0\x03\x1f\x32")},
+		 "0 bl #0x1010 -> 1010; 4 tbz w0, #3, #0x100c -> 100c; "
+		 "8 adr x0, #0x1010 -> 1010; 12 orr w0, wzr, #2"},
+		{{32, false, EM_ARM, BYTES("\x02\x00\x00\xeb")}, "0 bl #0x1010 -> 1010"},
+		{{64, false, EM_PPC64, BYTES("\x11\x00\x00\x48")}, "0 bl 0x1010 -> 1010"},
+		{{64, true, EM_S390, BYTES("\xc0\xe5\x00\x00\x00\x08")},
+		 "0 brasl %r14, 0x1010 -> 1010"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++)
+		assert_code(&cases[i].code,
+			    (struct ux_code_range){0x1000, cases[i].code.size, false},
+			    cases[i].expected);
+}
+
+static void x86_has_two_syntaxes(void **state)
+{
+	(void)state;
+	static const struct code pair = {64, false, EM_X86_64,
+					 BYTES("\x48\x89\xe5\x48\x8d\x05\x10\x00\x00\x00")};
+	static const struct code other = {64, false, EM_AARCH64, BYTES("\xc0\x03\x5f\xd6")};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	assert_code(&pair, (struct ux_code_range){0x1000, 10, /* att= */ true},
+		    "0 movq %rsp, %rbp; 3 leaq 0x10(%rip), %rax -> 101a");
+	assert_int_equal(
+		disassemble(&other, (struct ux_code_range){0x1000, 4, /* att= */ true}, &out, &err),
+		UX_EUNSUPPORTED);
+	assert_string_equal(err.text, "there is no AT&T syntax for aarch64");
 }
 
 static const struct code thumb = {32, false, EM_ARM, BYTES("\x01\x20\x70\x47")};
@@ -137,6 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(code_of_each_machine_is_read),
+		UX_TEST(what_an_instruction_refers_to_is_reported),
+		UX_TEST(x86_has_two_syntaxes),
 		UX_TEST(an_odd_address_means_thumb_on_arm_alone),
 		UX_TEST(instructions_that_begin_in_the_range_are_read_whole),
 		UX_TEST(bytes_that_are_no_instruction_are_reported),
