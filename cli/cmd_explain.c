@@ -261,7 +261,12 @@ static const char *explain_silence(const struct explain *e, const struct explain
 	if (s->n > 0)
 		return NULL;
 	bool found = v->stats.found[source] + e->all.stats.found[source] > 0;
-	return found || e->has[source] ? "nothing here" : "not in the file";
+	if (!found && !e->has[source])
+		return "not in the file";
+	/* Symbols are read as a whole: none was found. */
+	if (!found && source == UX_SOURCE_DYNSYM)
+		return "imports only, defines no functions";
+	return !found && source == UX_SOURCE_SYMTAB ? "defines no functions" : "nothing here";
 }
 
 static void explain_name_text(struct explain *e, const char *name)
@@ -506,6 +511,8 @@ static void explain_find_sources(struct explain *e, struct ux_bytes file)
 		return;
 	e->has[UX_SOURCE_DWARF] |= ux_elf_has_dwarf(&elf);
 	e->has[UX_SOURCE_GOPCLNTAB] |= ux_elf_section_stored(&elf, ".gopclntab");
+	e->has[UX_SOURCE_SYMTAB] |= ux_elf_section_stored(&elf, ".symtab");
+	e->has[UX_SOURCE_DYNSYM] |= ux_elf_section_stored(&elf, ".dynsym");
 	ux_elf_close(&elf);
 }
 

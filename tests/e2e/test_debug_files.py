@@ -214,6 +214,22 @@ def test_explain_tells_who_said_what_and_who_is_believed(prog):
     assert re.search(r"^  because +dwarf: debug information has the function", text, re.M)
 
 
+def test_explain_says_of_a_symbol_table_that_it_names_no_functions(tmp_path):
+    """A program's .dynsym has what it imports, and .symtab may be what strip left of it."""
+    prog = compile_c(tmp_path)
+    start, _ = symbol(prog, "outer")
+    subprocess.run(["strip", prog], check=True)
+    said = {s["source"]: s for s in lines(unhex("explain", "--json", prog, hex(start)))[1]["sources"]}
+    assert said["dynsym"]["status"] == "imports only, defines no functions"
+    assert said["symtab"]["status"] == "not in the file"
+    assert re.search("^  dynsym +imports only, defines no functions$", unhex("explain", prog, hex(start)).stdout, re.M)
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", tmp_path / "exports.so", "-x", "c", "-"], check=True, text=True,
+                   input="int f(int x) { return x; }\nint g(int x) { return x + 1; }\n")
+    subprocess.run(["strip", "--keep-symbol=nosuch", tmp_path / "exports.so"], check=True)
+    said = {s["source"]: s for s in lines(unhex("explain", "--json", tmp_path / "exports.so", "f"))[1]["sources"]}
+    assert said["dynsym"]["frames"] == [{"function": "f"}]
+
+
 def test_explain_says_of_stubs_and_of_nameless_functions_why(prog, tmp_path):
     bare = without_symbols(prog, tmp_path)
     stubs = re.findall(r"^0*([0-9a-f]+) <(atoi|strtol)@plt>:$", run("objdump", "-d", bare), re.M)
