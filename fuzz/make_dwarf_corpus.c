@@ -245,6 +245,30 @@ static void make_split_seed(void)
 	save_sections("dwarf_info", "split", &m, FUZZ_SPLIT);
 }
 
+/* Functions whose addresses are offsets from one in .debug_addr, by a form and by an expression. */
+static void make_offset_seed(void)
+{
+	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
+	make_dwarf_init(&m, false);
+	MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, true, {DW_AT_language, DW_FORM_data1},
+		    {DW_AT_addr_base, DW_FORM_sec_offset});
+	MAKE_ABBREV(&m, 2, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_low_pc, DW_FORM_LLVM_addrx_offset}, {DW_AT_high_pc, DW_FORM_data4});
+	MAKE_ABBREV(&m, 3, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_low_pc, DW_FORM_exprloc}, {DW_AT_high_pc, DW_FORM_data4});
+	make_table_end(&m);
+	uint64_t base = make_table_begin(&m, UX_DWARF_ADDR, 4, 0);
+	make_addr(&m, UX_DWARF_ADDR, 0x1000);
+	make_table_length(&m, UX_DWARF_ADDR);
+	make_unit_begin(&m, (struct make_unit){0});
+	MAKE_DIE(&m, 1, N(DW_LANG_C11), N(base));
+	MAKE_DIE(&m, 2, T("f"), N(0x10), N(0x10));
+	MAKE_DIE(&m, 3, T("g"), B("\xa1\x00\x0c\x20\x00\x00\x00\x22"), N(0x10));
+	make_null(&m);
+	make_unit_end(&m);
+	save_sections("dwarf_info", "offsets", &m, 0);
+}
+
 /* Functions without linkage names in all that names can be qualified by. */
 static void make_qualified_seed(void)
 {
@@ -357,6 +381,7 @@ void make_dwarf_corpus(void)
 	make_abbrev_seeds();
 	make_line_seeds();
 	make_info_seeds();
+	make_offset_seed();
 	make_qualified_seed();
 	make_split_seeds();
 }
