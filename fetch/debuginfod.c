@@ -297,7 +297,7 @@ static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s
 	if (answer.status == 200)
 		return debuginfod_accept_file(&f, id, err);
 	static const char only[] = UX_DEBUGINFOD_SYMBOLS_ONLY;
-	if (answer.status == 404 && answer.body.size > 0 &&
+	if (answer.status == 404 && answer.body.data &&
 	    memmem(answer.body.data, answer.body.size, only, strlen(only)))
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "the debuginfod server %s; --url or UNHEX_URL reads them",
