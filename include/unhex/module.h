@@ -135,7 +135,8 @@ struct ux_function {
 	size_t size;      /* sizeof(struct ux_function) */
 	const char *name; /* linkage name, as of its frame; valid as long as the module is open */
 	uint64_t start;   /* its first pc */
-	uint64_t bytes;   /* size of its range; 0: unknown */
+	uint64_t bytes;   /* size of its range, up to a function inside of it or to the end of the
+			     part with pc; 0: unknown */
 };
 
 /*

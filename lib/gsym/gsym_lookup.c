@@ -155,9 +155,9 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 	struct ux_cur c;
 	if (s.value > off || gsym_record_choose(g, &s, off - s.value, &c, &r) == s.end)
 		return lookup_not_found(pc, err);
-	UX_TRY(ux_cur_status(&c, err));
-	*ret_start = g->base + s.value;
-	*ret_size = r.size;
+	UX_TRY(gsym_record_read(g, &c, &r, err));
+	*ret_start = g->base + s.value - r.before;
+	*ret_size = r.size > 0 ? (uint64_t)r.size + r.before : 0;
 	return UX_OK;
 }
 

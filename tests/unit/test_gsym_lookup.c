@@ -131,6 +131,13 @@ static void a_record_that_continues_a_function_counts_from_its_start(void **stat
 		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1008), "f :0 +8");
 		assert_string_equal(answer_of(ux_out_bytes(&out), 0x1009), "in :0 < f d/b:5 +9");
 		assert_string_equal(answer_of(ux_out_bytes(&out), 0x100b), "f :0 +11");
+		struct ux_gsym g;
+		uint64_t start = 0, size = 0;
+		assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
+		assert_int_equal(ux_gsym_extent(&g, 0x1003, &start, &size, NULL), UX_OK);
+		assert_true(start == 0x1000 && size == 4);
+		assert_int_equal(ux_gsym_extent(&g, 0x100b, &start, &size, NULL), UX_OK);
+		assert_true(start == 0x1000 && size == 12);
 	}
 }
 
