@@ -58,7 +58,7 @@ static enum ux_code gpu_read_cubin(struct gpu_piece *p, bool quick)
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	struct ux_extract_options how = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	UX_TRY(ux_fatbin_unpack(p->entry, &content, &p->damage));
+	UX_TRY(ux_fatbin_unpack(p->entry, NULL, &content, &p->damage));
 	UX_TRY(ux_cubin_ids(content.bytes, &p->ids, &p->damage));
 	if (quick)
 		return UX_OK;

@@ -38,7 +38,7 @@ static uint64_t look_at(const struct ux_fatbin_entry *e, struct ux_bytes file)
 	fuzz_truth(e->off < file.size);
 	fuzz_truth(fuzz_inside(e->payload, file) && fuzz_inside(e->name, file));
 	fuzz_truth(strchr(ux_fatbin_arch(e, text), '_') != NULL);
-	enum ux_code code = ux_fatbin_unpack(e, &content, &err);
+	enum ux_code code = ux_fatbin_unpack(e, NULL, &content, &err);
 	fuzz_truths_of_error(code, &err, file.size);
 	fuzz_truth(code != UX_OK || content.bytes.size == e->size);
 	fuzz_truth(content.owned || fuzz_inside(content.bytes, file));

@@ -21,6 +21,7 @@ enum {
 	UNPACK_MEMORY = 768 << 20, /* bytes; decoders have windows of up to 128 MiB */
 	UNPACK_SECONDS = 600,      /* of processor time */
 	FACTS_SECONDS = 60,
+	FACTS_LARGE = 8 << 20,      /* bytes of a file whose GPU code may be large */
 	RUNTIME_MEMORY = 192 << 20, /* bytes; names, ranges and lines of all code */
 	RUNTIME_SECONDS = 60,
 	SYMBOLS_SECONDS = 1800,
@@ -78,6 +79,11 @@ static struct ux_sandbox_limits archive_limits(const struct ux_push_work *p, uin
 	};
 }
 
+static uint64_t archive_disk(uint64_t input)
+{
+	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
+}
+
 enum ux_code ux_archive_leave_out(struct ux_archive_walk *w, const char *name, bool named,
 				  const struct ux_error *why, struct ux_error *err)
 {
@@ -100,8 +106,11 @@ enum ux_code ux_push_part_read(struct ux_push_work *p, const char *name,
 {
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
 	UX_TRY(ux_archive_begin(p, err));
-	const struct ux_sandbox_limits limits =
+	struct ux_sandbox_limits limits =
 		archive_limits(p, UNPACK_MEMORY, FREE_SIZE, FACTS_SECONDS);
+	/* A smaller file has no GPU code that is worth the time for a temporary file. */
+	if (p->o->memory > 0 && part->size > FACTS_LARGE)
+		limits.disk = archive_disk(part->size);
 	if (lseek(p->scratch, 0, SEEK_SET) != 0 || ftruncate(p->scratch, 0) != 0)
 		return ux_error_os(err, errno, "cannot use a temporary file");
 	UX_TRY(ux_sandbox_facts(part, p->o->no_gpu, p->scratch, &limits, NULL, &facts, err));
@@ -315,11 +324,6 @@ static enum ux_code archive_find_supplementary(const struct ux_push_work *p,
 					   found->supplementary_path, &what->supplementary, err));
 	what->no_supplementary = what->supplementary.size == 0;
 	return UX_OK;
-}
-
-static uint64_t archive_disk(uint64_t input)
-{
-	return ux_min(DISK_FREE + ux_min(input, DISK_MOST) * DISK_RATIO, DISK_MOST);
 }
 
 enum ux_code ux_push_reused_open(struct ux_push_reused *ret, struct ux_error *err)

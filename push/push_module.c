@@ -206,6 +206,6 @@ enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, str
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0};
 	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(ux_module_facts_read_gpu(file.bytes, &facts, err));
+	UX_TRY(ux_module_facts_read_gpu(file.bytes, /* spill= */ NULL, &facts, err));
 	return ux_push_modules_add(ret, path, &facts, err);
 }

@@ -197,7 +197,7 @@ enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
 /* Does the task have a use for limits->disk? */
 static bool sandbox_task_spills(uint32_t task)
 {
-	return task == UX_SANDBOX_EXTRACT || task == UX_SANDBOX_SYMBOLS;
+	return task == UX_SANDBOX_EXTRACT || task == UX_SANDBOX_SYMBOLS || task == UX_SANDBOX_FACTS;
 }
 
 static void sandbox_close_fd(int *fd)

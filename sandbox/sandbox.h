@@ -38,9 +38,9 @@ enum ux_sandbox_file {
 struct ux_sandbox_limits {
 	uint64_t memory; /* bytes of memory in addition to the mapped files */
 	/*
-	 * For an extraction: bytes of a temporary file for what would be over `memory`, which then
-	 * bounds all anonymous memory of the child, that of the program itself included. 0: none;
-	 * then the program's own memory comes on top
+	 * For extractions and facts: bytes of a temporary file for what would be over `memory`,
+	 * which then bounds all anonymous memory of the child, that of the program itself included.
+	 * 0: none; then the program's own memory comes on top
 	 */
 	uint64_t disk;
 	/* descriptor of that file, which is emptied before; NULL: it is made for this child alone

@@ -250,12 +250,14 @@ static enum ux_code task_facts(struct task *t, struct ux_error *err)
 {
 	ux_cleanup(ux_module_facts_vec_deinit) struct ux_module_facts_vec facts = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
+	struct ux_spill spill = task_spill(t);
 	UX_TRY(task_open_packed(t, err));
 	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
 	enum ux_code code = ux_module_facts_read(file, &facts, &why);
 	/* a fat binary is no object file, and damaged GPU code costs only itself */
 	if ((code == UX_OK || code == UX_EUNSUPPORTED) && !t->request.flag &&
-	    ux_module_facts_read_gpu(file, &gpu, NULL) == UX_ENOMEM)
+	    ux_module_facts_read_gpu(file, t->request.disk > 0 ? &spill : NULL, &gpu, NULL) ==
+		    UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK && gpu.size == 0) {
 		*err = why;

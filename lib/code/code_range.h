@@ -3,7 +3,7 @@
 #ifndef UX_CODE_RANGE_H
 #define UX_CODE_RANGE_H
 
-#include "vec.h"
+#include "spill_vec.h"
 
 /* A half-open range of pcs. */
 struct ux_range {
@@ -11,7 +11,7 @@ struct ux_range {
 	uint64_t hi;
 };
 
-UX_VEC(ux_range_vec, struct ux_range);
+UX_SPILL_VEC(ux_range_vec, struct ux_range);
 
 /*
  * Sorted, disjoint ranges that the set does not own. Mostly they are a module's text: its

@@ -27,7 +27,7 @@ static bool has_code(const struct ux_fatbin_entry *e)
 {
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	if (ux_fatbin_unpack(e, &content, NULL) != UX_OK ||
+	if (ux_fatbin_unpack(e, NULL, &content, NULL) != UX_OK ||
 	    ux_elf_open(&elf, content.bytes, NULL) != UX_OK)
 		return true; /* the error is reported when the entry is extracted */
 	for (size_t i = 1; i < elf.n_sections; i++)
@@ -118,7 +118,7 @@ static enum ux_code choose_id(const struct ux_fatbin_list *list, const struct ux
 		ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 		struct ux_id_set ids = {0};
 		if (list->entries.data[i].kind != UX_FATBIN_CUBIN ||
-		    ux_fatbin_unpack(&list->entries.data[i], &content, NULL) != UX_OK)
+		    ux_fatbin_unpack(&list->entries.data[i], NULL, &content, NULL) != UX_OK)
 			continue;
 		UX_TRY(ux_cubin_ids(content.bytes, &ids, err));
 		if (ux_id_set_has(&ids, id)) {

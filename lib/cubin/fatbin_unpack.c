@@ -28,8 +28,13 @@ static bool unpack_zstd(const struct ux_fatbin_entry *e, uint8_t *out)
 	return !ZSTD_isError(made) && made == e->size;
 }
 
-enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fatbin_content *ret,
-			      struct ux_error *err)
+static void unpack_free(uint8_t **out)
+{
+	ux_spill_free(*out);
+}
+
+enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_spill *spill,
+			      struct ux_fatbin_content *ret, struct ux_error *err)
 {
 	bool lz4 = (entry->flags & UX_FATBIN_LZ4) != 0, zstd = (entry->flags & UX_FATBIN_ZSTD) != 0;
 	*ret = (struct ux_fatbin_content){0};
@@ -43,7 +48,10 @@ enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fat
 		return refuse(entry, UX_EUNSUPPORTED, "is marked as both LZ4 and zstd", err);
 	if (entry->size > UX_FATBIN_FREE + UX_FATBIN_RATIO * (uint64_t)entry->payload.size)
 		return refuse(entry, UX_ELIMIT, "states an impossible size", err);
-	ux_cleanup(ux_free_ptr) uint8_t *out = malloc(entry->size > 0 ? entry->size : 1);
+	if (entry->size < UX_FATBIN_SPILL_LEAST)
+		spill = NULL;
+	ux_cleanup(unpack_free) uint8_t *out =
+		ux_spill_realloc(spill, NULL, entry->size > 0 ? entry->size : 1);
 	if (!out)
 		return ux_error_nomem(err);
 	if (!(lz4 ? unpack_lz4(entry, out) : unpack_zstd(entry, out)))
@@ -56,6 +64,6 @@ enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fat
 
 void ux_fatbin_content_free(struct ux_fatbin_content *content)
 {
-	free(content->owned);
+	ux_spill_free(content->owned);
 	*content = (struct ux_fatbin_content){0};
 }

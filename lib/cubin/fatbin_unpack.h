@@ -4,6 +4,7 @@
 #define UX_FATBIN_UNPACK_H
 
 #include "fatbin.h"
+#include "region.h"
 
 enum {
 	/*
@@ -13,22 +14,24 @@ enum {
 	 */
 	UX_FATBIN_RATIO = 192,
 	UX_FATBIN_FREE = 1 << 16,
+	UX_FATBIN_SPILL_LEAST = 8 << 20, /* bytes of content that may be in a file */
 };
 
 /* Content of an entry. A zeroed struct is empty. */
 struct ux_fatbin_content {
 	struct ux_bytes bytes;
-	uint8_t *owned; /* the malloc'ed memory that `bytes` points into, or NULL */
+	uint8_t *owned; /* the array of ux_spill_realloc() that `bytes` points into, or NULL */
 };
 
 /*
  * Sets *ret to the entry's content: a slice of the payload when it is stored, else decompressed
- * memory, which ux_fatbin_content_free() releases. UX_ECORRUPT: the payload is damaged, or does not
- * decompress to the size that the entry states. UX_ELIMIT: that size is over the bounds above.
+ * memory, which ux_fatbin_content_free() releases. Large content is in a file of the spill; NULL:
+ * all is in memory. UX_ECORRUPT: the payload is damaged, or does not decompress to the size that
+ * the entry states. UX_ELIMIT: that size is over the bounds above.
  * UX_EUNSUPPORTED: the flags name two compressions at once, or the content is obscured.
  */
-enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fatbin_content *ret,
-			      struct ux_error *err) ux_must;
+enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_spill *spill,
+			      struct ux_fatbin_content *ret, struct ux_error *err) ux_must;
 void ux_fatbin_content_free(struct ux_fatbin_content *content);
 
 #endif

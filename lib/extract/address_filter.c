@@ -58,7 +58,8 @@ static void filter_shrink(struct ux_range_vec *ranges)
 {
 	size_t n = ux_max(ranges->size, (size_t)1);
 	struct ux_range *less =
-		n < ranges->cap ? reallocarray(ranges->data, n, sizeof(*less)) : NULL;
+		n < ranges->cap ? ux_spill_realloc(ranges->spill, ranges->data, n * sizeof(*less))
+				: NULL;
 	if (!less)
 		return;
 	ranges->data = less;

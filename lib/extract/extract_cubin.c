@@ -146,8 +146,6 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	if (b->options->memory > 0 && ux_debug_sections_need(j->object) > b->options->memory)
-		ux_module_build_use_spill(b);
 	UX_TRY(ux_debug_sections_load(j->object, b->threads, b->spill, &j->sections, err));
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
@@ -180,6 +178,9 @@ enum ux_code ux_extract_cubin(struct ux_bytes exe, struct ux_bytes debug,
 	j.build.base = 0; /* addresses are offsets in the file */
 	j.build.expected = "a cubin with functions";
 	UX_TRY(ux_object_text(j.object, &j.build.text, err));
+	ux_module_build_limit(&j.build, ux_code_symbols_need(j.object));
+	ux_module_build_limit(&j.build, ux_debug_sections_need(j.object));
+	j.build.symbols.spill = j.build.spill;
 	UX_TRY(read_symbols(&j, err));
 	if (!options->no_dwarf)
 		UX_TRY(read_units(&j, err));
@@ -196,6 +197,7 @@ enum ux_code ux_extract_fatbin(struct ux_bytes exe, struct ux_bytes debug,
 	size_t chosen = 0;
 	UX_TRY(ux_fatbin_list_read(exe, &list, err));
 	UX_TRY(ux_fatbin_choose(&list, options->gpu, &chosen, err));
-	UX_TRY(ux_fatbin_unpack(&list.entries.data[chosen], &content, err));
+	struct ux_spill *spill = options->memory > 0 ? options->spill : NULL;
+	UX_TRY(ux_fatbin_unpack(&list.entries.data[chosen], spill, &content, err));
 	return ux_extract_cubin(content.bytes, debug, options, sink, ctx, ret_stats, err);
 }

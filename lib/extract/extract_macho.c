@@ -43,8 +43,7 @@ static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err
 	if (!o->path || map->n_objects == 0)
 		return UX_OK;
 	/* The size of the data is not known before the objects are open. */
-	if (o->memory > 0)
-		ux_module_build_use_spill(b);
+	ux_module_build_limit(b, UINT64_MAX);
 	UX_TRY(ux_debug_map_read(map, b->threads, b->spill, err));
 	b->stats.map_missing = map->missing;
 	b->stats.map_changed = map->changed;

@@ -12,12 +12,6 @@
 
 #include <stdatomic.h>
 
-enum {
-	/* bytes that an extraction needs for each byte of a symbol table: a symbol of 24 becomes
-	 * one of 40, two pieces, and parts of tables */
-	SYMBOL_FACTOR = 10,
-};
-
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
 };
@@ -316,24 +310,11 @@ static void extraction_choose_dwarf(struct ux_extraction *x)
 		x->dwarf = x->exe;
 }
 
-/* Returns the bytes of the symbol tables of an object. */
-static uint64_t extraction_table_bytes(const struct ux_object *object)
-{
-	static const char *const tables[] = {".symtab", ".dynsym"};
-	struct ux_section s;
-	uint64_t sum = 0;
-	for (size_t i = 0; object && i < ux_countof(tables); i++)
-		if (ux_object_section_find(object, tables[i], &s))
-			sum += ux_min(ux_section_size(object, &s), (uint64_t)UINT32_MAX);
-	return sum;
-}
-
 /* Returns the bytes of memory that the extraction is expected to need. */
 static uint64_t extraction_need(const struct ux_extraction *x)
 {
-	uint64_t tables = extraction_table_bytes(x->exe) + extraction_table_bytes(x->debug);
+	uint64_t tables = ux_code_symbols_need(x->exe) + ux_code_symbols_need(x->debug);
 	uint64_t dwarf = x->dwarf ? ux_debug_sections_need(x->dwarf) : 0;
-	tables *= SYMBOL_FACTOR;
 	return dwarf > UINT64_MAX - tables ? UINT64_MAX : dwarf + tables;
 }
 
@@ -341,7 +322,6 @@ static uint64_t extraction_need(const struct ux_extraction *x)
 static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
-	const struct ux_extract_options *options = b->options;
 	ux_cleanup(first_phase_deinit) struct first_phase p = {
 		.x = x,
 		.bounds.complete = x->exe->format->starts != NULL,
@@ -351,9 +331,9 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 		.n_jobs = JOBS_WITHOUT_SECTIONS,
 	};
 	extraction_choose_dwarf(x);
-	if (options->memory > 0 && extraction_need(x) > options->memory)
-		ux_module_build_use_spill(b);
+	ux_module_build_limit(b, extraction_need(x));
 	b->symbols.spill = b->spill;
+	p.bounds.list.spill = b->spill;
 	if (x->dwarf) {
 		UX_TRY(ux_debug_loader_open_stream(&p.loader, x->dwarf, b->threads, b->spill,
 						   &x->sections, err));

@@ -65,10 +65,15 @@ typedef enum ux_code ux_extract_fn(struct ux_bytes exe, struct ux_bytes debug,
 void ux_module_build_init(struct ux_module_build *build, const struct ux_extract_options *options);
 void ux_module_build_deinit(struct ux_module_build *build);
 
-/* Puts large data into regions in files from now on. */
-ux_inline void ux_module_build_use_spill(struct ux_module_build *build)
+/*
+ * Puts large data into regions in files from now on if the rest of the extraction may need more
+ * than the limit of memory, half of which is for the program itself and what is not counted.
+ */
+ux_inline void ux_module_build_limit(struct ux_module_build *build, uint64_t need)
 {
-	build->spill = build->options->spill ? build->options->spill : &build->folder;
+	const struct ux_extract_options *options = build->options;
+	if (options->memory > 0 && need > options->memory / 2)
+		build->spill = options->spill ? options->spill : &build->folder;
 }
 
 /* Returns the text as a range set, which is valid until `text` changes. */

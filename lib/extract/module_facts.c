@@ -158,8 +158,8 @@ static enum ux_code facts_add_cubin(unsigned number, struct ux_bytes cubin,
 	return ux_module_facts_vec_append(ret, f) ? UX_OK : ux_error_nomem(err);
 }
 
-enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_module_facts_vec *ret,
-				      struct ux_error *err)
+enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_spill *spill,
+				      struct ux_module_facts_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
 	UX_TRY(ux_fatbin_list_read(file, &list, err));
@@ -168,7 +168,7 @@ enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_module_fac
 		struct ux_error why = UX_ERROR_INIT;
 		if (list.entries.data[i].kind != UX_FATBIN_CUBIN)
 			continue;
-		enum ux_code code = ux_fatbin_unpack(&list.entries.data[i], &content, &why);
+		enum ux_code code = ux_fatbin_unpack(&list.entries.data[i], spill, &content, &why);
 		if (code == UX_ENOMEM)
 			return ux_error_nomem(err);
 		if (code == UX_OK)

@@ -55,10 +55,12 @@ enum ux_code ux_module_facts_read(struct ux_bytes file, struct ux_module_facts_v
 
 /*
  * Appends the facts of each cubin with functions in a program or fat binary. Unreadable cubins and
- * PTX are skipped; finding no cubin is not an error. Codes: UX_ENOMEM.
+ * PTX are skipped; finding no cubin is not an error. spill: see ux_fatbin_unpack(). Codes:
+ * UX_ENOMEM.
  */
-enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_module_facts_vec *ret,
-				      struct ux_error *err) ux_must;
+enum ux_code ux_module_facts_read_gpu(struct ux_bytes file, struct ux_spill *spill,
+				      struct ux_module_facts_vec *ret, struct ux_error *err)
+	ux_must;
 
 /* The best quality that a file with these contents can have, as an extraction will measure it. */
 enum ux_quality ux_module_claim(const struct ux_object *object);

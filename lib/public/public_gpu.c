@@ -148,7 +148,7 @@ static enum ux_code gpu_unpack_cubin(const struct ux_gpu *gpu, size_t i,
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "GPU code %zu is %s: expected a cubin, which has addresses",
 				    i + 1, ux_fatbin_kind_name(e->kind));
-	return ux_fatbin_unpack(e, ret, err);
+	return ux_fatbin_unpack(e, NULL, ret, err);
 }
 
 enum ux_code ux_gpu_ids(const struct ux_gpu *gpu, size_t i, struct ux_ids *ret,
@@ -171,7 +171,7 @@ enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn,
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	const struct ux_fatbin_entry *e = NULL;
 	UX_TRY(gpu_entry_at(gpu, i, &e, err));
-	UX_TRY(ux_fatbin_unpack(e, &content, err));
+	UX_TRY(ux_fatbin_unpack(e, NULL, &content, err));
 	enum ux_code code = fn(ctx, content.bytes.data, content.bytes.size);
 	return code == UX_OK ? UX_OK
 			     : ux_error_set(err, code, "the output function ended the extraction");

@@ -4,6 +4,7 @@
 
 #include "function_name.h"
 #include "elf_defs.h"
+#include "elf_file.h"
 #include "order.h"
 #include "text.h"
 #include "unhex/frame.h"
@@ -20,7 +21,40 @@ enum {
 	 */
 	STUBS_FREE = 16 << 20,
 	STUBS_RATIO = 4, /* .. this many times the file's size */
+
+	/* Memory for a function: a symbol, two pieces, and parts of tables; measured: 250 bytes. */
+	FUNCTION_MEMORY = 288,
+	SYMBOL_LEAST = 16, /* bytes of a symbol of a 32-bit file */
+	FRAME_LEAST = 16,
+	EXIDX_SIZE = 8,
+	PACKED_LEAST = 4, /* of a symbol in .gnu_debugdata, which is compressed */
 };
+
+/* The tables of functions, and the least bytes that a function has in each. */
+static const struct {
+	const char *section;
+	unsigned least;
+} function_tables[] = {
+	{".symtab", SYMBOL_LEAST},        {".dynsym", SYMBOL_LEAST},  {".eh_frame", FRAME_LEAST},
+	{".debug_frame", FRAME_LEAST},    {".ARM.exidx", EXIDX_SIZE}, {".gopclntab", SYMBOL_LEAST},
+	{".gnu_debugdata", PACKED_LEAST},
+};
+
+uint64_t ux_code_symbols_need(const struct ux_object *object)
+{
+	struct ux_section s;
+	uint64_t functions = 0;
+	if (!object)
+		return 0;
+	/* Such tables have no sections: they are a part of the file. */
+	if (object->no_sections || !ux_elf_of(object))
+		return object->file.size / SYMBOL_LEAST * FUNCTION_MEMORY;
+	for (size_t i = 0; i < ux_countof(function_tables); i++)
+		if (ux_object_section_find(object, function_tables[i].section, &s) && s.stored)
+			functions += ux_min(ux_section_size(object, &s), (uint64_t)UINT32_MAX) /
+				     function_tables[i].least;
+	return functions * FUNCTION_MEMORY;
+}
 
 /* Whether the text after an @ is a version, as linkers accept them: GLIBC_2.14, libfoo.so.1, "". */
 static bool symbol_is_version(const char *text, const char *end)

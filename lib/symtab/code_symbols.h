@@ -42,6 +42,12 @@ enum ux_code ux_code_symbols_read(const struct ux_object *object, enum ux_object
 				  struct ux_error *err) ux_must;
 
 /*
+ * Returns the bytes of memory that an extraction needs at most for the names and bounds of
+ * functions in the object's tables; NULL has none.
+ */
+uint64_t ux_code_symbols_need(const struct ux_object *object);
+
+/*
  * The name of functions without a name (UX_NO_NAME). All such symbols and pieces have this very
  * pointer, so that pointers can be compared.
  */

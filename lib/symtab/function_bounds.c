@@ -70,7 +70,7 @@ static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool 
 		return UX_OK;
 	enum ux_code code = ux_section_bytes(b->object, &s, &stored, &b->bad);
 	if (code == UX_OK)
-		code = ux_content_load(&stored, most, NULL, &content, &b->bad);
+		code = ux_content_load(&stored, most, b->list.spill, &content, &b->bad);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
 	return bounds_add_frames(b, content.bytes, eh ? s.pc : 0, eh);
@@ -150,7 +150,7 @@ static void bounds_normalize(struct bounds *b)
 	size_t kept = 0;
 	if (b->list.size == 0)
 		return;
-	ux_sort_by_start(r, b->list.size, sizeof(*r), bounds_compare);
+	ux_sort_by_start_spilled(r, b->list.size, sizeof(*r), bounds_compare, b->list.spill);
 	for (size_t i = 0; i < b->list.size; i++) {
 		const struct ux_range *home = ux_range_set_find(b->text, r[i].lo);
 		if (!home || (kept > 0 && r[kept - 1].lo == r[i].lo))
@@ -201,7 +201,10 @@ enum ux_code ux_function_bounds_read(const struct ux_object *object,
 				     struct ux_function_bounds *ret, struct ux_error *ret_bad,
 				     struct ux_error *err)
 {
-	struct bounds b = {.object = object, .text = text, .bad = UX_ERROR_INIT};
+	struct bounds b = {.object = object,
+			   .text = text,
+			   .list.spill = ret->list.spill,
+			   .bad = UX_ERROR_INIT};
 	bool complete = object->format->starts != NULL;
 	enum ux_code code = complete ? bounds_add_starts(&b, err) : bounds_add_unwind(&b);
 	if (code != UX_OK) {

@@ -19,7 +19,7 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 
 /* Zeroed is empty. */
 struct ux_function_bounds {
-	struct ux_range_vec list; /* sorted and disjoint */
+	struct ux_range_vec list; /* sorted and disjoint; its spill may be set before reading */
 	bool complete;            /* every function of the file has its range */
 };
 

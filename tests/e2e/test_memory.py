@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds on memory hold for large real files, and for files that are made to exceed them"""
 import os
+import resource
 import subprocess
 import tarfile
 import threading
@@ -92,6 +93,26 @@ def test_a_million_symbols_stay_under_the_limit_or_are_refused_by_it(tmp_path, m
     else:
         assert "needs more memory than --memory allows, 41943040 bytes" in bound.stderr
         assert not out.exists()
+
+
+FUNCTIONS = {
+    "symbols": "f\\@:\n.type f\\@, @function\nnop\n.size f\\@, 1\n",
+    "frames": ".cfi_startproc\nnop\n.cfi_endproc\n",  # a stripped library has .eh_frame alone
+}
+
+
+@pytest.mark.parametrize("tables, count", [("symbols", 170000), ("frames", 250000), ("frames", 1200000)])
+def test_names_alone_are_extracted_within_what_the_agent_has(tmp_path, tables, count):
+    """The kernel enforces the limit here, as for the agent's children."""
+    limit = 40 << 20
+    source, made = tmp_path / "many.s", tmp_path / "many.so"
+    source.write_text(f".text\n.globl first\n.type first, @function\nfirst: nop\n.size first, 1\n.macro one\n{FUNCTIONS[tables]}.endm\n.rept {count}\none\n"
+                      ".endr\n", encoding="ascii")
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", made, source], check=True)
+    result = subprocess.run([UNHEX, "extract", "--no-dwarf", "--threads=1", "--memory", str(limit), made, "-o",
+                             tmp_path / "many.gsym"], capture_output=True, text=True, check=False,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])

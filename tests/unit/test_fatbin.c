@@ -7,6 +7,8 @@
 #include "make_elf.h"
 #include "make_fatbin.h"
 
+#include <unistd.h>
+
 static struct ux_bytes prose(void)
 {
 	static uint8_t text[5000];
@@ -47,7 +49,7 @@ static void check_three(const struct ux_fatbin_list *list)
 		struct ux_fatbin_content content;
 		const struct ux_fatbin_entry *e = &list->entries.data[i];
 		assert_string_equal(ux_fatbin_arch(e, text), arch[i]);
-		assert_int_equal(ux_fatbin_unpack(e, &content, NULL), UX_OK);
+		assert_int_equal(ux_fatbin_unpack(e, NULL, &content, NULL), UX_OK);
 		assert_int_equal(content.bytes.size, e->size);
 		if (i > 0)
 			assert_true(ux_bytes_eq(content.bytes, prose()));
@@ -60,6 +62,34 @@ static void check_three(const struct ux_fatbin_list *list)
 	assert_true(ux_bytes_starts(e[0].payload, UX_STR("0123456789")));
 	assert_string_equal(ux_fatbin_kind_name(e[1].kind), "cubin");
 	assert_string_equal(ux_fatbin_kind_name(e[2].kind), "ptx");
+}
+
+static void large_content_is_unpacked_into_the_file_for_it(void **state)
+{
+	(void)state;
+	static uint32_t words[UX_FATBIN_SPILL_LEAST / sizeof(uint32_t)];
+	const struct ux_bytes content = ux_bytes((const uint8_t *)words, sizeof(words));
+	struct ux_out file = {0};
+	struct ux_fatbin_list list = {0};
+	struct ux_fatbin_content got;
+	struct ux_spill spill = {.size = 2 * sizeof(words)};
+	for (uint32_t i = 0; i < ux_countof(words); i++)
+		words[i] = i * i;
+	assert_int_equal(ux_spill_open(ux_spill_folder(), spill.size, &spill.fd, NULL), UX_OK);
+	size_t begin = make_fatbin_begin(&file);
+	make_fatbin_add(&file, &(struct make_fatbin_entry){.kind = UX_FATBIN_CUBIN,
+							   .arch = 90,
+							   .flags = UX_FATBIN_ZSTD,
+							   .content = content});
+	make_fatbin_end(&file, begin);
+	assert_int_equal(ux_fatbin_list_read(ux_out_bytes(&file), &list, NULL), UX_OK);
+	assert_int_equal(ux_fatbin_unpack(&list.entries.data[0], &spill, &got, NULL), UX_OK);
+	assert_true(spill.end > sizeof(words));
+	assert_true(ux_bytes_eq(got.bytes, content));
+	ux_fatbin_content_free(&got);
+	ux_fatbin_list_deinit(&list);
+	ux_out_deinit(&file);
+	close(spill.fd);
 }
 
 static void entries_of_all_containers_come_in_their_order(void **state)
@@ -155,7 +185,7 @@ static enum ux_code unpack_one(const struct make_fatbin_entry *entry, struct ux_
 	make_fatbin_end(&file, begin);
 	UX_TRY(ux_fatbin_list_read(ux_out_bytes(&file), &list, err));
 	assert_int_equal(list.entries.size, 1);
-	enum ux_code code = ux_fatbin_unpack(&list.entries.data[0], &content, err);
+	enum ux_code code = ux_fatbin_unpack(&list.entries.data[0], NULL, &content, err);
 	ux_fatbin_content_free(&content);
 	return code;
 }
@@ -201,7 +231,7 @@ static void read_all(struct ux_bytes input, void *ctx)
 		struct ux_fatbin_content content;
 		const struct ux_fatbin_entry *e = &list.entries.data[i];
 		assert_true(e->off < input.size);
-		if (ux_fatbin_unpack(e, &content, NULL) == UX_OK)
+		if (ux_fatbin_unpack(e, NULL, &content, NULL) == UX_OK)
 			assert_int_equal(content.bytes.size, e->size);
 		ux_fatbin_content_free(&content);
 	}
@@ -225,7 +255,7 @@ static enum ux_code list_and_unpack(void *ctx)
 	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
 	UX_TRY(ux_fatbin_list_read(ux_out_bytes(file), &list, NULL));
 	struct ux_fatbin_content content;
-	enum ux_code code = ux_fatbin_unpack(&list.entries.data[1], &content, NULL);
+	enum ux_code code = ux_fatbin_unpack(&list.entries.data[1], NULL, &content, NULL);
 	ux_fatbin_content_free(&content);
 	return code;
 }
@@ -244,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(entries_of_all_containers_come_in_their_order),
+		UX_TEST(large_content_is_unpacked_into_the_file_for_it),
 		UX_TEST(fat_binaries_in_host_programs_are_found_by_their_sections),
 		UX_TEST(files_without_gpu_code_have_no_entries),
 		UX_TEST(damaged_container_costs_its_rest_and_no_other),
