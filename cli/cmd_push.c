@@ -19,7 +19,7 @@
 
 enum {
 	TIMEOUT_S = 600,
-	RETRIES = 3,
+	RETRIES = 11, /* with the pauses between them, a minute */
 	JOBS_MOST = 64,
 	PATHS_MOST = 512 << 20, /* bytes of memory for the paths of --files-from */
 };
@@ -92,9 +92,9 @@ static const struct ux_option push_options[] = {
 	{"total-timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
 	 "same as --timeout"},
 	{"retries", 0, UX_OPTION_COUNT, offsetof(struct push_values, retries), "N",
-	 "maximum retries of a request while the server is unreachable [3]"},
+	 "maximum retries of a failed request [11: about a minute]"},
 	{"no-retries", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_retries), NULL,
-	 "do not retry if the server is unreachable"},
+	 "do not retry a failed request"},
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct push_values, proxy), "URL",
 	 "reach the server through this proxy [https_proxy, http_proxy, no_proxy]"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct push_values, jobs), "N",
@@ -117,7 +117,8 @@ struct push {
 	struct ux_progress progress;
 	struct ux_push_summary done; /* what was reported so far */
 	struct ux_push_unlisted unlisted;
-	uint64_t unreached;   /* of the failed ones, those that an error of the connection cost */
+	uint64_t unreached; /* of the failed ones, those that an error of the connection cost */
+	char retried[UX_ERROR_TEXT]; /* the last cause of a retry that was said; "": none */
 	pthread_mutex_t lock; /* of output and counts: a signal's last word comes from a thread */
 };
 
@@ -176,6 +177,19 @@ static void push_on_result(void *ctx, const struct ux_push_result *r)
 		ux_print_error("standard output", &err);
 		push->broken = true;
 	}
+}
+
+/* The cause is said once, however many files wait for the server. */
+static void push_on_retrying(void *ctx, const struct ux_error *why)
+{
+	struct push *push = ctx;
+	ux_cleanup(push_unlock) pthread_mutex_t *lock = push_lock(push);
+	(void)lock; /* held to the end of the scope */
+	if (strcmp(push->retried, why->text) == 0)
+		return;
+	snprintf(push->retried, sizeof(push->retried), "%s", why->text);
+	ux_progress_clear(&push->progress);
+	ux_print_message("push: %s; retrying", why->text);
 }
 
 static void push_on_reading(void *ctx, const char *path)
@@ -304,6 +318,7 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 		.memory = v->memory,
 		.names_at_least = v->memory > 0,
 		.result = push_on_result,
+		.retrying = push_on_retrying,
 		.reading = push_on_reading,
 		.progress = push_on_progress,
 		.ctx = push,
@@ -316,8 +331,8 @@ static int push_run(struct push *push, const struct push_inputs *in, struct push
 	(void)pthread_mutex_unlock(&push->lock);
 	if (code == UX_OK)
 		return push_finish(push, &summary);
-	/* The message of UX_EUNAVAILABLE already names the server. */
-	ux_server_print_error(&server, code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+	bool named = strstr(err.text, "://"); /* "cannot reach URL: why" */
+	ux_server_print_error(&server, named ? NULL : server.url, &err);
 	if (push->unreached > 1 && !v->json)
 		ux_print_message("push: %" PRIu64
 				 " files were not pushed; run push again to upload the rest",

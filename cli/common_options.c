@@ -147,7 +147,7 @@ static bool server_is_other(const struct ux_error *err)
 {
 	return strncmp(err->text, "not an unhex server", strlen("not an unhex server")) == 0 ||
 	       strstr(err->text, "no such route (HTTP 404)") ||
-	       strcmp(err->text, "server answered HTTP 404") == 0;
+	       strstr(err->text, "answered HTTP 404");
 }
 
 void ux_server_put_advice(const struct ux_server_selection *server, const struct ux_error *err,

@@ -261,8 +261,8 @@ static bool client_is_encoded(CURL *curl)
 	       strcasecmp(h->value, "identity") != 0;
 }
 
-/* A validator is used whole or not at all. */
-static void client_read_validator(CURL *curl, const char *name, char *ret, size_t size)
+/* A value is used whole or not at all. */
+static void client_read_value(CURL *curl, const char *name, char *ret, size_t size)
 {
 	struct curl_header *h = NULL;
 	ret[0] = '\0';
@@ -287,8 +287,8 @@ static uint64_t client_read_part_off(CURL *curl)
 
 static void client_read_entity(CURL *curl, struct ux_http_answer *answer)
 {
-	client_read_validator(curl, "ETag", answer->etag, sizeof(answer->etag));
-	client_read_validator(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
+	client_read_value(curl, "ETag", answer->etag, sizeof(answer->etag));
+	client_read_value(curl, "Last-Modified", answer->modified, sizeof(answer->modified));
 	answer->part_off = answer->status == 206 ? client_read_part_off(curl) : UINT64_MAX;
 }
 
@@ -614,6 +614,8 @@ static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 	answer->status = (unsigned)status;
 	if (status == 401)
 		client_read_challenge(curl, answer);
+	if (status >= 400)
+		client_read_value(curl, "Server", answer->software, sizeof(answer->software));
 	client_read_entity(curl, answer);
 	answer->length = length >= 0 ? (uint64_t)length : UINT64_MAX;
 	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);

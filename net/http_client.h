@@ -102,6 +102,7 @@ struct ux_http_answer {
 	char location[256];     /* of a redirect that was not followed; otherwise "" */
 	char etag[128];         /* "": none, or a longer one */
 	char modified[64];      /* Last-Modified; "": none */
+	char software[64];      /* of an error, the Server header; "": none */
 	uint64_t part_off;      /* of a 206: where in the file its body begins; else UINT64_MAX */
 	/* of a 401: the WWW-Authenticate header, that of Bearer if there are several; "": none */
 	char authenticate[1024];

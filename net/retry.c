@@ -12,20 +12,30 @@ enum {
 	DOUBLINGS_MOST = 16,
 };
 
-bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s)
+int64_t ux_retry_next(struct ux_retry *r, bool busy, unsigned retry_after_s)
 {
 	r->failed += !busy;
 	if (!busy && r->failed >= r->most)
-		return false;
+		return UX_RETRY_NONE;
 	int64_t ms = (int64_t)PAUSE_MS << ux_min(r->pauses, (unsigned)DOUBLINGS_MOST);
 	r->pauses++;
 	ms = ux_max(ux_min(ms, (int64_t)PAUSE_MOST_MS), (int64_t)retry_after_s * 1000);
-	if (ux_clock_ms() + ms >= r->deadline_ms)
-		return false;
+	return ux_clock_ms() + ms < r->deadline_ms ? ms : UX_RETRY_NONE;
+}
+
+void ux_retry_wait(int64_t ms)
+{
 	struct timespec t = {ms / 1000, ms % 1000 * UX_CLOCK_NS_IN_MS};
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
 		continue;
-	return true;
+}
+
+bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s)
+{
+	int64_t ms = ux_retry_next(r, busy, retry_after_s);
+	if (ms != UX_RETRY_NONE)
+		ux_retry_wait(ms);
+	return ms != UX_RETRY_NONE;
 }
 
 void ux_retry_reset(struct ux_retry *r)

@@ -21,6 +21,15 @@ struct ux_retry {
  */
 bool ux_retry_again(struct ux_retry *r, bool busy, unsigned retry_after_s) ux_must;
 
+#define UX_RETRY_NONE INT64_C(-1)
+
+/*
+ * The two halves of ux_retry_again(), for a caller that does something between them: the ms to wait
+ * before the next attempt, or UX_RETRY_NONE; and the wait.
+ */
+int64_t ux_retry_next(struct ux_retry *r, bool busy, unsigned retry_after_s) ux_must;
+void ux_retry_wait(int64_t ms);
+
 /* An attempt made progress: counting begins anew. */
 void ux_retry_reset(struct ux_retry *r);
 

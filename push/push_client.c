@@ -99,6 +99,20 @@ static bool client_is_busy(const struct call_notes *notes)
 	       (notes->status == 503 && notes->retry_after_s > 0);
 }
 
+/* Waits before the next attempt, after a failure that may pass. False: there is none. */
+static bool client_again(const struct ux_push_client *c, struct ux_retry *retry,
+			 const struct call_notes *notes, const struct ux_error *why)
+{
+	bool first = retry->pauses == 0;
+	int64_t ms = ux_retry_next(retry, client_is_busy(notes), notes->retry_after_s);
+	if (ms == UX_RETRY_NONE)
+		return false;
+	if (first && c->options->retrying)
+		c->options->retrying(c->options->ctx, why);
+	ux_retry_wait(ms);
+	return true;
+}
+
 /* Repeats client_try() while the server cannot be reached or is busy. */
 static enum ux_code client_request(const struct ux_push_client *c, const struct ux_http_call *call,
 				   json_t **ret, struct call_notes *notes, struct ux_error *err)
@@ -109,9 +123,8 @@ static enum ux_code client_request(const struct ux_push_client *c, const struct 
 		enum ux_code code = client_try(c, *call, ret, notes, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		bool busy = client_is_busy(notes);
-		if ((busy || code == UX_EUNAVAILABLE) &&
-		    ux_retry_again(&retry, busy, notes->retry_after_s))
+		bool passes = code == UX_EUNAVAILABLE || client_is_busy(notes);
+		if (passes && client_again(c, &retry, notes, &why))
 			continue;
 		if (code == UX_EUNAVAILABLE && ux_clock_ms() >= c->deadline_ms)
 			return client_timed_out(c, err);
@@ -403,8 +416,8 @@ static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 			ux_retry_reset(&retry);
 			continue;
 		}
-		if ((code != UX_EUNAVAILABLE && code != UX_ECONFLICT) ||
-		    !ux_retry_again(&retry, client_is_busy(&t->notes), t->notes.retry_after_s)) {
+		bool passes = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
+		if (!passes || !client_again(t->c, &retry, &t->notes, &why)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}

@@ -137,6 +137,14 @@ static void job_on_reading(void *ctx, const char *path)
 	w->pool->p->o->reading(w->pool->p->o->ctx, path);
 }
 
+static void job_on_retrying(void *ctx, const struct ux_error *why)
+{
+	struct job_worker *w = ctx;
+	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(w->pool);
+	(void)lock;
+	w->pool->p->o->retrying(w->pool->p->o->ctx, why);
+}
+
 /* Called with the lock. */
 static void job_show_progress(struct ux_push_work *p)
 {
@@ -278,6 +286,7 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 		w->options = *o;
 		w->options.result = job_keep_result;
 		w->options.reading = o->reading ? job_on_reading : NULL;
+		w->options.retrying = o->retrying ? job_on_retrying : NULL;
 		w->options.progress = NULL;
 		w->options.ctx = w;
 		w->options.threads = ux_max(cpus / s->n_workers, 1U);

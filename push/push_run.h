@@ -103,9 +103,14 @@ struct ux_push_options {
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole push */
 	uint64_t rate;      /* bytes a second of an upload; 0: no limit */
-	unsigned retries;   /* of a call that fails because the server cannot be reached */
-	const char *proxy;  /* URL; NULL: that of the environment */
-	unsigned jobs;      /* modules that are extracted and sent at once; 0: one a processor */
+	unsigned retries;   /* of a call that fails, and may succeed later */
+	/*
+	 * Called with the cause before a call is made again for the first time, by one thread at a
+	 * time; NULL: nowhere
+	 */
+	void (*retrying)(void *ctx, const struct ux_error *why);
+	const char *proxy; /* URL; NULL: that of the environment */
+	unsigned jobs;     /* modules that are extracted and sent at once; 0: one a processor */
 	/*
 	 * bytes of memory for all of them; what is over goes to files in TMPDIR. 0: no limit, but
 	 * jobs wait while others are expected to take a half of the machine's

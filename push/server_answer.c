@@ -21,6 +21,7 @@ static enum ux_code server_answer_code(unsigned status)
 		return UX_ELIMIT;
 	case 408:
 	case 429:
+	case 500:
 	case 502:
 	case 503:
 	case 504:
@@ -38,6 +39,21 @@ static enum ux_code server_answer_no_key(const char *message, struct ux_error *e
 	return ux_error_set(err, UX_EDENIED, "server says: %.*s (HTTP 401)%s",
 			    (int)ux_min(n, (size_t)90), message,
 			    how ? ": --token-file FILE or UNHEX_TOKEN" : "");
+}
+
+/* unhex says why it refuses: this answer is from a proxy, or from another server. */
+static enum ux_code server_answer_foreign(const struct ux_http_answer *answer, enum ux_code code,
+					  struct ux_error *err)
+{
+	const char *help = "";
+	if (answer->status == 413)
+		help = ": a proxy limits the size of requests; in nginx, raise "
+		       "client_max_body_size";
+	else if (answer->status == 502 || answer->status == 504)
+		help = ": a proxy does not reach the server";
+	return ux_error_set(err, code, "%.40s answered HTTP %u%s",
+			    answer->software[0] != '\0' ? answer->software : "server",
+			    answer->status, help);
 }
 
 enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
@@ -62,7 +78,7 @@ enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 	else if (message)
 		code = ux_error_set(err, code, "server says: %.110s (HTTP %u)", message, status);
 	else
-		code = ux_error_set(err, code, "server answered HTTP %u", status);
+		code = server_answer_foreign(answer, code, err);
 	json_decref(doc);
 	return code;
 }

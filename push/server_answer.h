@@ -11,9 +11,9 @@
 /*
  * Returns the document of a 2xx answer, which the caller releases with json_decref(). Otherwise
  * returns the server's error, with its message in err: UX_EDENIED for 401 and 403, UX_ENOTFOUND for
- * 404, UX_ECONFLICT for 409, UX_ELIMIT for 413, UX_EUNAVAILABLE for 408, 429, 502, 503 and 504,
- * UX_EIO for other 5xx, UX_EINVAL for other 4xx, UX_EUNSUPPORTED for a redirect and for a body that
- * is not JSON.
+ * 404, UX_ECONFLICT for 409, UX_ELIMIT for 413, UX_EUNAVAILABLE for 408, 429, 500, 502, 503 and
+ * 504, UX_EIO for other 5xx, UX_EINVAL for other 4xx, UX_EUNSUPPORTED for a redirect and for a body
+ * that is not JSON.
  */
 enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 			      struct ux_error *err) ux_must;

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from conftest import Server
 from tool import UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex
 
 SLACK = 15  # seconds beyond a timeout, for a machine that has much else to do
@@ -172,7 +173,10 @@ def test_a_server_that_is_down_is_status_3_within_the_timeout(prog):
     started = time.monotonic()
     result = unhex("push", prog, "--url", "http://127.0.0.1:1", "--timeout", "5")
     assert time.monotonic() - started < 5 + SLACK
-    fails(result, 3, "127.0.0.1:1")
+    assert result.returncode == 3
+    said, error = result.stderr.splitlines()
+    assert said.endswith("cannot reach http://127.0.0.1:1: Connection refused; retrying")
+    assert "cannot reach http://127.0.0.1:1: Connection refused" in error
 
 
 def test_a_server_that_is_down_fails_each_file(prog, tmp_path):
@@ -180,12 +184,12 @@ def test_a_server_that_is_down_fails_each_file(prog, tmp_path):
     shutil.copy(prog, tmp_path / "one")
     compile_c(tmp_path, "two")
     down = ("--url", "http://127.0.0.1:1")
-    result = unhex("push", tmp_path, *down, "--json")
+    result = unhex("push", tmp_path, *down, "--json", "--no-retries")
     fails(result, 3, "127.0.0.1:1")
     assert [(pathlib.Path(line["file"]).name, line["status"]) for line in lines(result)] == [
         ("one", "failed"), ("two", "failed")]
     assert all("cannot reach http://127.0.0.1:1" in line["reason"] for line in lines(result))
-    result = unhex("push", tmp_path, *down)
+    result = unhex("push", tmp_path, *down, "--no-retries")
     assert (result.returncode, result.stdout) == (3, "")
     message, rest = result.stderr.splitlines()
     assert "127.0.0.1:1" in message and "2 files were not pushed" in rest
@@ -578,6 +582,57 @@ def test_a_server_is_not_queried_before_its_retry_after(breaker, prog, call, sta
     waits = [b - a for a, b in zip(times, times[1:])]
     assert len(waits) == 5
     assert all(wait > reported - 0.1 for wait, reported in zip(waits, [2, 1, 1, 1, 1])), waits
+
+
+def passes_after(breaker, n, status, body=b"<html>Bad</html>"):
+    """The first n requests are answered as by a proxy before the server. Returns the times of all."""
+    times = []
+
+    def post(handler):
+        times.append(time.monotonic())
+        if len(times) > n:
+            return Breaker.do_POST(handler)
+        handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+    breaker.breaks = 0
+    breaker.RequestHandlerClass = type("Proxy", (Breaker,), {
+        "do_POST": post, "version_string": lambda handler: "gateway/1.2"})
+    return times
+
+
+@pytest.mark.parametrize("status", [500, 502, 504])
+def test_a_fault_of_some_seconds_does_not_fail_a_push(breaker, prog, status):
+    times = passes_after(breaker, 5, status)
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert times[5] - times[0] > 7
+    assert result.stderr.count("retrying") == 1
+    assert f"gateway/1.2 answered HTTP {status}" in result.stderr
+
+
+def test_a_restart_of_the_server_does_not_fail_a_push(tmp_path, prog):
+    server = Server(tmp_path / "data").start()
+    server.stop()
+    where = server.url.removeprefix("http://")
+    process = subprocess.Popen([UNHEX, "push", prog], env={**os.environ, **server.env}, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    server.start(where)
+    out, err = process.communicate(timeout=60)
+    assert server.stop() == 0
+    assert process.returncode == 0 and "1 uploaded" in out, err
+    assert f"cannot reach {server.url}: Connection refused; retrying" in err
+
+
+def test_a_proxy_that_limits_requests_is_named(breaker, prog):
+    passes_after(breaker, 1000, 413)
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode != 0
+    assert "gateway/1.2 answered HTTP 413: a proxy limits the size of requests; in nginx, raise client_max_body_size" in (
+        result.stderr), result
 
 
 def test_a_server_that_says_later_than_the_deadline_is_given_up_at_once(breaker, prog):

@@ -48,17 +48,33 @@ static void a_refusal_says_the_servers_words(void **state)
 	expect(409, body, UX_ECONFLICT, "server says: no such key (HTTP 409)");
 	expect(413, body, UX_ELIMIT, "server says: no such key (HTTP 413)");
 	expect(422, body, UX_EINVAL, "server says: no such key (HTTP 422)");
-	expect(500, body, UX_EIO, "server says: no such key (HTTP 500)");
+	expect(500, body, UX_EUNAVAILABLE, "server says: no such key (HTTP 500)");
+	expect(507, body, UX_EIO, "server says: no such key (HTTP 507)");
 	expect(503, body, UX_EUNAVAILABLE, "server says: no such key (HTTP 503)");
 }
 
 static void a_refusal_without_words_says_the_status(void **state)
 {
 	(void)state;
-	expect(502, "<html>Bad Gateway</html>", UX_EUNAVAILABLE, "server answered HTTP 502");
+	expect(502, "<html>Bad Gateway</html>", UX_EUNAVAILABLE,
+	       "server answered HTTP 502: a proxy does not reach the server");
 	expect(429, "", UX_EUNAVAILABLE, "server answered HTTP 429");
 	expect(400, "{\"error\":7}", UX_EINVAL, "server answered HTTP 400");
 	expect(302, "", UX_EUNSUPPORTED, "server redirects to  (HTTP 302)");
+}
+
+static void a_proxy_that_refuses_is_named(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = answer_of(413, "<html>");
+	struct ux_error err = UX_ERROR_INIT;
+	json_t *doc = NULL;
+	snprintf(answer.software, sizeof(answer.software), "%s",
+		 "nginx/1.22.1 of a very long name: 0123456789");
+	assert_int_equal(ux_server_answer(&answer, &doc, &err), UX_ELIMIT);
+	assert_string_equal(err.text,
+			    "nginx/1.22.1 of a very long name: 012345 answered HTTP 413: a proxy "
+			    "limits the size of requests; in nginx, raise client_max_body_size");
 }
 
 static void the_error_word_is_given_or_empty(void **state)
@@ -84,6 +100,7 @@ int main(void)
 		UX_TEST(a_good_answer_is_its_document),
 		UX_TEST(a_refusal_says_the_servers_words),
 		UX_TEST(a_refusal_without_words_says_the_status),
+		UX_TEST(a_proxy_that_refuses_is_named),
 		UX_TEST(the_error_word_is_given_or_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void an_answer_that_makes_no_sense_is_of_another_server(void **state)
 	SCRIPT(s, SAYS("200", "{\"answers\":[{\"status\":\"wanted\"}]}"),
 	       SAYS("200", "{\"answers\":[{\"status\":\"wanted\"},{\"status\":\"odd\"}]}"),
 	       SAYS("200", "{}"), SAYS("200", "<html>"), SAYS("400", ERROR("bad")),
-	       SAYS("401", ERROR("denied")), SAYS("404", ""), SAYS("500", ""));
+	       SAYS("401", ERROR("denied")), SAYS("404", ""), SAYS("507", ""));
 	static const struct {
 		enum ux_code code;
 		const char *says;
@@ -150,7 +150,7 @@ static void an_answer_that_makes_no_sense_is_of_another_server(void **state)
 		{UX_EUNSUPPORTED, "why (HTTP 400)"},
 		{UX_EDENIED, "why (HTTP 401)"},
 		{UX_ENOTFOUND, "HTTP 404"},
-		{UX_EIO, "HTTP 500"},
+		{UX_EIO, "HTTP 507"},
 	};
 	push_begin(&p, &s, TIMEOUT_MS);
 	for (size_t i = 0; i < ux_countof(cases); i++) {
@@ -175,7 +175,7 @@ static void a_query_is_repeated_while_the_server_is_busy_or_away(void **state)
 	assert_in_range(ux_clock_ms() - begin, 3700, 20000);
 	assert_int_equal(push_end(&p, &s), 5);
 	/* A server that is away is tried four times; one that is busy, until the deadline. */
-	SCRIPT(away, SAYS("502", ""), SAYS("504", ""), SAYS("502", ""), SAYS("503", ERROR("away")),
+	SCRIPT(away, SAYS("500", ""), SAYS("504", ""), SAYS("502", ""), SAYS("503", ERROR("away")),
 	       SAYS("200", "{\"answers\":[{\"status\":\"pending\"}]}"));
 	push_begin(&p, &away, TIMEOUT_MS);
 	assert_int_equal(query(&p, 1, a), UX_EUNAVAILABLE);
