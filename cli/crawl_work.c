@@ -39,6 +39,11 @@ static void crawl_work_json(struct crawl_work_output *o, const struct ux_package
 		ux_json_key_cstr(&j, "reason", ux_error_format(&r->why, text, sizeof(text)));
 	}
 	ux_json_key_u64(&j, "members", r->members);
+	ux_json_key(&j, "passed_over");
+	ux_json_object_begin(&j);
+	for (int i = 0; i < UX_PASSED_COUNT; i++)
+		ux_json_key_u64(&j, ux_crawl_passed_name((enum ux_crawl_passed)i), r->passed[i]);
+	ux_json_object_end(&j);
 	ux_json_key_u64(&j, "bad", r->bad);
 	if (r->bad > 0)
 		ux_json_key_cstr(&j, "first_bad",
@@ -51,6 +56,23 @@ static void crawl_work_json(struct crawl_work_output *o, const struct ux_package
 	ux_json_key_u64(&j, "bytes_stored", r->bytes_stored);
 	ux_json_object_end(&j);
 	ux_out_u8(&o->out, '\n');
+}
+
+/* ", passed over: N object files, N ..."; nothing when all files were used. */
+static void crawl_work_passed(struct ux_out *out, const uint64_t passed[UX_PASSED_COUNT])
+{
+	static const char *const kinds[] = {
+		[UX_PASSED_UNLINKED] = "object files that no program maps",
+		[UX_PASSED_FOREIGN] = "other files",
+		[UX_PASSED_NO_SYMBOLS] = "without symbols",
+	};
+	const char *before = ", passed over: ";
+	for (int i = 0; i < UX_PASSED_COUNT; i++) {
+		if (passed[i] == 0)
+			continue;
+		ux_out_fmt(out, "%s%" PRIu64 " %s", before, passed[i], kinds[i]);
+		before = ", ";
+	}
 }
 
 static void crawl_work_text(struct crawl_work_output *o, const struct ux_package *package,
@@ -75,6 +97,7 @@ static void crawl_work_text(struct crawl_work_output *o, const struct ux_package
 	ux_out_cstr(&o->out, " unpacked, ");
 	ux_text_size(&o->out, r->bytes_stored);
 	ux_out_cstr(&o->out, " stored");
+	crawl_work_passed(&o->out, r->passed);
 	if (r->bad > 0) {
 		ux_out_fmt(&o->out, ", %" PRIu64 " unreadable files, the first: ", r->bad);
 		ux_text(&o->out, ux_bytes_cstr(ux_error_format(&r->first_bad, text, sizeof(text))));
@@ -102,7 +125,9 @@ static void crawl_work_summary(struct crawl_work_output *o, const struct ux_craw
 	ux_text_size(&o->out, s->bytes_fetched);
 	ux_out_cstr(&o->out, " read, ");
 	ux_text_size(&o->out, s->bytes_stored);
-	ux_out_cstr(&o->out, " stored\n");
+	ux_out_cstr(&o->out, " stored");
+	crawl_work_passed(&o->out, s->passed);
+	ux_out_u8(&o->out, '\n');
 }
 
 /* The kind of a package, by the ending of its name. A layer is any other archive. */

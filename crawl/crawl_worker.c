@@ -96,6 +96,8 @@ static void crawl_count(struct crawl_work *c, const struct ux_package *package,
 	for (int i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		s->modules.counts[i] += result->modules.counts[i];
 	s->bad += result->bad;
+	for (int i = 0; i < UX_PASSED_COUNT; i++)
+		s->passed[i] += result->passed[i];
 	s->bytes_fetched += result->bytes_fetched;
 	s->bytes_unpacked += result->bytes_unpacked;
 	s->bytes_stored += result->bytes_stored;

@@ -21,14 +21,26 @@ enum ux_crawl_outcome {
 /* "done", "failed", "later". */
 const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome);
 
+/* Why a file of a package gives no module. */
+enum ux_crawl_passed {
+	UX_PASSED_UNLINKED, /* an object file that no program maps, or an empty file */
+	UX_PASSED_FOREIGN,  /* not a program, library or debug file */
+	UX_PASSED_NO_SYMBOLS,
+	UX_PASSED_COUNT
+};
+
+/* "unlinked", "foreign", "no-symbols". */
+const char *ux_crawl_passed_name(enum ux_crawl_passed why);
+
 struct ux_crawl_result {
 	enum ux_crawl_outcome outcome;
 	/* one word: that of package_stream.h, "server", "memory"; "" when it is done */
 	const char *cause;
 	struct ux_error why; /* code UX_OK when it is done */
 	struct ux_push_summary modules;
-	uint64_t members; /* files that can have symbols */
-	uint64_t bad;     /* of them, those that cannot be read */
+	uint64_t members;                 /* files that can have symbols */
+	uint64_t bad;                     /* of them, those that cannot be read */
+	uint64_t passed[UX_PASSED_COUNT]; /* modules and members that were passed over */
 	struct ux_error first_bad;
 	uint64_t bytes_fetched;
 	uint64_t bytes_unpacked; /* of the members */
@@ -77,6 +89,7 @@ struct ux_crawl_work_summary {
 	uint64_t outcomes[UX_CRAWL_OUTCOME_COUNT]; /* packages */
 	struct ux_push_summary modules;
 	uint64_t bad; /* members that cannot be read */
+	uint64_t passed[UX_PASSED_COUNT];
 	uint64_t bytes_fetched, bytes_unpacked, bytes_stored;
 };
 

@@ -34,6 +34,16 @@ struct package_run {
 	uint64_t waiting_bytes;
 };
 
+const char *ux_crawl_passed_name(enum ux_crawl_passed why)
+{
+	static const char *const names[] = {
+		[UX_PASSED_UNLINKED] = "unlinked",
+		[UX_PASSED_FOREIGN] = "foreign",
+		[UX_PASSED_NO_SYMBOLS] = "no-symbols",
+	};
+	return names[why];
+}
+
 const char *ux_crawl_outcome_name(enum ux_crawl_outcome outcome)
 {
 	static const char *const names[UX_CRAWL_OUTCOME_COUNT] = {
@@ -76,8 +86,10 @@ static enum ux_code package_bad_member(struct package_run *r, const char *name,
 		*err = *why;
 		return why->code;
 	}
-	if (why->code == UX_EINVAL || why->code == UX_EUNSUPPORTED) /* it is no module */
+	if (why->code == UX_EINVAL || why->code == UX_EUNSUPPORTED) {
+		r->ret->passed[UX_PASSED_FOREIGN]++;
 		return UX_OK;
+	}
 	if (r->ret->bad++ == 0)
 		r->ret->first_bad = *why;
 	ux_push_report_left_out(r->w, name, /* named= */ false, why);
@@ -132,6 +144,7 @@ static enum ux_code package_extract(struct package_run *r, struct ux_push_module
 			return UX_OK;
 		code = ux_error_nomem(&why);
 	}
+	r->ret->passed[UX_PASSED_NO_SYMBOLS] += nothing;
 	code = nothing ? UX_OK : package_bad_member(r, k.module.path, &why, err);
 	ux_push_module_deinit(&k.module);
 	return code;
@@ -238,6 +251,7 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 	r->ret->bytes_unpacked += member->part.size;
 	r->w->client.deadline_ms = ux_clock_ms() + r->w->o->timeout_ms;
 	if (member->part.size == 0 || package_is_unlinked(member)) {
+		r->ret->passed[UX_PASSED_UNLINKED]++;
 		ux_sandbox_stream_release(&member->part);
 		return UX_OK;
 	}
@@ -245,6 +259,7 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 					      member->kind == UX_MEMBER_PACKED, &found, &why);
 	if (code != UX_OK)
 		UX_TRY(package_bad_member(r, member->name, &why, err));
+	r->ret->passed[UX_PASSED_FOREIGN] += code == UX_OK && found.size == 0;
 	for (size_t i = 0; i < found.size; i++) {
 		struct ux_push_module *m = &found.data[i];
 		if (m->supplementary) {
@@ -254,6 +269,7 @@ static enum ux_code package_identify(struct package_run *r, const struct ux_stre
 		}
 		bool known = false;
 		UX_TRY(package_find_identity(r, member->name, m, &known, err));
+		r->ret->passed[UX_PASSED_NO_SYMBOLS] += known && m->claim == UX_QUALITY_NONE;
 		if (!known || m->claim == UX_QUALITY_NONE)
 			continue;
 		if (!ux_push_modules_append(&r->batch, *m))

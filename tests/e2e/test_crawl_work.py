@@ -92,6 +92,22 @@ def test_a_file_of_dwz_may_come_before_or_behind_its_users(server, tmp_path, fir
         assert module(server, p)["candidates"][0]["quality"] in ("lines", "inlines")
 
 
+def test_what_is_passed_over_is_counted_with_its_reason(server, prog, tmp_path):
+    """GRUB's debug packages have hundreds of object files; '286 members, 0 uploaded' would look like a failure."""
+    subprocess.run(["gcc", "-c", "-g", "-o", tmp_path / "prog.o", f"{prog}.c"], check=True)
+    nameless = tmp_path / "nameless.so"
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-s", "-o", nameless], check=True)
+    unlinked = packages.read(tmp_path / "prog.o")
+    path = packages.deb(tmp_path / "p.deb", {
+        "usr/a.o": unlinked, "usr/b.mod": unlinked, "usr/core": b"\x7fELF" + b"x" * 100, "usr/n.so": packages.read(nameless)})
+    status, (row,) = work(server, path)
+    assert (status, row["outcome"], row["members"], row["uploaded"]) == (0, "done", 4, 0)
+    assert row["passed_over"]["unlinked"] == 2
+    assert sum(row["passed_over"].values()) + row["bad"] == 4, row
+    result = server.unhex("crawl", "work", path)
+    assert result.stdout.count("passed over: 2 object files that no program maps") == 2, result.stdout
+
+
 def test_a_member_that_is_damaged_costs_only_itself(server, prog, debug, tmp_path):
     whole = packages.read(debug)
     path = packages.deb(tmp_path / "p.deb", {"usr/bad.debug": whole[:len(whole) // 2], NAMES: whole})
