@@ -75,21 +75,32 @@ static void agent_notice_hidden(struct ux_agent *a)
 		agent_notice(a, line, &s.kernel_why);
 }
 
-/* Sends what waits. That the server is away is noticed once, and is no failure. */
+/*
+ * Sends what waits, or keeps it on disk while the server is away, which is noticed once and is no
+ * failure.
+ */
 static enum ux_code agent_try_send(struct ux_agent *a, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	if (a->away && ux_clock_ms() < a->again_ms)
-		return UX_OK;
-	enum ux_code code = ux_agent_send(a, &why);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (code != UX_OK && !a->away)
-		agent_notice(a, "files wait until the server answers", &why);
-	if (code != UX_OK)
+	if (!a->away || ux_clock_ms() >= a->again_ms) {
+		enum ux_code code = ux_agent_send(a, &why);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (code == UX_OK) {
+			ux_agent_back(a);
+			return UX_OK;
+		}
+		if (!a->away)
+			agent_notice(a, "files wait until the server answers", &why);
 		ux_agent_away(a);
-	else
-		ux_agent_back(a);
+	}
+	if (!ux_agent_keeps(a))
+		return UX_OK;
+	why = (struct ux_error)UX_ERROR_INIT;
+	if (ux_agent_keep(a, &why) == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (why.code != UX_OK) /* such as a full disk */
+		agent_notice(a, "files wait in memory", &why);
 	return UX_OK;
 }
 

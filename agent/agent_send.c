@@ -5,6 +5,7 @@
 #include "clock.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -185,12 +186,12 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	return UX_OK;
 }
 
-/* While the server is away, symbols go to the queue, and nothing is known. */
-static enum ux_code agent_send_modules(struct agent_batch *b, bool away, struct ux_error *err)
+/* With `kept`, symbols go to the queue, and the server is not asked: nothing is known. */
+static enum ux_code agent_send_modules(struct agent_batch *b, bool kept, struct ux_error *err)
 {
 	struct ux_agent *a = b->agent;
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
-	if (b->modules.size > 0 && !away)
+	if (b->modules.size > 0 && !kept)
 		UX_TRY(agent_query(b, err));
 	for (size_t i = 0; i < b->modules.size; i++) {
 		/* A process with run-time code may end before all files were sent. */
@@ -201,7 +202,7 @@ static enum ux_code agent_send_modules(struct agent_batch *b, bool away, struct 
 }
 
 static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_file *files,
-				     size_t n, bool away, struct ux_error *err)
+				     size_t n, bool kept, struct ux_error *err)
 {
 	ux_cleanup(agent_batch_deinit) struct agent_batch b = {.agent = a, .files = files};
 	b.known = calloc(n, sizeof(*b.known));
@@ -210,52 +211,84 @@ static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(agent_identify(&b, i, &files[i], err));
-	enum ux_code code = agent_send_modules(&b, away, err);
+	enum ux_code code = agent_send_modules(&b, kept, err);
 	if (code != UX_OK) {
 		UX_TRY(agent_forget_ids(a, err));
 		return code;
 	}
-	for (size_t i = 0; i < n && !away && !a->push.dry_run; i++)
+	for (size_t i = 0; i < n && !kept && !a->push.dry_run; i++)
 		if (b.read[i] && b.known[i] != UX_AGENT_UNKNOWN)
 			ux_agent_state_put(&a->state, ux_agent_file_key(&a->state, &files[i].key),
 					   b.known[i], ux_clock_wall());
 	return UX_OK;
 }
 
-/* Can files be dealt with now, and how? */
-static enum ux_code agent_begin_send(struct ux_agent *a, bool *ret_away, struct ux_error *err)
+/* Takes the first n files out of those that wait. */
+static void agent_drop_files(struct ux_agent *a, size_t n)
 {
-	*ret_away = false;
-	enum ux_code code = a->away || !a->reached ? ux_agent_probe(a, err) : UX_OK;
-	if (code == UX_OK)
-		code = ux_agent_queue_send(a, err);
-	if (code == UX_OK || code == UX_ENOMEM || !ux_agent_keeps(a))
-		return code;
-	*ret_away = true;
+	struct ux_mapped_files *files = &a->files;
+	for (size_t i = 0; i < n; i++)
+		ux_mapped_file_deinit(&files->data[i]);
+	files->size -= n;
+	ux_host_watch_give_back(&a->watch, n);
+	ux_agent_metric_set(&a->metrics.waiting, files->size);
+	memmove(files->data, files->data + n, files->size * sizeof(*files->data));
+}
+
+/* Deals with the first n files that wait; `kept`: by the queue. */
+static enum ux_code agent_send_first(struct ux_agent *a, size_t n, bool kept, struct ux_error *err)
+{
+	const size_t most = kept ? BATCH_QUEUED : BATCH_MOST;
+	for (size_t some; n > 0; n -= some) {
+		some = ux_min(n, most);
+		UX_TRY(agent_send_batch(a, a->files.data, some, kept, err));
+		agent_drop_files(a, some);
+	}
 	return UX_OK;
+}
+
+/* Has the file no name any more, so that it ends with its processes and this one? */
+static bool agent_is_fleeting(const struct ux_mapped_file *f)
+{
+	struct stat st;
+	return !f->kernel && f->key.dev != 0 && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* Moves files without a name to the front, and keeps them before the server is asked. */
+static enum ux_code agent_keep_fleeting(struct ux_agent *a, struct ux_error *err)
+{
+	struct ux_mapped_files *files = &a->files;
+	size_t n = 0;
+	if (!a->queue || a->o->queue_most == 0)
+		return UX_OK;
+	for (size_t i = 0; i < files->size; i++) {
+		struct ux_mapped_file f = files->data[i];
+		if (!agent_is_fleeting(&f))
+			continue;
+		memmove(files->data + n + 1, files->data + n, (i - n) * sizeof(f));
+		files->data[n++] = f;
+	}
+	return agent_send_first(a, n, /* kept= */ true, err);
+}
+
+static void agent_order_files(struct ux_mapped_files *files)
+{
+	if (files->size > 1)
+		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
 }
 
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 {
-	struct ux_mapped_files *files = &a->files;
-	bool away = false;
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = agent_begin_send(a, &away, &why);
-	if (files->size > 1)
-		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
-	while (code == UX_OK && files->size > 0) {
-		size_t n = ux_min(files->size, (size_t)(away ? BATCH_QUEUED : BATCH_MOST));
-		UX_TRY(agent_send_batch(a, files->data, n, away, err));
-		for (size_t i = 0; i < n; i++)
-			ux_mapped_file_deinit(&files->data[i]);
-		files->size -= n;
-		ux_host_watch_give_back(&a->watch, n);
-		ux_agent_metric_set(&a->metrics.waiting, files->size);
-		memmove(files->data, files->data + n, files->size * sizeof(*files->data));
-	}
-	if (code == UX_OK && away)
-		code = UX_EUNAVAILABLE;
-	if (code != UX_OK)
-		*err = err->code == UX_OK ? why : *err;
-	return code;
+	agent_order_files(&a->files);
+	if (a->away || !a->reached)
+		UX_TRY(ux_agent_probe(a, err));
+	UX_TRY(agent_keep_fleeting(a, err));
+	UX_TRY(ux_agent_queue_send(a, err));
+	return agent_send_first(a, a->files.size, /* kept= */ false, err);
+}
+
+enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err)
+{
+	agent_order_files(&a->files);
+	return agent_send_first(a, a->files.size, /* kept= */ true, err);
 }

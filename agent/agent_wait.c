@@ -12,7 +12,6 @@ enum {
 	RETRY_MOST_MS = 300000, /* ...up to this */
 	SPREAD_SHARE = 4,       /* up to this part of the time more, so that hosts take turns */
 	PROBE_MS = 10000,       /* for the attempt */
-	QUEUE_AFTER_MS = 60000, /* a server that restarts is not worth an extraction */
 	QUEUE_BATCH = 256,      /* messages of one query */
 };
 
@@ -23,13 +22,9 @@ void ux_agent_away(struct ux_agent *a)
 	int64_t now = ux_clock_ms();
 	int64_t ms = ux_min((int64_t)RETRY_MS << ux_min(a->attempts, 16U), (int64_t)RETRY_MOST_MS);
 	ms += (int64_t)(ux_hash_u64((uint64_t)now) % (uint64_t)(ms / SPREAD_SHARE));
-	a->away_ms = a->away ? a->away_ms : now;
 	a->away = true;
 	a->attempts++;
 	a->again_ms = now + ms;
-	/* Not later than when symbols begin to be kept. */
-	if (now < a->away_ms + QUEUE_AFTER_MS)
-		a->again_ms = ux_min(a->again_ms, a->away_ms + QUEUE_AFTER_MS);
 }
 
 void ux_agent_back(struct ux_agent *a)
@@ -42,8 +37,7 @@ void ux_agent_back(struct ux_agent *a)
 
 bool ux_agent_keeps(const struct ux_agent *a)
 {
-	return a->queue && a->o->queue_most > 0 && a->away &&
-	       ux_clock_ms() - a->away_ms >= QUEUE_AFTER_MS;
+	return a->queue && a->o->queue_most > 0 && a->away;
 }
 
 /* Any answer will do: reading files for a query that fails costs far more than this. */

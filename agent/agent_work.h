@@ -76,8 +76,7 @@ struct ux_agent {
 	bool reached;                 /* the server has answered once */
 	bool away;                    /* the server could not be reached the last time */
 	unsigned attempts;            /* how often that was so in succession */
-	int64_t away_ms;              /* since when, by the monotonic clock */
-	int64_t again_ms;             /* when it is tried again; 0: at once */
+	int64_t again_ms;             /* when it is tried again, by the monotonic clock */
 	struct ux_usage_window cpu;   /* processor time */
 	bool large;                   /* it is used for a large file */
 	struct ux_bucket bytes;       /* of uploads */
@@ -94,6 +93,13 @@ struct ux_agent {
  * of ux_push_query().
  */
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/*
+ * Extracts all files that were found into the queue, without the server: a file that is deleted
+ * would be lost with this process. Codes: those of ux_agent_queue_put(), after which the others
+ * stay in a->files.
+ */
+enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
 
 /* Were modules with one of these IDs dealt with? Else they are now. UX_ENOMEM. */
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
@@ -180,7 +186,7 @@ enum ux_code ux_agent_runtime_step(struct ux_agent *a, struct ux_error *err) ux_
 void ux_agent_away(struct ux_agent *a);
 void ux_agent_back(struct ux_agent *a);
 
-/* Has it been away for so long that symbols are kept on disk? */
+/* Are symbols kept on disk? */
 bool ux_agent_keeps(const struct ux_agent *a);
 
 /* Does it answer? Codes: those of ux_http_client_call(). */
