@@ -5,11 +5,14 @@
 #include "clock.h"
 #include "file.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
 enum {
 	PATH_SIZE = 4096,
+	MAPPED_LEAST =
+		256 << 10, /* bytes of memory that go back to the system when they are freed */
 };
 
 static void agent_deinit(struct ux_agent *a)
@@ -19,7 +22,7 @@ static void agent_deinit(struct ux_agent *a)
 	ux_host_watch_deinit(&a->watch);
 	ux_mapped_files_free(&a->files);
 	ux_runtime_code_deinit(&a->runtime);
-	ux_push_by_id_deinit(&a->done);
+	ux_agent_keys_deinit(&a->done);
 	ux_agent_state_close(&a->state);
 	ux_disk_queue_close(a->queue);
 	ux_push_client_close(&a->work.client);
@@ -141,9 +144,12 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 		if (first)
 			agent_notice_hidden(a);
 		agent_count(a);
+		bool any = a->files.size > 0;
 		UX_TRY(agent_try_send(a, err));
 		UX_TRY(agent_follow_runtime(a, err));
 		agent_count(a);
+		if (any) /* what was freed lies between small things that stay */
+			(void)malloc_trim(0);
 	}
 }
 
@@ -234,6 +240,8 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	a.push.supplementary = ux_agent_find_supplementary;
 	a.push.supplementary_ctx = &a;
 	agent_raise_files();
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	(void)mallopt(M_ARENA_MAX, 1); /* the thread that watches would have one of its own */
 	ux_agent_budget_begin(&a);
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;

@@ -54,15 +54,17 @@ static bool agent_is_elf(int fd)
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
 			       struct ux_error *err)
 {
+	struct ux_agent_key keys[UX_ID_SET_MOST];
 	*ret_known = false;
-	for (size_t i = 0; i < ids->size; i++)
-		*ret_known =
-			*ret_known || ux_push_by_id_find(&a->done, ids->ids[i]) != NULL ||
-			ux_agent_state_find(&a->state, ux_agent_id_key(&a->state, &ids->ids[i]),
-					    ux_clock_wall()) != UX_AGENT_UNKNOWN;
+	for (size_t i = 0; i < ids->size; i++) {
+		keys[i] = ux_agent_id_key(&a->state, &ids->ids[i]);
+		*ret_known = *ret_known || ux_agent_keys_find(&a->done, keys[i]) ||
+			     ux_agent_state_find(&a->state, keys[i], ux_clock_wall()) !=
+				     UX_AGENT_UNKNOWN;
+	}
 	for (size_t i = 0; i < ids->size && !*ret_known; i++) {
 		bool fresh = false;
-		if (!ux_push_by_id_insert(&a->done, ids->ids[i], &fresh))
+		if (!ux_agent_keys_insert(&a->done, keys[i], &fresh))
 			return ux_error_nomem(err);
 	}
 	return UX_OK;
@@ -152,10 +154,13 @@ static enum ux_code agent_query(struct agent_batch *b, struct ux_error *err)
 			     err);
 }
 
-/* After a failure the IDs count as new again, so that the files that wait find them. */
+/*
+ * The IDs count as new again, but for those in the queue: after a failure, so that the files that
+ * wait find them.
+ */
 static enum ux_code agent_forget_ids(struct ux_agent *a, struct ux_error *err)
 {
-	ux_push_by_id_deinit(&a->done);
+	ux_agent_keys_deinit(&a->done);
 	return ux_agent_queue_ids(a, err);
 }
 
@@ -209,6 +214,8 @@ static enum ux_code agent_send_batch(struct ux_agent *a, const struct ux_mapped_
 	b.read = calloc(n, sizeof(*b.read));
 	if (!b.known || !b.read)
 		return ux_error_nomem(err);
+	if (a->done.size > UX_AGENT_KNOWN_MOST) /* most of them are in a->state, too */
+		UX_TRY(agent_forget_ids(a, err));
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(agent_identify(&b, i, &files[i], err));
 	enum ux_code code = agent_send_modules(&b, kept, err);

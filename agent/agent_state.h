@@ -35,6 +35,19 @@ struct ux_agent_key {
 	uint8_t bytes[UX_AGENT_KEY_SIZE];
 };
 
+static inline uint64_t ux_agent_key_hash(struct ux_agent_key key)
+{
+	return ux_hash_bytes(ux_bytes(key.bytes, sizeof(key.bytes)));
+}
+
+static inline bool ux_agent_key_eq(struct ux_agent_key a, struct ux_agent_key b)
+{
+	return memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
+}
+
+/* A set of keys; the values have no meaning. */
+UX_MAP(ux_agent_keys, struct ux_agent_key, bool, ux_agent_key_hash, ux_agent_key_eq);
+
 /*
  * The answers, in memory and in a file. Each answer is appended to the file at once, so that
  * whatever ends the process costs nothing; the loss of the last records in a power failure costs

@@ -69,7 +69,7 @@ struct ux_agent {
 	struct ux_push_packs debug_files; /* descriptors of those of the batch under way */
 	pid_t owner; /* a process that has mapped the module that is extracted; 0: none */
 	struct ux_mapped_files files; /* that were found and not sent yet */
-	struct ux_push_by_id done;    /* IDs that need nothing more; the values have no meaning */
+	struct ux_agent_keys done;    /* of IDs that need nothing more */
 	struct ux_agent_state state;  /* the same, and files, for the next run */
 	struct ux_disk_queue *queue;  /* symbols that wait for the server; NULL: none are kept */
 	bool failed;                  /* a result was a failure since this was cleared */

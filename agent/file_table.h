@@ -47,7 +47,7 @@ void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
 	UX_MAPPED_WAITING_MOST = 4096, /* files that wait at once: each is open */
-	UX_MAPPED_SEEN_MOST = 1 << 18, /* inodes that are remembered; more are begun anew */
+	UX_MAPPED_SEEN_MOST = 1 << 16, /* inodes that are remembered; more are begun anew */
 };
 
 /* An inode as /proc/PID/maps numbers it. */

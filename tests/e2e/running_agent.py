@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 from live import wait_for
 from tool import UNHEX, unhex
@@ -59,6 +60,47 @@ def running_agent(server, folder, *options, around=(), cpu="none"):
         yield agent
     finally:
         agent.stop()
+
+
+THROW_AWAY = """
+.globl _start
+_start: mov $35, %eax
+lea time(%rip), %rdi
+xor %esi, %esi
+syscall
+mov $60, %eax
+xor %edi, %edi
+syscall
+.type _start, @function
+.size _start, . - _start
+.data
+time: .quad 0, 300000000
+"""
+
+
+def throw_away(folder, n):
+    """n different programs that end after 0.3 s."""
+    mark = b"\xab" * 20
+    folder.mkdir()
+    (folder / "one.s").write_text(THROW_AWAY)
+    subprocess.run(["gcc", "-nostdlib", "-static", f"-Wl,--build-id=0x{mark.hex()}", "-o", folder / "one",
+                    folder / "one.s"], check=True)
+    before, after = (folder / "one").read_bytes().split(mark)
+    run, paths = os.urandom(8), [folder / f"program{i}" for i in range(n)]
+    for i, path in enumerate(paths):
+        path.write_bytes(before + run + i.to_bytes(12, "big") + after)
+        path.chmod(0o755)
+    return paths
+
+
+def run_all(paths, seconds):
+    """Starts the programs evenly within that time."""
+    begin, running = time.monotonic(), []
+    for i, path in enumerate(paths):
+        running = [p for p in running if p.poll() is None] + [subprocess.Popen([path], stdin=subprocess.DEVNULL)]
+        time.sleep(max(0, begin + i * seconds / len(paths) - time.monotonic()))
+    for process in running:
+        process.wait()
 
 
 def build_id(path):

@@ -15,6 +15,7 @@ import time
 import pytest
 
 from live import wait_for
+from running_agent import run_all, throw_away
 from tool import UNHEX, build_id, compile_c, unhex
 
 SLEEPER = """
@@ -240,6 +241,18 @@ def fetched(server, identity, folder):
     path.write_bytes(connection.getresponse().read())
     connection.close()
     return path
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the programs are of x86-64")
+def test_many_different_programs_take_no_memory_for_good(server, tmp_path):
+    paths = throw_away(tmp_path / "programs", 2000)
+    with agent(server, tmp_path, "--cpu", "none") as a:
+        wait_for(lambda: a.results())
+        run_all(paths, 8)
+        wait_for(lambda: sum(str(path) in a.results() for path in paths) > 1900, 120, pause=1)
+        time.sleep(2)
+        status = pathlib.Path(f"/proc/{a.process.pid}/status").read_text()
+        assert int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) < 8 << 10
 
 
 # what a distribution's servers have
