@@ -11,6 +11,7 @@
 
 enum {
 	PATH_SIZE = 4096,
+	TIME_MS = 1000, /* after which files that wait for processor time have their chance */
 	MAPPED_LEAST =
 		256 << 10, /* bytes of memory that go back to the system when they are freed */
 };
@@ -140,6 +141,8 @@ static enum ux_code agent_follow(struct ux_agent *a, struct ux_error *err)
 	for (bool first = true;; first = false) {
 		int64_t until = a->away ? a->again_ms : INT64_MAX;
 		until = ux_min(until, ux_agent_runtime_due(a));
+		if (a->files.size > 0) /* they wait for processor time */
+			until = ux_min(until, ux_clock_ms() + TIME_MS);
 		UX_TRY(ux_host_watch_take(&a->watch, until, &a->files, err));
 		if (first)
 			agent_notice_hidden(a);
@@ -246,6 +249,8 @@ enum ux_code ux_agent_run(const struct ux_agent_options *options, struct ux_agen
 	UX_TRY(ux_host_watch_init(&a.watch, err));
 	a.watch.debug_dirs = a.push.debug_dirs;
 	a.watch.table.follow_runtime = options->jit;
+	a.watch.table.exclude = options->exclude;
+	a.watch.table.n_exclude = options->n_exclude;
 	agent_name_host(&a);
 	ret->subject = options->state;
 	UX_TRY(agent_open_state(&a, err));

@@ -30,6 +30,9 @@ struct ux_agent_options {
 	uint64_t cpu_ppm;
 	const char *const *debuginfod; /* URLs of servers; what they have is not uploaded */
 	size_t n_debuginfod;
+	/* patterns of paths that are left out, see struct ux_file_table */
+	const char *const *exclude;
+	size_t n_exclude;
 	bool jit;            /* snapshots of run-time code are sent, too */
 	const char *host;    /* under which they are listed; NULL: uname(2)'s */
 	const char *metrics; /* where they are served: "HOST:PORT", "unix:PATH"; NULL: nowhere */

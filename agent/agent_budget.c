@@ -5,7 +5,7 @@
  *
  * The share holds for any minute (usage_window.h), and a host that was at rest may use a minute's
  * worth of it at once: what is new is known within seconds. Large files leave a part of it for
- * small ones, so that none of these waits a minute for the share of a large one. Children are
+ * small ones, and small ones for large ones, so that neither waits for a minute. Children are
  * stopped while nothing is left, which needs no right, unlike a control group, and is exact to the
  * slice of time in which a child is not watched; a twentieth of the share is kept for that.
  *
@@ -26,7 +26,9 @@ enum {
 	NICE = 10,
 	WHOLE = 1000000,  /* the share of a whole core */
 	USED_SHARE = 95,  /* percent of the share; the rest is for slices that are not watched */
-	LARGE_SHARE = 75, /* percent of the share, for large files */
+	PART_SHARE = 75,  /* percent of the share, for large files, and for others */
+	BEGUN_SHARE = 65, /* until more of either are begun, as waiting for time is no good then */
+	ENDED_SHARE = 50, /* the same, for files whose processes have ended */
 	WAIT_MS = 1000,   /* longest sleep between two looks */
 };
 
@@ -64,19 +66,27 @@ static int64_t budget_used_ns(pid_t child)
 	return ns;
 }
 
+/* Some percent of the processor time of a minute, in ns. */
+static int64_t budget_share(const struct ux_agent *a, int64_t percent)
+{
+	const int64_t ppm = (int64_t)a->o->cpu_ppm;
+	return ppm * UX_USAGE_MINUTE * (UX_CLOCK_NS_IN_S / WHOLE) / 100 * percent;
+}
+
 /* Charges what was used since the last look. Returns how long nothing more may be used. */
 static int64_t budget_look(struct ux_agent *a, pid_t child)
 {
-	const int64_t share = (int64_t)a->o->cpu_ppm * UX_USAGE_MINUTE * (UX_CLOCK_NS_IN_S / WHOLE);
-	const int64_t most = share / 100 * (a->large ? LARGE_SHARE : USED_SHARE);
+	const int64_t most = budget_share(a, USED_SHARE), part = budget_share(a, PART_SHARE);
 	int64_t now = ux_clock_ns(), used = budget_used_ns(child);
 	int64_t more = ux_max(used - a->cpu_ns, INT64_C(0));
 	a->cpu_ns = ux_max(a->cpu_ns, used);
 	ux_agent_metric_set(&a->metrics.cpu_ms, (uint64_t)(a->cpu_ns / UX_CLOCK_NS_IN_MS));
-	if (share == 0)
+	if (most == 0)
 		return 0;
 	ux_usage_add(&a->cpu, now, more);
-	return ux_usage_wait(&a->cpu, now, most);
+	ux_usage_add(&a->cpu_of[a->large], now, more);
+	return ux_max(ux_usage_wait(&a->cpu, now, most),
+		      ux_usage_wait(&a->cpu_of[a->large], now, part));
 }
 
 /* Sleeps; the deadline of what is under way moves by that time. */
@@ -95,6 +105,13 @@ static void budget_wait(struct ux_agent *a, pid_t child)
 	const int64_t most = (int64_t)WAIT_MS * UX_CLOCK_NS_IN_MS;
 	for (int64_t ns; (ns = budget_look(a, child)) > 0;)
 		budget_sleep(a, ux_min(ns, most));
+}
+
+bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended)
+{
+	(void)budget_look(a, 0);
+	const int64_t most = budget_share(a, ended ? ENDED_SHARE : BEGUN_SHARE);
+	return most > 0 && ux_usage_wait(&a->cpu_of[large], ux_clock_ns(), most) > 0;
 }
 
 void ux_agent_budget_wait(struct ux_agent *a)

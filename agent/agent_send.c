@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 enum {
-	BATCH_MOST = 512,      /* files of one query */
-	LARGE_LEAST = 4 << 20, /* bytes of a file that leaves processor time for others */
-	BATCH_QUEUED = 16,     /* files that are identified before they go to the queue */
+	BATCH_MOST = 32,   /* files of one query, during which others wait */
+	BATCH_QUEUED = 16, /* files that are identified before they go to the queue */
 };
 
 /* The modules of a batch of files. */
@@ -36,11 +35,9 @@ static void agent_batch_deinit(struct agent_batch *b)
 	free(b->read);
 }
 
-/* Small files first: a large one would let many wait. */
-static int agent_by_size(const void *a, const void *b)
+static bool agent_is_large(const struct ux_mapped_file *f)
 {
-	const struct ux_mapped_file *x = a, *y = b;
-	return (x->key.size > y->key.size) - (x->key.size < y->key.size);
+	return f->key.size >= UX_MAPPED_LARGE_LEAST;
 }
 
 /* Other files that are mapped as code are data of a run-time compiler. */
@@ -120,6 +117,7 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 					       ux_clock_wall());
 	if (b->known[number] != UX_AGENT_UNKNOWN)
 		return UX_OK;
+	a->large = agent_is_large(file);
 	ux_agent_budget_wait(a);
 	b->known[number] = UX_AGENT_NOTHING;
 	b->read[number] = true;
@@ -171,7 +169,7 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	struct ux_push_module *m = &b->modules.data[i];
 	a->failed = false;
 	a->owner = b->files[b->owners[i]].pid;
-	a->large = m->part.size >= LARGE_LEAST;
+	a->large = m->part.size >= UX_MAPPED_LARGE_LEAST;
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	enum ux_agent_known known = UX_AGENT_THERE;
@@ -245,12 +243,10 @@ static void agent_drop_files(struct ux_agent *a, size_t n)
 /* Deals with the first n files that wait; `kept`: by the queue. */
 static enum ux_code agent_send_first(struct ux_agent *a, size_t n, bool kept, struct ux_error *err)
 {
-	const size_t most = kept ? BATCH_QUEUED : BATCH_MOST;
-	for (size_t some; n > 0; n -= some) {
-		some = ux_min(n, most);
-		UX_TRY(agent_send_batch(a, a->files.data, some, kept, err));
-		agent_drop_files(a, some);
-	}
+	if (n == 0)
+		return UX_OK;
+	UX_TRY(agent_send_batch(a, a->files.data, n, kept, err));
+	agent_drop_files(a, n);
 	return UX_OK;
 }
 
@@ -261,41 +257,75 @@ static bool agent_is_fleeting(const struct ux_mapped_file *f)
 	return !f->kernel && f->key.dev != 0 && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Moves files without a name to the front, and keeps them before the server is asked. */
-static enum ux_code agent_keep_fleeting(struct ux_agent *a, struct ux_error *err)
+/* Keeps those of the first *n files that have no name, before the server is asked. */
+static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux_error *err)
 {
-	struct ux_mapped_files *files = &a->files;
-	size_t n = 0;
+	struct ux_mapped_file *files = a->files.data;
+	size_t kept = 0;
 	if (!a->queue || a->o->queue_most == 0)
 		return UX_OK;
-	for (size_t i = 0; i < files->size; i++) {
-		struct ux_mapped_file f = files->data[i];
+	for (size_t i = 0; i < *n; i++) {
+		struct ux_mapped_file f = files[i];
 		if (!agent_is_fleeting(&f))
 			continue;
-		memmove(files->data + n + 1, files->data + n, (i - n) * sizeof(f));
-		files->data[n++] = f;
+		memmove(files + kept + 1, files + kept, (i - kept) * sizeof(f));
+		files[kept++] = f;
 	}
-	return agent_send_first(a, n, /* kept= */ true, err);
+	*n -= kept;
+	return agent_send_first(a, kept, /* kept= */ true, err);
 }
 
-static void agent_order_files(struct ux_mapped_files *files)
+/*
+ * Moves the files that are dealt with next to the front, at most `most`, all of processes that live
+ * or that have ended: in their order, but those that there is no time for now. Returns their
+ * number; 0: others may be found before there is time again.
+ */
+static size_t agent_choose(struct ux_agent *a, size_t most)
 {
-	if (files->size > 1)
-		qsort(files->data, files->size, sizeof(*files->data), agent_by_size);
+	struct ux_mapped_file *f = a->files.data;
+	size_t n = 0;
+	bool low[2][2]; /* of large ones; of those that have ended */
+	for (int i = 0; i < 4; i++)
+		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
+	for (size_t i = 0; i < a->files.size && n < most; i++) {
+		struct ux_mapped_file one = f[i];
+		if (low[agent_is_large(&one)][one.ended] || (n > 0 && one.ended != f[0].ended))
+			continue;
+		memmove(f + n + 1, f + n, (i - n) * sizeof(one));
+		f[n++] = one;
+	}
+	return n;
+}
+
+/* Takes what was found meanwhile, and puts all in order. */
+static enum ux_code agent_take_files(struct ux_agent *a, struct ux_error *err)
+{
+	UX_TRY(ux_host_watch_take(&a->watch, /* deadline_ms= */ 0, &a->files, err));
+	ux_agent_order(&a->files);
+	return UX_OK;
 }
 
 enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err)
 {
-	agent_order_files(&a->files);
 	if (a->away || !a->reached)
 		UX_TRY(ux_agent_probe(a, err));
-	UX_TRY(agent_keep_fleeting(a, err));
 	UX_TRY(ux_agent_queue_send(a, err));
-	return agent_send_first(a, a->files.size, /* kept= */ false, err);
+	UX_TRY(agent_take_files(a, err));
+	for (size_t n; (n = agent_choose(a, BATCH_MOST)) > 0;) {
+		UX_TRY(agent_keep_fleeting(a, &n, err));
+		UX_TRY(ux_agent_queue_send(a, err));
+		UX_TRY(agent_send_first(a, n, /* kept= */ false, err));
+		UX_TRY(agent_take_files(a, err));
+	}
+	return UX_OK;
 }
 
 enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err)
 {
-	agent_order_files(&a->files);
-	return agent_send_first(a, a->files.size, /* kept= */ true, err);
+	UX_TRY(agent_take_files(a, err));
+	for (size_t n; (n = agent_choose(a, BATCH_QUEUED)) > 0;) {
+		UX_TRY(agent_send_first(a, n, /* kept= */ true, err));
+		UX_TRY(agent_take_files(a, err));
+	}
+	return UX_OK;
 }

@@ -77,10 +77,11 @@ struct ux_agent {
 	bool away;                    /* the server could not be reached the last time */
 	unsigned attempts;            /* how often that was so in succession */
 	int64_t again_ms;             /* when it is tried again, by the monotonic clock */
-	struct ux_usage_window cpu;   /* processor time */
-	bool large;                   /* it is used for a large file */
-	struct ux_bucket bytes;       /* of uploads */
-	int64_t cpu_ns;               /* that was used in all */
+	struct ux_usage_window cpu;   /* processor time... */
+	struct ux_usage_window cpu_of[2]; /* ...for small files, and for large ones */
+	bool large;                       /* it is used for a large file */
+	struct ux_bucket bytes;           /* of uploads */
+	int64_t cpu_ns;                   /* that was used in all */
 	struct ux_agent_metrics metrics;
 	struct ux_runtime_code runtime;
 	struct ux_http_client *public_servers[UX_AGENT_PUBLIC_MOST];
@@ -100,6 +101,9 @@ enum ux_code ux_agent_send(struct ux_agent *a, struct ux_error *err) ux_must;
  * stay in a->files.
  */
 enum ux_code ux_agent_keep(struct ux_agent *a, struct ux_error *err) ux_must;
+
+/* Sorts files: the next one to be dealt with first. */
+void ux_agent_order(struct ux_mapped_files *files);
 
 /* Were modules with one of these IDs dealt with? Else they are now. UX_ENOMEM. */
 enum ux_code ux_agent_take_ids(struct ux_agent *a, const struct ux_id_set *ids, bool *ret_known,
@@ -142,6 +146,12 @@ void ux_agent_budget_begin(struct ux_agent *a);
 
 /* Waits until there is processor time. To be called before each step that takes some. */
 void ux_agent_budget_wait(struct ux_agent *a);
+
+/*
+ * Was most of the part of the minute's processor time used that is for such files: large ones, or
+ * those of processes that have ended?
+ */
+bool ux_agent_budget_is_low(struct ux_agent *a, bool large, bool ended);
 
 /* Stops a child while there is none. ctx: struct ux_agent; see struct ux_sandbox_limits. */
 void ux_agent_budget_pace(void *ctx, int child);

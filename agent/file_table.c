@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -72,6 +73,19 @@ static enum ux_code table_open(pid_t pid, const struct ux_proc_map *map, int *re
 	return code;
 }
 
+/* Whose the process is: a hash of its user and its mount namespace, as far as they can be seen. */
+static uint64_t table_owner(pid_t pid)
+{
+	char path[64], text[64];
+	struct stat st = {0};
+	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	(void)!stat(path, &st);
+	snprintf(path, sizeof(path), "/proc/%ld/ns/mnt", (long)pid);
+	ssize_t n = readlink(path, text, sizeof(text));
+	return ux_hash_mix(st.st_uid + UINT64_C(1),
+			   ux_hash_bytes(ux_bytes((const uint8_t *)text, n > 0 ? (size_t)n : 0)));
+}
+
 /* Appends an open file, which the list takes over. pid 0: it is the kernel's. */
 static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key key,
 				 const char *path, int *fd, pid_t pid, struct ux_error *err)
@@ -79,6 +93,8 @@ static enum ux_code table_append(struct ux_file_table *t, struct ux_mapped_key k
 	ux_cleanup(ux_free_ptr) char *name = strdup(path);
 	struct ux_mapped_file file = {
 		.key = key, .path = name, .fd = *fd, .pid = pid, .kernel = pid == 0};
+	if (pid != 0)
+		file.owner = table_owner(pid);
 	if (!name || !ux_mapped_files_append(&t->waiting, file))
 		return ux_error_nomem(err);
 	name = NULL;
@@ -144,7 +160,8 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 					  table_mtime(&st)};
 	if (key.size == seen->size && key.mtime_ns == seen->mtime_ns)
 		return UX_OK;
-	if (t->waiting.size >= t->room) {
+	size_t room = key.size < UX_MAPPED_LARGE_LEAST ? t->room : t->room_large;
+	if (t->waiting.size >= room) {
 		t->left = true;
 		return UX_OK;
 	}
@@ -170,12 +187,20 @@ static bool table_is_runtime(const struct ux_proc_map *map)
 	return map->kind == UX_PROC_MAP_ANON;
 }
 
+static bool table_is_excluded(const struct ux_file_table *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_exclude; i++)
+		if (fnmatch(t->exclude[i], path, 0) == 0)
+			return true;
+	return false;
+}
+
 enum ux_code ux_file_table_sight(struct ux_file_table *t, pid_t pid, const struct ux_proc_map *map,
 				 struct ux_error *err)
 {
 	bool fresh = false;
 	struct stat st;
-	if (!map->exec)
+	if (!map->exec || (map->kind == UX_PROC_MAP_FILE && table_is_excluded(t, map->path)))
 		return UX_OK;
 	table_make_room(t);
 	if (t->follow_runtime && table_is_runtime(map))

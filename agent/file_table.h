@@ -34,10 +34,14 @@ static inline bool ux_mapped_key_eq(struct ux_mapped_key a, struct ux_mapped_key
 /* A file that waits to be identified and sent. It is open, so that it stays when it is deleted. */
 struct ux_mapped_file {
 	struct ux_mapped_key key;
-	char *path;  /* malloc'ed, as the process sees it; only a name */
-	int fd;      /* open for reading */
-	pid_t pid;   /* a process that has mapped it, which may have ended; 0: none */
-	bool kernel; /* the kernel's: it may be compressed, or a GSYM of what the kernel lists */
+	char *path;     /* malloc'ed, as the process sees it; only a name */
+	int fd;         /* open for reading */
+	pid_t pid;      /* a process that has mapped it, which may have ended; 0: none */
+	bool kernel;    /* the kernel's: it may be compressed, or a GSYM of what the kernel lists */
+	uint64_t owner; /* hash of the user and the mount namespace of that process */
+	/* set by ux_agent_order(): */
+	bool ended;  /* that process has */
+	size_t turn; /* of the owner */
 };
 
 UX_VEC(ux_mapped_files, struct ux_mapped_file);
@@ -46,8 +50,10 @@ void ux_mapped_file_deinit(struct ux_mapped_file *f);
 void ux_mapped_files_free(struct ux_mapped_files *v);
 
 enum {
-	UX_MAPPED_WAITING_MOST = 4096, /* files that wait at once: each is open */
-	UX_MAPPED_SEEN_MOST = 1 << 16, /* inodes that are remembered; more are begun anew */
+	UX_MAPPED_WAITING_MOST = 4096,   /* files that wait at once: each is open */
+	UX_MAPPED_LARGE_MOST = 1024,     /* large ones, for which there is room in addition */
+	UX_MAPPED_LARGE_LEAST = 4 << 20, /* bytes of a large file */
+	UX_MAPPED_SEEN_MOST = 1 << 16,   /* inodes that are remembered; more are begun anew */
 };
 
 /* An inode as /proc/PID/maps numbers it. */
@@ -99,11 +105,16 @@ struct ux_file_table {
 	uint64_t hidden;   /* sights of files that could not be opened for lack of rights */
 	uint64_t vanished; /* sights of files that were gone before they were opened */
 	size_t room;       /* files that may be appended */
+	size_t room_large; /* the same for large ones */
 	bool left;         /* some were left out because there was no room */
 	uint64_t round;    /* see ux_file_table_begin() */
 	/* With `follow_runtime`: processes that have code that is in no file, or list it in a
 	 * jitdump; those that are new, and those that were found since the set was emptied. */
 	bool follow_runtime;
+	/* patterns of fnmatch(3), whose '*' matches '/' too; a process' file whose path matches one
+	 * is left out */
+	const char *const *exclude;
+	size_t n_exclude;
 	struct ux_host_pids compilers;
 	struct ux_host_pid_set compilers_seen;
 };

@@ -79,6 +79,15 @@ static enum ux_code watch_move_pids(struct ux_host_pids *to, struct ux_host_pids
 	return UX_OK;
 }
 
+/* Computes how many files may follow. */
+static void watch_make_room(struct ux_host_watch *w)
+{
+	const size_t open = w->inbox.size + w->taken, most = UX_MAPPED_WAITING_MOST;
+	const size_t large = most + UX_MAPPED_LARGE_MOST;
+	w->table.room = most - ux_min(open, most);
+	w->table.room_large = large - ux_min(open, large);
+}
+
 /* Hands over what was found, and computes how many may follow. */
 static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 {
@@ -86,8 +95,7 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 	bool news = w->table.waiting.size > 0 || w->table.compilers.size > 0;
 	UX_TRY(watch_move(&w->inbox, &w->table.waiting, err));
 	UX_TRY(watch_move_pids(&w->compilers, &w->table.compilers, err));
-	w->table.room = UX_MAPPED_WAITING_MOST -
-			ux_min(w->inbox.size + w->taken, (size_t)UX_MAPPED_WAITING_MOST);
+	watch_make_room(w);
 	w->seen = (struct ux_host_seen){
 		.processes = w->scan.processes.size,
 		.denied = w->scan.denied,
@@ -107,7 +115,7 @@ static enum ux_code watch_deliver(struct ux_host_watch *w, struct ux_error *err)
 
 enum ux_code ux_host_watch_once(struct ux_host_watch *w, struct ux_error *err)
 {
-	w->table.room = UX_MAPPED_WAITING_MOST;
+	watch_make_room(w);
 	UX_TRY(ux_host_scan_run(&w->scan, UX_HOST_SCAN_ALL, &w->table, err));
 	UX_TRY(ux_host_kernel_look(&w->kernel, w->debug_dirs, &w->table, err));
 	return watch_deliver(w, err);

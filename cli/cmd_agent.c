@@ -35,6 +35,7 @@ struct agent_values {
 	const char *host;
 	bool jit;
 	struct ux_option_each debuginfod;
+	struct ux_option_each exclude;
 	bool dwarf;
 	bool no_gpu;
 	bool once;
@@ -66,6 +67,8 @@ static const struct ux_option agent_options[] = {
 	 "maximum bytes per second of uploads"},
 	{"debuginfod", 0, UX_OPTION_EACH, offsetof(struct agent_values, debuginfod), "URL",
 	 "do not upload symbols that this debuginfod server has, such as a distribution's"},
+	{"exclude", 0, UX_OPTION_EACH, offsetof(struct agent_values, exclude), "PATTERN",
+	 "leave out files whose path matches, such as '/tmp/*'; '*' matches '/' too"},
 	{"metrics", 0, UX_OPTION_TEXT, offsetof(struct agent_values, metrics), "ADDRESS",
 	 "serve Prometheus metrics at HOST:PORT or unix:PATH"},
 	{"state", 0, UX_OPTION_TEXT, offsetof(struct agent_values, state), "DIR",
@@ -244,6 +247,8 @@ static int cmd_agent_run(const struct ux_command *cmd, int argc, char **argv)
 		.metrics = v.metrics,
 		.jit = v.jit,
 		.host = v.host,
+		.exclude = v.exclude.items,
+		.n_exclude = v.exclude.n,
 		.debuginfod = v.debuginfod.items,
 		.n_debuginfod = v.debuginfod.n,
 		.once = v.once,

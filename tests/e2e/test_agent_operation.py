@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent in operation: what it remembers, a server that is away, its share of the processor, metrics"""
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -253,6 +254,52 @@ def test_many_different_programs_take_no_memory_for_good(server, tmp_path):
         time.sleep(2)
         status = pathlib.Path(f"/proc/{a.process.pid}/status").read_text()
         assert int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) < 8 << 10
+
+
+# what comes first
+
+def filler(megabytes):
+    """Text of an assembler for so many bytes that no program reads."""
+    return f'__asm__(".data\\n.fill {megabytes << 20}, 1, 7\\n.text\\n");\n'
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the programs are of x86-64")
+def test_large_programs_do_not_wait_for_thousands_of_small_ones(server, tmp_path):
+    """With the default share of a core, most of which the throw-away programs would use up."""
+    paths = throw_away(tmp_path / "programs", 5000)
+    large = [compile_c(tmp_path, f"large{i}", SLEEPER % (f"large{i}", f"large{i}") + filler(6), flags=("-O0",
+                       f"-Wl,--build-id=0x{os.urandom(16).hex()}")) for i in range(4)]
+    once(server, tmp_path, "--no-gpu")  # what runs here anyway
+    with agent(server, tmp_path) as a, concurrent.futures.ThreadPoolExecutor() as pool:
+        wait_for(lambda: a.results())
+        time.sleep(2)
+        small = pool.submit(run_all, paths, 25)
+        time.sleep(15)
+        processes = [subprocess.Popen([path]) for path in large]
+        begin = time.monotonic()
+        try:
+            wait_for(lambda: all(is_there(server, path) for path in large), 60)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        waited = time.monotonic() - begin
+        small.result()
+    print(f"large programs were known after {waited:.1f} s")
+    assert waited < 20
+
+
+def test_excluded_paths_are_not_read(server, program, tmp_path):
+    other = tmp_path / "left-out"
+    other.mkdir()
+    path = compile_c(other, "program", SLEEPER % ("left_out", "left_out"), flags=("-O0",))
+    process = subprocess.Popen([path])
+    try:
+        found = once(server, tmp_path, "-v", "--exclude", "*/left-out/*", "--exclude", "/nowhere/*")
+    finally:
+        process.kill()
+        process.wait()
+    assert str(program) in found and str(path) not in found
 
 
 # what a distribution's servers have

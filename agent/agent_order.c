@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which files that wait are dealt with. Files of processes that live come first: they
+ * are what profiles show, while a program that ran once for a second may never run again. Among
+ * these, users and containers take turns, and each of them has a turn for a small file and one for
+ * a large one, so that thousands of small files do not keep a large one waiting. In each turn the
+ * smaller file is first.
+ */
+#include "agent_work.h"
+
+#include "order.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* Has the process ended that had the file mapped? Another one with its ID does no harm. */
+static bool order_has_ended(const struct ux_mapped_file *f)
+{
+	return f->pid != 0 && kill(f->pid, 0) != 0 && errno == ESRCH;
+}
+
+static bool order_is_large(const struct ux_mapped_file *f)
+{
+	return f->key.size >= UX_MAPPED_LARGE_LEAST;
+}
+
+/* Files of one owner together, large ones apart. */
+static int order_by_owner(const void *a, const void *b)
+{
+	const struct ux_mapped_file *x = a, *y = b;
+	UX_ORDER(x->ended, y->ended);
+	UX_ORDER(x->owner, y->owner);
+	UX_ORDER(x->key.size, y->key.size);
+	return 0;
+}
+
+static int order_by_turn(const void *a, const void *b)
+{
+	const struct ux_mapped_file *x = a, *y = b;
+	UX_ORDER(x->ended, y->ended);
+	UX_ORDER(x->turn, y->turn);
+	UX_ORDER(x->key.size, y->key.size);
+	return 0;
+}
+
+void ux_agent_order(struct ux_mapped_files *files)
+{
+	struct ux_mapped_file *f = files->data;
+	if (files->size < 2)
+		return;
+	for (size_t i = 0; i < files->size; i++)
+		f[i].ended = order_has_ended(&f[i]);
+	qsort(f, files->size, sizeof(*f), order_by_owner);
+	for (size_t i = 0; i < files->size; i++) {
+		bool follows = i > 0 && f[i].ended == f[i - 1].ended &&
+			       f[i].owner == f[i - 1].owner &&
+			       order_is_large(&f[i]) == order_is_large(&f[i - 1]);
+		f[i].turn = follows ? f[i - 1].turn + 1 : 0;
+	}
+	qsort(f, files->size, sizeof(*f), order_by_turn);
+}
