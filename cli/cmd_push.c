@@ -98,7 +98,7 @@ static const struct ux_option push_options[] = {
 	{"proxy", 0, UX_OPTION_TEXT, offsetof(struct push_values, proxy), "URL",
 	 "reach the server through this proxy [https_proxy, http_proxy, no_proxy]"},
 	{"jobs", 0, UX_OPTION_COUNT, offsetof(struct push_values, jobs), "N",
-	 "files to extract and upload in parallel [one per processor]"},
+	 "files to extract and upload in parallel [extract one per processor, upload 64]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct push_values, memory), "SIZE",
 	 "maximum memory of all extractions together; the rest goes to files in /var/tmp"},
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct push_values, dry_run), NULL,

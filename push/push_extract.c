@@ -111,9 +111,9 @@ static void push_note_split(struct ux_push_module *m, const struct ux_extract_st
 			 lost, stats->split_units);
 }
 
-enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
-			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
-			     struct ux_error *err)
+static enum ux_code push_extract_now(const struct ux_push_work *p, struct ux_push_module *m,
+				     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
+				     struct ux_error *err)
 {
 	const struct ux_push_options *o = p->o;
 	struct ux_error why = UX_ERROR_INIT;
@@ -135,5 +135,17 @@ enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module
 		*err = why;
 	else
 		push_note_split(m, stats);
+	return code;
+}
+
+enum ux_code ux_push_extract(const struct ux_push_work *p, struct ux_push_module *m,
+			     struct ux_push_gsym *gsym, struct ux_extract_stats *stats,
+			     struct ux_error *err)
+{
+	if (p->extracts)
+		p->extracts(p->extracts_ctx, /* begins= */ true);
+	enum ux_code code = push_extract_now(p, m, gsym, stats, err);
+	if (p->extracts)
+		p->extracts(p->extracts_ctx, /* begins= */ false);
 	return code;
 }

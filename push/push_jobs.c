@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The modules of a push on several threads: each extracts and sends one module at a time, over a
- * connection of its own, and the results are reported in the order of the modules.
+ * connection of its own, and the results are reported in the order of the modules. There are more
+ * threads than processors, as most of them wait for the server; few extract at the same time.
  */
 #include "push_work.h"
 
@@ -18,6 +19,9 @@ enum {
 	WEIGHT_LEAST = 16 << 20,
 	MEMORY_SHARE = 2, /* without a limit, this part of the machine's memory: a half */
 	JOBS_MOST = 64,
+	/* Modules that are sent while others are extracted: a server that is 100 ms away answers
+	 * the three requests of a small module in 0.3 s. */
+	SENDERS = 64,
 	/* With a limit: what the rest of the command takes, and what one extraction should have at
 	 * least; there are fewer jobs at once where this is not enough for all. */
 	REST_MEMORY = 16 << 20,
@@ -56,11 +60,13 @@ struct job_pool {
 	struct job *jobs;
 	struct job_worker *workers;
 	unsigned n_workers;
+	unsigned n_extractors; /* how many of them extract at the same time */
 	size_t n;
-	size_t first;          /* the job that is number 0 of this round */
-	pthread_mutex_t lock;  /* of what follows, of the jobs' results, and of reporting */
-	pthread_cond_t freed;  /* memory was */
-	uint64_t memory, used; /* bytes */
+	size_t first;         /* the job that is number 0 of this round */
+	pthread_mutex_t lock; /* of what follows, of the jobs' results, and of reporting */
+	pthread_cond_t freed; /* memory, or an extractor, was */
+	unsigned extracting;
+	uint64_t memory, used; /* bytes, of extractions */
 	uint64_t share;        /* of one extraction; 0: no limit */
 	size_t next;           /* whose results are reported next */
 	bool no_memory;
@@ -193,20 +199,27 @@ static uint64_t job_need(const struct job_pool *s, const struct job *job)
 	return s->share > 0 ? ux_min(job->weight, s->share) : job->weight;
 }
 
-/* Waits until there is memory for the job. One that alone needs more than there is runs alone. */
-static void job_take_memory(struct job_pool *s, const struct job *job)
+/*
+ * Waits until a processor and memory are free for an extraction, or gives them back. One that alone
+ * needs more than there is runs alone. A module that is sent needs neither: its symbols are in a
+ * file.
+ */
+static void job_on_extracts(void *ctx, bool begins)
 {
+	struct job_worker *w = ctx;
+	struct job_pool *s = w->pool;
+	const uint64_t need = job_need(s, w->job);
 	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
-	while (s->used > 0 && s->used + job_need(s, job) > s->memory)
+	while (begins &&
+	       (s->extracting == s->n_extractors || (s->used > 0 && s->used + need > s->memory)))
 		(void)pthread_cond_wait(&s->freed, lock);
-	s->used += job_need(s, job);
-}
-
-static void job_give_memory(struct job_pool *s, const struct job *job)
-{
-	ux_cleanup(job_pool_unlock) pthread_mutex_t *lock = job_pool_lock(s);
-	(void)lock;
-	s->used -= job_need(s, job);
+	if (begins) {
+		s->extracting++;
+		s->used += need;
+		return;
+	}
+	s->extracting--;
+	s->used -= need;
 	(void)pthread_cond_broadcast(&s->freed);
 }
 
@@ -220,11 +233,8 @@ static enum ux_code job_run(void *ctx, size_t number, unsigned worker, struct ux
 		UX_TRY(ux_push_client_share(&w->work.client, s->p->o, &s->p->client, err));
 	w->work.client.sent = job_on_sent;
 	w->work.client.sent_ctx = w;
-	job_take_memory(s, job);
-	enum ux_code code = ux_push_module_send(&w->work, &s->p->modules.data[s->first + number],
-						&s->answers[s->first + number], err);
-	job_give_memory(s, job);
-	UX_TRY(code);
+	UX_TRY(ux_push_module_send(&w->work, &s->p->modules.data[s->first + number],
+				   &s->answers[s->first + number], err));
 	job_end(s, job);
 	return s->no_memory ? ux_error_nomem(err) : UX_OK;
 }
@@ -259,8 +269,8 @@ static void job_pool_share(struct job_pool *s, const struct ux_push_options *o)
 		return;
 	s->memory = o->memory > REST_MEMORY ? o->memory - REST_MEMORY : 1;
 	uint64_t most = ux_max(s->memory / SHARE_LEAST, UINT64_C(1));
-	s->n_workers = (unsigned)ux_min((uint64_t)s->n_workers, most);
-	s->share = s->memory / s->n_workers;
+	s->n_extractors = (unsigned)ux_min((uint64_t)s->n_extractors, most);
+	s->share = s->memory / s->n_extractors;
 }
 
 static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
@@ -268,7 +278,10 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 	const struct ux_push_options *o = s->p->o;
 	size_t n = s->p->modules.size;
 	unsigned cpus = ux_pool_cpus(), jobs = o->jobs != 0 ? o->jobs : cpus;
-	s->n_workers = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MOST), n);
+	s->n_extractors = (unsigned)ux_min((size_t)ux_min(jobs, (unsigned)JOBS_MOST), n);
+	s->n_workers = s->n_extractors;
+	if (o->jobs == 0 && !o->sources) /* a bundle of sources is in memory while it is sent */
+		s->n_workers = (unsigned)ux_min(n, (size_t)SENDERS);
 	s->memory = job_memory(o);
 	job_pool_share(s, o);
 	s->jobs = calloc(n, sizeof(*s->jobs));
@@ -289,12 +302,14 @@ static enum ux_code job_pool_init(struct job_pool *s, struct ux_error *err)
 		w->options.retrying = o->retrying ? job_on_retrying : NULL;
 		w->options.progress = NULL;
 		w->options.ctx = w;
-		w->options.threads = ux_max(cpus / s->n_workers, 1U);
+		w->options.threads = ux_max(cpus / s->n_extractors, 1U);
 		w->options.memory = s->share;
 		w->work = *s->p;
 		w->work.o = &w->options;
 		w->work.summary = &w->summary;
 		w->work.client = (struct ux_push_client){0};
+		w->work.extracts = job_on_extracts;
+		w->work.extracts_ctx = w;
 	}
 	return UX_OK;
 }

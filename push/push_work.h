@@ -169,6 +169,9 @@ struct ux_push_work {
 	int scratch; /* file that such a child writes to; -1: not made */
 	/* of extractions of members; NULL: each one makes its own files */
 	const struct ux_push_reused *reused;
+	/* called before an extraction, which may have to wait, and after it; NULL: nothing waits */
+	void (*extracts)(void *ctx, bool begins);
+	void *extracts_ctx;
 };
 
 /*
