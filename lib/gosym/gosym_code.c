@@ -195,13 +195,33 @@ static void read_call_site(struct ux_gosym_code *c, struct ux_gosym_node *node,
 		node->file = call->file;
 		node->line = call->line;
 	}
+	if (c->start_is_lost && call->off == 0 && !node->hidden) {
+		parent = -1;
+		node->line = 0;
+		node->file = -1;
+	}
 	node->parent = node_of(c, parent);
+}
+
+/*
+ * Whether no call instruction is left of the call that the function's first instruction belongs to.
+ * Then it seems to be called by itself, and all others of which none is left by it: Go 1.24 makes
+ * such functions of tables of constants. Who called them is not recorded.
+ */
+static bool start_is_lost(const struct ux_gosym *g, const struct ux_gosym_function *f,
+			  const struct ux_gosym_code *c)
+{
+	struct ux_gosym_call call;
+	int32_t first = ux_gosym_steps_at(&c->call_steps, 0);
+	return g->trees == UX_GOSYM_TREES_GO120 && first >= 0 &&
+	       ux_gosym_call_read(g, f, (uint32_t)first, &call) && call.off == 0;
 }
 
 /* Reads the name, call site and parent of each call. */
 static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		       struct ux_gosym_code *c)
 {
+	c->start_is_lost = start_is_lost(g, f, c);
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		struct ux_gosym_node *node = &c->nodes.data[i];
 		struct ux_gosym_call call;

@@ -107,6 +107,8 @@ struct ux_gosym_code {
 	struct ux_gosym_number_map name_numbers;
 	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
+	bool start_is_lost; /* nobody knows who made the call to which its first instruction belongs
+			     */
 	struct ux_gosym_part_vec parts;
 };
 

@@ -201,6 +201,33 @@ static void damaged_functions_are_counted_and_others_stay(void **state)
 	assert_string_equal(at(&m, MAKE_GO_TEXT + 32), "good bare.go:7");
 }
 
+/* As in docker 28, by Go 1.24: code of inlined calls without the instructions that called them. */
+static void calls_without_a_caller_are_of_the_function(void **state)
+{
+	(void)state;
+	static const struct make_go_function functions[] = {{.name = "f",
+							     .size = 32,
+							     .lines = {{8, 85}, {24, 86}},
+							     .files = {{32, 1}},
+							     .calls = {{8, 2}, {8, 5}, {16, -1}},
+							     .tree = {{"a", 0, 0},
+								      {"b", 0, 0},
+								      {"c", 0, 0},
+								      {"a", 0, 0},
+								      {"b", 0, 0},
+								      {"d", 0, 0}}}};
+	ux_cleanup(made_deinit) struct made m;
+	begin(&m, UX_GOSYM_GO120, 24);
+	m.go.functions = functions;
+	m.go.n_functions = ux_countof(functions);
+	finish(&m, false);
+	assert_int_equal(extract(&m, 0, NULL), UX_OK);
+	assert_int_equal(m.stats.bad_go, 0);
+	assert_string_equal(at(&m, MAKE_GO_TEXT), "c runtime|proc.go:85 < f :0");
+	assert_string_equal(at(&m, MAKE_GO_TEXT + 8), "d runtime|proc.go:86 < f :0");
+	assert_string_equal(at(&m, MAKE_GO_TEXT + 16), "f runtime|proc.go:86");
+}
+
 static void a_text_that_is_nowhere_is_reported(void **state)
 {
 	(void)state;
@@ -295,6 +322,7 @@ int main(void)
 		UX_TEST(programs_of_before_1_13_have_inlined_calls),
 		UX_TEST(functions_without_lines_are_of_pclntabs_rank),
 		UX_TEST(damaged_functions_are_counted_and_others_stay),
+		UX_TEST(calls_without_a_caller_are_of_the_function),
 		UX_TEST(a_text_that_is_nowhere_is_reported),
 		UX_TEST(a_function_in_c_ends_where_its_symbol_does),
 		UX_TEST(dwarf_is_left_what_has_no_lines_here),
