@@ -121,6 +121,10 @@ struct ux_settings {
 	uint64_t extract_ms;
 
 	struct ux_setting_list upstreams;
+	/* of these, the servers that the system names, and where; NULL: it was not asked (see
+	 * ux_server_upstreams_expand()) */
+	struct ux_setting_list system_upstreams;
+	const char *system_source;
 	uint64_t upstream_absent_ms;
 	uint64_t upstream_failed_ms;
 	uint64_t upstream_bytes;

@@ -578,6 +578,8 @@ static enum ux_code client_failure(const struct ux_http_client *c, const struct 
 				    c->url);
 	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s: deadline exceeded", c->url);
+	t->answer->untrusted =
+		client_lacks_roots(c, code) || code == CURLE_PEER_FAILED_VERIFICATION;
 	if (client_lacks_roots(c, code))
 		return ux_error_set(
 			err, UX_EUNAVAILABLE,

@@ -95,6 +95,7 @@ struct ux_http_call {
 /* The answer with any status: a 404 is an answer, not a failure. */
 struct ux_http_answer {
 	unsigned status;
+	bool untrusted; /* no answer: the certificate of the server was not accepted, nor will be */
 	/* released by ux_http_answer_deinit(); with a sink, at most the first 64 KiB */
 	struct ux_out body;
 	uint64_t length;        /* Content-Length; UINT64_MAX: there is none */

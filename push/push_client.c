@@ -56,6 +56,7 @@ struct call_notes {
 	char word[32];          /* code in the error document; "" when there is none */
 	unsigned status;        /* HTTP status; 0: there was no answer */
 	unsigned retry_after_s; /* the server's Retry-After; 0: none */
+	bool untrusted;         /* see struct ux_http_answer */
 };
 
 static struct ux_retry client_retry(const struct ux_push_client *c)
@@ -81,7 +82,9 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 	if (left <= 0)
 		return client_timed_out(c, err);
 	call.timeout_ms = call.timeout_ms ? ux_min(call.timeout_ms, left) : left;
-	UX_TRY(ux_http_client_call(c->http, &call, &answer, err));
+	enum ux_code code = ux_http_client_call(c->http, &call, &answer, err);
+	notes->untrusted = answer.untrusted;
+	UX_TRY(code);
 	notes->status = answer.status;
 	notes->retry_after_s = answer.retry_after_s;
 	ux_server_error_word(&answer, notes->word, sizeof(notes->word));
@@ -104,6 +107,8 @@ static bool client_again(const struct ux_push_client *c, struct ux_retry *retry,
 			 const struct call_notes *notes, const struct ux_error *why)
 {
 	bool first = retry->pauses == 0;
+	if (notes->untrusted)
+		return false;
 	int64_t ms = ux_retry_next(retry, client_is_busy(notes), notes->retry_after_s);
 	if (ms == UX_RETRY_NONE)
 		return false;

@@ -148,8 +148,10 @@ static enum ux_code reload_take_over(struct ux_running *r, struct ux_error *err)
 		UX_TRY(ux_tls_load(next->tls_certificate, next->tls_key, err));
 	UX_TRY(ux_settings_keep(r->settings, next, reload_note_change, &changes, err));
 	UX_TRY(ux_access_apply(r->server, next, err));
-	if (changes.upstreams)
+	if (changes.upstreams) {
 		UX_TRY(ux_server_upstreams_change(r->server, next, err));
+		ux_server_upstreams_report(next);
+	}
 	struct ux_settings *old = r->settings;
 	r->settings = ux_take(&next);
 	ux_settings_apply(r);

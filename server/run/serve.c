@@ -283,6 +283,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	enum ux_code code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
 		serve_report_ready(s, address, endpoint.tls, dir, app.limits.connections);
+		ux_server_upstreams_report(r->settings);
 		serve_wait_for_signal(r);
 	}
 	serve_stop(r, http);

@@ -52,6 +52,8 @@ struct system_list {
 	struct ux_setting_list given; /* as configured */
 	const char *items[UX_SETTING_WORDS_MOST];
 	size_t n;
+	const char *added[UX_UPSTREAMS_MOST]; /* the items that the system names */
+	size_t n_added;
 };
 
 static bool system_is_among(const struct ux_upstream *up, const char *const *items, size_t n)
@@ -66,8 +68,7 @@ static bool system_is_among(const struct ux_upstream *up, const char *const *ite
 
 /* Adds a word, unless it is not a URL (Fedora has words such as ima:enforcing), or another upstream
  * has the same name. */
-static enum ux_code system_add_word(struct system_list *l, const char *word, const char *from,
-				    struct ux_error *err)
+static enum ux_code system_add_word(struct system_list *l, const char *word, struct ux_error *err)
 {
 	struct ux_upstream up;
 	char text[sizeof(up.url)];
@@ -81,10 +82,7 @@ static enum ux_code system_add_word(struct system_list *l, const char *word, con
 	if (!item)
 		return ux_arena_fail(&l->settings->arena, err);
 	l->items[l->n++] = item;
-	ux_log_line(
-		"info", "upstream",
-		"upstream=%s url=%s from=%s advice=\"the setting upstreams lists others, or none\"",
-		up.name, up.url, from);
+	l->added[l->n_added++] = item;
 	return UX_OK;
 }
 
@@ -128,15 +126,25 @@ static enum ux_code system_add(struct system_list *l, struct ux_error *err)
 		ux_out_cstr(&text, variable);
 	else
 		system_append_files(&text);
-	if (!variable && text.size == 0)
-		system_advise();
+	l->settings->system_source = variable ? "DEBUGINFOD_URLS" : SYSTEM_FOLDER;
 	ux_out_u8(&text, 0);
 	UX_TRY(ux_out_status(&text, err));
 	static const char spaces[] = " \t\r\n";
 	char *rest = NULL;
 	for (char *word = strtok_r((char *)text.data, spaces, &rest); word;
 	     word = strtok_r(NULL, spaces, &rest))
-		UX_TRY(system_add_word(l, word, variable ? "DEBUGINFOD_URLS" : SYSTEM_FOLDER, err));
+		UX_TRY(system_add_word(l, word, err));
+	return UX_OK;
+}
+
+static enum ux_code system_keep(struct ux_settings *s, const char *const *items, size_t n,
+				struct ux_setting_list *ret, struct ux_error *err)
+{
+	const char **kept = ux_arena_array(&s->arena, const char *, n + 1);
+	if (!kept)
+		return ux_arena_fail(&s->arena, err);
+	memcpy(kept, items, n * sizeof(*kept));
+	*ret = (struct ux_setting_list){kept, n};
 	return UX_OK;
 }
 
@@ -149,10 +157,22 @@ enum ux_code ux_server_upstreams_expand(struct ux_settings *settings, struct ux_
 		else if (!settings->serve_from) /* which has all that is served */
 			UX_TRY(system_add(&l, err));
 	}
-	const char **items = ux_arena_array(&settings->arena, const char *, l.n + 1);
-	if (!items)
-		return ux_arena_fail(&settings->arena, err);
-	memcpy(items, l.items, l.n * sizeof(*items));
-	settings->upstreams = (struct ux_setting_list){items, l.n};
-	return UX_OK;
+	UX_TRY(system_keep(settings, l.items, l.n, &settings->upstreams, err));
+	return system_keep(settings, l.added, l.n_added, &settings->system_upstreams, err);
+}
+
+void ux_server_upstreams_report(const struct ux_settings *settings)
+{
+	const struct ux_setting_list *list = &settings->system_upstreams;
+	struct ux_upstream up;
+	/* A variable without a server is on purpose. */
+	if (settings->system_source && list->n == 0 && !getenv("DEBUGINFOD_URLS"))
+		system_advise();
+	for (size_t i = 0; i < list->n; i++)
+		if (ux_upstream_parse(&up, list->items[i], NULL) == UX_OK)
+			ux_log_line(
+				"info", "upstream",
+				"upstream=%s url=%s from=%s advice=\"the setting upstreams lists "
+				"others, or none\"",
+				up.name, up.url, settings->system_source);
 }

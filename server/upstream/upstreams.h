@@ -60,10 +60,13 @@ enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res) u
 /*
  * Replaces the word "system" in the list of upstreams by the debuginfod servers that this system
  * names for everyone: in DEBUGINFOD_URLS if it is set, even to nothing, else in the files of
- * elfutils, /etc/debuginfod. Logs each. Whoever may set these may also set the list, so their hosts
+ * elfutils, /etc/debuginfod. Whoever may set these may also set the list, so their hosts
  * may have private addresses. UX_ENOMEM. To be called by one thread, once for each loaded struct.
  */
 enum ux_code ux_server_upstreams_expand(struct ux_settings *settings, struct ux_error *err) ux_must;
+
+/* Logs these servers, or, if there is none, which one the distribution has. */
+void ux_server_upstreams_report(const struct ux_settings *settings);
 
 /* Reports the errors that ux_server_upstreams_open() would report, before anything is opened. */
 enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struct ux_error *err)

@@ -97,9 +97,11 @@ def run_on_arm(folder, *options):
     source.write_text(PROGRAM)
     subprocess.run(["arm-linux-gnueabihf-gcc", *options, "-DTHREADS=0", "-O2", "-fomit-frame-pointer", "-static",
                     "-no-pie", "-o", program, source], check=True)
-    subprocess.run(["sh", "-c", "ulimit -c unlimited && exec qemu-arm ./a"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(["sh", "-c", "ulimit -c unlimited && exec qemu-arm ./a"], cwd=folder, capture_output=True, check=False)
     (folder / "core").unlink(missing_ok=True)  # of qemu itself
-    dump, = folder.glob("qemu_a_*.core")
+    dumps = list(folder.glob("qemu_a_*.core"))
+    assert len(dumps) == 1, done
+    dump, = dumps
     return program, dump
 
 
