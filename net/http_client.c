@@ -646,8 +646,11 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	struct guard guard = {.client = c, .transfer = &t};
 	client_set_guard(c->curl, url, &guard);
 	CURLcode code = curl_easy_perform(c->curl);
-	if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && t.enough))
-		return client_failure(c, &t, code, words, err);
+	if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && t.enough)) {
+		enum ux_code failure = client_failure(c, &t, code, words, err);
+		ret->untrusted = answer.untrusted;
+		return failure;
+	}
 	client_read_answer(c->curl, &answer);
 	*ret = answer;
 	answer = (struct ux_http_answer){0};
