@@ -25,6 +25,7 @@ struct clone_server {
 	struct ux_clone_endpoint base;
 	struct ux_clone_place place;
 	const char *cacert;
+	struct ux_push_options options; /* of the pushes, which point to it */
 	/* one of each for each worker, made when it is needed */
 	struct ux_http_client *clients[UX_CLONE_JOBS_MOST];
 	struct ux_push_client pushes[UX_CLONE_JOBS_MOST];
@@ -234,13 +235,8 @@ static enum ux_code clone_server_has(struct ux_clone_endpoint *e, const struct u
 static enum ux_code clone_server_open_push(struct clone_server *s, unsigned worker,
 					   struct ux_error *err)
 {
-	const struct ux_push_options options = {.url = s->place.where,
-						.token = s->place.token,
-						.cacert = s->cacert,
-						.retries = RETRIES,
-						.timeout_ms = UPLOAD_MS};
 	return s->pushes[worker].http ? UX_OK
-				      : ux_push_client_open(&s->pushes[worker], &options, err);
+				      : ux_push_client_open(&s->pushes[worker], &s->options, err);
 }
 
 static enum ux_clone_outcome clone_server_outcome(enum ux_push_verdict verdict)
@@ -335,6 +331,11 @@ enum ux_code ux_clone_server_open(const struct ux_clone_place *place, const char
 		return ux_error_nomem(err);
 	s->place = *place;
 	s->cacert = cacert;
+	s->options = (struct ux_push_options){.url = s->place.where,
+					      .token = s->place.token,
+					      .cacert = cacert,
+					      .retries = RETRIES,
+					      .timeout_ms = UPLOAD_MS};
 	s->base = (struct ux_clone_endpoint){
 		.list = clone_server_list,
 		.get = clone_server_get,

@@ -230,7 +230,7 @@ static enum ux_code job_run(void *ctx, size_t number, unsigned worker, struct ux
 	struct job *job = &s->jobs[s->first + number];
 	w->job = job;
 	if (!w->work.client.http)
-		UX_TRY(ux_push_client_share(&w->work.client, s->p->o, &s->p->client, err));
+		UX_TRY(ux_push_client_share(&w->work.client, &w->options, &s->p->client, err));
 	w->work.client.sent = job_on_sent;
 	w->work.client.sent_ctx = w;
 	UX_TRY(ux_push_module_send(&w->work, &s->p->modules.data[s->first + number],

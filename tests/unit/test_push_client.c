@@ -29,6 +29,7 @@ enum {
 	}
 
 struct push {
+	struct ux_push_options options;
 	struct ux_push_client c;
 	struct ux_id_set ids;
 	struct ux_push_answer answer;
@@ -45,9 +46,9 @@ static void push_begin(struct push *p, const struct script *s, int64_t timeout_m
 {
 	struct ux_id id;
 	*p = (struct push){.err = UX_ERROR_INIT};
-	const struct ux_push_options o = {
+	p->options = (struct ux_push_options){
 		.url = s->url, .token = "key", .timeout_ms = timeout_ms, .retries = 3};
-	assert_int_equal(ux_push_client_open(&p->c, &o, NULL), UX_OK);
+	assert_int_equal(ux_push_client_open(&p->c, &p->options, NULL), UX_OK);
 	p->c.sent = on_sent;
 	p->c.sent_ctx = &p->sent;
 	assert_int_equal(
