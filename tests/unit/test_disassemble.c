@@ -104,9 +104,9 @@ static void what_an_instruction_refers_to_is_reported(void **state)
 		{{32, false, EM_386, BYTES("\xe8\xf0\xdf\xff\xff")},
 		 "0 call 0xffffeff5 -> ffffeff5"},
 		{{64, false, EM_AARCH64,
-		  BYTES("\x04\x00\x00\x94\x40\x00\x18\x36\x40\x00\x00\x10\xe0\x03\x1f\x32")},
+		  BYTES("\x04\x00\x00\x94\x40\x00\x18\x36\x40\x00\x00\x10\x20\x08\x00\x91")},
 		 "0 bl #0x1010 -> 1010; 4 tbz w0, #3, #0x100c -> 100c; "
-		 "8 adr x0, #0x1010 -> 1010; 12 orr w0, wzr, #2"},
+		 "8 adr x0, #0x1010 -> 1010; 12 add x0, x1, #2"},
 		{{32, false, EM_ARM, BYTES("\x02\x00\x00\xeb")}, "0 bl #0x1010 -> 1010"},
 		{{64, false, EM_PPC64, BYTES("\x11\x00\x00\x48")}, "0 bl 0x1010 -> 1010"},
 		{{64, true, EM_S390, BYTES("\xc0\xe5\x00\x00\x00\x08")},
