@@ -20,11 +20,6 @@ static bool order_has_ended(const struct ux_mapped_file *f)
 	return f->pid != 0 && kill(f->pid, 0) != 0 && errno == ESRCH;
 }
 
-static bool order_is_large(const struct ux_mapped_file *f)
-{
-	return f->key.size >= UX_MAPPED_LARGE_LEAST;
-}
-
 /* Files of one owner together, large ones apart. */
 static int order_by_owner(const void *a, const void *b)
 {
@@ -53,9 +48,9 @@ void ux_agent_order(struct ux_mapped_files *files)
 		f[i].ended = order_has_ended(&f[i]);
 	qsort(f, files->size, sizeof(*f), order_by_owner);
 	for (size_t i = 0; i < files->size; i++) {
-		bool follows = i > 0 && f[i].ended == f[i - 1].ended &&
-			       f[i].owner == f[i - 1].owner &&
-			       order_is_large(&f[i]) == order_is_large(&f[i - 1]);
+		bool follows =
+			i > 0 && f[i].ended == f[i - 1].ended && f[i].owner == f[i - 1].owner &&
+			ux_mapped_is_large(f[i].key.size) == ux_mapped_is_large(f[i - 1].key.size);
 		f[i].turn = follows ? f[i - 1].turn + 1 : 0;
 	}
 	qsort(f, files->size, sizeof(*f), order_by_turn);

@@ -35,11 +35,6 @@ static void agent_batch_deinit(struct agent_batch *b)
 	free(b->read);
 }
 
-static bool agent_is_large(const struct ux_mapped_file *f)
-{
-	return f->key.size >= UX_MAPPED_LARGE_LEAST;
-}
-
 /* Other files that are mapped as code are data of a run-time compiler. */
 static bool agent_is_elf(int fd)
 {
@@ -117,7 +112,7 @@ static enum ux_code agent_identify(struct agent_batch *b, size_t number,
 					       ux_clock_wall());
 	if (b->known[number] != UX_AGENT_UNKNOWN)
 		return UX_OK;
-	a->large = agent_is_large(file);
+	a->large = ux_mapped_is_large(file->key.size);
 	ux_agent_budget_wait(a);
 	b->known[number] = UX_AGENT_NOTHING;
 	b->read[number] = true;
@@ -169,7 +164,7 @@ static enum ux_code agent_send_module(struct agent_batch *b, size_t i, struct ux
 	struct ux_push_module *m = &b->modules.data[i];
 	a->failed = false;
 	a->owner = b->files[b->owners[i]].pid;
-	a->large = m->part.size >= UX_MAPPED_LARGE_LEAST;
+	a->large = ux_mapped_is_large(m->part.size);
 	ux_agent_budget_wait(a);
 	a->work.client.deadline_ms = ux_clock_ms() + a->push.timeout_ms;
 	enum ux_agent_known known = UX_AGENT_THERE;
@@ -250,6 +245,14 @@ static enum ux_code agent_send_first(struct ux_agent *a, size_t n, bool kept, st
 	return UX_OK;
 }
 
+/* Moves a file to a place before it; the files between keep their order. */
+static void agent_move_file(struct ux_mapped_file *files, size_t from, size_t to)
+{
+	struct ux_mapped_file f = files[from];
+	memmove(files + to + 1, files + to, (from - to) * sizeof(f));
+	files[to] = f;
+}
+
 /* Has the file no name any more, so that it ends with its processes and this one? */
 static bool agent_is_fleeting(const struct ux_mapped_file *f)
 {
@@ -264,13 +267,9 @@ static enum ux_code agent_keep_fleeting(struct ux_agent *a, size_t *n, struct ux
 	size_t kept = 0;
 	if (!a->queue || a->o->queue_most == 0)
 		return UX_OK;
-	for (size_t i = 0; i < *n; i++) {
-		struct ux_mapped_file f = files[i];
-		if (!agent_is_fleeting(&f))
-			continue;
-		memmove(files + kept + 1, files + kept, (i - kept) * sizeof(f));
-		files[kept++] = f;
-	}
+	for (size_t i = 0; i < *n; i++)
+		if (agent_is_fleeting(&files[i]))
+			agent_move_file(files, i, kept++);
 	*n -= kept;
 	return agent_send_first(a, kept, /* kept= */ true, err);
 }
@@ -288,11 +287,9 @@ static size_t agent_choose(struct ux_agent *a, size_t most)
 	for (int i = 0; i < 4; i++)
 		low[i / 2][i % 2] = !a->o->once && ux_agent_budget_is_low(a, i / 2, i % 2);
 	for (size_t i = 0; i < a->files.size && n < most; i++) {
-		struct ux_mapped_file one = f[i];
-		if (low[agent_is_large(&one)][one.ended] || (n > 0 && one.ended != f[0].ended))
-			continue;
-		memmove(f + n + 1, f + n, (i - n) * sizeof(one));
-		f[n++] = one;
+		if (!low[ux_mapped_is_large(f[i].key.size)][f[i].ended] &&
+		    (n == 0 || f[i].ended == f[0].ended))
+			agent_move_file(f, i, n++);
 	}
 	return n;
 }

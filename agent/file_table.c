@@ -160,7 +160,7 @@ static enum ux_code table_look(struct ux_file_table *t, struct ux_seen_file *see
 					  table_mtime(&st)};
 	if (key.size == seen->size && key.mtime_ns == seen->mtime_ns)
 		return UX_OK;
-	size_t room = key.size < UX_MAPPED_LARGE_LEAST ? t->room : t->room_large;
+	size_t room = ux_mapped_is_large(key.size) ? t->room_large : t->room;
 	if (t->waiting.size >= room) {
 		t->left = true;
 		return UX_OK;

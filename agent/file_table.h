@@ -56,6 +56,12 @@ enum {
 	UX_MAPPED_SEEN_MOST = 1 << 16,   /* inodes that are remembered; more are begun anew */
 };
 
+/* Whether a file of so many bytes is large. */
+ux_inline bool ux_mapped_is_large(uint64_t size)
+{
+	return size >= UX_MAPPED_LARGE_LEAST;
+}
+
 /* An inode as /proc/PID/maps numbers it. */
 struct ux_seen_inode {
 	uint64_t dev;

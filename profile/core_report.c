@@ -130,13 +130,7 @@ static struct ux_bytes core_report_memory(void *ctx, uint64_t address)
 {
 	const struct core_report *r = ctx;
 	const struct ux_elf_segment *s = core_segment_find(r, address);
-	struct ux_bytes file = r->elf.file;
-	uint64_t skip = s ? address - s->vaddr : 0;
-	if (!s || s->off > file.size)
-		return UX_BYTES_NONE;
-	uint64_t there = ux_min(s->filesz, (uint64_t)file.size - s->off);
-	return skip < there ? ux_bytes(file.data + s->off + skip, (size_t)(there - skip))
-			    : UX_BYTES_NONE;
+	return s ? ux_elf_segment_bytes(&r->elf, s, address) : UX_BYTES_NONE;
 }
 
 /* The lowest page of a file. */

@@ -157,17 +157,24 @@ static enum ux_code recording_open(struct recording *r, struct ux_error *err)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
+/* Reads the head of the record at an offset. The kernel wrote it. False: there is no whole record.
+ */
+static bool recording_head(const struct ux_out *out, size_t at, struct perf_event_header *ret)
+{
+	if (out->size < at + sizeof(*ret))
+		return false;
+	memcpy(ret, out->data + at, sizeof(*ret));
+	return ret->size >= sizeof(*ret) && ret->size <= out->size - at;
+}
+
 /* Counts the samples and losses among the records from `from` on, and looks at the files that were
- * mapped. The kernel wrote them. */
+ * mapped. */
 static enum ux_code recording_note(struct recording *r, size_t from, struct ux_error *err)
 {
 	const struct ux_out *out = &r->file.out;
 	struct perf_event_header head;
-	for (size_t at = from; at + sizeof(head) <= out->size; at += head.size) {
+	for (size_t at = from; recording_head(out, at, &head); at += head.size) {
 		uint64_t n = 0;
-		memcpy(&head, out->data + at, sizeof(head));
-		if (head.size < sizeof(head) || head.size > out->size - at)
-			break;
 		if (head.type == UX_PERF_SAMPLE)
 			r->result->samples++;
 		UX_TRY(ux_record_host_mapped(&r->host, ux_bytes(out->data + at, head.size), err));
@@ -183,16 +190,13 @@ static enum ux_code recording_note(struct recording *r, size_t from, struct ux_e
 	return UX_OK;
 }
 
-/* Removes the samples among the records from `from` on. The kernel wrote them. */
+/* Removes the samples among the records from `from` on. */
 static void recording_drop_samples(struct recording *r, size_t from)
 {
 	struct ux_out *out = &r->file.out;
 	struct perf_event_header head;
 	size_t to = from;
-	for (size_t at = from; at + sizeof(head) <= out->size; at += head.size) {
-		memcpy(&head, out->data + at, sizeof(head));
-		if (head.size < sizeof(head) || head.size > out->size - at)
-			break;
+	for (size_t at = from; recording_head(out, at, &head); at += head.size) {
 		if (head.type == UX_PERF_SAMPLE)
 			continue;
 		memmove(out->data + to, out->data + at, head.size);

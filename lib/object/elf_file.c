@@ -376,17 +376,25 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
 	return ux_content_load(&bytes, max_size, spill, ret, err);
 }
 
+struct ux_bytes ux_elf_segment_bytes(const struct ux_elf *elf, const struct ux_elf_segment *s,
+				     uint64_t pc)
+{
+	if (pc < s->vaddr || s->off > elf->file.size)
+		return UX_BYTES_NONE;
+	uint64_t skip = pc - s->vaddr;
+	uint64_t there = ux_min(s->filesz, (uint64_t)elf->file.size - s->off);
+	return skip < there ? ux_bytes(elf->file.data + s->off + skip, (size_t)(there - skip))
+			    : UX_BYTES_NONE;
+}
+
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc)
 {
 	for (size_t i = 0; i < elf->n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
-		if (s->type != PT_LOAD || pc < s->vaddr || pc - s->vaddr >= s->filesz ||
-		    s->off > elf->file.size)
-			continue;
-		uint64_t skip = pc - s->vaddr;
-		uint64_t there = ux_min(s->filesz, (uint64_t)elf->file.size - s->off);
-		if (skip < there)
-			return ux_bytes(elf->file.data + s->off + skip, (size_t)(there - skip));
+		struct ux_bytes bytes =
+			s->type == PT_LOAD ? ux_elf_segment_bytes(elf, s, pc) : UX_BYTES_NONE;
+		if (bytes.size > 0)
+			return bytes;
 	}
 	return UX_BYTES_NONE;
 }

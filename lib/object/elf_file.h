@@ -116,6 +116,10 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
  */
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
 
+/* The same for one segment: empty when the file has no byte of it at pc. */
+struct ux_bytes ux_elf_segment_bytes(const struct ux_elf *elf, const struct ux_elf_segment *s,
+				     uint64_t pc);
+
 /* Returns the first loadable segment, or NULL. Its vaddr is the base address of a GSYM. */
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
 
